@@ -1,0 +1,8 @@
+//! The domain of callstack, without I/O, clock, randomness or environment: frames and the commands
+//! that change them, folding, and the context that a frame is given.
+//!
+//! Not here: how anything is kept (`store`), who asks for it (`engine`, `hosts`), and how it looks
+//! on a terminal (`cli`).
+
+pub mod frame;
+pub mod transcript;

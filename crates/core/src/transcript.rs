@@ -1,0 +1,197 @@
+//! A session's transcript as folding needs it: who said what kind of thing in which order.
+//! Bodies are in the store; here are only the words that a fold keeps or points to.
+
+use serde::{Deserialize, Serialize};
+
+/// Who a message is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The user, or the host in the user's place.
+    User,
+    /// The model: one message is one step of it.
+    Assistant,
+}
+
+/// What a message is in its host's bookkeeping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Part of the conversation.
+    Normal,
+    /// The host's request for a compaction.
+    CompactionRequest,
+    /// The summary that a compaction produced.
+    Summary,
+}
+
+/// How a tool call ended, as far as the transcript shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    /// Asked for or running.
+    Open,
+    /// It has a result.
+    Completed,
+    /// It failed, was refused or was aborted.
+    Failed,
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The host's id of the part.
+    pub id: String,
+    /// What it is.
+    pub body: PartBody,
+}
+
+/// What a part is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PartBody {
+    /// Words. `synthetic` when the host made them (a file's content, a reminder).
+    Text {
+        /// Whether the host wrote it, not the user or the model.
+        synthetic: bool,
+        /// Length in characters, without surrounding white space.
+        chars: usize,
+        /// The first characters, for a pointer; never longer than 200.
+        head: String,
+    },
+    /// The model's reasoning, bound to the exact messages before it.
+    Reasoning,
+    /// A tool call with its result.
+    Tool {
+        /// The call's id, which a fork keeps.
+        call: String,
+        /// The tool's name.
+        tool: String,
+        /// How it ended.
+        state: CallState,
+    },
+    /// A file that the user attached.
+    File {
+        /// Its name or path as the host gives it.
+        name: String,
+        /// Its media type.
+        mime: String,
+    },
+    /// Bookkeeping that never reaches the model (step markers, snapshots, patches).
+    Other,
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// The host's id.
+    pub id: String,
+    /// Who it is from.
+    pub role: Role,
+    /// What it is in the host's bookkeeping.
+    pub standing: Standing,
+    /// Its parts in order.
+    pub parts: Vec<Part>,
+}
+
+/// Where in a transcript something happened.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Anchor {
+    /// The message that holds the call, or behind which a boundary from outside lies; none for the
+    /// start of the session.
+    pub message: Option<String>,
+    /// The tool call's id; none for a boundary that no call made (a user turn, a command from
+    /// outside).
+    pub call: Option<String>,
+}
+
+/// A span's number in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SpanNum(pub u64);
+
+/// What stands for a span once it is folded: fixed when it is first made, replayed ever after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fold {
+    /// What the frame returned, as the model reads it.
+    pub text: String,
+    /// The last message that the transcript had when the fold was first sent; none while it was not
+    /// sent yet. What the model wrote up to there, it wrote behind the unfolded span, so its
+    /// reasoning is not sent again.
+    pub settled_at: Option<String>,
+    /// The version of the renderer that made `text`.
+    pub renderer: u32,
+}
+
+/// The stretch of a session's transcript in which a frame was worked on, from its push (or
+/// activation) to its pop. A frame that was blocked and taken up again has several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// Its number; spans of a session are opened in the order of their numbers.
+    pub num: SpanNum,
+    /// The frame.
+    pub frame: crate::frame::FrameNum,
+    /// The session.
+    pub session: String,
+    /// Where it begins: behind the step of the push call.
+    pub open: Anchor,
+    /// Where it ends, including the pop call; none while it is open.
+    pub close: Option<Anchor>,
+    /// Whether it is ever folded. A session's root is not.
+    pub foldable: bool,
+    /// What stands for it; made when it closes.
+    pub fold: Option<Fold>,
+}
+
+/// One change to what the host is about to send. Applied in order, to messages named by id, so that
+/// a list stays right when the transcript has grown behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum FoldOp {
+    /// Remove the messages from `from` to `to`, both included, in the transcript's order.
+    Cut {
+        /// First message to go.
+        from: String,
+        /// Last message to go.
+        to: String,
+    },
+    /// Keep of `message` only these parts, in the order that they have.
+    Keep {
+        /// The message.
+        message: String,
+        /// Ids of the parts that stay.
+        parts: Vec<String>,
+    },
+    /// Make `text` the result of a tool call.
+    Output {
+        /// The message with the call.
+        message: String,
+        /// The call's part.
+        part: String,
+        /// The result that the model is to read.
+        text: String,
+    },
+    /// Put a text in the place of a part.
+    Replace {
+        /// The message.
+        message: String,
+        /// The part.
+        part: String,
+        /// The text that stands for it.
+        text: String,
+    },
+    /// Add a text part, marked as ours, at the end of a user message.
+    Append {
+        /// The user message.
+        message: String,
+        /// The text.
+        text: String,
+    },
+    /// Add a user message of ours behind a message.
+    Insert {
+        /// The message behind which it stands.
+        after: String,
+        /// The text.
+        text: String,
+    },
+}
