@@ -4,5 +4,8 @@
 //! Not here: how anything is kept (`store`), who asks for it (`engine`, `hosts`), and how it looks
 //! on a terminal (`cli`).
 
+pub mod decide;
+pub mod event;
 pub mod frame;
+pub mod limits;
 pub mod transcript;

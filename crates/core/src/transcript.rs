@@ -123,6 +123,31 @@ pub struct Fold {
     pub renderer: u32,
 }
 
+/// What opened a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpanOrigin {
+    /// The session's own beginning: its root frame.
+    Root,
+    /// A push, which made the frame.
+    Push,
+    /// The activation of a planned or blocked frame.
+    Activate,
+    /// A finished frame was opened again.
+    Reopen,
+}
+
+/// How a frame stood at the close of a span.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The status that it took.
+    pub status: crate::frame::Status,
+    /// What was accomplished.
+    pub results: Option<String>,
+    /// The same, dense.
+    pub results_compacted: Option<String>,
+}
+
 /// The stretch of a session's transcript in which a frame was worked on, from its push (or
 /// activation) to its pop. A frame that was blocked and taken up again has several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,12 +160,28 @@ pub struct Span {
     pub session: String,
     /// Where it begins: behind the step of the push call.
     pub open: Anchor,
+    /// What opened it.
+    pub origin: SpanOrigin,
     /// Where it ends, including the pop call; none while it is open.
     pub close: Option<Anchor>,
+    /// What its frame returned at the close; kept while the close is undone, so that it can be
+    /// redone.
+    pub outcome: Option<Outcome>,
+    /// Whether the close was undone: the span counts as open again.
+    pub close_undone: bool,
+    /// Whether the call that opened it was undone: the span counts as never opened.
+    pub detached: bool,
     /// Whether it is ever folded. A session's root is not.
     pub foldable: bool,
     /// What stands for it; made when it closes.
     pub fold: Option<Fold>,
+}
+
+impl Span {
+    /// The close that counts: none while the span is open or its close is undone.
+    pub fn live_close(&self) -> Option<&Anchor> {
+        self.close.as_ref().filter(|_| !self.close_undone)
+    }
 }
 
 /// One change to what the host is about to send. Applied in order, to messages named by id, so that

@@ -1,0 +1,226 @@
+//! Commands and what they lead to: `decide(neighbourhood, command) → events`.
+//!
+//! Nothing is changed here. A caller reads through a [`Neighbourhood`] inside its transaction, appends
+//! the events that come back, and commits. What a neighbourhood is asked for is bounded by the depth
+//! of the tree and by what the answer names, never by the number of frames.
+
+mod life;
+mod plan;
+mod refusal;
+mod undo;
+mod walk;
+
+pub use life::{Activate, Invalidate, OpenRoot, Pop, Push, Reopen};
+pub use plan::{Plan, PlannedChild};
+pub use refusal::Refusal;
+pub use undo::{ForkedSpan, Fork, Reconcile};
+
+use crate::event::{Event, Session};
+use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
+use crate::limits::Limits;
+use crate::transcript::{Span, SpanNum};
+
+/// What a decision may look at.
+pub trait Neighbourhood {
+    /// What goes wrong when it is read.
+    type Error;
+
+    /// A frame by its handle; one that does not exist is an error of the store, since handles are
+    /// resolved before a command is made.
+    fn frame(&self, num: FrameNum) -> Result<Frame, Self::Error>;
+    /// A session by the host's id.
+    fn session(&self, id: &str) -> Result<Option<Session>, Self::Error>;
+    /// Attached children in progress; the first twenty are enough.
+    fn running_children(&self, num: FrameNum) -> Result<Vec<Frame>, Self::Error>;
+    /// How many children a frame has, or how many roots there are.
+    fn child_count(&self, num: Option<FrameNum>) -> Result<u64, Self::Error>;
+    /// Frames in progress in the whole store.
+    fn live_frames(&self) -> Result<u64, Self::Error>;
+    /// Attached children that are planned; the first twenty are enough.
+    fn planned_children(&self, num: FrameNum) -> Result<Vec<Frame>, Self::Error>;
+    /// Attached descendants with a status, however many. Walks the subtree: for invalidations only.
+    fn descendants(&self, num: FrameNum, status: Status) -> Result<Vec<Frame>, Self::Error>;
+    /// Spans of a session that are open, detached ones not among them, by number.
+    fn open_spans(&self, session: &str) -> Result<Vec<Span>, Self::Error>;
+    /// One span.
+    fn span(&self, num: SpanNum) -> Result<Span, Self::Error>;
+    /// All spans of a frame by number.
+    fn spans_of(&self, frame: FrameNum) -> Result<Vec<Span>, Self::Error>;
+    /// The handle that the next frame gets.
+    fn next_frame(&self) -> Result<FrameNum, Self::Error>;
+    /// The number that the next span gets.
+    fn next_span(&self) -> Result<SpanNum, Self::Error>;
+    /// The number that the next pin gets.
+    fn next_pin(&self) -> Result<u64, Self::Error>;
+}
+
+/// What somebody wants.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Make sure that a session has a frame to work in.
+    OpenRoot(OpenRoot),
+    /// Begin a child of the session's active frame.
+    Push(Push),
+    /// End a frame with results.
+    Pop(Pop),
+    /// Define frames for later.
+    Plan(Plan),
+    /// Begin a planned frame, or take up a blocked one.
+    Activate(Activate),
+    /// Declare a frame irrelevant, with what was planned below it.
+    Invalidate(Invalidate),
+    /// Bring a terminal frame back.
+    Reopen(Reopen),
+    /// Follow what the host undid or redid.
+    Reconcile(Reconcile),
+    /// Give a fork of a session frames of its own.
+    Fork(Fork),
+    /// Say what a frame with a guessed identity is for.
+    SetIdentity {
+        /// The frame.
+        frame: FrameNum,
+        /// Its identity.
+        identity: Identity,
+        /// Whether this is a guess again.
+        derived: bool,
+    },
+    /// Record what a frame produced.
+    AddArtifact {
+        /// The frame.
+        frame: FrameNum,
+        /// What it produced.
+        artifact: Artifact,
+    },
+    /// Record a decision.
+    AddDecision {
+        /// The frame.
+        frame: FrameNum,
+        /// The decision.
+        text: String,
+    },
+    /// State a constraint.
+    Pin {
+        /// The frame whose descendants see it.
+        frame: FrameNum,
+        /// The constraint.
+        text: String,
+    },
+    /// Take a constraint back.
+    Unpin {
+        /// The frame that it stands in.
+        frame: FrameNum,
+        /// The pin's number.
+        pin: u64,
+    },
+}
+
+/// What comes of a command.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// The changes, in order; empty when everything is so already.
+    pub events: Vec<Event>,
+    /// The frames that the command was about, the first one foremost.
+    pub frames: Vec<FrameNum>,
+    /// Frames that were left as they are although somebody may expect otherwise: descendants still in
+    /// progress below an invalidated frame, children still planned below a finished one.
+    pub left: Vec<Frame>,
+}
+
+/// Decides a command at the time `now` (milliseconds since 1970).
+pub fn decide<N: Neighbourhood>(
+    tree: &N,
+    command: &Command,
+    limits: &Limits,
+    now: i64,
+) -> Result<Decision, Refusal<N::Error>> {
+    match command {
+        Command::OpenRoot(command) => life::open_root(tree, command, limits, now),
+        Command::Push(command) => life::push(tree, command, limits, now),
+        Command::Pop(command) => life::pop(tree, command),
+        Command::Plan(command) => plan::plan(tree, command, limits, now),
+        Command::Activate(command) => life::activate(tree, command, limits),
+        Command::Invalidate(command) => life::invalidate(tree, command),
+        Command::Reopen(command) => life::reopen(tree, command),
+        Command::Reconcile(command) => undo::reconcile(tree, command),
+        Command::Fork(command) => undo::fork(tree, command, now),
+        Command::SetIdentity { frame, identity, derived } => {
+            set_identity(tree, *frame, identity, *derived)
+        }
+        Command::AddArtifact { frame, artifact } => add_artifact(tree, *frame, artifact),
+        Command::AddDecision { frame, text } => add_decision(tree, *frame, text),
+        Command::Pin { frame, text } => pin(tree, *frame, text),
+        Command::Unpin { frame, pin } => unpin(tree, *frame, *pin),
+    }
+}
+
+fn about(frame: FrameNum, events: Vec<Event>) -> Decision {
+    Decision { events, frames: vec![frame], left: Vec::new() }
+}
+
+fn set_identity<N: Neighbourhood>(
+    tree: &N,
+    num: FrameNum,
+    identity: &Identity,
+    derived: bool,
+) -> Result<Decision, Refusal<N::Error>> {
+    let frame = tree.frame(num).map_err(Refusal::Store)?;
+    if !frame.identity_derived {
+        return Err(Refusal::IdentityFixed(Box::new(frame)));
+    }
+    Ok(about(num, vec![Event::IdentitySet { frame: num, identity: identity.clone(), derived }]))
+}
+
+fn add_artifact<N: Neighbourhood>(
+    tree: &N,
+    num: FrameNum,
+    artifact: &Artifact,
+) -> Result<Decision, Refusal<N::Error>> {
+    let frame = tree.frame(num).map_err(Refusal::Store)?;
+    let events = if frame.artifacts.contains(artifact) {
+        Vec::new()
+    } else {
+        vec![Event::ArtifactRecorded { frame: num, artifact: artifact.clone() }]
+    };
+    Ok(about(num, events))
+}
+
+fn add_decision<N: Neighbourhood>(
+    tree: &N,
+    num: FrameNum,
+    text: &str,
+) -> Result<Decision, Refusal<N::Error>> {
+    let frame = tree.frame(num).map_err(Refusal::Store)?;
+    let events = if frame.decisions.iter().any(|known| known == text) {
+        Vec::new()
+    } else {
+        vec![Event::DecisionRecorded { frame: num, text: text.to_owned() }]
+    };
+    Ok(about(num, events))
+}
+
+fn pin<N: Neighbourhood>(
+    tree: &N,
+    num: FrameNum,
+    text: &str,
+) -> Result<Decision, Refusal<N::Error>> {
+    let frame = tree.frame(num).map_err(Refusal::Store)?;
+    let events = if frame.pins.iter().any(|known| known.text == text) {
+        Vec::new()
+    } else {
+        let pin = Pin { num: tree.next_pin().map_err(Refusal::Store)?, text: text.to_owned() };
+        vec![Event::PinSet { frame: num, pin }]
+    };
+    Ok(about(num, events))
+}
+
+fn unpin<N: Neighbourhood>(
+    tree: &N,
+    num: FrameNum,
+    pin: u64,
+) -> Result<Decision, Refusal<N::Error>> {
+    let frame = tree.frame(num).map_err(Refusal::Store)?;
+    if !frame.pins.iter().any(|known| known.num == pin) {
+        return Err(Refusal::NoSuchPin { frame: Box::new(frame), pin });
+    }
+    Ok(about(num, vec![Event::PinRemoved { pin }]))
+}

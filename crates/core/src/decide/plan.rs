@@ -1,0 +1,104 @@
+//! Frames for later.
+
+use super::life::check_place;
+use super::{Decision, Neighbourhood, Refusal};
+use crate::event::Event;
+use crate::frame::{Frame, FrameNum, Identity, Status};
+use crate::limits::Limits;
+
+/// Define frames for later.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The frame below which they stand; none for roots.
+    pub parent: Option<FrameNum>,
+    /// The frames, in the order in which they are meant to be worked on.
+    pub children: Vec<PlannedChild>,
+}
+
+/// One frame to be planned, with what is planned below it.
+#[derive(Clone, Debug)]
+pub struct PlannedChild {
+    /// The id that it gets, `plan-…`.
+    pub id: String,
+    /// What it is for.
+    pub identity: Identity,
+    /// Frames below it.
+    pub children: Vec<PlannedChild>,
+}
+
+pub(super) fn plan<N: Neighbourhood>(
+    tree: &N,
+    command: &Plan,
+    limits: &Limits,
+    now: i64,
+) -> Result<Decision, Refusal<N::Error>> {
+    let mut depth = 0;
+    if let Some(parent) = command.parent {
+        let parent = tree.frame(parent).map_err(Refusal::Store)?;
+        if parent.status.is_terminal() {
+            return Err(Refusal::ParentEnded { parent: Box::new(parent) });
+        }
+        depth = parent.depth + 1;
+    }
+    check_place(tree, command.parent, depth, command.children.len() as u64, limits)?;
+    let mut planner = Planner {
+        next: tree.next_frame().map_err(Refusal::Store)?,
+        limits,
+        now,
+        decision: Decision::default(),
+    };
+    planner.add(tree, command.parent, depth, &command.children)?;
+    Ok(planner.decision)
+}
+
+struct Planner<'a> {
+    next: FrameNum,
+    limits: &'a Limits,
+    now: i64,
+    decision: Decision,
+}
+
+impl Planner<'_> {
+    fn add<N: Neighbourhood>(
+        &mut self,
+        tree: &N,
+        parent: Option<FrameNum>,
+        depth: u32,
+        children: &[PlannedChild],
+    ) -> Result<(), Refusal<N::Error>> {
+        if !children.is_empty() {
+            check_place(tree, None, depth, 0, self.limits)?;
+        }
+        for child in children {
+            let num = self.next;
+            self.next = FrameNum(num.0 + 1);
+            self.decision.frames.push(num);
+            self.decision.events.push(Event::FrameCreated {
+                frame: Box::new(Frame {
+                    num,
+                    id: child.id.clone(),
+                    parent,
+                    session: None,
+                    status: Status::Planned,
+                    identity: child.identity.clone(),
+                    identity_derived: false,
+                    results: None,
+                    results_compacted: None,
+                    created_at: self.now,
+                    updated_at: self.now,
+                    ended_at: None,
+                    artifacts: Vec::new(),
+                    decisions: Vec::new(),
+                    pins: Vec::new(),
+                    log_path: None,
+                    invalidation_reason: None,
+                    invalidated_at: None,
+                    depth,
+                    detached: false,
+                }),
+            });
+            self.add(tree, Some(num), depth + 1, &child.children)?;
+        }
+        Ok(())
+    }
+}

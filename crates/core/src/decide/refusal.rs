@@ -1,0 +1,80 @@
+//! Why a command is not carried out.
+
+use crate::frame::{Frame, Status};
+
+/// A command that the state does not allow. `E` is what goes wrong when the state is read.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Refusal<E> {
+    /// The neighbourhood could not be read.
+    #[error(transparent)]
+    Store(E),
+    /// The change of status is not legal.
+    #[error("frame {} is {} and can't become {next}", .frame.label(), .frame.status)]
+    Transition {
+        /// The frame.
+        frame: Box<Frame>,
+        /// The status asked for.
+        next: Status,
+    },
+    /// The session works in no frame.
+    #[error("no frame is open in session {session}")]
+    NothingOpen {
+        /// The session.
+        session: String,
+    },
+    /// Children of the frame are still being worked in.
+    #[error("frame {} has open children: {}", .frame.label(), labels(.open))]
+    OpenChildren {
+        /// The frame.
+        frame: Box<Frame>,
+        /// Its open children.
+        open: Vec<Frame>,
+    },
+    /// Work goes depth-first, and another frame is open.
+    #[error("frame {} is not the one to begin now: {} is open", .frame.label(), .open.label())]
+    NotOnTop {
+        /// The frame to be begun.
+        frame: Box<Frame>,
+        /// The session's active frame.
+        open: Box<Frame>,
+    },
+    /// The parent has not begun, or has ended.
+    #[error("frame {} can't begin: its parent {} is {}", .frame.label(), .parent.label(), .parent.status)]
+    ParentNotOpen {
+        /// The frame to be begun.
+        frame: Box<Frame>,
+        /// Its parent.
+        parent: Box<Frame>,
+    },
+    /// A terminal frame takes no further children.
+    #[error("frame {} is {} and takes no further children", .parent.label(), .parent.status)]
+    ParentEnded {
+        /// The frame.
+        parent: Box<Frame>,
+    },
+    /// A limit of the tree is reached.
+    #[error("{what} would be {found}, and the limit is {limit}")]
+    Limit {
+        /// What is limited.
+        what: &'static str,
+        /// How many there would be.
+        found: u64,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// Identity is fixed at creation.
+    #[error("title and criteria of frame {} are fixed", .0.label())]
+    IdentityFixed(Box<Frame>),
+    /// The pin does not stand in the frame.
+    #[error("frame {} has no pin p{pin}", .frame.label())]
+    NoSuchPin {
+        /// The frame.
+        frame: Box<Frame>,
+        /// The number asked for.
+        pin: u64,
+    },
+}
+
+fn labels(frames: &[Frame]) -> String {
+    frames.iter().map(Frame::label).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,192 @@
+//! Events: every change of the state, as it is appended to the event log. The tables of a store are
+//! derived from them and from nothing else.
+
+use serde::{Deserialize, Serialize};
+
+use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
+use crate::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
+
+/// A conversation of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// The host's id of it.
+    pub id: String,
+    /// Which host: `opencode`, `cli`.
+    pub host: String,
+    /// The session that started it, for a child session.
+    pub parent: Option<String>,
+    /// Its first root frame.
+    pub root: Option<FrameNum>,
+    /// The frame that it works in: always one that is in progress. None before the first user
+    /// message and after the root was popped.
+    pub active: Option<FrameNum>,
+}
+
+/// A stored message, as the event log names it. The body is a blob outside the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageRef {
+    /// The host's id of the message.
+    pub id: String,
+    /// SHA-256 of its body in hex.
+    pub hash: String,
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Event {
+    /// A session was seen for the first time.
+    SessionOpened {
+        /// The session, without frames yet.
+        session: Session,
+    },
+    /// The session's first root frame is known.
+    RootSet {
+        /// The session.
+        session: String,
+        /// Its root.
+        frame: FrameNum,
+    },
+    /// The session works in another frame now, or in none.
+    ActiveSet {
+        /// The session.
+        session: String,
+        /// The frame.
+        frame: Option<FrameNum>,
+    },
+    /// A frame came to be, planned or in progress (or as the copy of one, in a fork).
+    FrameCreated {
+        /// The whole frame.
+        frame: Box<Frame>,
+    },
+    /// Work in a planned or blocked frame began.
+    FrameStarted {
+        /// The frame.
+        frame: FrameNum,
+        /// Its id from now on; the old one stays an alias.
+        id: String,
+        /// The session that works in it.
+        session: String,
+    },
+    /// A frame ended, for good or for now.
+    FrameEnded {
+        /// The frame.
+        frame: FrameNum,
+        /// Status and results.
+        outcome: Outcome,
+        /// Why, for an invalidation.
+        reason: Option<String>,
+    },
+    /// A frame that had ended is open again, by undo or reopen.
+    FrameReopened {
+        /// The frame.
+        frame: FrameNum,
+        /// The status that it has again.
+        status: Status,
+    },
+    /// The push that made the frame was undone.
+    FrameDetached {
+        /// The frame.
+        frame: FrameNum,
+    },
+    /// The undo of the push was taken back.
+    FrameAttached {
+        /// The frame.
+        frame: FrameNum,
+    },
+    /// Somebody said what a frame with a guessed identity is for.
+    IdentitySet {
+        /// The frame.
+        frame: FrameNum,
+        /// Its identity.
+        identity: Identity,
+        /// Whether it is still a guess.
+        derived: bool,
+    },
+    /// The frame produced something, or what it had produced has other content now.
+    ArtifactRecorded {
+        /// The frame.
+        frame: FrameNum,
+        /// What it produced.
+        artifact: Artifact,
+    },
+    /// A decision was taken in the frame.
+    DecisionRecorded {
+        /// The frame.
+        frame: FrameNum,
+        /// The decision.
+        text: String,
+    },
+    /// A constraint was stated.
+    PinSet {
+        /// The frame whose descendants see it.
+        frame: FrameNum,
+        /// The pin.
+        pin: Pin,
+    },
+    /// A constraint was taken back.
+    PinRemoved {
+        /// The pin's number.
+        pin: u64,
+    },
+    /// Work in a frame began at a place of a transcript.
+    SpanOpened {
+        /// The span.
+        span: Box<Span>,
+    },
+    /// Work in a frame ended at a place of a transcript.
+    SpanClosed {
+        /// The span.
+        span: SpanNum,
+        /// Where.
+        close: Anchor,
+        /// What the frame returned.
+        outcome: Outcome,
+    },
+    /// The close was undone (`undone`), or the undo was taken back.
+    CloseUndone {
+        /// The span.
+        span: SpanNum,
+        /// Whether it counts as open now.
+        undone: bool,
+    },
+    /// The call that opened the span was undone (`detached`), or the undo was taken back.
+    SpanDetached {
+        /// The span.
+        span: SpanNum,
+        /// Whether it counts as never opened now.
+        detached: bool,
+    },
+    /// What the model is sent for a closed span.
+    FoldSet {
+        /// The span.
+        span: SpanNum,
+        /// The text and where it was first sent.
+        fold: Fold,
+    },
+    /// A text was sent to the model and is kept byte for byte.
+    Rendered {
+        /// The session that it was sent in.
+        session: String,
+        /// Which text it is, for instance `system:` and the epoch, or `note:` and the message.
+        slot: String,
+        /// The text.
+        text: String,
+        /// The version of the renderer that made it.
+        renderer: u32,
+    },
+    /// Messages were stored, in this order.
+    MessagesRecorded {
+        /// The session.
+        session: String,
+        /// The messages.
+        messages: Vec<MessageRef>,
+    },
+    /// A setting of the store has another value.
+    SettingSet {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+}

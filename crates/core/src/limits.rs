@@ -1,0 +1,18 @@
+//! Limits of the tree. They are checked in the transaction that makes the change.
+
+/// How far a tree may grow. A refused push names the limit and what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Frames above one another, the root included.
+    pub depth: u32,
+    /// Children of one frame.
+    pub children: u64,
+    /// Frames in progress in the whole store.
+    pub live_frames: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: 24, children: 500, live_frames: 2_000 }
+    }
+}
