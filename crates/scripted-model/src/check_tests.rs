@@ -298,6 +298,21 @@ fn reasoning_must_stay_behind_its_prefix() {
         "{found:?}"
     );
 
+    let mut cut = answered.clone();
+    cut.remove(0);
+    let found = reasoning(&request(&json!(cut)), &made, &recorded);
+    assert!(
+        matches!(found[..], [Violation::MovedReasoning { index: 1, .. }]),
+        "{found:?}"
+    );
+
+    let longer = [request(&json!(good()[..5]))];
+    let found = reasoning(&request(&json!(answered)), &made, &longer);
+    assert!(
+        matches!(found[..], [Violation::MovedReasoning { index: 2, .. }]),
+        "made behind more messages than it stands behind: {found:?}"
+    );
+
     let mut foreign = answered;
     foreign[2]["reasoning_content"] = json!("never thought");
     let found = reasoning(&request(&json!(foreign)), &made, &recorded);

@@ -1,1 +1,4 @@
-//! placeholder
+//! The real `OpenCode` against the scripted model.
+
+#[cfg(test)]
+mod opencode;
