@@ -8,6 +8,11 @@ fn shell(sealed: &Sealed, script: &str) -> std::process::Command {
     command
 }
 
+/// A `sleep` that no other run of these tests has among its processes.
+fn sleep(number: u32) -> String {
+    format!("sleep 8{}{number}", std::process::id())
+}
+
 /// Waits until no process has `mark` among its arguments any more; `false` after 5 s.
 fn goes(sealed: &Sealed, mark: &str) -> bool {
     let started = Instant::now();
@@ -62,7 +67,8 @@ fn output_and_exit_code_are_kept() {
 fn what_takes_too_long_is_killed_with_its_children() {
     let sealed = Sealed::new().unwrap();
     let limit = Duration::from_millis(300);
-    let command = shell(&sealed, "echo begun; sleep 86391 & sleep 86392; true");
+    let (behind, before) = (sleep(1), sleep(2));
+    let command = shell(&sealed, &format!("echo begun; {behind} & {before}; true"));
     let started = Instant::now();
     let failed = sealed.run("slow", command, limit).unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(20));
@@ -70,7 +76,7 @@ fn what_takes_too_long_is_killed_with_its_children() {
         panic!("{failed}")
     };
     assert_eq!(so_far, "begun\n");
-    assert!(goes(&sealed, "sleep 86391") && goes(&sealed, "sleep 86392"));
+    assert!(goes(&sealed, &behind) && goes(&sealed, &before));
 }
 
 #[test]
@@ -78,10 +84,10 @@ fn a_dropped_process_is_gone_and_so_is_its_folder() {
     let sealed = Sealed::new().unwrap();
     let root = sealed.root().to_owned();
     let running = sealed
-        .start("left", shell(&sealed, "exec sleep 86393"))
+        .start("left", shell(&sealed, &format!("exec {}", sleep(3))))
         .unwrap();
     drop(running);
-    assert!(goes(&sealed, "sleep 86393"));
+    assert!(goes(&sealed, &sleep(3)));
     drop(sealed);
     assert!(std::env::var_os("CALLSTACK_TEST_KEEP").is_some() || !root.exists());
 }
