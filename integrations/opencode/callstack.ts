@@ -1,0 +1,575 @@
+/**
+ * callstack for OpenCode: forwards hooks to the child process `callstack host opencode`, one JSON object a line over
+ * stdio, and applies the operations it answers. Every rule lives in the child. A hook here never throws, never waits
+ * longer than its limit, and on any failure leaves what it was given as it was.
+ */
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
+import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { isMainThread } from "node:worker_threads"
+import type { Hooks, Plugin, ToolContext, ToolDefinition } from "@opencode-ai/plugin"
+
+// `callstack init opencode` rewrites the two marked lines.
+const BINARY: string = "callstack" // callstack:binary
+const TOOLS: ToolSpec[] = [] // callstack:tools
+
+const VERSION = "0.1.0"
+const PROTOCOL = 1
+/** The longest that a hook waits for the child. */
+const HOOK_MS = 250
+const START_MS = 3_000
+const TOOL_MS = 30_000
+/** With requests waiting and none answered for so long, the child is taken to hang. */
+const HANG_MS = 5_000
+const CLOSE_MS = 1_000
+const BACKOFF_MS = { first: 1_000, most: 30_000 }
+const MOST_SESSIONS = 100
+/** So many of the newest messages are compared by their whole content, older ones by samples of it. */
+const NEWEST = 30
+
+type Entry = Parameters<NonNullable<Hooks["experimental.chat.messages.transform"]>>[1]["messages"][number]
+type Part = Entry["parts"][number]
+type ToolPart = Extract<Part, { type: "tool" }>
+type Json = Record<string, unknown>
+type ToolSpec = { name: string; description: string; parameters: Json & { properties?: Json } }
+type Op =
+  | { op: "cut"; from: string; to: string }
+  | { op: "keep"; message: string; parts: string[] }
+  | { op: "output" | "replace"; message: string; part: string; text: string }
+  | { op: "append"; message: string; text: string }
+  | { op: "insert"; after: string; text: string }
+type Say = (line: string, variant: "warning" | "info") => void
+type Print = { id: string; light: number; full: number }
+type Session = {
+  /** The operations last answered. `run` and `prints` say which process has acknowledged which messages with them. */
+  held?: { run: number; prints: Print[]; serial: number; ops: Op[] }
+  /** The answer whose operations went into the last model call. */
+  applied?: { run: number; serial: number } | undefined
+  /** The request under way. One at a time, because the next one builds on its answer. */
+  flight?: Promise<void> | undefined
+  compacting?: boolean
+  recorded?: string
+  /** The system texts last answered, by the head of the prompt they belong to. */
+  texts: Map<string, string[]>
+}
+
+// ---- the child process
+
+class Late extends Error {}
+class Gone extends Error {}
+
+const reason = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Late(`it did not answer within ${ms / 1_000} s`)), ms)
+  })
+  return Promise.race([work, limit]).finally(() => clearTimeout(timer))
+}
+
+/** Keeps one child process running, and says once when it is missed and once when it is back. */
+class Host {
+  /** Counts the processes: what one has acknowledged means nothing to the next. */
+  run = 0
+  /** The running process has answered the greeting. */
+  ready = false
+  greeting: Promise<ToolSpec[]> = Promise.resolve([])
+  #process: ChildProcess | undefined
+  #waiting = new Map<number, { resolve(value: any): void; reject(error: Error): void }>()
+  #last = 0
+  #line = ""
+  #watchdog: ReturnType<typeof setTimeout> | undefined
+  /** It has answered more than the greeting, so its end is an accident and not its habit. */
+  #proved = false
+  #backoff = 0
+  #notBefore = 0
+  #retry: ReturnType<typeof setTimeout> | undefined
+  #why = "it was not started"
+  #announced = false
+  #closed = false
+  readonly #binary: string
+  readonly #place: { directory: string; worktree: string }
+  readonly #say: Say
+
+  constructor(binary: string, place: { directory: string; worktree: string }, say: Say) {
+    this.#binary = binary
+    this.#place = place
+    this.#say = say
+  }
+
+  /** Starts a process unless one runs; `now` disregards the pause after failed starts. */
+  ensure(now = false): void {
+    if (this.#process) return
+    if (this.#closed || (!now && Date.now() < this.#notBefore)) throw new Gone(this.#why)
+    this.run++
+    this.#line = ""
+    try {
+      this.#start()
+    } catch (error) {
+      this.#lost(this.#startFailure(error as NodeJS.ErrnoException))
+      throw new Gone(this.#why)
+    }
+  }
+
+  /** Writes before it returns, so requests reach the child in the order in which they were made. */
+  request(method: string, params: Json): Promise<any> {
+    return new Promise((resolve, reject) => {
+      this.ensure()
+      const id = ++this.#last
+      this.#write({ id, method, params })
+      this.#waiting.set(id, { resolve, reject })
+      if (this.#waiting.size === 1) this.#watch()
+    })
+  }
+
+  /** Worth no start of its own: after one, the first request tells the child all that it needs. */
+  notify(method: string, params: Json): void {
+    if (this.#process) this.#write({ method, params })
+  }
+
+  miss(why: string): void {
+    if (this.#announced || this.#closed) return
+    this.#announced = true
+    this.#say(`callstack: ${why}; this session goes on without frames (run "callstack doctor")`, "warning")
+  }
+
+  /** The end of its input tells the child to finish and go. */
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#retry)
+    const child = this.#process
+    if (!child) return
+    child.stdin?.end()
+    await within(CLOSE_MS, once(child, "exit")).catch(() => child.kill("SIGKILL"))
+  }
+
+  kill(): void {
+    this.#process?.kill("SIGKILL")
+  }
+
+  #start(): void {
+    const options: SpawnOptions = { cwd: this.#place.directory, stdio: ["pipe", "pipe", "ignore"], windowsHide: true }
+    const child = spawn(this.#binary, ["host", "opencode"], options)
+    this.#process = child
+    const lost = (why: string) => void (child === this.#process && this.#lost(why))
+    child.on("error", (error) => lost(this.#startFailure(error)))
+    child.on("exit", (code, signal) => lost(`it ended (${signal ?? `exit code ${code}`})`))
+    child.stdin?.on("error", () => {})
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => void (child === this.#process && this.#read(text)))
+    child.unref()
+    this.greeting = this.request("hello", { protocol: PROTOCOL, plugin: VERSION, ...this.#place }).then((answer) => {
+      if (answer?.protocol !== PROTOCOL || !Array.isArray(answer.tools))
+        throw new Gone(`it speaks protocol ${answer?.protocol}, the plugin ${PROTOCOL}: run "callstack init opencode"`)
+      this.ready = this.#process === child
+      if (this.#announced) this.#say("callstack: it is available again", "info")
+      this.#announced = false
+      return answer.tools
+    })
+    this.greeting.catch((error) => lost(reason(error)))
+  }
+
+  #startFailure(error: NodeJS.ErrnoException): string {
+    const isPath = /[\\/]/.test(this.#binary)
+    if (error.code !== "ENOENT") return `${this.#binary} could not be started (${error.code ?? error.message})`
+    if (!existsSync(this.#place.directory)) return `the folder ${this.#place.directory} is not there`
+    return isPath ? `the binary was not found at ${this.#binary}` : `"${this.#binary}" was not found on the PATH`
+  }
+
+  #lost(why: string): void {
+    this.kill()
+    this.#process = undefined
+    this.#why = why
+    this.ready = false
+    clearTimeout(this.#watchdog)
+    const waiting = [...this.#waiting.values()]
+    this.#waiting.clear()
+    for (const { reject } of waiting) reject(new Gone(why))
+    if (this.#closed) return
+    this.#backoff = this.#proved ? 0 : Math.min(Math.max(this.#backoff * 2, BACKOFF_MS.first), BACKOFF_MS.most)
+    this.#proved = false
+    this.#notBefore = Date.now() + this.#backoff
+    clearTimeout(this.#retry)
+    this.#retry = setTimeout(() => attempt(async () => this.ensure(true)), Math.max(this.#backoff, BACKOFF_MS.first))
+    this.#retry.unref()
+  }
+
+  #write(message: Json): void {
+    this.#process?.stdin?.write(JSON.stringify(message) + "\n")
+  }
+
+  #watch(): void {
+    clearTimeout(this.#watchdog)
+    if (this.#waiting.size === 0) return
+    this.#watchdog = setTimeout(() => this.#lost(`it did not answer for ${HANG_MS / 1_000} s`), HANG_MS)
+    this.#watchdog.unref()
+  }
+
+  #read(text: string): void {
+    const lines = text.split("\n")
+    lines[0] = this.#line + lines[0]
+    this.#line = lines.pop() ?? ""
+    for (const line of lines) this.#answer(line)
+  }
+
+  #answer(line: string): void {
+    let answer: any
+    try {
+      answer = JSON.parse(line)
+    } catch {
+      return
+    }
+    const waiting = this.#waiting.get(answer?.id)
+    if (!waiting) return
+    this.#waiting.delete(answer.id)
+    this.#proved ||= this.ready
+    this.#watch()
+    if (answer.error) waiting.reject(new Error([answer.error.message, answer.error.hint].filter(Boolean).join(" ")))
+    else waiting.resolve(answer.result)
+  }
+}
+
+function attempt(work: () => Promise<unknown>): void {
+  try {
+    work().catch(() => {})
+  } catch {}
+}
+
+// ---- fingerprints: whether a message is still the one that the child was sent
+
+const mix = (hash: number, value: number) => Math.imul(hash ^ value, 0x01000193)
+
+function mixText(hash: number, text: string, step = 1): number {
+  hash = mix(hash, text.length)
+  for (let i = text.length - 1; i >= 0; i -= step) hash = mix(hash, text.charCodeAt(i))
+  return hash
+}
+
+const sample = (hash: number, text: unknown) =>
+  typeof text === "string" ? mixText(hash, text, (text.length >> 3) + 1) : mix(hash, -1)
+
+function mixAll(hash: number, value: unknown): number {
+  if (typeof value === "string") return mixText(hash, value)
+  if (typeof value !== "object" || value === null) return mixText(hash, String(value))
+  for (const key in value) hash = mixAll(mixText(hash, key), (value as Json)[key])
+  return mix(hash, -2)
+}
+
+/** Of `info` only what a transcript needs: OpenCode rewrites the rest (summaries, costs) of messages sent long ago. */
+function fingerprint({ info, parts }: Entry, whole: boolean): Print {
+  let light = sample(mix(info.role.length, parts.length), info.id)
+  if (info.role === "assistant") light = sample(sample(light, info.finish), info.error?.name)
+  for (const part of parts) {
+    light = sample(mixText(light, part.type, 3), part.id)
+    if (part.type === "text" || part.type === "reasoning") light = sample(light, part.text)
+    if (part.type !== "tool") continue
+    const state: any = part.state
+    light = mix(sample(sample(light, state.status), state.output ?? state.error), state.time?.compacted ?? 0)
+  }
+  return { id: info.id, light, full: whole ? mixAll(light, parts) : 0 }
+}
+
+/** How many leading messages are the same. Whole hashes that only the older list has are handed on. */
+function commonPrefix(before: Print[], now: Print[]): number {
+  let same = 0
+  for (; same < before.length && same < now.length; same++) {
+    const [a, b] = [before[same]!, now[same]!]
+    if (a.id !== b.id || a.light !== b.light || (a.full && b.full && a.full !== b.full)) break
+    b.full ||= a.full
+  }
+  return same
+}
+
+// ---- operations: the input is never written to, so a failure half-way leaves it whole
+
+function afterOperations(messages: Entry[], ops: Op[]): Entry[] {
+  const list = [...messages]
+  let cursor = 0
+  // Operations come in the order of the messages, as a rule: the search goes on where the last one ended.
+  const find = (id: string) => {
+    for (let n = 0; n < list.length; n++) {
+      const at = (cursor + n) % list.length
+      if (list[at]!.info.id === id) return (cursor = at)
+    }
+    return -1
+  }
+  for (const op of ops) {
+    const at = find(op.op === "cut" ? op.from : op.op === "insert" ? op.after : op.message)
+    if (at < 0) continue
+    const { info, parts } = list[at]!
+    if (op.op === "cut") {
+      const to = find(op.to)
+      if (to >= at) list.splice(at, to - at + 1)
+    } else if (op.op === "insert") {
+      const user = list.findLast((entry, i) => i <= at && entry.info.role === "user")
+      if (!user) continue
+      let id = `${info.id}_callstack`
+      while (find(id) >= 0) id += "_"
+      list.splice(at + 1, 0, { info: { ...user.info, id }, parts: [textPart(user.info, id, `prt_${id}`, op.text)] })
+    } else list[at] = { info, parts: edited(info, parts, op) }
+  }
+  return list
+}
+
+function edited(info: Entry["info"], parts: Part[], op: Exclude<Op, { op: "cut" | "insert" }>): Part[] {
+  if (op.op === "keep") return parts.filter((part) => op.parts.includes(part.id))
+  if (op.op === "append") return [...parts, textPart(info, info.id, `prt_${info.id}_${parts.length}`, op.text)]
+  return parts.map((part) => {
+    if (part.id !== op.part) return part
+    if (op.op === "replace") return textPart(info, info.id, part.id, op.text)
+    return op.op === "output" && part.type === "tool" ? completed(part, op.text) : part
+  })
+}
+
+function textPart({ sessionID }: Entry["info"], messageID: string, id: string, text: string): Part {
+  return { id, messageID, sessionID, type: "text", text, synthetic: true }
+}
+
+function completed(part: ToolPart, output: string): Part {
+  const { input, title = "", metadata = {}, time = {} } = part.state as any
+  const { start = 0, end = start } = time
+  return { ...part, state: { status: "completed", input, output, title, metadata, time: { start, end } } }
+}
+
+/** No reasoning may be sent behind a prefix other than its own, and a pop may have changed the prefix. */
+function withoutFoldedReasoning(messages: Entry[]): Entry[] {
+  const pop = messages.findIndex(({ parts }) => parts.some(isPop))
+  if (pop < 0) return messages
+  return messages.map(({ info, parts }, i) =>
+    i > pop ? { info, parts: parts.filter(({ type }) => type !== "reasoning") } : { info, parts },
+  )
+}
+
+function isPop(part: Part): boolean {
+  if (part.type !== "tool" || part.state.status !== "completed") return false
+  return (part.state.metadata as any)?.callstack?.closed === true || part.tool === "stack_frame_pop"
+}
+
+// ---- sync: the child gets what is new in the history, the plugin gets operations
+
+/** Brings `session.held` up to date, also when the answer comes after the hook has gone on. */
+async function syncTurn(host: Host, session: Session, id: string, messages: Entry[]): Promise<void> {
+  const deadline = performance.now() + HOOK_MS
+  while (session.flight) await session.flight
+  if (performance.now() >= deadline) return
+  const flight = exchange(host, session, id, messages, deadline)
+  session.flight = flight.catch(() => {}).finally(() => (session.flight = undefined))
+  await flight
+}
+
+async function exchange(host: Host, session: Session, id: string, messages: Entry[], deadline: number): Promise<void> {
+  host.ensure()
+  const run = host.run
+  const prints = messages.map((entry, i) => fingerprint(entry, i >= messages.length - NEWEST))
+  const base = session.held?.run === run ? session.held : undefined
+  let keep = base ? commonPrefix(base.prints, prints) : 0
+  let ops = base?.ops ?? []
+  const ask = () =>
+    requestSync(host, session, id, { purpose: "turn", keep, messages: messages.slice(keep), ops: ops.length })
+  let answer = await ask()
+  if (answer?.need === "all") {
+    if (base) base.run = 0
+    // By now others may have changed the messages: the next call sends all.
+    if (performance.now() >= deadline) return
+    keep = 0
+    ops = []
+    answer = await ask()
+  }
+  if (!Number.isInteger(answer?.serial) || !(answer.keep <= ops.length) || !Array.isArray(answer.ops)) {
+    if (base) base.run = 0
+    throw new Error("it answered without operations")
+  }
+  session.held = { run, prints, serial: answer.serial, ops: [...ops.slice(0, answer.keep), ...answer.ops] }
+}
+
+function requestSync(host: Host, session: Session, id: string, params: Json): Promise<any> {
+  const applied = session.applied?.run === host.run ? session.applied.serial : 0
+  return host.request("sync", { session: id, ...params, applied })
+}
+
+// ---- what of OpenCode's objects is forwarded
+
+const EVENTS = ["created", "updated", "idle", "compacted", "deleted", "error"].map((name) => `session.${name}`)
+EVENTS.push("message.removed")
+const WRITERS = ["write", "edit", "multiedit", "patch", "apply_patch"]
+
+function outline({ sessionID, messageID, error, info }: any): Json {
+  const revert = info?.revert ? { messageID: info.revert.messageID, partID: info.revert.partID } : null
+  return {
+    sessionID: sessionID ?? info?.id,
+    messageID,
+    error: error && { name: error.name, message: error.data?.message },
+    info: info && { id: info.id, parentID: info.parentID, title: info.title, revert },
+  }
+}
+
+function filePaths(args: any, metadata: any): { args: Json; metadata: Json } {
+  const pick = (file: any) => ({ filePath: file?.filePath, movePath: file?.movePath, type: file?.type })
+  const files = metadata?.files?.map?.(pick)
+  return { args: { filePath: args?.filePath }, metadata: { filepath: metadata?.filepath, files } }
+}
+
+/** Whether the message ends a turn, so that perhaps no later model call shows it. */
+function isClosing(info: any): boolean {
+  if (info?.role !== "assistant" || !info.time?.completed) return false
+  return Boolean(info.error || (info.finish && info.finish !== "tool-calls" && info.finish !== "unknown"))
+}
+
+// ---- the plugin
+
+export const Callstack: Plugin = async ({ client, directory, worktree }) => {
+  /** The full-screen interface owns the terminal and runs plugins in a worker; there only the toast is seen. */
+  const say: Say = (message, variant) => {
+    if (isMainThread) process.stderr.write(message + "\n")
+    attempt(() => client.tui.showToast({ body: { message, variant, duration: 8_000 } }))
+    const level = variant === "info" ? "info" : "warn"
+    attempt(() => client.app.log({ body: { service: "callstack", level, message } }))
+  }
+  const host = new Host(process.env["CALLSTACK_BIN"] || BINARY, { directory, worktree }, say)
+  const kill = () => host.kill()
+  process.once("exit", kill)
+  let tools = TOOLS
+  try {
+    host.ensure()
+    tools = await within(START_MS, host.greeting)
+  } catch {}
+
+  const sessions = new Map<string, Session>()
+  const sessionOf = (id: string): Session => {
+    const session = sessions.get(id) ?? { texts: new Map() }
+    sessions.delete(id)
+    sessions.set(id, session)
+    if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value!)
+    return session
+  }
+  const records = new Set<Promise<void>>()
+  const record = async (id: string, messageID: string) => {
+    const { data } = await client.session.message({ path: { id, messageID } })
+    if (data) host.notify("record", { session: id, messages: [{ info: data.info, parts: data.parts }] })
+  }
+
+  // Late is not missed: what a slow child could not say in time comes with its next answer.
+  const missed = (error: unknown) => {
+    if (error instanceof Gone) host.miss(error.message)
+  }
+  const guarded = <A extends unknown[]>(hook: (...args: A) => Promise<void>) => {
+    return (...args: A) => hook(...args).catch(missed)
+  }
+
+  const execute = async (name: string, args: Json, context: ToolContext & { callID?: string }) => {
+    try {
+      const { sessionID: session, messageID: message, callID: call, agent, abort } = context
+      const answer = host.request("tool", { name, args, session, message, call, agent })
+      const aborted = new Promise<never>((_, reject) => {
+        abort?.addEventListener("abort", () => reject(new Error("the call was cancelled")), { once: true })
+      })
+      const { output, title, metadata } = await within(TOOL_MS, Promise.race([answer, aborted]))
+      if (typeof output !== "string") throw new Error("it answered without an output")
+      return { output, title: title ?? "", metadata: metadata ?? {} }
+    } catch (error) {
+      missed(error)
+      const sentence = `callstack is not available just now (${reason(error)}).`
+      return { output: `${sentence} Go on without frames; the work is not affected.`, title: "", metadata: {} }
+    }
+  }
+  const definition = ({ name, description, parameters }: ToolSpec) => {
+    const run = (args: Json, context: ToolContext) => execute(name, args, context)
+    return { description, args: parameters?.properties ?? {}, execute: run } as unknown as ToolDefinition
+  }
+
+  return {
+    tool: Object.fromEntries(tools.map((spec) => [spec.name, definition(spec)])),
+
+    // OpenCode takes every raw property to be required, until the whole schema is put in its place.
+    "tool.definition": guarded(async ({ toolID }, output) => {
+      const spec = tools.find(({ name }) => name === toolID)
+      if (spec) (output as { jsonSchema?: Json }).jsonSchema = spec.parameters
+    }),
+
+    "chat.message": async ({ sessionID, agent }, { message, parts }) => {
+      try {
+        sessionOf(sessionID).compacting = false
+        host.ensure(true)
+        const own = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
+        const text = own.map((part) => (part as { text: string }).text).join("\n")
+        const params = { session: sessionID, message: message.id, agent: agent ?? message.agent, text }
+        await within(HOOK_MS, Promise.all([host.request("message", params), host.greeting]))
+      } catch (error) {
+        missed(error)
+        if (host.ready) return
+        host.miss(reason(error))
+        message.tools = { ...message.tools, ...Object.fromEntries(tools.map(({ name }) => [name, false])) }
+      }
+    },
+
+    "experimental.chat.messages.transform": guarded(async (_, { messages }) => {
+      const id = messages[0]?.info.sessionID
+      if (!id) return
+      const session = sessionOf(id)
+      const compaction = session.compacting === true
+      session.compacting = false
+      let ops: Op[] | undefined
+      try {
+        if (compaction) {
+          const params = { purpose: "compaction", keep: 0, messages, ops: 0 }
+          ops = (await within(HOOK_MS, requestSync(host, session, id, params))).ops
+        } else await within(HOOK_MS, syncTurn(host, session, id, messages))
+      } catch (error) {
+        missed(error)
+      }
+      ops ??= session.held?.ops
+      const result = ops ? afterOperations(messages, ops) : withoutFoldedReasoning(messages)
+      messages.splice(0, messages.length, ...result)
+      if (!compaction) session.applied = session.held && { run: session.held.run, serial: session.held.serial }
+    }),
+
+    "experimental.chat.system.transform": guarded(async ({ sessionID, model }, { system }) => {
+      if (!sessionID) return
+      const { texts } = sessionOf(sessionID)
+      const head = system[0]?.slice(0, 200) ?? ""
+      const about = { id: model.id, provider: model.providerID, context: model.limit?.context ?? null }
+      const answer = host.request("system", { session: sessionID, model: about, head }).then((result) => {
+        texts.set(head, result.texts.map(String))
+        if (texts.size > 4) texts.delete(texts.keys().next().value!)
+      })
+      // While the child is late, what stood there before stays: a change would cost the whole prompt cache.
+      await within(HOOK_MS, answer).finally(() => system.push(...(texts.get(head) ?? [])))
+    }),
+
+    "experimental.session.compacting": guarded(async ({ sessionID }, output) => {
+      sessionOf(sessionID).compacting = true
+      const { context } = await within(HOOK_MS, host.request("compacting", { session: sessionID }))
+      output.context.push(...context.map(String))
+    }),
+
+    "tool.execute.after": guarded(async ({ tool, sessionID, callID, args }, output) => {
+      if (!WRITERS.includes(tool)) return
+      host.notify("after", { session: sessionID, call: callID, tool, ...filePaths(args, output?.metadata) })
+    }),
+
+    event: guarded(async ({ event }) => {
+      const { type, properties } = event as { type: string; properties: any }
+      if (type === "message.updated" && isClosing(properties.info)) {
+        const { id, sessionID, finish, error } = properties.info
+        const session = sessionOf(sessionID)
+        const key = `${id} ${finish} ${error?.name}`
+        if (session.recorded === key) return
+        session.recorded = key
+        const fetching: Promise<void> = record(sessionID, id).catch(() => {}).finally(() => records.delete(fetching))
+        records.add(fetching)
+      }
+      if (!EVENTS.includes(type)) return
+      const fields = outline(properties)
+      host.notify("event", { type, properties: fields })
+      const session = sessions.get(String(fields["sessionID"]))
+      if (type === "session.compacted" && session) session.compacting = false
+      if (type === "session.deleted") sessions.delete(String(fields["sessionID"]))
+    }),
+
+    dispose: async () => {
+      process.off("exit", kill)
+      await within(HOOK_MS, Promise.all(records)).catch(() => {})
+      await host.close()
+    },
+  }
+}
