@@ -6,6 +6,7 @@
 
 pub mod decide;
 pub mod event;
+pub mod fold;
 pub mod frame;
 pub mod limits;
 pub mod transcript;

@@ -1,0 +1,151 @@
+//! Where things are in a transcript: looked up once, used for every span.
+
+use std::collections::HashMap;
+
+use crate::transcript::{Anchor, CallState, Message, PartBody, Role, Span, Standing};
+
+/// A part of a message, both as indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) message: usize,
+    pub(super) part: usize,
+}
+
+/// What an anchor turns out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchored {
+    /// A call that has a result.
+    Call(Place),
+    /// Behind that many messages.
+    Behind(usize),
+    /// Its message is hidden behind the host's compaction.
+    Hidden,
+    /// Nowhere, or a call without a result.
+    Nowhere,
+}
+
+/// A transcript with what folding asks of it again and again.
+pub(super) struct Places<'a> {
+    pub(super) transcript: &'a [Message],
+    by_id: HashMap<&'a str, usize>,
+    /// For each message, and the end: the next one, itself included, in which the user speaks.
+    next_user: Vec<usize>,
+    /// The same for what the agent wrote.
+    next_agent: Vec<usize>,
+    /// How many messages the host's compaction takes in front; 0 without one.
+    pub(super) summarised: usize,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn of(transcript: &'a [Message]) -> Self {
+        let end = transcript.len();
+        let mut by_id = HashMap::with_capacity(end);
+        let mut next_user = vec![end; end + 1];
+        let mut next_agent = vec![end; end + 1];
+        let mut summarised = 0;
+        for (index, message) in transcript.iter().enumerate().rev() {
+            by_id.insert(message.id.as_str(), index);
+            next_user[index] = if user_speaks(message) {
+                index
+            } else {
+                next_user[index + 1]
+            };
+            next_agent[index] = if agent_speaks(message) {
+                index
+            } else {
+                next_agent[index + 1]
+            };
+            if summarised == 0 && message.standing == Standing::Summary {
+                summarised = index + 1;
+            }
+        }
+        Self {
+            transcript,
+            by_id,
+            next_user,
+            next_agent,
+            summarised,
+        }
+    }
+
+    pub(super) fn index_of(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The first message from `from` on in which the user speaks.
+    pub(super) fn user_from(&self, from: usize) -> Option<usize> {
+        self.next_user
+            .get(from)
+            .copied()
+            .filter(|&index| index < self.transcript.len())
+    }
+
+    /// Whether the agent wrote something from `from` on before the user spoke again.
+    pub(super) fn agent_goes_on(&self, from: usize) -> bool {
+        match (self.next_agent.get(from), self.next_user.get(from)) {
+            (Some(agent), Some(user)) => agent < user,
+            _ => false,
+        }
+    }
+
+    /// The message at which the span's fold settled, while it is still there.
+    pub(super) fn settled(&self, span: &Span) -> Option<usize> {
+        self.index_of(span.fold.as_ref()?.settled_at.as_deref()?)
+    }
+
+    pub(super) fn find(&self, anchor: &Anchor) -> Anchored {
+        let Some(id) = &anchor.message else {
+            return match anchor.call {
+                None => Anchored::Behind(self.summarised),
+                Some(_) => Anchored::Nowhere,
+            };
+        };
+        let Some(message) = self.index_of(id) else {
+            return if self.summarised > 0 {
+                Anchored::Hidden
+            } else {
+                Anchored::Nowhere
+            };
+        };
+        let Some(call) = &anchor.call else {
+            return Anchored::Behind(message + 1);
+        };
+        let parts = &self.transcript[message].parts;
+        match parts.iter().position(|part| is_result_of(&part.body, call)) {
+            Some(part) => Anchored::Call(Place { message, part }),
+            None => Anchored::Nowhere,
+        }
+    }
+}
+
+fn is_result_of(body: &PartBody, wanted: &str) -> bool {
+    matches!(body, PartBody::Tool { call, state: CallState::Completed, .. } if call == wanted)
+}
+
+/// Whether the user said something in it: words of their own, or a file. What only the host wrote
+/// in the user's place starts no turn.
+pub(super) fn user_speaks(message: &Message) -> bool {
+    message.role == Role::User
+        && message.standing == Standing::Normal
+        && message.parts.iter().any(|part| match &part.body {
+            PartBody::Text {
+                synthetic, chars, ..
+            } => !synthetic && *chars > 0,
+            PartBody::File { .. } => true,
+            PartBody::Reasoning | PartBody::Tool { .. } | PartBody::Other => false,
+        })
+}
+
+/// Whether it is a step of the agent in the conversation.
+pub(super) fn agent_speaks(message: &Message) -> bool {
+    message.role == Role::Assistant && message.standing == Standing::Normal
+}
+
+/// Whether the model reads anything of it that is not reasoning.
+pub(super) fn says_something(body: &PartBody) -> bool {
+    match body {
+        PartBody::Text { chars, .. } => *chars > 0,
+        PartBody::Tool { .. } | PartBody::File { .. } => true,
+        PartBody::Reasoning | PartBody::Other => false,
+    }
+}

@@ -1,0 +1,119 @@
+//! What of a transcript a span takes.
+
+use crate::transcript::{Anchor, Fold, Span};
+
+use super::places::{Anchored, Place, Places};
+
+/// A place in the transcript as a number to compare: message, then part. Part 0 is in front of a
+/// message's first part.
+pub(super) type Edge = (usize, usize);
+
+/// A span that was found in the transcript.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Region<'a> {
+    pub(super) span: &'a Span,
+    /// The push call, where a call opened it and is still shown.
+    pub(super) push: Option<Place>,
+    /// The pop call, where a call closed it.
+    pub(super) pop: Option<Place>,
+    /// The first message that belongs to it as a whole or up to the pop.
+    pub(super) first: usize,
+    /// Behind the last message that belongs to it, the pop's included; the transcript's end while it
+    /// is open. Never less than `first`.
+    pub(super) end: usize,
+    /// Where it starts.
+    pub(super) from: Edge,
+    /// Where it ends.
+    pub(super) to: Edge,
+}
+
+impl<'a> Region<'a> {
+    /// Finds a span. None when an anchor is not there or the order makes no sense.
+    fn of(places: &Places<'_>, span: &'a Span) -> Option<Self> {
+        let push = match places.find(&span.open) {
+            Anchored::Call(place) => Some(place),
+            Anchored::Behind(_) | Anchored::Hidden => None,
+            Anchored::Nowhere => return None,
+        };
+        let first = match places.find(&span.open) {
+            Anchored::Call(place) => place.message + 1,
+            Anchored::Behind(first) => first,
+            Anchored::Hidden | Anchored::Nowhere => places.summarised,
+        };
+        let from = push.map_or((first, 0), |push| (push.message, push.part + 1));
+        let open = Self {
+            span,
+            push,
+            pop: None,
+            first,
+            end: places.transcript.len(),
+            from,
+            to: (usize::MAX, 0),
+        };
+        match span.live_close() {
+            None => Some(open),
+            Some(close) => open.closed(places, close),
+        }
+    }
+
+    fn closed(self, places: &Places<'_>, close: &Anchor) -> Option<Self> {
+        match places.find(close) {
+            Anchored::Call(pop) if self.push.is_some_and(|push| push.message == pop.message) => {
+                // Calls of one step may be carried out in another order than they were written.
+                let to = (pop.message, pop.part + 1).max(self.from);
+                Some(Self {
+                    pop: Some(pop),
+                    end: self.first,
+                    to,
+                    ..self
+                })
+            }
+            Anchored::Call(pop) if pop.message >= self.first => Some(Self {
+                pop: Some(pop),
+                end: pop.message + 1,
+                to: (pop.message, pop.part + 1),
+                ..self
+            }),
+            Anchored::Behind(end) if close.message.is_some() && end >= self.first => Some(Self {
+                end,
+                to: (end, 0),
+                ..self
+            }),
+            _ => None,
+        }
+    }
+
+    /// What stands for it, once it is closed and durable.
+    pub(super) fn text(&self) -> Option<&'a Fold> {
+        self.span.live_close().and(self.span.fold.as_ref())
+    }
+
+    /// Whether a call opened it, be it hidden by now.
+    pub(super) fn pushed(&self) -> bool {
+        self.span.open.call.is_some()
+    }
+
+    /// Whether push and pop are calls of one step.
+    pub(super) fn in_one_step(&self) -> bool {
+        match (self.push, self.pop) {
+            (Some(push), Some(pop)) => push.message == pop.message,
+            _ => false,
+        }
+    }
+}
+
+/// Finds the spans that may ever be folded, outer ones in front of those in them.
+pub(super) fn find_all<'a>(places: &Places<'_>, spans: &'a [Span]) -> Vec<Region<'a>> {
+    let mut regions: Vec<_> = spans
+        .iter()
+        .filter(|span| span.foldable && !span.detached)
+        .filter_map(|span| Region::of(places, span))
+        .collect();
+    regions.sort_by(|a, b| {
+        a.from
+            .cmp(&b.from)
+            .then(b.to.cmp(&a.to))
+            .then(a.span.num.cmp(&b.span.num))
+    });
+    regions
+}

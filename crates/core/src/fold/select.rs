@@ -1,0 +1,127 @@
+//! Which spans are folded now: the outermost of those that are ready, never two that overlap.
+
+use crate::transcript::{PartBody, SpanNum};
+
+use super::ReasoningPolicy;
+use super::places::Places;
+use super::region::Region;
+
+/// An outermost span that is folded.
+pub(super) struct Chosen<'a> {
+    pub(super) region: Region<'a>,
+    /// Spans inside it that were pushed in the same step: their calls stay with its own, each with
+    /// its own text.
+    pub(super) beside: Vec<Region<'a>>,
+    /// Parts of the pop's message in front of the pop that stay all the same: pushes of frames that
+    /// go on behind it.
+    pub(super) spared: Vec<usize>,
+}
+
+impl<'a> Chosen<'a> {
+    /// The spans of it whose text stands in the request.
+    pub(super) fn with_text(&self) -> impl Iterator<Item = &Region<'a>> {
+        std::iter::once(&self.region).chain(&self.beside)
+    }
+
+    /// Indexes of those parts of the pop's message that stay behind the fold; none when the message
+    /// goes, or is the push's.
+    pub(super) fn kept_of_pop(&self, places: &Places<'_>) -> Vec<usize> {
+        let mut kept = self.spared.clone();
+        kept.extend(behind_pop(places, &self.region));
+        kept
+    }
+}
+
+/// The calls behind the pop in its step, and what is said between them. Words alone do not stay: a
+/// request that ends with the agent's words asks the model to go on with them, and some refuse it.
+fn behind_pop(places: &Places<'_>, region: &Region<'_>) -> Vec<usize> {
+    let Some(pop) = region.pop.filter(|_| !region.in_one_step()) else {
+        return Vec::new();
+    };
+    let parts = &places.transcript[pop.message].parts;
+    let behind = parts.iter().enumerate().skip(pop.part + 1);
+    if !behind
+        .clone()
+        .any(|(_, part)| matches!(part.body, PartBody::Tool { .. }))
+    {
+        return Vec::new();
+    }
+    behind
+        .filter(|(_, part)| matches!(part.body, PartBody::Tool { .. } | PartBody::Text { .. }))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// What is folded, and what vanishes with it.
+#[derive(Default)]
+pub(super) struct Selection<'a> {
+    /// In the order of the transcript.
+    pub(super) outermost: Vec<Chosen<'a>>,
+    /// Closed spans that leave no trace of their own.
+    pub(super) swallowed: Vec<SpanNum>,
+}
+
+/// Chooses from `regions`, in which an outer one stands in front of those in it.
+pub(super) fn outermost<'a>(
+    places: &Places<'_>,
+    regions: Vec<Region<'a>>,
+    policy: ReasoningPolicy,
+) -> Selection<'a> {
+    let mut selection = Selection::default();
+    for region in regions {
+        let around = selection
+            .outermost
+            .last_mut()
+            .filter(|chosen| region.from < chosen.region.to);
+        if let Some(chosen) = around {
+            if region.to <= chosen.region.to {
+                let one_step = region.push.zip(chosen.region.push);
+                if one_step.is_some_and(|(inner, outer)| inner.message == outer.message)
+                    && region.text().is_some()
+                {
+                    chosen.beside.push(region);
+                } else if region.text().is_some() {
+                    selection.swallowed.push(region.span.num);
+                }
+                continue;
+            }
+            // It begins inside and ends outside. Where its push is a call of the step that pops,
+            // the two were only carried out in another order than written; elsewhere its call goes
+            // with the span around it, and it cannot be folded by itself.
+            let shared = region.push.zip(chosen.region.pop);
+            match shared {
+                Some((push, pop))
+                    if push.message == pop.message && !chosen.region.in_one_step() =>
+                {
+                    chosen.spared.push(push.part);
+                }
+                _ => continue,
+            }
+        }
+        if is_due(places, &region, policy) {
+            selection.outermost.push(Chosen {
+                region,
+                beside: Vec::new(),
+                spared: Vec::new(),
+            });
+        }
+    }
+    selection
+}
+
+fn is_due(places: &Places<'_>, region: &Region<'_>, policy: ReasoningPolicy) -> bool {
+    if region.text().is_none() {
+        return false;
+    }
+    let Some(pop) = region.pop.filter(|_| region.pushed()) else {
+        return places.user_from(region.end).is_some();
+    };
+    let waits = policy == ReasoningPolicy::Wait
+        && places.settled(region.span).is_none()
+        && !behind_pop(places, region).is_empty()
+        && places.transcript[pop.message]
+            .parts
+            .iter()
+            .any(|part| matches!(part.body, PartBody::Reasoning));
+    !waits || places.user_from(region.end).is_some()
+}
