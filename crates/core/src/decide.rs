@@ -13,7 +13,7 @@ mod walk;
 pub use life::{Activate, Invalidate, OpenRoot, Pop, Push, Reopen};
 pub use plan::{Plan, PlannedChild};
 pub use refusal::Refusal;
-pub use undo::{ForkedSpan, Fork, Reconcile};
+pub use undo::{Fork, ForkedSpan, Reconcile};
 
 use crate::event::{Event, Session};
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
@@ -143,9 +143,11 @@ pub fn decide<N: Neighbourhood>(
         Command::Reopen(command) => life::reopen(tree, command),
         Command::Reconcile(command) => undo::reconcile(tree, command),
         Command::Fork(command) => undo::fork(tree, command, now),
-        Command::SetIdentity { frame, identity, derived } => {
-            set_identity(tree, *frame, identity, *derived)
-        }
+        Command::SetIdentity {
+            frame,
+            identity,
+            derived,
+        } => set_identity(tree, *frame, identity, *derived),
         Command::AddArtifact { frame, artifact } => add_artifact(tree, *frame, artifact),
         Command::AddDecision { frame, text } => add_decision(tree, *frame, text),
         Command::Pin { frame, text } => pin(tree, *frame, text),
@@ -154,7 +156,11 @@ pub fn decide<N: Neighbourhood>(
 }
 
 fn about(frame: FrameNum, events: Vec<Event>) -> Decision {
-    Decision { events, frames: vec![frame], left: Vec::new() }
+    Decision {
+        events,
+        frames: vec![frame],
+        left: Vec::new(),
+    }
 }
 
 fn set_identity<N: Neighbourhood>(
@@ -167,7 +173,14 @@ fn set_identity<N: Neighbourhood>(
     if !frame.identity_derived {
         return Err(Refusal::IdentityFixed(Box::new(frame)));
     }
-    Ok(about(num, vec![Event::IdentitySet { frame: num, identity: identity.clone(), derived }]))
+    Ok(about(
+        num,
+        vec![Event::IdentitySet {
+            frame: num,
+            identity: identity.clone(),
+            derived,
+        }],
+    ))
 }
 
 fn add_artifact<N: Neighbourhood>(
@@ -179,7 +192,10 @@ fn add_artifact<N: Neighbourhood>(
     let events = if frame.artifacts.contains(artifact) {
         Vec::new()
     } else {
-        vec![Event::ArtifactRecorded { frame: num, artifact: artifact.clone() }]
+        vec![Event::ArtifactRecorded {
+            frame: num,
+            artifact: artifact.clone(),
+        }]
     };
     Ok(about(num, events))
 }
@@ -193,7 +209,10 @@ fn add_decision<N: Neighbourhood>(
     let events = if frame.decisions.iter().any(|known| known == text) {
         Vec::new()
     } else {
-        vec![Event::DecisionRecorded { frame: num, text: text.to_owned() }]
+        vec![Event::DecisionRecorded {
+            frame: num,
+            text: text.to_owned(),
+        }]
     };
     Ok(about(num, events))
 }
@@ -207,7 +226,10 @@ fn pin<N: Neighbourhood>(
     let events = if frame.pins.iter().any(|known| known.text == text) {
         Vec::new()
     } else {
-        let pin = Pin { num: tree.next_pin().map_err(Refusal::Store)?, text: text.to_owned() };
+        let pin = Pin {
+            num: tree.next_pin().map_err(Refusal::Store)?,
+            text: text.to_owned(),
+        };
         vec![Event::PinSet { frame: num, pin }]
     };
     Ok(about(num, events))
@@ -220,7 +242,10 @@ fn unpin<N: Neighbourhood>(
 ) -> Result<Decision, Refusal<N::Error>> {
     let frame = tree.frame(num).map_err(Refusal::Store)?;
     if !frame.pins.iter().any(|known| known.num == pin) {
-        return Err(Refusal::NoSuchPin { frame: Box::new(frame), pin });
+        return Err(Refusal::NoSuchPin {
+            frame: Box::new(frame),
+            pin,
+        });
     }
     Ok(about(num, vec![Event::PinRemoved { pin }]))
 }

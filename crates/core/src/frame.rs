@@ -93,7 +93,10 @@ impl Status {
             Self::Planned => matches!(next, Self::InProgress | Self::Invalidated),
             Self::InProgress => next.is_finished(),
             Self::Blocked => {
-                matches!(next, Self::InProgress | Self::Completed | Self::Failed | Self::Invalidated)
+                matches!(
+                    next,
+                    Self::InProgress | Self::Completed | Self::Failed | Self::Invalidated
+                )
             }
             Self::Completed | Self::Failed | Self::Invalidated => false,
         }
@@ -110,10 +113,13 @@ impl FromStr for Status {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
-            let known: Vec<_> = Self::ALL.iter().map(|status| status.as_str()).collect();
-            format!("`{text}` is no status; statuses are {}", known.join(", "))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|status| status.as_str() == text)
+            .ok_or_else(|| {
+                let known: Vec<_> = Self::ALL.iter().map(|status| status.as_str()).collect();
+                format!("`{text}` is no status; statuses are {}", known.join(", "))
+            })
     }
 }
 

@@ -119,6 +119,9 @@ pub struct Fold {
     /// sent yet. What the model wrote up to there, it wrote behind the unfolded span, so its
     /// reasoning is not sent again.
     pub settled_at: Option<String>,
+    /// The serial of the answer with which the fold was first sent; a host that never received it
+    /// sent its next request unfolded, and the fold settles anew.
+    pub settled_serial: Option<i64>,
     /// The version of the renderer that made `text`.
     pub renderer: u32,
 }

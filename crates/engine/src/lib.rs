@@ -1,1 +1,32 @@
-//! placeholder
+//! Does what is asked of callstack: the table of operations, the sessions of hosts as they go on, what
+//! their models are sent.
+//!
+//! Not here: how a host talks (`hosts`), how anything looks on a terminal (`cli`), and which changes
+//! are legal (`core`).
+
+mod assembly;
+mod conversation;
+mod engine;
+mod error;
+mod evidence;
+mod files;
+mod log;
+pub mod operation;
+pub mod operations;
+mod recorder;
+mod schema;
+mod session;
+mod settings;
+mod state;
+mod system;
+pub mod tree;
+mod world;
+
+pub use conversation::{Fact, Shown, SyncAnswer, SyncRequest};
+pub use engine::{Engine, Health};
+pub use error::{EngineError, Kind};
+pub use session::UserMessage;
+pub use settings::{Placement, Profile, Settings};
+pub use state::{FrameMetadata, StackState};
+pub use system::{SystemRequest, TokenUsage};
+pub use world::{SystemWorld, World};

@@ -1,1 +1,4 @@
-//! placeholder
+//! Speaks to agents: one module for each program that runs them. Here is what their messages look like;
+//! what is done about them is the engine's.
+
+pub mod opencode;

@@ -1,1 +1,25 @@
-//! placeholder
+//! Keeps what callstack knows: the event log and the tables that are derived from it, and the bodies
+//! of messages, in one SQLite file that several processes use at the same time.
+//!
+//! Not here: what a command means (`core`), who asks (`engine`, `hosts`).
+
+mod change;
+mod error;
+mod frames;
+mod locate;
+mod messages;
+mod project;
+mod rebuild;
+mod resolve;
+mod schema;
+mod spans;
+mod store;
+
+pub use change::Change;
+pub use error::StoreError;
+pub use frames::{SiblingCandidates, StatusCounts};
+pub use locate::{DATABASE, FOLDER, find, prepare, project_root};
+pub use messages::{MessageBody, StoredMessage};
+pub use rebuild::Health;
+pub use schema::VERSION as SCHEMA_VERSION;
+pub use store::{Store, View};

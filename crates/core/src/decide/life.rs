@@ -112,19 +112,48 @@ pub(super) fn open_root<N: Neighbourhood>(
         });
     }
     let parent = match &command.parent_session {
-        Some(parent) => tree.session(parent).map_err(Refusal::Store)?.and_then(|it| it.active),
+        Some(parent) => tree
+            .session(parent)
+            .map_err(Refusal::Store)?
+            .and_then(|it| it.active),
         None => None,
     };
-    let id = if first { command.session.clone() } else { command.spare_id.clone() };
-    let mut frame = begun(tree, parent, &command.session, &command.identity, id, limits, now)?;
+    let id = if first {
+        command.session.clone()
+    } else {
+        command.spare_id.clone()
+    };
+    let mut frame = begun(
+        tree,
+        parent,
+        &command.session,
+        &command.identity,
+        id,
+        limits,
+        now,
+    )?;
     frame.identity_derived = command.derived;
     let num = frame.num;
-    events.push(Event::FrameCreated { frame: Box::new(frame) });
+    events.push(Event::FrameCreated {
+        frame: Box::new(frame),
+    });
     if first {
-        events.push(Event::RootSet { session: command.session.clone(), frame: num });
+        events.push(Event::RootSet {
+            session: command.session.clone(),
+            frame: num,
+        });
     }
-    events.push(opened(tree, num, &command.session, command.anchor.clone(), SpanOrigin::Root)?);
-    events.push(Event::ActiveSet { session: command.session.clone(), frame: Some(num) });
+    events.push(opened(
+        tree,
+        num,
+        &command.session,
+        command.anchor.clone(),
+        SpanOrigin::Root,
+    )?);
+    events.push(Event::ActiveSet {
+        session: command.session.clone(),
+        frame: Some(num),
+    });
     Ok(about(num, events))
 }
 
@@ -146,9 +175,20 @@ pub(super) fn push<N: Neighbourhood>(
     )?;
     let num = frame.num;
     let events = vec![
-        Event::FrameCreated { frame: Box::new(frame) },
-        opened(tree, num, &command.session, command.anchor.clone(), SpanOrigin::Push)?,
-        Event::ActiveSet { session: command.session.clone(), frame: Some(num) },
+        Event::FrameCreated {
+            frame: Box::new(frame),
+        },
+        opened(
+            tree,
+            num,
+            &command.session,
+            command.anchor.clone(),
+            SpanOrigin::Push,
+        )?,
+        Event::ActiveSet {
+            session: command.session.clone(),
+            frame: Some(num),
+        },
     ];
     Ok(about(num, events))
 }
@@ -161,21 +201,37 @@ pub(super) fn pop<N: Neighbourhood>(
         Some(num) => num,
         None => known_session(tree, &command.session)?
             .active
-            .ok_or_else(|| Refusal::NothingOpen { session: command.session.clone() })?,
+            .ok_or_else(|| Refusal::NothingOpen {
+                session: command.session.clone(),
+            })?,
     };
     let frame = tree.frame(num).map_err(Refusal::Store)?;
     let outcome = &command.outcome;
     if !frame.status.may_become(outcome.status) || outcome.status == Status::Invalidated {
-        return Err(Refusal::Transition { frame: Box::new(frame), next: outcome.status });
+        return Err(Refusal::Transition {
+            frame: Box::new(frame),
+            next: outcome.status,
+        });
     }
     let open = tree.running_children(num).map_err(Refusal::Store)?;
     if !open.is_empty() {
-        return Err(Refusal::OpenChildren { frame: Box::new(frame), open });
+        return Err(Refusal::OpenChildren {
+            frame: Box::new(frame),
+            open,
+        });
     }
-    let mut events = vec![Event::FrameEnded { frame: num, outcome: outcome.clone(), reason: None }];
+    let mut events = vec![Event::FrameEnded {
+        frame: num,
+        outcome: outcome.clone(),
+        reason: None,
+    }];
     end_in_session(tree, &frame, &command.anchor, outcome, &mut events)?;
     let left = tree.planned_children(num).map_err(Refusal::Store)?;
-    Ok(Decision { events, frames: vec![num], left })
+    Ok(Decision {
+        events,
+        frames: vec![num],
+        left,
+    })
 }
 
 pub(super) fn activate<N: Neighbourhood>(
@@ -185,17 +241,37 @@ pub(super) fn activate<N: Neighbourhood>(
 ) -> Result<Decision, Refusal<N::Error>> {
     let frame = tree.frame(command.frame).map_err(Refusal::Store)?;
     if !matches!(frame.status, Status::Planned | Status::Blocked) {
-        return Err(Refusal::Transition { frame: Box::new(frame), next: Status::InProgress });
+        return Err(Refusal::Transition {
+            frame: Box::new(frame),
+            next: Status::InProgress,
+        });
     }
     let session = known_session(tree, &command.session)?;
     on_top(tree, &frame, &session)?;
     check_live(tree, limits)?;
-    let id = if frame.status == Status::Planned { &command.id } else { &frame.id };
+    let id = if frame.status == Status::Planned {
+        &command.id
+    } else {
+        &frame.id
+    };
     let num = command.frame;
     let events = vec![
-        Event::FrameStarted { frame: num, id: id.clone(), session: session.id.clone() },
-        opened(tree, num, &session.id, command.anchor.clone(), SpanOrigin::Activate)?,
-        Event::ActiveSet { session: session.id, frame: Some(num) },
+        Event::FrameStarted {
+            frame: num,
+            id: id.clone(),
+            session: session.id.clone(),
+        },
+        opened(
+            tree,
+            num,
+            &session.id,
+            command.anchor.clone(),
+            SpanOrigin::Activate,
+        )?,
+        Event::ActiveSet {
+            session: session.id,
+            frame: Some(num),
+        },
     ];
     Ok(about(num, events))
 }
@@ -207,7 +283,10 @@ pub(super) fn invalidate<N: Neighbourhood>(
     let num = command.frame;
     let frame = tree.frame(num).map_err(Refusal::Store)?;
     if !frame.status.may_become(Status::Invalidated) {
-        return Err(Refusal::Transition { frame: Box::new(frame), next: Status::Invalidated });
+        return Err(Refusal::Transition {
+            frame: Box::new(frame),
+            next: Status::Invalidated,
+        });
     }
     let outcome = Outcome {
         status: Status::Invalidated,
@@ -220,7 +299,10 @@ pub(super) fn invalidate<N: Neighbourhood>(
         reason: Some(command.reason.clone()),
     }];
     let mut frames = vec![num];
-    for planned in tree.descendants(num, Status::Planned).map_err(Refusal::Store)? {
+    for planned in tree
+        .descendants(num, Status::Planned)
+        .map_err(Refusal::Store)?
+    {
         frames.push(planned.num);
         events.push(Event::FrameEnded {
             frame: planned.num,
@@ -229,15 +311,25 @@ pub(super) fn invalidate<N: Neighbourhood>(
                 results: None,
                 results_compacted: None,
             },
-            reason: Some(format!("{} was invalidated: {}", frame.label(), command.reason)),
+            reason: Some(format!(
+                "{} was invalidated: {}",
+                frame.label(),
+                command.reason
+            )),
         });
     }
-    let left = tree.descendants(num, Status::InProgress).map_err(Refusal::Store)?;
+    let left = tree
+        .descendants(num, Status::InProgress)
+        .map_err(Refusal::Store)?;
     // While a descendant works on, its own pop is what moves the session past this frame.
     if left.is_empty() {
         end_in_session(tree, &frame, &command.anchor, &outcome, &mut events)?;
     }
-    Ok(Decision { events, frames, left })
+    Ok(Decision {
+        events,
+        frames,
+        left,
+    })
 }
 
 pub(super) fn reopen<N: Neighbourhood>(
@@ -247,17 +339,38 @@ pub(super) fn reopen<N: Neighbourhood>(
     let num = command.frame;
     let frame = tree.frame(num).map_err(Refusal::Store)?;
     if !frame.status.is_terminal() {
-        return Err(Refusal::Transition { frame: Box::new(frame), next: Status::InProgress });
+        return Err(Refusal::Transition {
+            frame: Box::new(frame),
+            next: Status::InProgress,
+        });
     }
     if frame.session.is_none() {
-        return Ok(about(num, vec![Event::FrameReopened { frame: num, status: Status::Planned }]));
+        return Ok(about(
+            num,
+            vec![Event::FrameReopened {
+                frame: num,
+                status: Status::Planned,
+            }],
+        ));
     }
     let session = known_session(tree, &command.session)?;
     on_top(tree, &frame, &session)?;
     let events = vec![
-        Event::FrameReopened { frame: num, status: Status::InProgress },
-        opened(tree, num, &session.id, command.anchor.clone(), SpanOrigin::Reopen)?,
-        Event::ActiveSet { session: session.id, frame: Some(num) },
+        Event::FrameReopened {
+            frame: num,
+            status: Status::InProgress,
+        },
+        opened(
+            tree,
+            num,
+            &session.id,
+            command.anchor.clone(),
+            SpanOrigin::Reopen,
+        )?,
+        Event::ActiveSet {
+            session: session.id,
+            frame: Some(num),
+        },
     ];
     Ok(about(num, events))
 }
@@ -367,7 +480,9 @@ fn on_top<N: Neighbourhood>(
             frame: Box::new(frame.clone()),
             open: Box::new(tree.frame(active).map_err(Refusal::Store)?),
         }),
-        None => Err(Refusal::NothingOpen { session: session.id.clone() }),
+        None => Err(Refusal::NothingOpen {
+            session: session.id.clone(),
+        }),
     }
 }
 
@@ -380,7 +495,9 @@ fn end_in_session<N: Neighbourhood>(
     outcome: &Outcome,
     events: &mut Vec<Event>,
 ) -> Result<(), Refusal<N::Error>> {
-    let Some(id) = &frame.session else { return Ok(()) };
+    let Some(id) = &frame.session else {
+        return Ok(());
+    };
     close_spans(tree, id, frame.num, anchor, outcome, events)?;
     let session = known_session(tree, id)?;
     if session.active == Some(frame.num) {
@@ -392,5 +509,7 @@ fn end_in_session<N: Neighbourhood>(
 fn known_session<N: Neighbourhood>(tree: &N, id: &str) -> Result<Session, Refusal<N::Error>> {
     tree.session(id)
         .map_err(Refusal::Store)?
-        .ok_or_else(|| Refusal::NothingOpen { session: id.to_owned() })
+        .ok_or_else(|| Refusal::NothingOpen {
+            session: id.to_owned(),
+        })
 }

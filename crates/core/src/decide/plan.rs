@@ -36,11 +36,19 @@ pub(super) fn plan<N: Neighbourhood>(
     if let Some(parent) = command.parent {
         let parent = tree.frame(parent).map_err(Refusal::Store)?;
         if parent.status.is_terminal() {
-            return Err(Refusal::ParentEnded { parent: Box::new(parent) });
+            return Err(Refusal::ParentEnded {
+                parent: Box::new(parent),
+            });
         }
         depth = parent.depth + 1;
     }
-    check_place(tree, command.parent, depth, command.children.len() as u64, limits)?;
+    check_place(
+        tree,
+        command.parent,
+        depth,
+        command.children.len() as u64,
+        limits,
+    )?;
     let mut planner = Planner {
         next: tree.next_frame().map_err(Refusal::Store)?,
         limits,

@@ -76,5 +76,9 @@ pub enum Refusal<E> {
 }
 
 fn labels(frames: &[Frame]) -> String {
-    frames.iter().map(Frame::label).collect::<Vec<_>>().join(", ")
+    frames
+        .iter()
+        .map(Frame::label)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -46,7 +46,11 @@ pub(super) fn reconcile<N: Neighbourhood>(
     tree: &N,
     command: &Reconcile,
 ) -> Result<Decision, Refusal<N::Error>> {
-    let mut overlay = Overlay { tree, events: Vec::new(), status: HashMap::new() };
+    let mut overlay = Overlay {
+        tree,
+        events: Vec::new(),
+        status: HashMap::new(),
+    };
     // Newest first on the way back, oldest first on the way forth, as the user stepped through them.
     for num in sorted(&command.unclose).into_iter().rev() {
         overlay.unclose(num)?;
@@ -64,10 +68,17 @@ pub(super) fn reconcile<N: Neighbourhood>(
         return Ok(Decision::default());
     }
     let active = overlay.active(&command.session, command)?;
-    overlay.events.push(Event::ActiveSet { session: command.session.clone(), frame: active });
+    overlay.events.push(Event::ActiveSet {
+        session: command.session.clone(),
+        frame: active,
+    });
     let mut frames: Vec<_> = overlay.status.keys().copied().collect();
     frames.sort_unstable();
-    Ok(Decision { events: overlay.events, frames, left: Vec::new() })
+    Ok(Decision {
+        events: overlay.events,
+        frames,
+        left: Vec::new(),
+    })
 }
 
 fn sorted(spans: &[SpanNum]) -> Vec<SpanNum> {
@@ -90,7 +101,10 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         if span.live_close().is_none() {
             return Ok(());
         }
-        self.events.push(Event::CloseUndone { span: num, undone: true });
+        self.events.push(Event::CloseUndone {
+            span: num,
+            undone: true,
+        });
         if self.is_last(&span)? {
             self.reopen(span.frame, Status::InProgress);
         }
@@ -102,10 +116,17 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         let Some(outcome) = span.outcome.clone().filter(|_| span.close_undone) else {
             return Ok(());
         };
-        self.events.push(Event::CloseUndone { span: num, undone: false });
+        self.events.push(Event::CloseUndone {
+            span: num,
+            undone: false,
+        });
         if self.is_last(&span)? {
             self.status.insert(span.frame, Some(outcome.status));
-            self.events.push(Event::FrameEnded { frame: span.frame, outcome, reason: None });
+            self.events.push(Event::FrameEnded {
+                frame: span.frame,
+                outcome,
+                reason: None,
+            });
         }
         Ok(())
     }
@@ -115,23 +136,28 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         if span.detached {
             return Ok(());
         }
-        self.events.push(Event::SpanDetached { span: num, detached: true });
+        self.events.push(Event::SpanDetached {
+            span: num,
+            detached: true,
+        });
         match span.origin {
             SpanOrigin::Root | SpanOrigin::Push => {
                 self.status.insert(span.frame, None);
                 self.events.push(Event::FrameDetached { frame: span.frame });
             }
-            SpanOrigin::Activate | SpanOrigin::Reopen => match self.before(&span)? {
-                Some(outcome) => {
+            SpanOrigin::Activate | SpanOrigin::Reopen => {
+                if let Some(outcome) = self.before(&span)? {
                     self.status.insert(span.frame, Some(outcome.status));
+                    let frame = span.frame;
                     self.events.push(Event::FrameEnded {
-                        frame: span.frame,
+                        frame,
                         outcome,
                         reason: None,
                     });
+                } else {
+                    self.reopen(span.frame, Status::Planned);
                 }
-                None => self.reopen(span.frame, Status::Planned),
-            },
+            }
         }
         Ok(())
     }
@@ -141,7 +167,10 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         if !span.detached {
             return Ok(());
         }
-        self.events.push(Event::SpanDetached { span: num, detached: false });
+        self.events.push(Event::SpanDetached {
+            span: num,
+            detached: false,
+        });
         if matches!(span.origin, SpanOrigin::Root | SpanOrigin::Push) {
             self.events.push(Event::FrameAttached { frame: span.frame });
         }
@@ -156,7 +185,10 @@ impl<N: Neighbourhood> Overlay<'_, N> {
 
     fn is_last(&self, span: &Span) -> Result<bool, Refusal<N::Error>> {
         let spans = self.tree.spans_of(span.frame).map_err(Refusal::Store)?;
-        Ok(spans.iter().filter(|other| !other.detached).all(|other| other.num <= span.num))
+        Ok(spans
+            .iter()
+            .filter(|other| !other.detached)
+            .all(|other| other.num <= span.num))
     }
 
     /// How the frame stood before this span of it.
@@ -204,70 +236,69 @@ pub(super) fn fork<N: Neighbourhood>(
     let session: Session = tree
         .session(&command.session)
         .map_err(Refusal::Store)?
-        .ok_or_else(|| Refusal::NothingOpen { session: command.session.clone() })?;
-    let mut next_frame = tree.next_frame().map_err(Refusal::Store)?;
-    let mut next_span = tree.next_span().map_err(Refusal::Store)?;
+        .ok_or_else(|| Refusal::NothingOpen {
+            session: command.session.clone(),
+        })?;
+    let root = match session.root {
+        Some(root) => Some(tree.frame(root).map_err(Refusal::Store)?),
+        None => None,
+    };
+    let next_frame = tree.next_frame().map_err(Refusal::Store)?.0;
+    let next_span = tree.next_span().map_err(Refusal::Store)?.0;
     let mut copies: HashMap<FrameNum, Frame> = HashMap::new();
     let mut decision = Decision::default();
     let mut active = session.active;
-    let mut stack: Vec<FrameNum> = Vec::new();
-    for (forked, id) in command.spans.iter().zip(&command.ids) {
-        let outcome = forked.span.live_close().and(forked.span.outcome.clone());
-        let status = outcome.as_ref().map_or(Status::InProgress, |outcome| outcome.status);
-        let copy = match copies.get(&forked.frame.num) {
-            Some(copy) => copy.num,
-            None => {
-                let parent = forked
-                    .frame
-                    .parent
-                    .and_then(|parent| copies.get(&parent).map(|copy| copy.num))
-                    .or(session.root);
-                let depth = match parent {
-                    Some(parent) => match copies.values().find(|copy| copy.num == parent) {
-                        Some(parent) => parent.depth + 1,
-                        None => tree.frame(parent).map_err(Refusal::Store)?.depth + 1,
-                    },
-                    None => 0,
-                };
-                let frame = Frame {
-                    num: next_frame,
-                    id: id.clone(),
-                    parent,
-                    session: Some(command.session.clone()),
-                    depth,
-                    created_at: now,
-                    updated_at: now,
-                    detached: false,
-                    pins: Vec::new(),
-                    ..forked.frame.clone()
-                };
-                next_frame = FrameNum(next_frame.0 + 1);
-                copies.insert(forked.frame.num, frame.clone());
-                decision.frames.push(frame.num);
-                decision.events.push(Event::FrameCreated { frame: Box::new(frame.clone()) });
-                frame.num
-            }
-        };
-        decision.events.push(match outcome {
-            Some(outcome) => Event::FrameEnded { frame: copy, outcome, reason: None },
-            None => Event::FrameReopened { frame: copy, status },
-        });
+    for (offset, (forked, id)) in (0..).zip(command.spans.iter().zip(&command.ids)) {
+        if !copies.contains_key(&forked.frame.num) {
+            let original = forked.frame.parent.and_then(|parent| copies.get(&parent));
+            let parent = original.or(root.as_ref());
+            let copy = Frame {
+                num: FrameNum(next_frame + copies.len() as u64),
+                id: id.clone(),
+                parent: parent.map(|parent| parent.num),
+                session: Some(command.session.clone()),
+                depth: parent.map_or(0, |parent| parent.depth + 1),
+                created_at: now,
+                updated_at: now,
+                detached: false,
+                pins: Vec::new(),
+                ..forked.frame.clone()
+            };
+            decision.frames.push(copy.num);
+            decision.events.push(Event::FrameCreated {
+                frame: Box::new(copy.clone()),
+            });
+            copies.insert(forked.frame.num, copy);
+        }
+        let frame = copies[&forked.frame.num].num;
+        decision.events.push(
+            match forked.span.live_close().and(forked.span.outcome.clone()) {
+                Some(outcome) => Event::FrameEnded {
+                    frame,
+                    outcome,
+                    reason: None,
+                },
+                None => {
+                    active = Some(frame);
+                    Event::FrameReopened {
+                        frame,
+                        status: Status::InProgress,
+                    }
+                }
+            },
+        );
         decision.events.push(Event::SpanOpened {
             span: Box::new(Span {
-                num: next_span,
-                frame: copy,
+                num: SpanNum(next_span + offset),
+                frame,
                 session: command.session.clone(),
                 ..forked.span.clone()
             }),
         });
-        next_span = SpanNum(next_span.0 + 1);
-        if status == Status::InProgress {
-            stack.push(copy);
-        }
     }
-    if let Some(top) = stack.last() {
-        active = Some(*top);
-    }
-    decision.events.push(Event::ActiveSet { session: command.session.clone(), frame: active });
+    decision.events.push(Event::ActiveSet {
+        session: command.session.clone(),
+        frame: active,
+    });
     Ok(decision)
 }

@@ -1,0 +1,222 @@
+//! Gathers what a frame's context is rendered from, and makes the texts that answer a push and a pop.
+//! What is read is bounded, however large the tree is.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use callstack_core::context::{
+    ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render,
+};
+use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::returned::{Pushed, Returned, pushed, returned};
+use callstack_core::text::extract_keywords;
+use callstack_store::View;
+use serde_json::json;
+
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+use crate::operation::{Answer, Caller};
+use crate::settings::Placement;
+
+/// Finished siblings that are looked at because they are the newest, and for each word because they
+/// are about it.
+const NEWEST: u32 = 24;
+const A_WORD: u32 = 4;
+/// Words of a frame by which siblings are looked for.
+const WORDS: usize = 12;
+/// Planned children that are looked at.
+const PLANNED: u32 = 24;
+
+/// Everything around a frame that its context may show.
+struct Surroundings {
+    frame: Frame,
+    ancestors: Vec<Frame>,
+    siblings: Vec<Frame>,
+    sibling_counts: StatusCounts,
+    next_sibling: Option<Frame>,
+    planned: Vec<Frame>,
+    planned_count: usize,
+    pins: Vec<ScopedPin>,
+    visible: BTreeSet<FrameNum>,
+}
+
+impl Engine {
+    /// The context of a frame as it would be rendered now.
+    pub(crate) fn context(
+        &self,
+        view: &View<'_>,
+        session: &str,
+        num: FrameNum,
+        parts: Parts,
+    ) -> Result<Arc<RenderedContext>, EngineError> {
+        let now = self.now();
+        let mut hasher = DefaultHasher::new();
+        (view.revision()?, num, parts).hash(&mut hasher);
+        let revision = hasher.finish();
+        if let Some(kept) = lock(&self.cache).get(session, revision, now) {
+            return Ok(kept);
+        }
+        let around = self.surroundings(view, num)?;
+        let mut input = ContextInput::new(session, &around.frame, now);
+        input.ancestors = &around.ancestors;
+        input.siblings = &around.siblings;
+        input.sibling_counts = around.sibling_counts;
+        input.next_sibling = around.next_sibling.as_ref();
+        input.planned_children = &around.planned;
+        input.planned_children_count = around.planned_count;
+        input.pins = &around.pins;
+        input.visible_above = &around.visible;
+        input.new_session = around.frame.parent.is_none()
+            && around.planned_count == 0
+            && view.counts(Some(num))?.is_empty();
+        input.budget = self.settings.budget;
+        input.parts = parts;
+        // Messages are recorded all the time without changing any context: what has the same state is
+        // taken as it was, so that its bytes do not move with the clock.
+        let state = input.state_hash();
+        let kept = lock(&self.cache).get(session, state, now);
+        let context = kept.unwrap_or_else(|| Arc::new(render(&input)));
+        let mut cache = lock(&self.cache);
+        cache.put(session, state, now, Arc::clone(&context));
+        cache.put(session, revision, now, Arc::clone(&context));
+        Ok(context)
+    }
+
+    fn surroundings(&self, view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineError> {
+        let frame = view.frame(num)?;
+        let ancestors = view.ancestors(num)?;
+        let about =
+            format!("{} {}", frame.identity.title, frame.identity.success_criteria);
+        let mut words = extract_keywords(&about);
+        words.truncate(WORDS);
+        let siblings = view.sibling_candidates(&frame, &words, NEWEST, A_WORD)?.frames;
+        let mut sibling_counts = StatusCounts::default();
+        for (status, count) in view.counts(frame.parent)? {
+            let itself = u64::from(status == frame.status);
+            *slot(&mut sibling_counts, status) =
+                usize::try_from(count.saturating_sub(itself)).unwrap_or(usize::MAX);
+        }
+        let next_sibling = view
+            .children_with(frame.parent, Status::Planned, 2)?
+            .into_iter()
+            .find(|sibling| sibling.num != num && frame.parent.is_some());
+        let planned = view.children_with(Some(num), Status::Planned, PLANNED)?;
+        let planned_count = view.counts(Some(num))?.get(&Status::Planned).copied().unwrap_or(0);
+        let owners = ancestors.iter().rev().chain(std::iter::once(&frame));
+        let pins = owners
+            .flat_map(|owner| {
+                owner.pins.iter().map(|pin| ScopedPin { owner: owner.num, pin: pin.clone() })
+            })
+            .collect();
+        // In its parent's own session a finished sibling's fold stands above, in the same request.
+        let visible = siblings
+            .iter()
+            .filter(|sibling| sibling.session.is_some() && sibling.session == frame.session)
+            .map(|sibling| sibling.num)
+            .collect();
+        Ok(Surroundings {
+            frame,
+            ancestors,
+            siblings,
+            sibling_counts,
+            next_sibling,
+            planned,
+            planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
+            pins,
+            visible,
+        })
+    }
+
+    /// The answer of an operation with which work in a frame began.
+    pub(crate) fn began(
+        &self,
+        view: &View<'_>,
+        caller: &Caller,
+        num: FrameNum,
+    ) -> Result<Answer, EngineError> {
+        let frame = view.frame(num)?;
+        let context = match self.settings.placement {
+            Placement::Output if frame.status == Status::InProgress => {
+                self.context(view, &caller.session, num, Parts::for_push())?.text.clone()
+            }
+            // The system prompt holds it, or there is no work to be done in the frame yet.
+            _ => String::new(),
+        };
+        let activated = view.frame_spans(num)?.last().is_some_and(|span| {
+            span.origin == callstack_core::transcript::SpanOrigin::Activate
+        });
+        let text = pushed(&Pushed { frame: &frame, activated, context: &context });
+        let data = json!({
+            "handle": num.to_string(),
+            "sessionID": frame.id,
+            "status": frame.status,
+            "title": frame.identity.title,
+        });
+        let title = frame.label();
+        Ok(Answer { title, text, data, opened: Some(num), ..Answer::default() })
+    }
+
+    /// What stands for a finished frame from now on.
+    pub(crate) fn returned(
+        &self,
+        view: &View<'_>,
+        num: FrameNum,
+        left: &[Frame],
+        evidence: &[String],
+    ) -> Result<String, EngineError> {
+        let frame = view.frame(num)?;
+        let parent = match frame.parent {
+            Some(parent) => Some(view.frame(parent)?),
+            None => None,
+        };
+        let (planned, planned_count) = match &parent {
+            Some(parent) => (
+                view.children_with(Some(parent.num), Status::Planned, PLANNED)?,
+                view.counts(Some(parent.num))?.get(&Status::Planned).copied().unwrap_or(0),
+            ),
+            None => (left.to_vec(), left.len() as u64),
+        };
+        let pins = match &frame.session {
+            Some(session) => self.pins_since_system(view, session, num)?,
+            None => Vec::new(),
+        };
+        Ok(returned(&Returned {
+            frame: &frame,
+            evidence,
+            parent: parent.as_ref(),
+            planned: &planned,
+            planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
+            pins: &pins,
+        }))
+    }
+
+    /// The answer of a pop.
+    pub(crate) fn ended(
+        &self,
+        view: &View<'_>,
+        num: FrameNum,
+        text: String,
+    ) -> Result<Answer, EngineError> {
+        let frame = view.frame(num)?;
+        let data = json!({
+            "handle": num.to_string(),
+            "sessionID": frame.id,
+            "status": frame.status,
+            "parent": frame.parent.map(|parent| parent.to_string()),
+        });
+        let title = format!("{} {}", frame.label(), frame.status);
+        Ok(Answer { title, text, data, closed: Some(num), ..Answer::default() })
+    }
+}
+
+fn slot(counts: &mut StatusCounts, status: Status) -> &mut usize {
+    match status {
+        Status::Planned => &mut counts.planned,
+        Status::InProgress => &mut counts.in_progress,
+        Status::Completed => &mut counts.completed,
+        Status::Failed => &mut counts.failed,
+        Status::Blocked => &mut counts.blocked,
+        Status::Invalidated => &mut counts.invalidated,
+    }
+}

@@ -1,0 +1,386 @@
+//! A session as its host goes on with it: what is new is stored, what was undone is followed, what is
+//! finished is folded.
+
+mod fork;
+mod notes;
+mod undo;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use callstack_core::event::Event;
+use callstack_core::fold::{Folded, Input, Note, fold};
+use callstack_core::frame::FrameNum;
+use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, Standing};
+use callstack_store::MessageBody;
+
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+use crate::recorder::Ticket;
+use crate::session::identity_of;
+
+/// How long a fold waits for its span to be on the disk. The host waits a little longer for us; what
+/// is not there by then is folded at the next call.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+/// A message as a host shows it, decoded.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// What folding needs of it.
+    pub message: Message,
+    /// The host's own JSON, which is what is kept.
+    pub json: String,
+    /// What the machine can tell of its tool calls.
+    pub facts: Vec<Fact>,
+    /// Calls of ours with which frames began: the call's id and the frame's id, as the call's result
+    /// names it.
+    pub opened: Vec<(String, String)>,
+    /// Tokens that the model's context took at this step, as its provider reports.
+    pub tokens: Option<u64>,
+    /// The words of its author: of a user message what the user wrote, of a step its last text.
+    pub words: String,
+}
+
+/// Something that a tool call shows, whatever is later said of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A command was run.
+    Command {
+        /// Its first line.
+        line: String,
+        /// Its exit code, where the host tells.
+        exit: Option<i64>,
+    },
+    /// A file was read.
+    Read {
+        /// Relative to the project.
+        path: String,
+    },
+    /// A tool failed.
+    Failed {
+        /// The tool.
+        tool: String,
+        /// The first line of its error.
+        message: String,
+    },
+}
+
+/// A host is about to call its model.
+#[derive(Clone, Debug)]
+pub struct SyncRequest {
+    /// The session.
+    pub session: String,
+    /// The host.
+    pub host: String,
+    /// Whether the call is the host's own, for a compaction: it lacks the newest messages.
+    pub compacting: bool,
+    /// How many messages at the beginning are as they were at the last sync.
+    pub keep: usize,
+    /// The messages behind these.
+    pub shown: Vec<Shown>,
+    /// How many operations the host holds.
+    pub ops: usize,
+    /// The serial of the answer that the host's last call went out with: 0 if it made none yet, -1 if
+    /// it went out with none.
+    pub applied: i64,
+}
+
+/// What the host is to do to its messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SyncAnswer {
+    /// The base that the host builds on is not known here: it should send everything.
+    All,
+    /// The operations: the first `keep` that the host holds, and then these.
+    Ops {
+        /// Grows with every answer, across restarts too.
+        serial: i64,
+        /// How many operations of the host stay.
+        keep: usize,
+        /// The operations behind these.
+        ops: Vec<FoldOp>,
+    },
+}
+
+/// What is known of a session in this process. All of it can be had again from the host and the store.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    transcript: Vec<Message>,
+    facts: Vec<Vec<Fact>>,
+    /// The place of each message that was ever seen, by first appearance.
+    order: HashMap<String, u64>,
+    /// Whether `order` holds what the store knows.
+    loaded: bool,
+    ticket: Ticket,
+    serial: i64,
+    sent: Vec<FoldOp>,
+    spans: Vec<Span>,
+    notes: Vec<Note>,
+    revision: i64,
+    /// The frame that was active when the current step began: what the step does is its work, also
+    /// where a push stands in the same step.
+    pub(crate) step_frame: Option<FrameNum>,
+    /// Tokens that the model takes at most.
+    pub(crate) limit: Option<u64>,
+    /// Tokens that the last step took.
+    pub(crate) used: Option<u64>,
+    /// The last text of the newest step.
+    pub(crate) closing: Option<String>,
+}
+
+impl Conversation {
+    /// What the machine can tell of the messages behind one, or of all.
+    pub(crate) fn facts_behind(&self, message: Option<&str>) -> impl Iterator<Item = &Fact> {
+        let from = message
+            .and_then(|id| self.transcript.iter().position(|message| message.id == id))
+            .map_or(0, |at| at + 1);
+        self.facts.iter().skip(from).flatten()
+    }
+
+    /// Which context the system prompt belongs to: a new one begins with every compaction.
+    pub(crate) fn epoch(&self) -> &str {
+        self.transcript
+            .iter()
+            .rfind(|message| message.standing == Standing::Summary)
+            .map_or("start", |message| &message.id)
+    }
+
+    pub(crate) fn last(&self) -> Option<&Message> {
+        self.transcript.last()
+    }
+
+    /// Takes over what the host shows; returns the bodies to be stored.
+    fn take(&mut self, keep: usize, shown: Vec<Shown>) -> Vec<MessageBody> {
+        self.transcript.truncate(keep);
+        self.facts.truncate(keep);
+        let mut bodies = Vec::with_capacity(shown.len());
+        for shown in shown {
+            let next = self.order.len() as u64;
+            self.order.entry(shown.message.id.clone()).or_insert(next);
+            bodies.push(MessageBody { id: shown.message.id.clone(), json: shown.json });
+            if shown.message.role == Role::Assistant {
+                self.closing = Some(shown.words).filter(|words| !words.is_empty());
+                self.used = shown.tokens.or(self.used);
+            }
+            self.transcript.push(shown.message);
+            self.facts.push(shown.facts);
+        }
+        bodies
+    }
+
+    /// The last message from before the host's compaction that is still shown behind its summary.
+    fn stale_until(&self) -> Option<&str> {
+        let summary = self.transcript.iter().rfind(|it| it.standing == Standing::Summary)?;
+        let made = self.order.get(&summary.id)?;
+        self.transcript
+            .iter()
+            .rfind(|message| self.order.get(&message.id).is_some_and(|place| place < made))
+            .filter(|message| message.standing == Standing::Normal)
+            .map(|message| message.id.as_str())
+    }
+}
+
+impl Engine {
+    /// Follows a host that is about to call its model, and answers what it should send.
+    pub fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
+        let session = request.session.clone();
+        let conversation = self.conversation(&session);
+        let mut conversation = lock(&conversation);
+        if request.compacting {
+            return self.fold_for_compaction(&mut conversation, request);
+        }
+        if request.keep > conversation.transcript.len() || request.ops > conversation.sent.len() {
+            return Ok(SyncAnswer::All);
+        }
+        self.load(&mut conversation, &session)?;
+        let first_sight = conversation.order.is_empty();
+        let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
+        let first_words = request
+            .shown
+            .iter()
+            .find(|it| it.message.role == Role::User && !it.words.is_empty())
+            .map(|it| it.words.clone());
+        let bodies = conversation.take(request.keep, request.shown);
+        conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
+        if let Some(words) = first_words {
+            let start = Anchor { message: None, call: None };
+            self.ensure_root(&session, &request.host, identity_of(&words), start)?;
+        }
+        if first_sight && !opened.is_empty() {
+            self.fork(&conversation, &session, &opened)?;
+        }
+        self.load_spans(&mut conversation, &session)?;
+        if self.follow_undo(&conversation, &session)? {
+            self.load_spans(&mut conversation, &session)?;
+        }
+        conversation.step_frame = self.active(&session)?;
+        self.make_notes(&mut conversation, &session)?;
+        conversation.serial = self.now().max(conversation.serial + 1);
+        let folded = self.folded(&mut conversation, &session, request.applied)?;
+        let keep = common(&conversation.sent, &folded.ops).min(request.ops);
+        let answer = SyncAnswer::Ops {
+            serial: conversation.serial,
+            keep,
+            ops: folded.ops[keep..].to_vec(),
+        };
+        conversation.sent = folded.ops;
+        Ok(answer)
+    }
+
+    /// Stores messages that no later call may show soon, such as the closing reply of a turn.
+    pub fn record(&self, session: &str, shown: Vec<Shown>) -> Result<(), EngineError> {
+        let conversation = self.conversation(session);
+        let mut conversation = lock(&conversation);
+        if let Some(last) = shown.last()
+            && last.message.role == Role::Assistant
+        {
+            conversation.closing = Some(last.words.clone()).filter(|words| !words.is_empty());
+            conversation.used = last.tokens.or(conversation.used);
+        }
+        let bodies =
+            shown.into_iter().map(|it| MessageBody { id: it.message.id, json: it.json }).collect();
+        conversation.ticket = self.recorder()?.record(self.now(), session, bodies);
+        Ok(())
+    }
+
+    /// Why messages can't be stored just now, if they can't.
+    pub fn recording_failure(&self) -> Option<EngineError> {
+        self.recorder().map_or_else(Some, |recorder| recorder.failure())
+    }
+
+    fn load(&self, conversation: &mut Conversation, session: &str) -> Result<(), EngineError> {
+        if conversation.loaded {
+            return Ok(());
+        }
+        let order = self.store.read(|view| view.message_order(session))?;
+        conversation.order = order.into_iter().zip(0..).collect();
+        conversation.loaded = true;
+        Ok(())
+    }
+
+    fn load_spans(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        self.store.read(|view| {
+            let revision = view.session_revision(session)?;
+            if revision != conversation.revision {
+                conversation.spans = view.session_spans(session)?;
+                conversation.notes = notes::kept(view, session)?;
+                conversation.revision = revision;
+            }
+            Ok(())
+        })
+    }
+
+    /// Folds, once what is folded away is on the disk.
+    fn folded(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        applied: i64,
+    ) -> Result<Folded, EngineError> {
+        let live = live(&conversation.spans);
+        let folded = self.fold(conversation, &live);
+        let unsettled: Vec<_> = live
+            .iter()
+            .filter(|span| {
+                folded.unsettled.contains(&span.num)
+                    || (folded.in_effect.contains(&span.num) && never_arrived(span, applied))
+            })
+            .collect();
+        let Some(last) = conversation.last().map(|message| message.id.clone()) else {
+            return Ok(folded);
+        };
+        if unsettled.is_empty() {
+            return Ok(folded);
+        }
+        if !self.recorder()?.flush(conversation.ticket, PATIENCE) {
+            return Ok(self.fold(conversation, &without(&live, &folded)));
+        }
+        let events: Vec<_> = unsettled
+            .iter()
+            .filter_map(|span| {
+                let fold = span.fold.clone()?;
+                Some(Event::FoldSet {
+                    span: span.num,
+                    fold: Fold {
+                        settled_at: Some(last.clone()),
+                        settled_serial: Some(conversation.serial),
+                        ..fold
+                    },
+                })
+            })
+            .collect();
+        self.store.write(|change| change.append(self.now(), &events))?;
+        self.load_spans(conversation, session)?;
+        Ok(self.fold(conversation, &self::live(&conversation.spans)))
+    }
+
+    fn fold(&self, conversation: &Conversation, live: &[Span]) -> Folded {
+        fold(&Input {
+            transcript: &conversation.transcript,
+            spans: live,
+            notes: &conversation.notes,
+            reasoning: self.settings.reasoning,
+            stale_until: conversation.stale_until(),
+        })
+    }
+
+    /// A compaction's request is folded for its reader, the summariser, and remembered nowhere.
+    fn fold_for_compaction(
+        &self,
+        conversation: &mut Conversation,
+        request: SyncRequest,
+    ) -> Result<SyncAnswer, EngineError> {
+        self.load_spans(conversation, &request.session)?;
+        let transcript: Vec<_> = request.shown.into_iter().map(|shown| shown.message).collect();
+        let folded = fold(&Input {
+            transcript: &transcript,
+            spans: &live(&conversation.spans),
+            notes: &[],
+            reasoning: self.settings.reasoning,
+            stale_until: None,
+        });
+        Ok(SyncAnswer::Ops { serial: conversation.serial, keep: 0, ops: folded.ops })
+    }
+}
+
+/// Spans as they count now: without what was undone.
+fn live(spans: &[Span]) -> Vec<Span> {
+    spans
+        .iter()
+        .filter(|span| !span.detached)
+        .map(|span| {
+            let mut span = span.clone();
+            if span.close_undone {
+                span.close = None;
+                span.fold = None;
+            }
+            span
+        })
+        .collect()
+}
+
+/// Whether the answer that first folded the span never went into a request of the host.
+fn never_arrived(span: &Span, applied: i64) -> bool {
+    let serial = span.fold.as_ref().and_then(|fold| fold.settled_serial);
+    applied == -1 || (applied > 0 && serial.is_some_and(|serial| serial > applied))
+}
+
+/// The spans without the folds that are not on the disk yet.
+fn without(live: &[Span], folded: &Folded) -> Vec<Span> {
+    live.iter()
+        .map(|span| {
+            let mut span = span.clone();
+            if folded.unsettled.contains(&span.num) {
+                span.fold = None;
+            }
+            span
+        })
+        .collect()
+}
+
+fn common(held: &[FoldOp], new: &[FoldOp]) -> usize {
+    held.iter().zip(new).take_while(|(held, new)| held == new).count()
+}

@@ -1,0 +1,150 @@
+//! A call that is no longer in the transcript was undone; one that is back was redone.
+//!
+//! What is missing at the front is not undone but hidden behind a compaction of the host. What was
+//! undone is always the end of the transcript: something older than it is still shown.
+
+use std::collections::{HashMap, HashSet};
+
+use callstack_core::decide::{Command, Reconcile};
+use callstack_core::transcript::{Anchor, CallState, Message, PartBody, Span, Standing};
+
+use super::Conversation;
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+
+impl Engine {
+    /// Brings frames in line with the calls that the transcript shows. Whether anything changed.
+    pub(super) fn follow_undo(
+        &self,
+        conversation: &Conversation,
+        session: &str,
+    ) -> Result<bool, EngineError> {
+        let seen = Seen::of(&conversation.transcript, &conversation.order);
+        let reconcile = changes(&conversation.spans, session, |anchor| seen.state_of(anchor));
+        self.reconcile(reconcile)
+    }
+
+    /// Follows a host that has undone everything from a message on, before any further call shows it.
+    pub fn undone_from(&self, session: &str, message: &str) -> Result<(), EngineError> {
+        let conversation = self.conversation(session);
+        let mut conversation = lock(&conversation);
+        self.load(&mut conversation, session)?;
+        self.load_spans(&mut conversation, session)?;
+        let Some(from) = conversation.order.get(message).copied() else { return Ok(()) };
+        let reconcile = changes(&conversation.spans, session, |anchor| {
+            let place = anchor.message.as_ref().and_then(|id| conversation.order.get(id));
+            match place {
+                Some(place) if *place >= from => State::Gone,
+                _ => State::Unknown,
+            }
+        });
+        self.reconcile(reconcile)?;
+        Ok(())
+    }
+
+    /// Follows a host that has taken an undo back: everything is shown again but for what it removed
+    /// for good.
+    pub fn redone(&self, session: &str, removed: &HashSet<String>) -> Result<(), EngineError> {
+        let conversation = self.conversation(session);
+        let mut conversation = lock(&conversation);
+        self.load_spans(&mut conversation, session)?;
+        let reconcile = changes(&conversation.spans, session, |anchor| match &anchor.message {
+            Some(message) if removed.contains(message) => State::Unknown,
+            _ => State::There,
+        });
+        self.reconcile(reconcile)?;
+        Ok(())
+    }
+
+    fn reconcile(&self, reconcile: Reconcile) -> Result<bool, EngineError> {
+        let none = reconcile.detach.is_empty()
+            && reconcile.attach.is_empty()
+            && reconcile.unclose.is_empty()
+            && reconcile.reclose.is_empty();
+        if none {
+            return Ok(false);
+        }
+        let decision = self.change(&Command::Reconcile(reconcile))?;
+        for frame in &decision.frames {
+            self.hash_again(*frame)?;
+        }
+        Ok(!decision.events.is_empty())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    There,
+    Gone,
+    /// Hidden behind a compaction, or not a call at all: leave it as it is.
+    Unknown,
+}
+
+fn changes(spans: &[Span], session: &str, state_of: impl Fn(&Anchor) -> State) -> Reconcile {
+    let mut reconcile = Reconcile { session: session.to_owned(), ..Reconcile::default() };
+    let of_call = |anchor: &Anchor| {
+        if anchor.call.is_some() { state_of(anchor) } else { State::Unknown }
+    };
+    for span in spans {
+        match of_call(&span.open) {
+            State::Gone if !span.detached => reconcile.detach.push(span.num),
+            State::There if span.detached => reconcile.attach.push(span.num),
+            _ => {}
+        }
+        let Some(close) = &span.close else { continue };
+        match of_call(close) {
+            State::Gone if !span.close_undone => reconcile.unclose.push(span.num),
+            State::There if span.close_undone => reconcile.reclose.push(span.num),
+            _ => {}
+        }
+    }
+    reconcile
+}
+
+/// The calls that a transcript shows, and how far back it reaches.
+struct Seen<'a> {
+    messages: HashSet<&'a str>,
+    calls: HashMap<(&'a str, &'a str), CallState>,
+    order: &'a HashMap<String, u64>,
+    oldest: Option<u64>,
+}
+
+impl<'a> Seen<'a> {
+    fn of(transcript: &'a [Message], order: &'a HashMap<String, u64>) -> Self {
+        let mut calls = HashMap::new();
+        for message in transcript {
+            for part in &message.parts {
+                if let PartBody::Tool { call, state, .. } = &part.body {
+                    calls.insert((message.id.as_str(), call.as_str()), *state);
+                }
+            }
+        }
+        let conversation = transcript.iter().filter(|it| it.standing == Standing::Normal);
+        Self {
+            messages: transcript.iter().map(|message| message.id.as_str()).collect(),
+            calls,
+            order,
+            oldest: conversation.filter_map(|message| order.get(&message.id).copied()).min(),
+        }
+    }
+
+    fn state_of(&self, anchor: &Anchor) -> State {
+        let (Some(message), Some(call)) = (&anchor.message, &anchor.call) else {
+            return State::Unknown;
+        };
+        match self.calls.get(&(message.as_str(), call.as_str())) {
+            // The model was told that the call failed, so for it nothing began or ended.
+            Some(CallState::Failed) => State::Gone,
+            Some(_) => State::There,
+            None if self.messages.contains(message.as_str()) => State::Gone,
+            None => {
+                let place = self.order.get(message);
+                match (place, self.oldest) {
+                    (Some(place), Some(oldest)) if oldest > *place => State::Unknown,
+                    (_, None) => State::Unknown,
+                    _ => State::Gone,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The engine: one store, and everything that is done to it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use callstack_core::context::ContextCache;
+use callstack_core::decide::{Command, Decision, OpenRoot, decide};
+use callstack_core::event::Event;
+use callstack_core::frame::{Artifact, Frame, FrameNum, Identity};
+use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::transcript::{Anchor, Fold};
+pub use callstack_store::Health;
+use callstack_store::{Change, Store};
+
+use crate::conversation::Conversation;
+use crate::error::{EngineError, Kind};
+use crate::files;
+use crate::operation::{Answer, Caller};
+use crate::recorder::Recorder;
+use crate::settings::Settings;
+use crate::world::World;
+
+/// The engine of one project. May be shared between threads and exist in several processes at once.
+pub struct Engine {
+    pub(crate) store: Store,
+    pub(crate) project: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) cache: Mutex<ContextCache>,
+    pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
+    recorder: OnceLock<Recorder>,
+    folder: PathBuf,
+    world: Box<dyn World>,
+}
+
+impl Engine {
+    /// Opens the store of a project, making it if there is none.
+    pub fn open(
+        project: &Path,
+        settings: Settings,
+        world: Box<dyn World>,
+    ) -> Result<Self, EngineError> {
+        let folder = callstack_store::prepare(project)?;
+        Ok(Self {
+            store: Store::open(&folder)?,
+            project: project.to_path_buf(),
+            settings,
+            cache: Mutex::default(),
+            conversations: Mutex::default(),
+            recorder: OnceLock::new(),
+            folder,
+            world,
+        })
+    }
+
+    /// The project's root folder.
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// The database file.
+    pub fn store_path(&self) -> &Path {
+        self.store.path()
+    }
+
+    /// How the engine was told to behave.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Where time and ids come from.
+    pub fn world(&self) -> &dyn World {
+        self.world.as_ref()
+    }
+
+    /// Checks the store. Changes nothing.
+    pub fn check(&self) -> Result<Health, EngineError> {
+        Ok(self.store.check()?)
+    }
+
+    /// Derives the store's tables from its events; returns how many there are.
+    pub fn rebuild(&self) -> Result<u64, EngineError> {
+        Ok(self.store.rebuild()?)
+    }
+
+    /// Messages in the store, their bytes as they came and as they are stored.
+    pub fn message_sizes(&self) -> Result<(u64, u64, u64), EngineError> {
+        self.store.read(|view| Ok(view.message_sizes()?))
+    }
+
+    /// The frame that a reference (handle, id, former id or a unique prefix) means.
+    pub fn resolve(&self, reference: &str) -> Result<Frame, EngineError> {
+        self.store.read(|view| Ok(view.resolve(reference)?))
+    }
+
+    /// A frame by its handle.
+    pub fn frame(&self, num: FrameNum) -> Result<Frame, EngineError> {
+        self.store.read(|view| Ok(view.frame(num)?))
+    }
+
+    /// The frame that a session works in.
+    pub fn active(&self, session: &str) -> Result<Option<FrameNum>, EngineError> {
+        self.store.read(|view| Ok(view.session_row(session)?.and_then(|session| session.active)))
+    }
+
+    /// The session that a person at a terminal means when none is named: the one that worked last,
+    /// with the last message of its transcript.
+    pub fn latest_session(&self) -> Result<Option<(String, Option<String>)>, EngineError> {
+        self.store.read(|view| {
+            let Some(session) = view.sessions(1)?.into_iter().next() else { return Ok(None) };
+            let last = view.last_message(&session.id)?;
+            Ok(Some((session.id, last)))
+        })
+    }
+
+    pub(crate) fn session_root(&self, session: &str) -> Result<FrameNum, EngineError> {
+        let found = self.store.read(|view| {
+            Ok::<_, EngineError>(view.session_row(session)?.and_then(|session| session.root))
+        })?;
+        found.ok_or_else(|| {
+            EngineError::invalid("this session has no root frame yet", "Name the frame.")
+        })
+    }
+
+    /// Makes sure that the calling session is known, so that a frame can begin in it.
+    pub(crate) fn open_session(&self, caller: &Caller) -> Result<(), EngineError> {
+        self.store.write(|change| {
+            if change.view().session_row(&caller.session)?.is_some() {
+                return Ok(());
+            }
+            let session = callstack_core::event::Session {
+                id: caller.session.clone(),
+                host: caller.host.clone(),
+                parent: None,
+                root: None,
+                active: None,
+            };
+            Ok(change.append(self.now(), &[Event::SessionOpened { session }])?)
+        })
+    }
+
+    /// Decides a command and appends what it leads to, in one transaction.
+    pub(crate) fn change(&self, command: &Command) -> Result<Decision, EngineError> {
+        self.store.write(|change| self.carry_out(change, command))
+    }
+
+    pub(crate) fn carry_out(
+        &self,
+        change: &mut Change<'_>,
+        command: &Command,
+    ) -> Result<Decision, EngineError> {
+        let now = self.now();
+        let decision = decide(&change.view(), command, &self.settings.limits, now)?;
+        change.append(now, &decision.events)?;
+        Ok(decision)
+    }
+
+    /// Begins work in a frame and answers with what it needs to know.
+    pub(crate) fn begin(
+        &self,
+        caller: &Caller,
+        command: impl FnOnce(&dyn World) -> Command,
+    ) -> Result<Answer, EngineError> {
+        let command = command(self.world());
+        let decision = self.change(&command)?;
+        let num = first(&decision)?;
+        self.store.read(|view| self.began(view, caller, num))
+    }
+
+    /// Ends a frame, and fixes in the same transaction what stands for its span from now on.
+    pub(crate) fn end(&self, caller: &Caller, command: &Command) -> Result<Answer, EngineError> {
+        let evidence = self.evidence(&caller.session);
+        let answer = self.store.write(|change| {
+            let decision = self.carry_out(change, command)?;
+            let num = first(&decision)?;
+            let text = self.returned(&change.view(), num, &decision.left, &evidence)?;
+            let folds: Vec<Event> = decision
+                .events
+                .iter()
+                .filter_map(|event| match event {
+                    Event::SpanClosed { span, .. } => Some(*span),
+                    _ => None,
+                })
+                .map(|span| Event::FoldSet {
+                    span,
+                    fold: Fold {
+                        text: text.clone(),
+                        settled_at: None,
+                        settled_serial: None,
+                        renderer: RENDERER_VERSION,
+                    },
+                })
+                .collect();
+            change.append(self.now(), &folds)?;
+            self.ended(&change.view(), num, text)
+        })?;
+        Ok(answer)
+    }
+
+    /// Gives a session a frame to work in, named after the user's first words, if it has none.
+    pub(crate) fn ensure_root(
+        &self,
+        session: &str,
+        host: &str,
+        identity: Identity,
+        anchor: Anchor,
+    ) -> Result<FrameNum, EngineError> {
+        if let Some(active) = self.active(session)? {
+            return Ok(active);
+        }
+        let decision = self.store.write(|change| {
+            let parent_session =
+                change.view().session_row(session)?.and_then(|session| session.parent);
+            let command = Command::OpenRoot(OpenRoot {
+                session: session.to_owned(),
+                host: host.to_owned(),
+                parent_session,
+                identity,
+                derived: true,
+                spare_id: self.world.id("frm-"),
+                anchor,
+            });
+            self.carry_out(change, &command)
+        })?;
+        first(&decision)
+    }
+
+    /// A file of the project by its name there, with the hash of its content.
+    pub(crate) fn project_file(&self, file: &str) -> (String, Option<String>) {
+        let path = files::relative(&self.project, file);
+        let hash = files::hash(&self.project, &path);
+        (path, hash)
+    }
+
+    /// Looks at a frame's files again after the host has restored them.
+    pub(crate) fn hash_again(&self, num: FrameNum) -> Result<(), EngineError> {
+        for artifact in self.frame(num)?.artifacts {
+            let hash = files::hash(&self.project, &artifact.path);
+            if hash != artifact.hash {
+                let artifact = Artifact { path: artifact.path, hash };
+                self.change(&Command::AddArtifact { frame: num, artifact })?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        self.world.now()
+    }
+
+    pub(crate) fn recorder(&self) -> Result<&Recorder, EngineError> {
+        if let Some(recorder) = self.recorder.get() {
+            return Ok(recorder);
+        }
+        let recorder = Recorder::start(&self.folder)?;
+        Ok(self.recorder.get_or_init(|| recorder))
+    }
+
+    pub(crate) fn conversation(&self, session: &str) -> Arc<Mutex<Conversation>> {
+        let mut conversations = lock(&self.conversations);
+        Arc::clone(conversations.entry(session.to_owned()).or_default())
+    }
+}
+
+/// Locks what no panic can leave half-changed.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn first(decision: &Decision) -> Result<FrameNum, EngineError> {
+    decision.frames.first().copied().ok_or_else(|| EngineError {
+        kind: Kind::Internal,
+        message: "a command was carried out on no frame".to_owned(),
+        hint: None,
+    })
+}

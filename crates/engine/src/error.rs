@@ -1,0 +1,167 @@
+//! The one error that leaves the engine. Each surface maps its kind once: to an exit code, to a tool's
+//! answer, to an HTTP status.
+
+use callstack_core::decide::Refusal;
+use callstack_core::frame::Status;
+use callstack_store::StoreError;
+
+/// Whose problem an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An argument is missing, unknown or of the wrong shape.
+    Invalid,
+    /// What was named does not exist, or several things are called so.
+    NotFound,
+    /// The state does not allow it.
+    Conflict,
+    /// A limit is reached.
+    Limit,
+    /// The store can't be used: damaged, newer, read-only, full or busy.
+    Unavailable,
+    /// A fault of this program.
+    Internal,
+}
+
+impl Kind {
+    /// The kind as other programs read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::Limit => "limit",
+            Self::Unavailable => "unavailable",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// What went wrong, and what to do about it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct EngineError {
+    /// Whose problem it is.
+    pub kind: Kind,
+    /// What went wrong and where; one sentence without a full stop.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+impl EngineError {
+    /// An argument that is not right.
+    pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { kind: Kind::Invalid, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// The error as a tool's answer or a line on a terminal without decoration.
+    pub fn sentence(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}. {hint}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
+impl From<StoreError> for EngineError {
+    fn from(error: StoreError) -> Self {
+        let (kind, hint) = match &error {
+            StoreError::Corrupt { .. } => (
+                Kind::Unavailable,
+                "Nothing was changed. Keep a copy of the file; `callstack doctor` says what is \
+                 damaged, and `callstack doctor --rebuild` derives its tables anew."
+                    .to_owned(),
+            ),
+            StoreError::Newer { .. } => (
+                Kind::Unavailable,
+                "Nothing was changed. Install the newer callstack that wrote it.".to_owned(),
+            ),
+            StoreError::ReadOnly { .. } => (
+                Kind::Unavailable,
+                "It can be read but not changed: make the file and its folder writable.".to_owned(),
+            ),
+            StoreError::Full { .. } => (
+                Kind::Unavailable,
+                "What was acknowledged is safe; free some space and try again.".to_owned(),
+            ),
+            StoreError::Busy { .. } => {
+                (Kind::Unavailable, "Nothing was changed; try again.".to_owned())
+            }
+            StoreError::Io { .. } => (
+                Kind::Unavailable,
+                "Check that the folder exists and is yours to write.".to_owned(),
+            ),
+            StoreError::NoFrame(_) => (
+                Kind::NotFound,
+                "See all frames with `callstack tree` (as a tool: `stack` with op `stack_tree`)."
+                    .to_owned(),
+            ),
+            StoreError::Ambiguous { .. } => {
+                (Kind::NotFound, "Give the handle, or more of the id.".to_owned())
+            }
+            StoreError::Database { .. } | StoreError::Value(_) => {
+                (Kind::Internal, "`callstack doctor` checks the store.".to_owned())
+            }
+        };
+        Self { kind, message: error.to_string(), hint: Some(hint) }
+    }
+}
+
+impl From<Refusal<StoreError>> for EngineError {
+    fn from(refusal: Refusal<StoreError>) -> Self {
+        let refusal = match refusal {
+            Refusal::Store(error) => return error.into(),
+            refusal => refusal,
+        };
+        let (kind, hint) = match &refusal {
+            Refusal::Transition { frame, .. } if frame.status.is_terminal() => {
+                (Kind::Conflict, format!("Only `stack_frame_reopen` brings {} back.", frame.num))
+            }
+            Refusal::Transition { frame, .. } if frame.status == Status::Planned => (
+                Kind::Conflict,
+                format!("Activate {} first with `stack_frame_activate`.", frame.num),
+            ),
+            Refusal::Transition { .. } => (
+                Kind::Conflict,
+                "A frame ends as completed, failed or blocked; planned and blocked ones can be \
+                 activated."
+                    .to_owned(),
+            ),
+            Refusal::NothingOpen { .. } => (
+                Kind::Conflict,
+                "Begin one with `stack_frame_push`, or name a frame.".to_owned(),
+            ),
+            Refusal::OpenChildren { open, .. } => (
+                Kind::Conflict,
+                match open.first() {
+                    Some(child) => format!("Pop {} first, then this one.", child.num),
+                    None => "Pop them first.".to_owned(),
+                },
+            ),
+            Refusal::NotOnTop { open, .. } => (
+                Kind::Conflict,
+                format!("Work goes depth-first: pop {} first.", open.num),
+            ),
+            Refusal::ParentNotOpen { parent, .. } if parent.status == Status::Planned => {
+                (Kind::Conflict, format!("Activate {} first.", parent.num))
+            }
+            Refusal::ParentNotOpen { parent, .. } | Refusal::ParentEnded { parent } => (
+                Kind::Conflict,
+                format!("Reopen {} with `stack_frame_reopen`, or plan it elsewhere.", parent.num),
+            ),
+            Refusal::Limit { .. } => (
+                Kind::Limit,
+                "Pop what is finished, or do the work in the frame that is open.".to_owned(),
+            ),
+            Refusal::IdentityFixed(_) => (
+                Kind::Conflict,
+                "Push or plan a frame with the title and criteria that you want.".to_owned(),
+            ),
+            Refusal::NoSuchPin { .. } => {
+                (Kind::NotFound, "`stack_frame_details` lists a frame's pins.".to_owned())
+            }
+            Refusal::Store(_) => (Kind::Internal, String::new()),
+        };
+        Self { kind, message: refusal.to_string(), hint: Some(hint) }
+    }
+}

@@ -1,0 +1,130 @@
+//! What an operation is. The table of them is in `operations`; agents' tools, the command line and the
+//! reference page are derived from it.
+
+use std::fmt::Write as _;
+
+use callstack_core::frame::FrameNum;
+use callstack_core::transcript::Anchor;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Kind};
+use crate::schema;
+
+/// On whose behalf an operation runs.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The session whose active frame is meant where none is named.
+    pub session: String,
+    /// The program that the session belongs to, for instance `opencode`.
+    pub host: String,
+    /// The call, as the session's transcript will show it.
+    pub anchor: Anchor,
+}
+
+/// What an operation answers.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// A few words that say what happened.
+    pub title: String,
+    /// The answer as an agent or a person reads it.
+    pub text: String,
+    /// The answer as a program reads it.
+    pub data: Value,
+    /// The frame in which work began.
+    pub opened: Option<FrameNum>,
+    /// The frame in which work ended.
+    pub closed: Option<FrameNum>,
+}
+
+/// One operation, as its own type declares it.
+pub(crate) trait Operate {
+    /// The name of the tool.
+    const NAME: &'static str;
+    /// What it does: the tool's description.
+    const SUMMARY: &'static str;
+    /// Whether the default profile lists it.
+    const LISTED: bool = false;
+    /// Its arguments.
+    type Params: DeserializeOwned + JsonSchema;
+
+    /// Carries it out.
+    fn run(engine: &Engine, caller: &Caller, params: Self::Params) -> Result<Answer, EngineError>;
+}
+
+/// One entry of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// The name of the tool.
+    pub name: &'static str,
+    /// What it does.
+    pub summary: &'static str,
+    /// Whether the default profile lists it.
+    pub listed: bool,
+    /// The schema of its arguments: an object with `properties` and `required`.
+    pub parameters: fn() -> Value,
+    run: fn(&Engine, &Caller, Value) -> Result<Answer, EngineError>,
+}
+
+impl Operation {
+    pub(crate) const fn of<O: Operate>() -> Self {
+        Self {
+            name: O::NAME,
+            summary: O::SUMMARY,
+            listed: O::LISTED,
+            parameters: schema::plain::<O::Params>,
+            run: run_typed::<O>,
+        }
+    }
+
+    /// Carries the operation out with arguments as JSON.
+    pub fn run(
+        &self,
+        engine: &Engine,
+        caller: &Caller,
+        arguments: Value,
+    ) -> Result<Answer, EngineError> {
+        (self.run)(engine, caller, arguments)
+    }
+
+    /// What the operation takes, in one line: `title, successCriteria, [successCriteriaCompacted]`.
+    pub fn signature(&self) -> String {
+        let schema = (self.parameters)();
+        let required: Vec<&str> =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let mut line = String::new();
+        for name in schema["properties"].as_object().into_iter().flat_map(|it| it.keys()) {
+            let separator = if line.is_empty() { "" } else { ", " };
+            // Writing to a string can't fail.
+            let _ = if required.contains(&name.as_str()) {
+                write!(line, "{separator}{name}")
+            } else {
+                write!(line, "{separator}[{name}]")
+            };
+        }
+        line
+    }
+}
+
+fn run_typed<O: Operate>(
+    engine: &Engine,
+    caller: &Caller,
+    arguments: Value,
+) -> Result<Answer, EngineError> {
+    let arguments = if arguments.is_null() { json!({}) } else { arguments };
+    let params = serde_json::from_value(arguments).map_err(|error| EngineError {
+        kind: Kind::Invalid,
+        message: format!("the arguments of `{}` are not right: {error}", O::NAME),
+        hint: Some(format!("It takes: {}.", Operation::of::<O>().takes())),
+    })?;
+    O::run(engine, caller, params)
+}
+
+impl Operation {
+    fn takes(&self) -> String {
+        let signature = self.signature();
+        if signature.is_empty() { "no arguments".to_owned() } else { signature }
+    }
+}

@@ -1,0 +1,48 @@
+//! The table of operations. A new one is a type in a file of this folder and a line here.
+
+mod begin;
+mod end;
+mod look;
+mod plan;
+mod reach;
+mod record;
+
+use crate::operation::Operation;
+use crate::settings::Profile;
+
+/// Every operation, those of the default profile first.
+pub const TABLE: &[Operation] = &[
+    Operation::of::<begin::Push>(),
+    Operation::of::<end::Pop>(),
+    Operation::of::<plan::Plan>(),
+    Operation::of::<begin::Activate>(),
+    Operation::of::<record::AddDecision>(),
+    Operation::of::<reach::Stack>(),
+    Operation::of::<end::Invalidate>(),
+    Operation::of::<begin::Reopen>(),
+    Operation::of::<record::AddArtifact>(),
+    Operation::of::<record::SetGoal>(),
+    Operation::of::<record::PinConstraint>(),
+    Operation::of::<record::Unpin>(),
+    Operation::of::<look::Status>(),
+    Operation::of::<look::Tree>(),
+    Operation::of::<look::Details>(),
+    Operation::of::<look::Log>(),
+    Operation::of::<look::ContextPreview>(),
+    Operation::of::<look::ContextInfo>(),
+    Operation::of::<look::CacheClear>(),
+    Operation::of::<look::GetState>(),
+];
+
+/// The operation of a name.
+pub fn find(name: &str) -> Option<&'static Operation> {
+    TABLE.iter().find(|operation| operation.name == name)
+}
+
+/// The operations that a profile lists to an agent.
+pub fn listed(profile: Profile) -> impl Iterator<Item = &'static Operation> {
+    TABLE.iter().filter(move |operation| match profile {
+        Profile::Default => operation.listed,
+        Profile::Full => true,
+    })
+}

@@ -1,0 +1,137 @@
+//! Operations with which a frame ends.
+
+use callstack_core::decide;
+use callstack_core::frame::{Frame, Status};
+use callstack_core::transcript::Outcome;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::begin::compact;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::operation::{Answer, Caller, Operate};
+
+/// `stack_frame_pop`.
+pub(crate) struct Pop;
+
+/// How a frame may end by a pop.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ending {
+    #[default]
+    Completed,
+    Failed,
+    Blocked,
+}
+
+/// Arguments of `stack_frame_pop`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PopParams {
+    /// Default completed
+    status: Option<Ending>,
+    /// All that later work needs: what was done, decisions, paths, names, numbers, commands, open ends
+    results: String,
+    /// The same, dense
+    results_compacted: Option<String>,
+    #[schemars(skip)]
+    #[serde(alias = "sessionID")]
+    frame: Option<String>,
+}
+
+impl Operate for Pop {
+    const NAME: &'static str = "stack_frame_pop";
+    const SUMMARY: &'static str = "End the open frame and return to its parent. Its steps leave your \
+        context, so results must carry what matters.";
+    const LISTED: bool = true;
+    type Params = PopParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: PopParams) -> Result<Answer, EngineError> {
+        if params.results.trim().is_empty() {
+            return Err(EngineError::invalid(
+                "the results are empty",
+                "Say what was done and what later work needs to know.",
+            ));
+        }
+        let status = match params.status.unwrap_or_default() {
+            Ending::Completed => Status::Completed,
+            Ending::Failed => Status::Failed,
+            Ending::Blocked => Status::Blocked,
+        };
+        let frame = match &params.frame {
+            Some(reference) => Some(engine.resolve(reference)?.num),
+            None => None,
+        };
+        let dense = params.results_compacted.filter(|text| !text.trim().is_empty());
+        let outcome = Outcome {
+            status,
+            results_compacted: Some(dense.unwrap_or_else(|| compact(&params.results))),
+            results: Some(params.results),
+        };
+        let command = decide::Command::Pop(decide::Pop {
+            session: caller.session.clone(),
+            frame,
+            anchor: caller.anchor.clone(),
+            outcome,
+        });
+        engine.end(caller, &command)
+    }
+}
+
+/// `stack_frame_invalidate`.
+pub(crate) struct Invalidate;
+
+/// Arguments of `stack_frame_invalidate`.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct InvalidateParams {
+    /// Handle such as f12
+    #[serde(alias = "sessionID")]
+    frame: String,
+    /// Why it is no longer relevant
+    reason: String,
+}
+
+impl Operate for Invalidate {
+    const NAME: &'static str = "stack_frame_invalidate";
+    const SUMMARY: &'static str = "Declare a frame irrelevant. Planned frames below it go with it; \
+        those in progress are named and left; completed ones stay.";
+    type Params = InvalidateParams;
+
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: InvalidateParams,
+    ) -> Result<Answer, EngineError> {
+        let frame = engine.resolve(&params.frame)?;
+        let command = decide::Command::Invalidate(decide::Invalidate {
+            frame: frame.num,
+            reason: params.reason,
+            anchor: caller.anchor.clone(),
+        });
+        let decision = engine.change(&command)?;
+        let mut text = format!("Frame {} is invalidated.", frame.label());
+        if decision.frames.len() > 1 {
+            let gone: Vec<_> = decision.frames.iter().skip(1).map(ToString::to_string).collect();
+            text.push_str(&format!(" With it went what was planned below: {}.", gone.join(", ")));
+        }
+        if !decision.left.is_empty() {
+            let left: Vec<_> = decision.left.iter().map(Frame::label).collect();
+            text.push_str(&format!(
+                " Still in progress below it, pop or invalidate them yourself: {}.",
+                left.join(", ")
+            ));
+        }
+        let data = json!({
+            "invalidated": decision.frames,
+            "inProgress": decision.left.iter().map(|frame| frame.num).collect::<Vec<_>>(),
+        });
+        Ok(Answer {
+            title: format!("invalidated {}", frame.num),
+            text,
+            data,
+            closed: decision.left.is_empty().then_some(frame.num),
+            ..Answer::default()
+        })
+    }
+}

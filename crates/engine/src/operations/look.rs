@@ -1,0 +1,304 @@
+//! Operations that only look.
+
+use std::fmt::Write as _;
+
+use callstack_core::context::Parts;
+use callstack_core::frame::Frame;
+use callstack_core::text::format_duration;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::engine::{Engine, lock};
+use crate::error::{EngineError, Kind};
+use crate::operation::{Answer, Caller, Operate};
+use crate::tree;
+
+/// Arguments of an operation that looks at one frame.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct LookParams {
+    /// Handle; default: the open frame
+    #[serde(alias = "sessionID")]
+    frame: Option<String>,
+}
+
+/// Arguments of an operation that has none.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NoParams {}
+
+/// `stack_status`.
+pub(crate) struct Status;
+
+impl Operate for Status {
+    const NAME: &'static str = "stack_status";
+    const SUMMARY: &'static str = "The open frames of this session, from the root to the active one, \
+        and how many frames there are.";
+    type Params = NoParams;
+
+    fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+        let stack = engine.stack(&caller.session)?;
+        let counts = engine.store.read(|view| view.all_counts())?;
+        let mut text = String::new();
+        for (depth, frame) in stack.iter().enumerate() {
+            // Writing to a string can't fail.
+            let _ = writeln!(
+                text,
+                "{}{} {} [{}] {}",
+                "  ".repeat(depth),
+                tree::sign(frame.status),
+                frame.label(),
+                frame.status,
+                frame.identity.success_criteria_compacted
+            );
+        }
+        if stack.is_empty() {
+            text.push_str("No frame is open in this session.\n");
+        }
+        let told: Vec<_> =
+            counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
+        let _ = write!(text, "In all: {}.", if told.is_empty() { "none".into() } else { told.join(", ") });
+        let data = json!({
+            "session": caller.session,
+            "stack": stack.iter().map(|frame| engine.metadata(frame)).collect::<Result<Vec<_>, _>>()?,
+            "counts": counts.iter().map(|(status, count)| (status.to_string(), *count))
+                .collect::<std::collections::BTreeMap<_, _>>(),
+        });
+        Ok(Answer { title: "status".to_owned(), text, data, ..Answer::default() })
+    }
+}
+
+/// `stack_tree`.
+pub(crate) struct Tree;
+
+impl Operate for Tree {
+    const NAME: &'static str = "stack_tree";
+    const SUMMARY: &'static str = "All frames as a tree, with their handles and statuses.";
+    type Params = NoParams;
+
+    fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+        let lines = engine.tree(Some(&caller.session))?;
+        let text = format!(
+            "{}\n○ planned  ▶ in progress  ✓ completed  ✗ failed  ‖ blocked  ⊘ invalidated",
+            tree::plain(&lines)
+        );
+        let data = serde_json::to_value(engine.state()?).map_err(|error| internal(&error))?;
+        Ok(Answer { title: "tree".to_owned(), text, data, ..Answer::default() })
+    }
+}
+
+/// `stack_get_state`.
+pub(crate) struct GetState;
+
+impl Operate for GetState {
+    const NAME: &'static str = "stack_get_state";
+    const SUMMARY: &'static str = "The complete state as JSON.";
+    type Params = NoParams;
+
+    fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+        let data = serde_json::to_value(engine.state()?).map_err(|error| internal(&error))?;
+        let text = data.to_string();
+        Ok(Answer { title: "state".to_owned(), text, data, ..Answer::default() })
+    }
+}
+
+/// `stack_frame_details`.
+pub(crate) struct Details;
+
+impl Operate for Details {
+    const NAME: &'static str = "stack_frame_details";
+    const SUMMARY: &'static str = "Everything about a frame: criteria, results, artifacts, decisions, \
+        pins, times.";
+    type Params = LookParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
+        let frame = target(engine, caller, params.frame.as_deref())?;
+        let metadata = engine.metadata(&frame)?;
+        let data = serde_json::to_value(&metadata).map_err(|error| internal(&error))?;
+        let mut text = format!("{} [{}]\nid: {}\n", frame.label(), frame.status, frame.id);
+        let mut row = |name: &str, value: Option<&str>| {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                // Writing to a string can't fail.
+                let _ = writeln!(text, "{name}: {value}");
+            }
+        };
+        row("success criteria", Some(&frame.identity.success_criteria));
+        row("parent", metadata.parent_session_id.as_deref());
+        row("worked in session", frame.session.as_deref());
+        row("results", frame.results.as_deref());
+        row("results, dense", frame.results_compacted.as_deref());
+        row("invalidated because", frame.invalidation_reason.as_deref());
+        row("artifacts", Some(&metadata.artifacts.join(", ")));
+        row("decisions", Some(&frame.decisions.join("; ")));
+        for (num, pin) in &metadata.pins {
+            row(&format!("pin {num}"), Some(pin));
+        }
+        row("planned children", Some(&metadata.planned_children.join(", ")));
+        let until = frame.ended_at.unwrap_or_else(|| engine.now());
+        let since = format_duration(until.saturating_sub(frame.created_at));
+        row(if frame.ended_at.is_some() { "took" } else { "open for" }, Some(&since));
+        Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
+    }
+}
+
+/// `stack_context_preview`.
+pub(crate) struct ContextPreview;
+
+impl Operate for ContextPreview {
+    const NAME: &'static str = "stack_context_preview";
+    const SUMMARY: &'static str = "The XML context of a frame, as it would be made now.";
+    type Params = LookParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
+        let frame = target(engine, caller, params.frame.as_deref())?;
+        let context = engine
+            .store
+            .read(|view| engine.context(view, &caller.session, frame.num, Parts::full()))?;
+        let data = json!({"frame": frame.num.to_string(), "xml": context.text,
+            "metadata": context.metadata});
+        Ok(Answer { title: frame.label(), text: context.text.clone(), data, ..Answer::default() })
+    }
+}
+
+/// `stack_context_info`.
+pub(crate) struct ContextInfo;
+
+impl Operate for ContextInfo {
+    const NAME: &'static str = "stack_context_info";
+    const SUMMARY: &'static str = "What a frame's context costs, its budgets, and what the cache did.";
+    type Params = LookParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
+        let frame = target(engine, caller, params.frame.as_deref())?;
+        let context = engine
+            .store
+            .read(|view| engine.context(view, &caller.session, frame.num, Parts::full()))?;
+        let cache = lock(&engine.cache).stats();
+        let usage = engine.usage(&caller.session);
+        let data = json!({
+            "frame": frame.num.to_string(),
+            "budget": engine.settings().budget,
+            "context": context.metadata,
+            "cache": cache,
+            "usedTokens": usage.used,
+            "modelLimit": usage.limit,
+        });
+        let tokens = &context.metadata.tokens;
+        let text = format!(
+            "Context of {}: {} tokens (estimated) of {}: ancestors {}, siblings {}, current {}, \
+             pins {}.\nCache: {} hits, {} misses, {} entries.",
+            frame.label(),
+            tokens.total,
+            engine.settings().budget.total,
+            tokens.ancestors,
+            tokens.siblings,
+            tokens.current,
+            tokens.pins,
+            cache.hits,
+            cache.misses,
+            cache.entries
+        );
+        Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
+    }
+}
+
+/// `stack_cache_clear`.
+pub(crate) struct CacheClear;
+
+/// Arguments of `stack_cache_clear`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CacheClearParams {
+    /// Only this session's contexts
+    #[serde(rename = "sessionID")]
+    session: Option<String>,
+}
+
+impl Operate for CacheClear {
+    const NAME: &'static str = "stack_cache_clear";
+    const SUMMARY: &'static str = "Forget rendered contexts, of one session or of all.";
+    type Params = CacheClearParams;
+
+    fn run(engine: &Engine, _: &Caller, params: CacheClearParams) -> Result<Answer, EngineError> {
+        let mut cache = lock(&engine.cache);
+        let cleared = match params.session {
+            Some(session) => cache.invalidate(&session),
+            None => cache.clear(),
+        };
+        Ok(Answer {
+            title: "cache cleared".to_owned(),
+            text: format!("{cleared} contexts were forgotten."),
+            data: json!({"cleared": cleared}),
+            ..Answer::default()
+        })
+    }
+}
+
+/// `stack_log`.
+pub(crate) struct Log;
+
+/// Arguments of `stack_log`.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct LogParams {
+    /// Handle; default: the open frame
+    #[serde(alias = "sessionID")]
+    frame: Option<String>,
+    /// First message to show, from 1
+    from: Option<usize>,
+    /// How many messages; default 20
+    count: Option<usize>,
+}
+
+/// Messages that a log shows unless it is told otherwise.
+const LOG_MESSAGES: usize = 20;
+
+impl Operate for Log {
+    const NAME: &'static str = "stack_log";
+    const SUMMARY: &'static str = "Read again what was said and done in a frame, also after it was \
+        folded away: its messages as the host showed them.";
+    type Params = LogParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: LogParams) -> Result<Answer, EngineError> {
+        let frame = target(engine, caller, params.frame.as_deref())?;
+        let messages = engine.log(&frame)?;
+        let from = params.from.unwrap_or(1).max(1);
+        let count = params.count.unwrap_or(LOG_MESSAGES);
+        let shown: Vec<Value> = messages
+            .iter()
+            .skip(from - 1)
+            .take(count)
+            .map(|message| {
+                serde_json::from_str(&message.json).unwrap_or_else(|_| message.json.clone().into())
+            })
+            .collect();
+        let mut text = format!(
+            "{}: messages {from} to {} of {}\n",
+            frame.label(),
+            from - 1 + shown.len(),
+            messages.len()
+        );
+        for (at, message) in shown.iter().enumerate() {
+            // Writing to a string can't fail.
+            let _ = write!(text, "\n## {}\n{}\n", from + at, crate::log::readable(message));
+        }
+        let data = json!({"frame": frame.num.to_string(), "total": messages.len(), "messages": shown});
+        Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
+    }
+}
+
+fn target(
+    engine: &Engine,
+    caller: &Caller,
+    reference: Option<&str>,
+) -> Result<Frame, EngineError> {
+    if let Some(reference) = reference {
+        return engine.resolve(reference);
+    }
+    let active = engine.active(&caller.session)?.ok_or_else(|| {
+        EngineError::invalid("no frame is open in this session", "Name the frame.")
+    })?;
+    engine.frame(active)
+}
+
+fn internal(error: &serde_json::Error) -> EngineError {
+    EngineError { kind: Kind::Internal, message: error.to_string(), hint: None }
+}

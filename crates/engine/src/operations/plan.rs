@@ -1,0 +1,118 @@
+//! Planning.
+
+use std::fmt::Write as _;
+
+use callstack_core::decide;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::begin::identity;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::operation::{Answer, Caller, Operate};
+use crate::world::World;
+
+/// `stack_frame_plan`.
+pub(crate) struct Plan;
+
+/// A frame to be planned.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Child {
+    title: String,
+    success_criteria: String,
+    #[schemars(skip)]
+    success_criteria_compacted: Option<String>,
+    /// Frames below it.
+    #[schemars(skip)]
+    #[serde(default)]
+    children: Vec<Child>,
+}
+
+/// Arguments of `stack_frame_plan`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PlanParams {
+    /// In working order
+    #[serde(default)]
+    children: Vec<Child>,
+    /// Handle of the frame to plan below; default: the open one
+    #[serde(alias = "parentSessionID")]
+    parent: Option<String>,
+    #[schemars(skip)]
+    title: Option<String>,
+    #[schemars(skip)]
+    success_criteria: Option<String>,
+    #[schemars(skip)]
+    success_criteria_compacted: Option<String>,
+}
+
+impl Operate for Plan {
+    const NAME: &'static str = "stack_frame_plan";
+    const SUMMARY: &'static str = "Plan one or more child frames for later; start each with \
+        stack_frame_activate.";
+    const LISTED: bool = true;
+    type Params = PlanParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: PlanParams) -> Result<Answer, EngineError> {
+        let parent = match &params.parent {
+            Some(reference) => Some(engine.resolve(reference)?.num),
+            None => engine.active(&caller.session)?,
+        };
+        let mut children = params.children;
+        if let Some(title) = params.title {
+            children.insert(
+                0,
+                Child {
+                    title,
+                    success_criteria: params.success_criteria.unwrap_or_default(),
+                    success_criteria_compacted: params.success_criteria_compacted,
+                    children: Vec::new(),
+                },
+            );
+        }
+        if children.is_empty() {
+            return Err(EngineError::invalid(
+                "there is nothing to plan",
+                "Give `children`, each with title and successCriteria.",
+            ));
+        }
+        let children = planned(engine.world(), children)?;
+        let command = decide::Command::Plan(decide::Plan { parent, children });
+        let decision = engine.change(&command)?;
+        let mut text = String::from("Planned:\n");
+        let mut data = Vec::new();
+        for num in decision.frames {
+            let frame = engine.frame(num)?;
+            let indent = "  ".repeat(frame.depth.saturating_sub(1) as usize);
+            // Writing to a string can't fail.
+            let _ = writeln!(text, "{indent}- {}", frame.label());
+            data.push(json!({"handle": num.to_string(), "sessionID": frame.id,
+                "title": frame.identity.title}));
+        }
+        text.push_str("Start one with stack_frame_activate.");
+        let title = format!("planned {}", data.len());
+        Ok(Answer { title, text, data: data.into(), ..Answer::default() })
+    }
+}
+
+fn planned(
+    world: &dyn World,
+    children: Vec<Child>,
+) -> Result<Vec<decide::PlannedChild>, EngineError> {
+    children
+        .into_iter()
+        .map(|child| {
+            Ok(decide::PlannedChild {
+                id: world.id("plan-"),
+                identity: identity(
+                    child.title,
+                    child.success_criteria,
+                    child.success_criteria_compacted,
+                )?,
+                children: planned(world, child.children)?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,67 @@
+//! The one tool that reaches every operation.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::operation::{Answer, Caller, Operate};
+use crate::operations::{TABLE, find};
+
+/// `stack`.
+pub(crate) struct Stack;
+
+/// Arguments of `stack`.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct StackParams {
+    /// Operation; omit to list all
+    op: Option<String>,
+    /// Its arguments
+    args: Option<Map<String, Value>>,
+}
+
+impl Operate for Stack {
+    const NAME: &'static str = "stack";
+    const SUMMARY: &'static str = "Run any other frame operation by name: tree, details and logs of \
+        finished frames, pins, artifacts, invalidate, reopen. Without op it lists them.";
+    const LISTED: bool = true;
+    type Params = StackParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: StackParams) -> Result<Answer, EngineError> {
+        let Some(name) = params.op.filter(|name| !name.is_empty()) else { return Ok(list()) };
+        let operation = find(&name)
+            .or_else(|| find(&format!("stack_{name}")))
+            .filter(|operation| operation.name != Self::NAME);
+        let Some(operation) = operation else {
+            return Err(EngineError::invalid(
+                format!("there is no operation `{name}`"),
+                "Call `stack` without op for the list.",
+            ));
+        };
+        operation.run(engine, caller, Value::Object(params.args.unwrap_or_default()))
+    }
+}
+
+fn list() -> Answer {
+    let mut text = String::from("Operations, with what they take ([x] may be left out):\n");
+    let mut data = Vec::new();
+    for operation in TABLE.iter().filter(|operation| operation.name != Stack::NAME) {
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            text,
+            "- {}({}): {}",
+            operation.name,
+            operation.signature(),
+            operation.summary
+        );
+        data.push(json!({
+            "name": operation.name,
+            "summary": operation.summary,
+            "parameters": (operation.parameters)(),
+        }));
+    }
+    Answer { title: "operations".to_owned(), text, data: data.into(), ..Answer::default() }
+}

@@ -1,0 +1,177 @@
+//! Operations that note something down in a frame.
+
+use callstack_core::decide::Command;
+use callstack_core::frame::{Artifact, FrameNum};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::begin::identity;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::operation::{Answer, Caller, Operate};
+
+/// `stack_add_decision`.
+pub(crate) struct AddDecision;
+
+/// Arguments of `stack_add_decision`.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct DecisionParams {
+    /// What was decided, and why
+    decision: String,
+    #[schemars(skip)]
+    #[serde(alias = "sessionID")]
+    frame: Option<String>,
+}
+
+impl Operate for AddDecision {
+    const NAME: &'static str = "stack_add_decision";
+    const SUMMARY: &'static str = "Record a key decision in the open frame.";
+    const LISTED: bool = true;
+    type Params = DecisionParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: DecisionParams) -> Result<Answer, EngineError> {
+        let frame = target(engine, caller, params.frame.as_deref())?;
+        engine.change(&Command::AddDecision { frame, text: params.decision })?;
+        Ok(noted(frame, "decision"))
+    }
+}
+
+/// `stack_add_artifact`.
+pub(crate) struct AddArtifact;
+
+/// Arguments of `stack_add_artifact`.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ArtifactParams {
+    /// Path or name of what was produced
+    artifact: String,
+    /// Handle; default: the open frame
+    #[serde(alias = "sessionID")]
+    frame: Option<String>,
+}
+
+impl Operate for AddArtifact {
+    const NAME: &'static str = "stack_add_artifact";
+    const SUMMARY: &'static str = "Record a file or other resource that a frame produced. Files that \
+        you write or edit are recorded by themselves.";
+    type Params = ArtifactParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: ArtifactParams) -> Result<Answer, EngineError> {
+        let frame = target(engine, caller, params.frame.as_deref())?;
+        let (path, hash) = engine.project_file(&params.artifact);
+        engine.change(&Command::AddArtifact { frame, artifact: Artifact { path, hash } })?;
+        Ok(noted(frame, "artifact"))
+    }
+}
+
+/// `stack_set_goal`.
+pub(crate) struct SetGoal;
+
+/// Arguments of `stack_set_goal`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetGoalParams {
+    /// 2-5 words
+    title: String,
+    /// What "done" means
+    success_criteria: String,
+    /// The same, dense
+    success_criteria_compacted: Option<String>,
+    /// Handle; default: the session's root
+    frame: Option<String>,
+}
+
+impl Operate for SetGoal {
+    const NAME: &'static str = "stack_set_goal";
+    const SUMMARY: &'static str = "Set title and criteria of a session's root frame, which are taken \
+        from the user's first words until then. Those of other frames are fixed.";
+    type Params = SetGoalParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: SetGoalParams) -> Result<Answer, EngineError> {
+        let frame = match &params.frame {
+            Some(reference) => engine.resolve(reference)?.num,
+            None => engine.session_root(&caller.session)?,
+        };
+        let identity =
+            identity(params.title, params.success_criteria, params.success_criteria_compacted)?;
+        engine.change(&Command::SetIdentity { frame, identity, derived: false })?;
+        Ok(noted(frame, "goal"))
+    }
+}
+
+/// `stack_pin`.
+pub(crate) struct PinConstraint;
+
+/// Arguments of `stack_pin`.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PinParams {
+    /// The constraint, word for word
+    text: String,
+    /// Handle of the frame below which it holds; default: the open frame
+    frame: Option<String>,
+}
+
+impl Operate for PinConstraint {
+    const NAME: &'static str = "stack_pin";
+    const SUMMARY: &'static str = "Pin a constraint: every frame below sees it word for word, and \
+        nothing trims it.";
+    type Params = PinParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: PinParams) -> Result<Answer, EngineError> {
+        let frame = target(engine, caller, params.frame.as_deref())?;
+        engine.change(&Command::Pin { frame, text: params.text })?;
+        Ok(noted(frame, "pin"))
+    }
+}
+
+/// `stack_unpin`.
+pub(crate) struct Unpin;
+
+/// Arguments of `stack_unpin`.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct UnpinParams {
+    /// Number of the pin, such as p3
+    pin: String,
+    /// Handle of the frame that it stands in; default: the open frame
+    frame: Option<String>,
+}
+
+impl Operate for Unpin {
+    const NAME: &'static str = "stack_unpin";
+    const SUMMARY: &'static str = "Take a pinned constraint back.";
+    type Params = UnpinParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: UnpinParams) -> Result<Answer, EngineError> {
+        let frame = target(engine, caller, params.frame.as_deref())?;
+        let pin = params.pin.trim_start_matches('p').parse().map_err(|_| {
+            EngineError::invalid(
+                format!("`{}` is no pin", params.pin),
+                "Pins are shown with their number, such as p3.",
+            )
+        })?;
+        engine.change(&Command::Unpin { frame, pin })?;
+        Ok(noted(frame, "pin removed"))
+    }
+}
+
+fn target(
+    engine: &Engine,
+    caller: &Caller,
+    reference: Option<&str>,
+) -> Result<FrameNum, EngineError> {
+    match reference {
+        Some(reference) => Ok(engine.resolve(reference)?.num),
+        None => engine.active(&caller.session)?.ok_or_else(|| {
+            EngineError::invalid("no frame is open in this session", "Name the frame.")
+        }),
+    }
+}
+
+fn noted(frame: FrameNum, what: &str) -> Answer {
+    Answer {
+        title: format!("{what} in {frame}"),
+        text: format!("Noted in {frame}."),
+        data: json!({"frame": frame.to_string()}),
+        ..Answer::default()
+    }
+}

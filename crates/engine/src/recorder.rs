@@ -1,0 +1,159 @@
+//! Messages are written behind the hook that shows them: on a thread and a connection of their own.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use callstack_store::{MessageBody, Store, StoreError};
+
+use crate::error::EngineError;
+
+/// How long a failed write waits before it is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The place of a batch in the queue; batches are written in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(u64);
+
+/// Writes messages in the order in which they are handed in.
+#[derive(Debug)]
+pub struct Recorder {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    batches: VecDeque<Batch>,
+    accepted: u64,
+    written: u64,
+    failure: Option<EngineError>,
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Batch {
+    at: i64,
+    session: String,
+    messages: Vec<MessageBody>,
+}
+
+impl Recorder {
+    /// Starts writing to the store in `folder`.
+    pub fn start(folder: &Path) -> Result<Self, StoreError> {
+        let store = Store::open(folder)?;
+        let shared = Arc::new(Shared { queue: Mutex::default(), changed: Condvar::new() });
+        let writer = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("recorder".to_owned())
+            .spawn(move || writer.write_all(&store))
+            .map_err(|source| StoreError::Io { path: folder.to_path_buf(), source })?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Hands messages in; returns at once.
+    pub fn record(&self, at: i64, session: &str, messages: Vec<MessageBody>) -> Ticket {
+        let mut queue = self.shared.lock();
+        if !messages.is_empty() {
+            queue.accepted += 1;
+            queue.batches.push_back(Batch { at, session: session.to_owned(), messages });
+            self.shared.changed.notify_all();
+        }
+        Ticket(queue.accepted)
+    }
+
+    /// Waits until everything up to `ticket` is on the disk. False when that did not happen within
+    /// `patience`; nothing is given up then, the writing goes on.
+    pub fn flush(&self, ticket: Ticket, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let mut queue = self.shared.lock();
+        while queue.written < ticket.0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            queue = self
+                .shared
+                .changed
+                .wait_timeout(queue, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        true
+    }
+
+    /// Why the last write failed, until one succeeds.
+    pub fn failure(&self) -> Option<EngineError> {
+        self.shared.lock().failure.clone()
+    }
+}
+
+impl Drop for Recorder {
+    /// Writes what is left: a host that ends its child in order loses nothing.
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A writer that panicked has nothing more to write.
+            drop(thread.join());
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_all(&self, store: &Store) {
+        loop {
+            let mut queue = self.lock();
+            while queue.batches.is_empty() && !queue.closed {
+                queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            }
+            if queue.batches.is_empty() {
+                return;
+            }
+            // All that waits goes into one transaction: one sync of the disk for a whole backlog.
+            let batches: Vec<Batch> = queue.batches.drain(..).collect();
+            drop(queue);
+            let outcome = store.write(|change| {
+                for batch in &batches {
+                    change.record_messages(batch.at, &batch.session, &batch.messages)?;
+                }
+                Ok::<_, StoreError>(())
+            });
+            let mut queue = self.lock();
+            match outcome {
+                Ok(()) => {
+                    queue.written += batches.len() as u64;
+                    queue.failure = None;
+                }
+                Err(error) => {
+                    queue.failure = Some(error.into());
+                    for batch in batches.into_iter().rev() {
+                        queue.batches.push_front(batch);
+                    }
+                    if queue.closed {
+                        return;
+                    }
+                    queue = self
+                        .changed
+                        .wait_timeout(queue, RETRY)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0;
+                }
+            }
+            drop(queue);
+            self.changed.notify_all();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Settings. The names and defaults of the variables are the specification's; values come in as data,
+//! since only the binary reads the environment.
+
+use callstack_core::context::TokenBudget;
+use callstack_core::fold::ReasoningPolicy;
+use callstack_core::limits::Limits;
+
+use crate::error::EngineError;
+
+/// Which tools an agent is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// The few that most work needs, and `stack`, which reaches the rest.
+    #[default]
+    Default,
+    /// All of them, under their own names.
+    Full,
+}
+
+/// Where the tree's XML goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Placement {
+    /// In the outputs of push and activate, so that what was sent stays as it was.
+    #[default]
+    Output,
+    /// In the system prompt, rebuilt whenever the state changes, as the specification describes.
+    System,
+}
+
+/// How the engine behaves.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `STACK_TOOLS`: `default` or `full`.
+    pub profile: Profile,
+    /// `STACK_CONTEXT_PLACEMENT`: `output` or `system`.
+    pub placement: Placement,
+    /// `STACK_FOLD_REASONING`: `strip` or `wait`.
+    pub reasoning: ReasoningPolicy,
+    /// `STACK_TOKEN_BUDGET_TOTAL`, `_ANCESTORS`, `_SIBLINGS`, `_CURRENT`.
+    pub budget: TokenBudget,
+    /// `STACK_LIMIT_DEPTH`, `STACK_LIMIT_CHILDREN`, `STACK_LIMIT_LIVE_FRAMES`.
+    pub limits: Limits,
+}
+
+impl Settings {
+    /// Reads the settings from named values. A value that is not understood is an error that names
+    /// the variable and what it may be.
+    pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
+        let default = Limits::default();
+        Ok(Self {
+            profile: choice(
+                &var,
+                "STACK_TOOLS",
+                &[("default", Profile::Default), ("full", Profile::Full)],
+            )?,
+            placement: choice(
+                &var,
+                "STACK_CONTEXT_PLACEMENT",
+                &[("output", Placement::Output), ("system", Placement::System)],
+            )?,
+            reasoning: choice(
+                &var,
+                "STACK_FOLD_REASONING",
+                &[("strip", ReasoningPolicy::Strip), ("wait", ReasoningPolicy::Wait)],
+            )?,
+            budget: TokenBudget::from_vars(&var).map_err(|error| {
+                EngineError::invalid(error.to_string(), "Unset it for the default.")
+            })?,
+            limits: Limits {
+                depth: number(&var, "STACK_LIMIT_DEPTH")?
+                    .map_or(default.depth, |depth| u32::try_from(depth).unwrap_or(u32::MAX)),
+                children: number(&var, "STACK_LIMIT_CHILDREN")?.unwrap_or(default.children),
+                live_frames: number(&var, "STACK_LIMIT_LIVE_FRAMES")?
+                    .unwrap_or(default.live_frames),
+            },
+        })
+    }
+}
+
+fn choice<T: Copy + Default>(
+    var: &impl Fn(&str) -> Option<String>,
+    name: &str,
+    choices: &[(&str, T)],
+) -> Result<T, EngineError> {
+    let Some(value) = var(name).filter(|value| !value.is_empty()) else { return Ok(T::default()) };
+    let known = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(&value));
+    known.map(|(_, choice)| *choice).ok_or_else(|| {
+        let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
+        EngineError::invalid(
+            format!("{name} is `{value}`"),
+            format!("It may be {}.", words.join(" or ")),
+        )
+    })
+}
+
+fn number(
+    var: &impl Fn(&str) -> Option<String>,
+    name: &str,
+) -> Result<Option<u64>, EngineError> {
+    let Some(value) = var(name).filter(|value| !value.is_empty()) else { return Ok(None) };
+    value.parse().map(Some).map_err(|_| {
+        EngineError::invalid(
+            format!("{name} is `{value}`"),
+            "It may be a whole number from 0 on.".to_owned(),
+        )
+    })
+}

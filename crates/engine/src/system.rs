@@ -1,0 +1,115 @@
+//! What stands in the system prompt: constant from a session's start, or from its last compaction, to
+//! the next.
+
+use callstack_core::context::{Parts, ScopedPin};
+use callstack_core::event::Event;
+use callstack_core::frame::FrameNum;
+use callstack_core::guidance::GUIDANCE;
+use callstack_core::returned::RENDERER_VERSION;
+use callstack_store::View;
+
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+use crate::settings::Placement;
+
+const SLOT: &str = "system:";
+
+/// Tokens that the conversation takes and may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenUsage {
+    /// Tokens of the last step, if the host told.
+    pub used: Option<u64>,
+    /// The model's limit, if the host told.
+    pub limit: Option<u64>,
+}
+
+/// A host is about to send a system prompt.
+#[derive(Clone, Debug)]
+pub struct SystemRequest {
+    /// The session.
+    pub session: String,
+    /// Tokens that the model takes at most, where the host knows.
+    pub limit: Option<u64>,
+}
+
+impl Engine {
+    /// The texts to be added to a session's system prompt.
+    pub fn system(&self, request: &SystemRequest) -> Result<Vec<String>, EngineError> {
+        let conversation = self.conversation(&request.session);
+        let epoch = {
+            let mut conversation = lock(&conversation);
+            conversation.limit = request.limit.or(conversation.limit);
+            conversation.epoch().to_owned()
+        };
+        let Some(active) = self.active_or_last(&request.session)? else {
+            return Ok(vec![GUIDANCE.to_owned()]);
+        };
+        if self.settings.placement == Placement::System {
+            let context = self
+                .store
+                .read(|view| self.context(view, &request.session, active, Parts::full()))?;
+            return Ok(vec![GUIDANCE.to_owned(), context.text.clone()]);
+        }
+        let slot = format!("{SLOT}{epoch}");
+        if let Some(kept) = self.store.read(|view| view.render(&request.session, &slot))? {
+            return Ok(vec![kept]);
+        }
+        self.store.write(|change| {
+            let context =
+                self.context(&change.view(), &request.session, active, Parts::for_push())?;
+            let text = format!("{}\n\n{}", GUIDANCE.trim_end(), context.text);
+            let event = Event::Rendered {
+                session: request.session.clone(),
+                slot: slot.clone(),
+                text: text.clone(),
+                renderer: RENDERER_VERSION,
+            };
+            change.append(self.now(), &[event])?;
+            Ok(vec![text])
+        })
+    }
+
+    /// What a summariser should know of the frames of a session that its host is about to compact.
+    pub fn compacting(&self, session: &str) -> Result<Vec<String>, EngineError> {
+        let Some(active) = self.active(session)? else { return Ok(Vec::new()) };
+        let context =
+            self.store.read(|view| self.context(view, session, active, Parts::for_push()))?;
+        Ok(vec![format!(
+            "The session works in frames; the tree below says which one is open, what it is for, and \
+             what finished ones returned. Keep the handles (such as {active}), the success criteria \
+             of the open frames, their results so far, and every file path, name, number, command and \
+             decision that the open frame still needs. Words in brackets that begin with [callstack] \
+             are results of finished frames: keep what matters of them.\n\n{}",
+            context.text
+        )])
+    }
+
+    /// Tokens that a session takes and may take, as its host last told.
+    pub fn usage(&self, session: &str) -> TokenUsage {
+        let conversation = self.conversation(session);
+        let conversation = lock(&conversation);
+        TokenUsage { used: conversation.used, limit: conversation.limit }
+    }
+
+    /// Pins that hold in a frame and were made after its session's system prompt was built: they are
+    /// repeated in what is sent later.
+    pub(crate) fn pins_since_system(
+        &self,
+        view: &View<'_>,
+        session: &str,
+        num: FrameNum,
+    ) -> Result<Vec<ScopedPin>, EngineError> {
+        if self.settings.placement == Placement::System {
+            return Ok(Vec::new());
+        }
+        let built = view.renders(session, SLOT)?.into_iter().map(|it| it.2).max().unwrap_or(0);
+        let pins = view.pins_since(num, built)?;
+        Ok(pins.into_iter().map(|(owner, pin)| ScopedPin { owner, pin }).collect())
+    }
+
+    fn active_or_last(&self, session: &str) -> Result<Option<FrameNum>, EngineError> {
+        self.store.read(|view| {
+            Ok(view.session_row(session)?.and_then(|session| session.active.or(session.root)))
+        })
+    }
+}

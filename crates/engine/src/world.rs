@@ -1,0 +1,28 @@
+//! Time and ids come in from outside, so that the whole engine runs in a simulation.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Where time and ids come from.
+pub trait World: Send + Sync {
+    /// Milliseconds since 1970.
+    fn now(&self) -> i64;
+    /// A new id, unique for ever, that begins with `prefix` (`frm-`, `plan-`).
+    fn id(&self, prefix: &str) -> String;
+}
+
+/// The machine's clock and random ids that sort by time.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct SystemWorld;
+
+impl World for SystemWorld {
+    fn now(&self) -> i64 {
+        // A clock before 1970 is wrong in a way that no frame depends on.
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn id(&self, prefix: &str) -> String {
+        format!("{prefix}{}", uuid::Uuid::now_v7().simple())
+    }
+}

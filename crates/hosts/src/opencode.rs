@@ -1,0 +1,9 @@
+//! OpenCode. Its plugin starts `callstack host opencode` and talks to it over stdio, one JSON object a
+//! line; the protocol is described in `docs/protocol.md`.
+
+mod decode;
+mod serve;
+mod wire;
+
+pub use serve::{HOST, serve};
+pub use wire::PROTOCOL;

@@ -1,0 +1,214 @@
+//! From a message as OpenCode gives it to what the engine needs of it. Unknown kinds of parts are kept
+//! in the stored JSON and mean nothing here; only what is no JSON at all is an error.
+
+use std::path::Path;
+
+use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
+use callstack_engine::{Fact, Shown};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Characters of a text that a pointer may show.
+const HEAD: usize = 200;
+/// Characters of a command or an error that evidence shows.
+const LINE: usize = 160;
+
+#[derive(Deserialize)]
+struct Wire {
+    info: Info,
+    #[serde(default)]
+    parts: Vec<WirePart>,
+}
+
+#[derive(Deserialize)]
+struct Info {
+    id: String,
+    role: String,
+    #[serde(default)]
+    summary: Value,
+    #[serde(default)]
+    tokens: Option<Tokens>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Tokens {
+    input: u64,
+    output: u64,
+    cache: Cache,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Cache {
+    read: u64,
+    write: u64,
+}
+
+#[derive(Deserialize)]
+struct WirePart {
+    #[serde(default)]
+    id: String,
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    synthetic: bool,
+    #[serde(default)]
+    ignored: bool,
+    #[serde(default)]
+    tool: Option<String>,
+    #[serde(default, rename = "callID")]
+    call: Option<String>,
+    #[serde(default)]
+    state: Option<State>,
+    #[serde(default)]
+    filename: Option<String>,
+    #[serde(default)]
+    mime: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct State {
+    status: String,
+    input: Value,
+    error: Option<String>,
+    metadata: Value,
+}
+
+/// Decodes one message. `project` is what file names become relative to.
+pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Error> {
+    let wire: Wire = serde_json::from_str(json)?;
+    let role = if wire.info.role == "user" { Role::User } else { Role::Assistant };
+    let standing = if role == Role::User && wire.parts.iter().any(|it| it.kind == "compaction") {
+        Standing::CompactionRequest
+    } else if role == Role::Assistant && wire.info.summary == Value::Bool(true) {
+        Standing::Summary
+    } else {
+        Standing::Normal
+    };
+    let words = words(&wire.parts, role);
+    let tokens = wire
+        .info
+        .tokens
+        .map(|tokens| tokens.input + tokens.output + tokens.cache.read + tokens.cache.write)
+        .filter(|tokens| *tokens > 0);
+    let mut facts = Vec::new();
+    let mut opened = Vec::new();
+    for part in &wire.parts {
+        facts.extend(fact(part, project));
+        opened.extend(opening(part));
+    }
+    let parts = wire.parts.into_iter().map(part).collect();
+    Ok(Shown {
+        message: Message { id: wire.info.id, role, standing, parts },
+        json: json.to_owned(),
+        facts,
+        opened,
+        tokens,
+        words,
+    })
+}
+
+fn words(parts: &[WirePart], role: Role) -> String {
+    let texts = parts
+        .iter()
+        .filter(|part| part.kind == "text" && !part.synthetic && !part.ignored)
+        .filter_map(|part| part.text.as_deref())
+        .map(str::trim)
+        .filter(|text| !text.is_empty());
+    match role {
+        Role::User => texts.collect::<Vec<_>>().join("\n"),
+        Role::Assistant => texts.last().unwrap_or_default().to_owned(),
+    }
+}
+
+fn part(part: WirePart) -> Part {
+    let body = match part.kind.as_str() {
+        // What OpenCode ignores is never sent to the model.
+        "text" if !part.ignored => {
+            let text = part.text.as_deref().unwrap_or_default().trim();
+            PartBody::Text {
+                synthetic: part.synthetic,
+                chars: text.chars().count(),
+                head: text.chars().take(HEAD).collect(),
+            }
+        }
+        "reasoning" => PartBody::Reasoning,
+        "tool" => PartBody::Tool {
+            call: part.call.unwrap_or_default(),
+            tool: part.tool.unwrap_or_default(),
+            state: match part.state.as_ref().map(|state| state.status.as_str()) {
+                Some("completed") => CallState::Completed,
+                Some("error") => CallState::Failed,
+                _ => CallState::Open,
+            },
+        },
+        "file" => PartBody::File {
+            name: part.filename.unwrap_or_else(|| "file".to_owned()),
+            mime: part.mime.unwrap_or_default(),
+        },
+        _ => PartBody::Other,
+    };
+    Part { id: part.id, body }
+}
+
+/// The call of ours with which a frame began, and the frame's id, which a fork of the session keeps.
+fn opening(part: &WirePart) -> Option<(String, String)> {
+    let metadata = &part.state.as_ref()?.metadata["callstack"];
+    let frame = metadata["opened"].as_str()?;
+    Some((part.call.clone()?, frame.to_owned()))
+}
+
+fn fact(part: &WirePart, project: &Path) -> Option<Fact> {
+    let tool = part.tool.as_deref()?;
+    let state = part.state.as_ref()?;
+    if state.status == "error" {
+        let message = first_line(state.error.as_deref().unwrap_or_default());
+        return Some(Fact::Failed { tool: tool.to_owned(), message });
+    }
+    match tool {
+        "bash" => {
+            let line = first_line(state.input["command"].as_str()?);
+            Some(Fact::Command { line, exit: state.metadata["exit"].as_i64() })
+        }
+        "read" => {
+            let path = Path::new(state.input["filePath"].as_str()?);
+            let path = path.strip_prefix(project).unwrap_or(path);
+            Some(Fact::Read { path: path.to_string_lossy().into_owned() })
+        }
+        _ => None,
+    }
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let mut short: String = line.chars().take(LINE).collect();
+    if short.len() < text.trim().len() {
+        short.push_str(" …");
+    }
+    short
+}
+
+/// The files that a tool has just written, from the small fields that the plugin sends.
+pub(super) fn written(args: &Value, metadata: &Value) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut add = |path: Option<&str>| {
+        if let Some(path) = path
+            && !files.iter().any(|known| known == path)
+        {
+            files.push(path.to_owned());
+        }
+    };
+    for file in metadata["files"].as_array().into_iter().flatten() {
+        let deleted = file["type"] == "delete";
+        add(file["movePath"].as_str().or_else(|| file["filePath"].as_str()).filter(|_| !deleted));
+    }
+    add(metadata["filepath"].as_str());
+    if files.is_empty() {
+        files.extend(args["filePath"].as_str().map(str::to_owned));
+    }
+    files
+}

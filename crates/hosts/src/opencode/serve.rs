@@ -1,0 +1,269 @@
+//! The long-lived process behind the plugin: reads requests, asks the engine, answers in order.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, Write};
+
+use callstack_core::frame::FrameNum;
+use callstack_core::transcript::Anchor;
+use callstack_engine::operation::{Answer, Caller};
+use callstack_engine::{
+    Engine, EngineError, Kind, SyncAnswer, SyncRequest, SystemRequest, UserMessage, operations,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::decode::{decode, written};
+use super::wire::{
+    After, Event, Message, OfSession, Outcome, PROTOCOL, Purpose, Record, Request, Response, Sync,
+    System, Tool,
+};
+
+/// The name of this host in the store.
+pub const HOST: &str = "opencode";
+
+/// How OpenCode's request for a session's title begins. It is made for the user's list of sessions,
+/// and frames mean nothing to it.
+const TITLE_PROMPT: &str = "You are a title generator";
+
+/// Answers requests from `input` on `output` until the input ends. `log` gets a line for what a plugin
+/// is not told, such as a notification that failed.
+pub fn serve(
+    engine: &Result<Engine, EngineError>,
+    version: &str,
+    input: impl BufRead,
+    mut output: impl Write,
+    mut log: impl FnMut(&str),
+) -> std::io::Result<()> {
+    let mut server = Server { engine, version, removed: HashMap::new() };
+    for line in input.lines() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let request: Request = match serde_json::from_str(&line) {
+            Ok(request) => request,
+            Err(error) => {
+                log(&format!("a request can't be read: {error}"));
+                continue;
+            }
+        };
+        let outcome = server.answer(&request.method, request.params.as_deref());
+        match (request.id, outcome) {
+            (Some(id), outcome) => {
+                let outcome = match outcome {
+                    Ok(result) => Outcome::Result(result),
+                    Err(error) => Outcome::Error {
+                        kind: error.kind.as_str(),
+                        message: error.message,
+                        hint: error.hint,
+                    },
+                };
+                serde_json::to_writer(&mut output, &Response { id, outcome })?;
+                output.write_all(b"\n")?;
+                output.flush()?;
+            }
+            (None, Err(error)) => log(&format!("{}: {}", request.method, error.sentence())),
+            (None, Ok(_)) => {}
+        }
+    }
+    Ok(())
+}
+
+struct Server<'a> {
+    /// A store that can't be used is told with every request, so that the plugin can say why.
+    engine: &'a Result<Engine, EngineError>,
+    version: &'a str,
+    /// Messages that OpenCode removed for good, by session, until it says that an undo ended.
+    removed: HashMap<String, HashSet<String>>,
+}
+
+impl Server<'_> {
+    fn answer(&mut self, method: &str, params: Option<&RawValue>) -> Result<Value, EngineError> {
+        let engine = self.engine.as_ref().map_err(Clone::clone)?;
+        match method {
+            "hello" => Ok(json!({
+                "protocol": PROTOCOL,
+                "version": self.version,
+                "tools": tools(engine),
+            })),
+            "message" => {
+                let message: Message = read(params)?;
+                engine.user_message(&UserMessage {
+                    session: message.session,
+                    host: HOST.to_owned(),
+                    text: message.text,
+                })?;
+                Ok(json!({}))
+            }
+            "sync" => sync(engine, read(params)?),
+            "system" => {
+                let system: System = read(params)?;
+                if system.head.starts_with(TITLE_PROMPT) {
+                    return Ok(json!({ "texts": [] }));
+                }
+                let request =
+                    SystemRequest { session: system.session, limit: system.model.context };
+                Ok(json!({ "texts": engine.system(&request)? }))
+            }
+            "compacting" => {
+                let OfSession { session } = read(params)?;
+                Ok(json!({ "context": engine.compacting(&session)? }))
+            }
+            "tool" => tool(engine, read(params)?),
+            "after" => {
+                let after: After = read(params)?;
+                engine.files_written(&after.session, &written(&after.args, &after.metadata))?;
+                Ok(json!({}))
+            }
+            "record" => {
+                let record: Record = read(params)?;
+                engine.record(&record.session, shown(engine, &record.messages)?)?;
+                Ok(json!({}))
+            }
+            "event" => {
+                self.event(engine, read(params)?)?;
+                Ok(json!({}))
+            }
+            other => Err(EngineError::invalid(
+                format!("there is no method `{other}`"),
+                "Install the plugin of this version with `callstack init opencode`.",
+            )),
+        }
+    }
+
+    fn event(&mut self, engine: &Engine, event: Event) -> Result<(), EngineError> {
+        let Some(session) = event.properties.session else { return Ok(()) };
+        let info = event.properties.info.unwrap_or_default();
+        match event.kind.as_str() {
+            "session.created" => engine.session_created(&session, HOST, info.parent.as_deref()),
+            "session.updated" => match info.revert {
+                Some(revert) => {
+                    self.removed.insert(session.clone(), HashSet::new());
+                    engine.undone_from(&session, &revert.message)
+                }
+                // Only a session that was seen undoing can be redone.
+                None => match self.removed.remove(&session) {
+                    Some(removed) => engine.redone(&session, &removed),
+                    None => Ok(()),
+                },
+            },
+            "message.removed" => {
+                if let (Some(removed), Some(message)) =
+                    (self.removed.get_mut(&session), event.properties.message)
+                {
+                    removed.insert(message);
+                }
+                Ok(())
+            }
+            "session.idle" => engine.session_idle(&session),
+            "session.deleted" => {
+                self.removed.remove(&session);
+                engine.forget(&session);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, EngineError> {
+    serde_json::from_str(params.map_or("{}", RawValue::get)).map_err(|error| {
+        EngineError::invalid(
+            format!("the parameters can't be read: {error}"),
+            "Install the plugin of this version with `callstack init opencode`.",
+        )
+    })
+}
+
+fn tools(engine: &Engine) -> Vec<Value> {
+    operations::listed(engine.settings().profile)
+        .map(|operation| {
+            json!({
+                "name": operation.name,
+                "description": operation.summary,
+                "parameters": (operation.parameters)(),
+            })
+        })
+        .collect()
+}
+
+fn shown(
+    engine: &Engine,
+    messages: &[Box<RawValue>],
+) -> Result<Vec<callstack_engine::Shown>, EngineError> {
+    messages
+        .iter()
+        .map(|message| {
+            decode(message.get(), engine.project()).map_err(|error| {
+                EngineError::invalid(
+                    format!("a message can't be read: {error}"),
+                    "This OpenCode may be newer than the callstack.",
+                )
+            })
+        })
+        .collect()
+}
+
+fn sync(engine: &Engine, sync: Sync) -> Result<Value, EngineError> {
+    let answer = engine.sync(SyncRequest {
+        session: sync.session,
+        host: HOST.to_owned(),
+        compacting: sync.purpose == Purpose::Compaction,
+        keep: sync.keep,
+        shown: shown(engine, &sync.messages)?,
+        ops: sync.ops,
+        applied: sync.applied,
+    })?;
+    Ok(match answer {
+        SyncAnswer::All => json!({ "need": "all" }),
+        SyncAnswer::Ops { serial, keep, ops } => {
+            json!({ "serial": serial, "keep": keep, "ops": ops })
+        }
+    })
+}
+
+fn tool(engine: &Engine, tool: Tool) -> Result<Value, EngineError> {
+    let caller = Caller {
+        session: tool.session,
+        host: HOST.to_owned(),
+        anchor: Anchor { message: tool.message, call: tool.call },
+    };
+    let Some(operation) = operations::find(&tool.name) else {
+        return Err(EngineError::invalid(
+            format!("there is no tool `{}`", tool.name),
+            "Restart OpenCode after an update of callstack.",
+        ));
+    };
+    let outcome = operation.run(engine, &caller, tool.args);
+    match outcome {
+        Ok(answer) => Ok(json!({
+            "output": answer.text,
+            "title": answer.title,
+            "metadata": { "callstack": marks(engine, &answer)? },
+        })),
+        // A refusal is an answer that the model can act on; a store that fails is the plugin's to tell.
+        Err(error) if error.kind != Kind::Unavailable && error.kind != Kind::Internal => {
+            Ok(json!({
+                "output": format!("Error: {}", error.sentence()),
+                "title": "refused",
+                "metadata": { "callstack": { "error": error.kind.as_str() } },
+            }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What the call's part in the transcript carries, so that a fork and a plugin without this process
+/// can tell what it did.
+fn marks(engine: &Engine, answer: &Answer) -> Result<Value, EngineError> {
+    let id = |num: Option<FrameNum>| num.map(|num| engine.frame(num).map(|it| it.id)).transpose();
+    let mut marks = json!({});
+    if let Some(opened) = id(answer.opened)? {
+        marks["opened"] = opened.into();
+    }
+    if answer.closed.is_some() {
+        marks["closed"] = true.into();
+    }
+    Ok(marks)
+}

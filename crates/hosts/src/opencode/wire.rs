@@ -1,0 +1,137 @@
+//! The protocol between the plugin and this process.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The version of the protocol. It goes up when an older plugin would misunderstand it.
+pub const PROTOCOL: u32 = 1;
+
+/// A line from the plugin. One without an id is a notification and is not answered.
+#[derive(Debug, Deserialize)]
+pub(super) struct Request {
+    pub(super) id: Option<u64>,
+    pub(super) method: String,
+    #[serde(default)]
+    pub(super) params: Option<Box<RawValue>>,
+}
+
+/// A line to the plugin.
+#[derive(Debug, Serialize)]
+pub(super) struct Response {
+    pub(super) id: u64,
+    #[serde(flatten)]
+    pub(super) outcome: Outcome,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    Result(Value),
+    Error { kind: &'static str, message: String, hint: Option<String> },
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Message {
+    pub(super) session: String,
+    #[serde(default)]
+    pub(super) text: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Sync {
+    pub(super) session: String,
+    #[serde(default)]
+    pub(super) purpose: Purpose,
+    pub(super) keep: usize,
+    pub(super) messages: Vec<Box<RawValue>>,
+    #[serde(default)]
+    pub(super) ops: usize,
+    #[serde(default)]
+    pub(super) applied: i64,
+}
+
+#[derive(Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Purpose {
+    #[default]
+    Turn,
+    Compaction,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct System {
+    pub(super) session: String,
+    #[serde(default)]
+    pub(super) model: Model,
+    #[serde(default)]
+    pub(super) head: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Model {
+    #[serde(default)]
+    pub(super) context: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct OfSession {
+    pub(super) session: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Tool {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) args: Value,
+    pub(super) session: String,
+    pub(super) message: Option<String>,
+    pub(super) call: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct After {
+    pub(super) session: String,
+    #[serde(default)]
+    pub(super) args: Value,
+    #[serde(default)]
+    pub(super) metadata: Value,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Record {
+    pub(super) session: String,
+    pub(super) messages: Vec<Box<RawValue>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Event {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) properties: EventProperties,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct EventProperties {
+    #[serde(rename = "sessionID")]
+    pub(super) session: Option<String>,
+    #[serde(rename = "messageID")]
+    pub(super) message: Option<String>,
+    pub(super) info: Option<SessionInfo>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SessionInfo {
+    #[serde(rename = "parentID")]
+    pub(super) parent: Option<String>,
+    pub(super) revert: Option<Revert>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Revert {
+    #[serde(rename = "messageID")]
+    pub(super) message: String,
+}

@@ -1,0 +1,97 @@
+//! What goes wrong in a store, told so that somebody can act on it.
+
+use std::path::PathBuf;
+
+use callstack_core::frame::FrameNum;
+
+/// A failure of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file is no database of ours, or its pages are damaged.
+    #[error("the store {path} is damaged: {detail}")]
+    Corrupt {
+        /// The database file.
+        path: PathBuf,
+        /// What SQLite says.
+        detail: String,
+    },
+    /// A newer callstack wrote the store.
+    #[error("the store {path} has schema {found}, and this callstack knows schemas up to {known}")]
+    Newer {
+        /// The database file.
+        path: PathBuf,
+        /// The schema of the store.
+        found: i64,
+        /// The newest schema that is known here.
+        known: i64,
+    },
+    /// The store can be read but not written.
+    #[error("the store {path} is read-only")]
+    ReadOnly {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// No space is left for the store.
+    #[error("no space is left on the disk of {path}")]
+    Full {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// Another process held the store for longer than we wait.
+    #[error("the store {path} is busy: another process has been writing for too long")]
+    Busy {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// No store could be found or made.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// No frame is called so.
+    #[error("there is no frame `{0}`")]
+    NoFrame(String),
+    /// Several frames are called so.
+    #[error("`{reference}` could be {}", listed(.candidates))]
+    Ambiguous {
+        /// What was asked for.
+        reference: String,
+        /// Handle, id and title of the frames that match; the first few.
+        candidates: Vec<(FrameNum, String, String)>,
+    },
+    /// Anything else that SQLite reports.
+    #[error("the store {path}: {source}")]
+    Database {
+        /// The database file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+    /// A row holds what this program never writes.
+    #[error("the store holds a value that can't be read: {0}")]
+    Value(#[from] serde_json::Error),
+}
+
+fn listed(candidates: &[(FrameNum, String, String)]) -> String {
+    let named: Vec<_> =
+        candidates.iter().map(|(num, id, title)| format!("{num} ({id}, \"{title}\")")).collect();
+    named.join(", ")
+}
+
+/// An SQLite error without the place it happened at; the store adds its path on the way out.
+pub(crate) fn at(path: &std::path::Path, source: rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode;
+    let path = path.to_path_buf();
+    match source.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Corrupt { path, detail: source.to_string() }
+        }
+        Some(ErrorCode::DiskFull) => StoreError::Full { path },
+        Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
+        _ => StoreError::Database { path, source },
+    }
+}

@@ -1,0 +1,362 @@
+//! Reading frames, and what decisions and contexts need to know of those around them.
+
+use std::collections::BTreeMap;
+
+use callstack_core::decide::Neighbourhood;
+use callstack_core::event::Session;
+use callstack_core::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
+use callstack_core::transcript::{Span, SpanNum};
+use rusqlite::{OptionalExtension as _, Params, Row, params};
+
+use crate::error::StoreError;
+use crate::project::{ROOTS, WHOLE, sql};
+use crate::store::View;
+
+const FRAME: &str = "SELECT num, id, parent, session, status, title, criteria, criteria_compacted,
+  identity_derived, results, results_compacted, created_at, updated_at, ended_at, log_path, reason,
+  invalidated_at, depth, detached FROM frames";
+
+/// Children that an answer names; more are only counted.
+const NAMED: u32 = 20;
+
+/// How many frames of each status there are.
+pub type StatusCounts = BTreeMap<Status, u64>;
+
+/// Finished siblings that a context may choose from.
+#[derive(Debug, Clone, Default)]
+pub struct SiblingCandidates {
+    /// The frames, the one that ended last first.
+    pub frames: Vec<Frame>,
+    /// Finished siblings in all.
+    pub total: u64,
+}
+
+impl View<'_> {
+    /// A frame without its artifacts, decisions and pins.
+    pub(crate) fn frame_row(&self, num: FrameNum) -> Result<Frame, StoreError> {
+        self.connection
+            .prepare_cached(&format!("{FRAME} WHERE num = ?1"))
+            .and_then(|mut statement| statement.query_row([sql(num)], frame_of).optional())
+            .map_err(|source| self.failed(source))?
+            .ok_or_else(|| StoreError::NoFrame(num.to_string()))
+    }
+
+    /// A whole frame.
+    pub fn frame(&self, num: FrameNum) -> Result<Frame, StoreError> {
+        self.whole(self.frame_row(num)?)
+    }
+
+    /// The ancestors of a frame, its parent first.
+    pub fn ancestors(&self, num: FrameNum) -> Result<Vec<Frame>, StoreError> {
+        let mut ancestors = Vec::new();
+        let mut next = self.frame_row(num)?.parent;
+        while let Some(parent) = next {
+            let frame = self.frame(parent)?;
+            next = frame.parent;
+            ancestors.push(frame);
+        }
+        Ok(ancestors)
+    }
+
+    /// Attached children in the order in which they came to be.
+    pub fn children(&self, parent: Option<FrameNum>) -> Result<Vec<Frame>, StoreError> {
+        self.wholes(
+            &format!("{FRAME} WHERE parent IS ?1 AND detached = 0 ORDER BY num"),
+            params![parent.map(sql)],
+        )
+    }
+
+    /// The attached children of a frame that have a status; the first `limit`.
+    pub fn children_with(
+        &self,
+        parent: Option<FrameNum>,
+        status: Status,
+        limit: u32,
+    ) -> Result<Vec<Frame>, StoreError> {
+        self.wholes(
+            &format!(
+                "{FRAME} WHERE parent IS ?1 AND status = ?2 AND detached = 0
+                 ORDER BY num LIMIT ?3"
+            ),
+            params![parent.map(sql), status.as_str(), limit],
+        )
+    }
+
+    /// How many attached children of each status a frame has, or how many roots.
+    pub fn counts(&self, parent: Option<FrameNum>) -> Result<StatusCounts, StoreError> {
+        self.counted(parent.map_or(ROOTS, sql))
+    }
+
+    /// How many attached frames of each status there are in the store.
+    pub fn all_counts(&self) -> Result<StatusCounts, StoreError> {
+        self.counted(WHOLE)
+    }
+
+    /// The place of a frame among its siblings, from 1, as they came to be.
+    pub fn position(&self, num: FrameNum) -> Result<u64, StoreError> {
+        self.connection
+            .prepare_cached("SELECT position FROM frames WHERE num = ?1")
+            .and_then(|mut statement| statement.query_row([sql(num)], |row| row.get::<_, i64>(0)))
+            .map(i64::unsigned_abs)
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Finished siblings that are worth looking at: the newest `newest`, and for each of `words` the
+    /// newest `a_word` that are about it. The cost depends on these numbers alone.
+    pub fn sibling_candidates(
+        &self,
+        frame: &Frame,
+        words: &[String],
+        newest: u32,
+        a_word: u32,
+    ) -> Result<SiblingCandidates, StoreError> {
+        let mut nums: Vec<i64> = self.numbers(
+            "SELECT num FROM frames WHERE parent IS ?1 AND finished = 1 AND num <> ?2
+             ORDER BY ended_at DESC LIMIT ?3",
+            params![frame.parent.map(sql), sql(frame.num), newest],
+        )?;
+        for word in words {
+            nums.extend(self.numbers(
+                "SELECT frame FROM frame_words WHERE parent = ?1 AND word = ?2
+                 ORDER BY frame DESC LIMIT ?3",
+                params![frame.parent.map_or(ROOTS, sql), word, a_word],
+            )?);
+        }
+        nums.sort_unstable();
+        nums.dedup();
+        let mut frames = Vec::with_capacity(nums.len());
+        for num in nums {
+            let row = self.frame_row(frame_num(num))?;
+            if row.num != frame.num && row.status.is_finished() && !row.detached {
+                frames.push(self.whole(row)?);
+            }
+        }
+        frames.sort_by_key(|sibling| (std::cmp::Reverse(sibling.ended_at), sibling.num));
+        let total = self
+            .counts(frame.parent)?
+            .into_iter()
+            .filter(|(status, _)| status.is_finished())
+            .map(|(_, count)| count)
+            .sum::<u64>()
+            .saturating_sub(u64::from(frame.status.is_finished()));
+        Ok(SiblingCandidates { frames, total })
+    }
+
+    /// Every attached frame with a status, by handle.
+    pub fn frames_with(&self, status: Status) -> Result<Vec<Frame>, StoreError> {
+        self.wholes(
+            &format!("{FRAME} WHERE status = ?1 AND detached = 0 ORDER BY num"),
+            params![status.as_str()],
+        )
+    }
+
+    /// Every attached frame by handle.
+    pub fn all_frames(&self) -> Result<Vec<Frame>, StoreError> {
+        self.wholes(&format!("{FRAME} WHERE detached = 0 ORDER BY num"), [])
+    }
+
+    /// Pins that were set after the event `seq`, in a frame or its ancestors.
+    pub fn pins_since(&self, num: FrameNum, seq: i64) -> Result<Vec<(FrameNum, Pin)>, StoreError> {
+        let mut pins = Vec::new();
+        let mut next = Some(num);
+        while let Some(frame) = next {
+            let found: Vec<Pin> = self
+                .connection
+                .prepare_cached(
+                    "SELECT num, text FROM pins WHERE frame = ?1 AND removed = 0 AND seq > ?2
+                     ORDER BY num",
+                )
+                .and_then(|mut statement| {
+                    statement.query_map(params![sql(frame), seq], pin_of)?.collect()
+                })
+                .map_err(|source| self.failed(source))?;
+            pins.extend(found.into_iter().map(|pin| (frame, pin)));
+            next = self.frame_row(frame)?.parent;
+        }
+        pins.sort_by_key(|(_, pin)| pin.num);
+        Ok(pins)
+    }
+
+    /// The frame that was most recently made active in any session and still is.
+    pub fn most_recently_active(&self) -> Result<Option<FrameNum>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT active FROM sessions WHERE active IS NOT NULL
+                 ORDER BY active_seq DESC LIMIT 1",
+            )
+            .and_then(|mut statement| {
+                statement.query_row([], |row| row.get::<_, i64>(0)).optional()
+            })
+            .map(|found| found.map(frame_num))
+            .map_err(|source| self.failed(source))
+    }
+
+    fn whole(&self, mut frame: Frame) -> Result<Frame, StoreError> {
+        let num = sql(frame.num);
+        let read = |frame: &mut Frame| -> rusqlite::Result<()> {
+            frame.artifacts = self
+                .connection
+                .prepare_cached("SELECT path, hash FROM artifacts WHERE frame = ?1 ORDER BY ord")?
+                .query_map([num], |row| Ok(Artifact { path: row.get(0)?, hash: row.get(1)? }))?
+                .collect::<Result<_, _>>()?;
+            frame.decisions = self
+                .connection
+                .prepare_cached("SELECT text FROM decisions WHERE frame = ?1 ORDER BY ord")?
+                .query_map([num], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            frame.pins = self
+                .connection
+                .prepare_cached(
+                    "SELECT num, text FROM pins WHERE frame = ?1 AND removed = 0 ORDER BY num",
+                )?
+                .query_map([num], pin_of)?
+                .collect::<Result<_, _>>()?;
+            Ok(())
+        };
+        read(&mut frame).map_err(|source| self.failed(source))?;
+        Ok(frame)
+    }
+
+    fn wholes(&self, query: &str, params: impl Params) -> Result<Vec<Frame>, StoreError> {
+        let rows: Vec<Frame> = self
+            .connection
+            .prepare_cached(query)
+            .and_then(|mut statement| statement.query_map(params, frame_of)?.collect())
+            .map_err(|source| self.failed(source))?;
+        rows.into_iter().map(|row| self.whole(row)).collect()
+    }
+
+    fn numbers(&self, query: &str, params: impl Params) -> Result<Vec<i64>, StoreError> {
+        self.connection
+            .prepare_cached(query)
+            .and_then(|mut statement| statement.query_map(params, |row| row.get(0))?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
+    fn counted(&self, parent: i64) -> Result<StatusCounts, StoreError> {
+        let rows: Vec<(String, i64)> = self
+            .connection
+            .prepare_cached("SELECT status, n FROM frame_counts WHERE parent = ?1 AND n > 0")
+            .and_then(|mut statement| {
+                statement.query_map([parent], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            })
+            .map_err(|source| self.failed(source))?;
+        Ok(rows
+            .into_iter()
+            .filter_map(|(status, n)| Some((status.parse().ok()?, n.unsigned_abs())))
+            .collect())
+    }
+
+    fn next(&self, table: &str) -> Result<u64, StoreError> {
+        self.connection
+            .prepare_cached(&format!("SELECT coalesce(max(num), 0) + 1 FROM {table}"))
+            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)))
+            .map(i64::unsigned_abs)
+            .map_err(|source| self.failed(source))
+    }
+}
+
+/// Handles are never given out twice: frames are detached, never deleted.
+impl Neighbourhood for View<'_> {
+    type Error = StoreError;
+
+    fn frame(&self, num: FrameNum) -> Result<Frame, StoreError> {
+        View::frame(self, num)
+    }
+
+    fn session(&self, id: &str) -> Result<Option<Session>, StoreError> {
+        self.session_row(id)
+    }
+
+    fn running_children(&self, num: FrameNum) -> Result<Vec<Frame>, StoreError> {
+        self.children_with(Some(num), Status::InProgress, NAMED)
+    }
+
+    fn planned_children(&self, num: FrameNum) -> Result<Vec<Frame>, StoreError> {
+        self.children_with(Some(num), Status::Planned, NAMED)
+    }
+
+    fn child_count(&self, num: Option<FrameNum>) -> Result<u64, StoreError> {
+        Ok(self.counts(num)?.values().sum())
+    }
+
+    fn live_frames(&self) -> Result<u64, StoreError> {
+        Ok(self.all_counts()?.get(&Status::InProgress).copied().unwrap_or(0))
+    }
+
+    fn descendants(&self, num: FrameNum, status: Status) -> Result<Vec<Frame>, StoreError> {
+        self.wholes(
+            &format!(
+                "WITH RECURSIVE below(n) AS (
+                   SELECT num FROM frames WHERE parent = ?1
+                   UNION ALL SELECT frames.num FROM frames JOIN below ON frames.parent = below.n)
+                 {FRAME} WHERE num IN below AND status = ?2 AND detached = 0 ORDER BY num"
+            ),
+            params![sql(num), status.as_str()],
+        )
+    }
+
+    fn open_spans(&self, session: &str) -> Result<Vec<Span>, StoreError> {
+        self.session_open_spans(session)
+    }
+
+    fn span(&self, num: SpanNum) -> Result<Span, StoreError> {
+        self.span_row(num)
+    }
+
+    fn spans_of(&self, frame: FrameNum) -> Result<Vec<Span>, StoreError> {
+        self.frame_spans(frame)
+    }
+
+    fn next_frame(&self) -> Result<FrameNum, StoreError> {
+        self.next("frames").map(FrameNum)
+    }
+
+    fn next_span(&self) -> Result<SpanNum, StoreError> {
+        self.next("spans").map(SpanNum)
+    }
+
+    fn next_pin(&self) -> Result<u64, StoreError> {
+        self.next("pins")
+    }
+}
+
+pub(crate) fn frame_num(num: i64) -> FrameNum {
+    FrameNum(num.unsigned_abs())
+}
+
+fn pin_of(row: &Row<'_>) -> rusqlite::Result<Pin> {
+    Ok(Pin { num: row.get::<_, i64>(0)?.unsigned_abs(), text: row.get(1)? })
+}
+
+fn frame_of(row: &Row<'_>) -> rusqlite::Result<Frame> {
+    let status: String = row.get(4)?;
+    Ok(Frame {
+        num: frame_num(row.get(0)?),
+        id: row.get(1)?,
+        parent: row.get::<_, Option<i64>>(2)?.map(frame_num),
+        session: row.get(3)?,
+        status: status.parse().map_err(|error: String| {
+            rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, error.into())
+        })?,
+        identity: Identity {
+            title: row.get(5)?,
+            success_criteria: row.get(6)?,
+            success_criteria_compacted: row.get(7)?,
+        },
+        identity_derived: row.get(8)?,
+        results: row.get(9)?,
+        results_compacted: row.get(10)?,
+        created_at: row.get(11)?,
+        updated_at: row.get(12)?,
+        ended_at: row.get(13)?,
+        artifacts: Vec::new(),
+        decisions: Vec::new(),
+        pins: Vec::new(),
+        log_path: row.get(14)?,
+        invalidation_reason: row.get(15)?,
+        invalidated_at: row.get(16)?,
+        depth: row.get(17)?,
+        detached: row.get(18)?,
+    })
+}

@@ -1,0 +1,217 @@
+//! Bodies of messages: each version of each message once, in the order in which a session showed them,
+//! compressed.
+
+use callstack_core::event::{Event, MessageRef};
+use rusqlite::{OptionalExtension as _, Row, params};
+use sha2::{Digest as _, Sha256};
+
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::store::View;
+
+/// How a body is stored: plain when compression would not pay.
+const PLAIN: i64 = 0;
+const ZSTD: i64 = 1;
+const LEVEL: i32 = 6;
+
+/// A message as a host shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageBody {
+    /// The host's id.
+    pub id: String,
+    /// The host's JSON, byte for byte as it is kept.
+    pub json: String,
+}
+
+/// A message as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredMessage {
+    /// Its place in its session, from 1, by first appearance.
+    pub seq: u64,
+    /// Which version of it this is, from 1.
+    pub version: u64,
+    /// The host's id.
+    pub id: String,
+    /// The host's JSON.
+    pub json: String,
+}
+
+impl Change<'_> {
+    /// Stores messages in order. One that is there with the same content is left alone; one whose
+    /// content changed is stored as a further version at its old place. Returns how many were written.
+    pub fn record_messages(
+        &mut self,
+        at: i64,
+        session: &str,
+        messages: &[MessageBody],
+    ) -> Result<usize, StoreError> {
+        let mut recorded = Vec::new();
+        for message in messages {
+            let hash = hex(&Sha256::digest(message.json.as_bytes()));
+            let newest = self.view().newest_version(session, &message.id)?;
+            if newest.as_ref().is_some_and(|(_, _, known)| *known == hash) {
+                continue;
+            }
+            let (seq, version) = match newest {
+                Some((seq, version, _)) => (seq, version + 1),
+                None => (self.view().next_message(session)?, 1),
+            };
+            self.write_body(session, seq, version, message, &hash)?;
+            recorded.push(MessageRef { id: message.id.clone(), hash });
+        }
+        let written = recorded.len();
+        if written > 0 {
+            let session = session.to_owned();
+            self.append(at, &[Event::MessagesRecorded { session, messages: recorded }])?;
+        }
+        Ok(written)
+    }
+
+    fn write_body(
+        &self,
+        session: &str,
+        seq: i64,
+        version: i64,
+        message: &MessageBody,
+        hash: &str,
+    ) -> Result<(), StoreError> {
+        let plain = message.json.as_bytes();
+        let packed = zstd::bulk::compress(plain, LEVEL).ok().filter(|it| it.len() < plain.len());
+        let (codec, body) = match &packed {
+            Some(packed) => (ZSTD, packed.as_slice()),
+            None => (PLAIN, plain),
+        };
+        let view = self.view();
+        view.connection
+            .prepare_cached(
+                "INSERT INTO messages (session, seq, version, id, hash, bytes, codec, body)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )
+            .and_then(|mut insert| {
+                insert.execute(params![
+                    session,
+                    seq,
+                    version,
+                    message.id,
+                    hash,
+                    i64::try_from(plain.len()).unwrap_or(i64::MAX),
+                    codec,
+                    body
+                ])
+            })
+            .map(|_| ())
+            .map_err(|source| view.failed(source))
+    }
+}
+
+impl View<'_> {
+    /// The newest version of every message of a session, in order.
+    pub fn messages(&self, session: &str) -> Result<Vec<StoredMessage>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT seq, version, id, bytes, codec, body FROM messages AS m
+                 WHERE session = ?1 AND version =
+                   (SELECT max(version) FROM messages WHERE session = ?1 AND seq = m.seq)
+                 ORDER BY seq",
+            )
+            .and_then(|mut statement| statement.query_map([session], message_of)?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// The ids of a session's messages in order of first appearance.
+    pub fn message_order(&self, session: &str) -> Result<Vec<String>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT id FROM messages WHERE session = ?1 AND version = 1 ORDER BY seq",
+            )
+            .and_then(|mut statement| {
+                statement.query_map([session], |row| row.get(0))?.collect()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
+    /// The last message of a session, by order of first appearance.
+    pub fn last_message(&self, session: &str) -> Result<Option<String>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT id FROM messages WHERE session = ?1 ORDER BY seq DESC LIMIT 1",
+            )
+            .and_then(|mut statement| statement.query_row([session], |row| row.get(0)).optional())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Messages and their bytes as they came, and as they are stored, over the whole store.
+    pub fn message_sizes(&self) -> Result<(u64, u64, u64), StoreError> {
+        self.connection
+            .query_row(
+                "SELECT count(*), coalesce(sum(bytes), 0), coalesce(sum(length(body)), 0)
+                 FROM messages",
+                [],
+                |row| {
+                    Ok((
+                        row.get::<_, i64>(0)?.unsigned_abs(),
+                        row.get::<_, i64>(1)?.unsigned_abs(),
+                        row.get::<_, i64>(2)?.unsigned_abs(),
+                    ))
+                },
+            )
+            .map_err(|source| self.failed(source))
+    }
+
+    fn newest_version(
+        &self,
+        session: &str,
+        id: &str,
+    ) -> Result<Option<(i64, i64, String)>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT seq, version, hash FROM messages WHERE session = ?1 AND id = ?2
+                 ORDER BY version DESC LIMIT 1",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_row(params![session, id], |row| {
+                        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                    })
+                    .optional()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
+    fn next_message(&self, session: &str) -> Result<i64, StoreError> {
+        self.connection
+            .prepare_cached("SELECT coalesce(max(seq), 0) + 1 FROM messages WHERE session = ?1")
+            .and_then(|mut statement| statement.query_row([session], |row| row.get(0)))
+            .map_err(|source| self.failed(source))
+    }
+}
+
+fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
+    let bytes: i64 = row.get(3)?;
+    let codec: i64 = row.get(4)?;
+    let body: Vec<u8> = row.get(5)?;
+    let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| {
+        rusqlite::Error::FromSqlConversionFailure(5, rusqlite::types::Type::Blob, error)
+    };
+    let plain = if codec == ZSTD {
+        zstd::bulk::decompress(&body, usize::try_from(bytes).unwrap_or(0))
+            .map_err(|error| unreadable(error.into()))?
+    } else {
+        body
+    };
+    Ok(StoredMessage {
+        seq: row.get::<_, i64>(0)?.unsigned_abs(),
+        version: row.get::<_, i64>(1)?.unsigned_abs(),
+        id: row.get(2)?,
+        json: String::from_utf8(plain).map_err(|error| unreadable(error.into()))?,
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a string can't fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,75 @@
+//! The schema, its versions and their migrations.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::{StoreError, at};
+
+/// Migration `n` brings a store of version `n` to `n + 1`. Entries are only ever added.
+const MIGRATIONS: &[&str] = &[include_str!("schema/0001.sql")];
+
+/// The schema that this program writes.
+pub const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Marks the file as ours ("clst"), so that another program's database is never taken for a store.
+const APPLICATION_ID: i64 = 0x636c_7374;
+
+/// Brings a store to the newest schema, or refuses one that a newer callstack wrote.
+pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = |source| at(path, source);
+    if found(connection).map_err(failed)? == (VERSION, APPLICATION_ID) {
+        return Ok(());
+    }
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    // Read again: another process may have migrated while this one waited for the lock.
+    let (version, application) = found(&transaction).map_err(failed)?;
+    check(path, version, application, &transaction)?;
+    for step in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
+        transaction.execute_batch(step).map_err(failed)?;
+    }
+    transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+    transaction.commit().map_err(failed)
+}
+
+/// Checks a store that can only be read: it can't be migrated.
+pub(crate) fn check_readable(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let (version, application) = found(connection).map_err(|source| at(path, source))?;
+    check(path, version, application, connection)?;
+    if version < VERSION {
+        return Err(StoreError::ReadOnly { path: path.to_path_buf() });
+    }
+    Ok(())
+}
+
+fn check(
+    path: &Path,
+    version: i64,
+    application: i64,
+    connection: &Connection,
+) -> Result<(), StoreError> {
+    let empty = version == 0 && application == 0 && {
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(|source| at(path, source))?;
+        tables == 0
+    };
+    if !empty && application != APPLICATION_ID {
+        return Err(StoreError::Corrupt {
+            path: path.to_path_buf(),
+            detail: "it is a database of another program".to_owned(),
+        });
+    }
+    if version > VERSION {
+        return Err(StoreError::Newer { path: path.to_path_buf(), found: version, known: VERSION });
+    }
+    Ok(())
+}
+
+fn found(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let application = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    Ok((version, application))
+}

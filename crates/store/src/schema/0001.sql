@@ -1,0 +1,144 @@
+-- The truth: every change, in order. Everything below but `messages` is derived from it.
+CREATE TABLE events (
+  seq  INTEGER PRIMARY KEY AUTOINCREMENT,
+  at   INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE frames (
+  num                INTEGER PRIMARY KEY,
+  id                 TEXT NOT NULL UNIQUE,
+  parent             INTEGER REFERENCES frames(num),
+  session            TEXT,
+  status             TEXT NOT NULL,
+  finished           INTEGER NOT NULL,
+  title              TEXT NOT NULL,
+  criteria           TEXT NOT NULL,
+  criteria_compacted TEXT NOT NULL,
+  identity_derived   INTEGER NOT NULL,
+  results            TEXT,
+  results_compacted  TEXT,
+  created_at         INTEGER NOT NULL,
+  updated_at         INTEGER NOT NULL,
+  ended_at           INTEGER,
+  log_path           TEXT,
+  reason             TEXT,
+  invalidated_at     INTEGER,
+  depth              INTEGER NOT NULL,
+  position           INTEGER NOT NULL,
+  detached           INTEGER NOT NULL
+) STRICT;
+CREATE INDEX frames_by_parent ON frames(parent, num);
+CREATE INDEX frames_finished ON frames(parent, ended_at) WHERE finished = 1;
+CREATE INDEX frames_open ON frames(parent, status, num) WHERE status IN ('planned', 'in_progress', 'blocked');
+CREATE INDEX frames_by_status ON frames(status, num);
+
+-- How many attached frames of a status a parent has; parent 0 stands for the roots, -1 for the store.
+CREATE TABLE frame_counts (
+  parent INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  n      INTEGER NOT NULL,
+  PRIMARY KEY (parent, status)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE aliases (
+  alias TEXT PRIMARY KEY,
+  frame INTEGER NOT NULL REFERENCES frames(num)
+) STRICT, WITHOUT ROWID;
+
+-- Words of finished frames, so that the relevant among many siblings are found without reading all.
+CREATE TABLE frame_words (
+  parent INTEGER NOT NULL,
+  word   TEXT NOT NULL,
+  frame  INTEGER NOT NULL REFERENCES frames(num),
+  PRIMARY KEY (parent, word, frame)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sessions (
+  id        TEXT PRIMARY KEY,
+  host      TEXT NOT NULL,
+  parent    TEXT,
+  root      INTEGER REFERENCES frames(num),
+  active    INTEGER REFERENCES frames(num),
+  active_seq INTEGER NOT NULL,
+  -- The newest event that changed its spans or its active frame.
+  changed_seq INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_activity ON sessions(active_seq);
+
+CREATE TABLE spans (
+  num           INTEGER PRIMARY KEY,
+  frame         INTEGER NOT NULL REFERENCES frames(num),
+  session       TEXT NOT NULL,
+  open_message  TEXT,
+  open_call     TEXT,
+  origin        TEXT NOT NULL,
+  closed        INTEGER NOT NULL,
+  close_message TEXT,
+  close_call    TEXT,
+  outcome       TEXT,
+  close_undone  INTEGER NOT NULL,
+  detached      INTEGER NOT NULL,
+  foldable      INTEGER NOT NULL,
+  fold_text     TEXT,
+  settled_at    TEXT,
+  settled_serial INTEGER,
+  renderer      INTEGER
+) STRICT;
+CREATE INDEX spans_by_session ON spans(session, num);
+CREATE INDEX spans_open ON spans(session, num) WHERE closed = 0 OR close_undone = 1;
+CREATE INDEX spans_by_frame ON spans(frame, num);
+CREATE INDEX spans_by_call ON spans(open_call, session);
+
+CREATE TABLE artifacts (
+  frame INTEGER NOT NULL REFERENCES frames(num),
+  path  TEXT NOT NULL,
+  hash  TEXT,
+  ord   INTEGER NOT NULL,
+  PRIMARY KEY (frame, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE decisions (
+  frame INTEGER NOT NULL REFERENCES frames(num),
+  ord   INTEGER NOT NULL,
+  text  TEXT NOT NULL,
+  PRIMARY KEY (frame, ord)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pins (
+  num   INTEGER PRIMARY KEY,
+  frame INTEGER NOT NULL REFERENCES frames(num),
+  text  TEXT NOT NULL,
+  seq   INTEGER NOT NULL,
+  removed INTEGER NOT NULL
+) STRICT;
+CREATE INDEX pins_by_frame ON pins(frame, num) WHERE removed = 0;
+
+-- What was sent to the model, byte for byte.
+CREATE TABLE renders (
+  session  TEXT NOT NULL,
+  slot     TEXT NOT NULL,
+  text     TEXT NOT NULL,
+  renderer INTEGER NOT NULL,
+  seq      INTEGER NOT NULL,
+  PRIMARY KEY (session, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE settings (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Bodies of messages: blobs beside the log, which holds their ids and hashes.
+CREATE TABLE messages (
+  session TEXT NOT NULL,
+  seq     INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  id      TEXT NOT NULL,
+  hash    TEXT NOT NULL,
+  bytes   INTEGER NOT NULL,
+  codec   INTEGER NOT NULL,
+  body    BLOB NOT NULL,
+  PRIMARY KEY (session, seq, version)
+) STRICT;
+CREATE INDEX messages_by_id ON messages(session, id, version);

@@ -1,0 +1,196 @@
+//! Reading spans, sessions and what was sent.
+
+use callstack_core::event::Session;
+use callstack_core::frame::FrameNum;
+use callstack_core::transcript::{Anchor, Fold, Span, SpanNum, SpanOrigin};
+use rusqlite::types::Type;
+use rusqlite::{OptionalExtension as _, Params, Row, params};
+
+use crate::error::StoreError;
+use crate::frames::frame_num;
+use crate::project::{signed, sql};
+use crate::store::View;
+
+const SPAN: &str = "SELECT num, frame, session, open_message, open_call, origin, closed,
+  close_message, close_call, outcome, close_undone, detached, foldable, fold_text, settled_at,
+  settled_serial, renderer FROM spans";
+
+pub(crate) fn origin_str(origin: SpanOrigin) -> &'static str {
+    match origin {
+        SpanOrigin::Root => "root",
+        SpanOrigin::Push => "push",
+        SpanOrigin::Activate => "activate",
+        SpanOrigin::Reopen => "reopen",
+    }
+}
+
+fn origin_of(text: &str) -> SpanOrigin {
+    match text {
+        "root" => SpanOrigin::Root,
+        "activate" => SpanOrigin::Activate,
+        "reopen" => SpanOrigin::Reopen,
+        _ => SpanOrigin::Push,
+    }
+}
+
+impl View<'_> {
+    /// Every span of a session by number, detached ones among them.
+    pub fn session_spans(&self, session: &str) -> Result<Vec<Span>, StoreError> {
+        self.spans(&format!("{SPAN} WHERE session = ?1 ORDER BY num"), params![session])
+    }
+
+    /// The spans of a session that are open and not detached.
+    pub fn session_open_spans(&self, session: &str) -> Result<Vec<Span>, StoreError> {
+        self.spans(
+            &format!(
+                "{SPAN} WHERE session = ?1 AND (closed = 0 OR close_undone = 1) AND detached = 0
+                 ORDER BY num"
+            ),
+            params![session],
+        )
+    }
+
+    /// The spans of a frame by number.
+    pub fn frame_spans(&self, frame: FrameNum) -> Result<Vec<Span>, StoreError> {
+        self.spans(&format!("{SPAN} WHERE frame = ?1 ORDER BY num"), params![sql(frame)])
+    }
+
+    /// A span by its number.
+    pub fn span_row(&self, num: SpanNum) -> Result<Span, StoreError> {
+        self.connection
+            .prepare_cached(&format!("{SPAN} WHERE num = ?1"))
+            .and_then(|mut statement| statement.query_row([signed(num.0)], span_of))
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Spans of other sessions that were opened by the tool call `call`.
+    pub fn spans_opened_by(&self, call: &str, not_in: &str) -> Result<Vec<Span>, StoreError> {
+        self.spans(
+            &format!("{SPAN} WHERE open_call = ?1 AND session <> ?2 ORDER BY num"),
+            params![call, not_in],
+        )
+    }
+
+    /// A session by the host's id.
+    pub fn session_row(&self, id: &str) -> Result<Option<Session>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT id, host, parent, root, active FROM sessions WHERE id = ?1")
+            .and_then(|mut statement| statement.query_row([id], session_of).optional())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// The sessions, the one that was active last first.
+    pub fn sessions(&self, limit: u32) -> Result<Vec<Session>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT id, host, parent, root, active FROM sessions
+                 ORDER BY active_seq DESC LIMIT ?1",
+            )
+            .and_then(|mut statement| statement.query_map([limit], session_of)?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// The newest event that changed a session's spans or its active frame; 0 for an unknown one.
+    pub fn session_revision(&self, session: &str) -> Result<i64, StoreError> {
+        self.connection
+            .prepare_cached("SELECT changed_seq FROM sessions WHERE id = ?1")
+            .and_then(|mut statement| {
+                statement.query_row([session], |row| row.get(0)).optional()
+            })
+            .map(Option::unwrap_or_default)
+            .map_err(|source| self.failed(source))
+    }
+
+    /// A text that was sent, by session and slot.
+    pub fn render(&self, session: &str, slot: &str) -> Result<Option<String>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT text FROM renders WHERE session = ?1 AND slot = ?2")
+            .and_then(|mut statement| {
+                statement.query_row(params![session, slot], |row| row.get(0)).optional()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
+    /// The texts of a session whose slot begins with `prefix`, in the order in which they were made:
+    /// slot without the prefix, text, and the number of the event that holds it.
+    pub fn renders(
+        &self,
+        session: &str,
+        prefix: &str,
+    ) -> Result<Vec<(String, String, i64)>, StoreError> {
+        let rows: Vec<(String, String, i64)> = self
+            .connection
+            .prepare_cached(
+                "SELECT substr(slot, length(?2) + 1), text, seq FROM renders
+                 WHERE session = ?1 AND substr(slot, 1, length(?2)) = ?2 ORDER BY seq",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_map(params![session, prefix], |row| {
+                        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                    })?
+                    .collect()
+            })
+            .map_err(|source| self.failed(source))?;
+        Ok(rows)
+    }
+
+    /// A setting of the store.
+    pub fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT value FROM settings WHERE name = ?1")
+            .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())
+            .map_err(|source| self.failed(source))
+    }
+
+    fn spans(&self, query: &str, params: impl Params) -> Result<Vec<Span>, StoreError> {
+        self.connection
+            .prepare_cached(query)
+            .and_then(|mut statement| statement.query_map(params, span_of)?.collect())
+            .map_err(|source| self.failed(source))
+    }
+}
+
+fn session_of(row: &Row<'_>) -> rusqlite::Result<Session> {
+    Ok(Session {
+        id: row.get(0)?,
+        host: row.get(1)?,
+        parent: row.get(2)?,
+        root: row.get::<_, Option<i64>>(3)?.map(frame_num),
+        active: row.get::<_, Option<i64>>(4)?.map(frame_num),
+    })
+}
+
+fn span_of(row: &Row<'_>) -> rusqlite::Result<Span> {
+    let closed: bool = row.get(6)?;
+    let outcome: Option<String> = row.get(9)?;
+    let fold_text: Option<String> = row.get(13)?;
+    let settled_at = row.get(14)?;
+    let settled_serial = row.get(15)?;
+    let renderer: Option<u32> = row.get(16)?;
+    Ok(Span {
+        num: SpanNum(row.get::<_, i64>(0)?.unsigned_abs()),
+        frame: frame_num(row.get(1)?),
+        session: row.get(2)?,
+        open: Anchor { message: row.get(3)?, call: row.get(4)? },
+        origin: origin_of(&row.get::<_, String>(5)?),
+        close: closed
+            .then(|| Ok::<_, rusqlite::Error>(Anchor { message: row.get(7)?, call: row.get(8)? }))
+            .transpose()?,
+        outcome: outcome
+            .map(|text| serde_json::from_str(&text))
+            .transpose()
+            .map_err(|error| {
+                rusqlite::Error::FromSqlConversionFailure(9, Type::Text, Box::new(error))
+            })?,
+        close_undone: row.get(10)?,
+        detached: row.get(11)?,
+        foldable: row.get(12)?,
+        fold: fold_text.map(|text| Fold {
+            text,
+            settled_at,
+            settled_serial,
+            renderer: renderer.unwrap_or(0),
+        }),
+    })
+}

@@ -1,0 +1,185 @@
+//! Opening a store, reading it and changing it.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::change::Change;
+use crate::error::{StoreError, at};
+use crate::locate::DATABASE;
+use crate::schema;
+
+/// How long a process waits for another one that writes.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// An open store. May be shared between threads; each call is one transaction.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+    read_only: bool,
+}
+
+impl Store {
+    /// Opens the store in `folder` (a project's `.callstack`), making it if there is none yet.
+    ///
+    /// A store that can't be written is opened for reading; a damaged or newer one is refused and
+    /// left as it is.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(DATABASE);
+        if !writable(folder, &path)? {
+            return Self::open_read_only(path);
+        }
+        let failed = |source| at(&path, source);
+        let mut connection = Connection::open(&path).map_err(failed)?;
+        connection.busy_timeout(BUSY).map_err(failed)?;
+        configure(&connection).map_err(failed)?;
+        schema::migrate(&mut connection, &path)?;
+        Ok(Self { path, connection: Mutex::new(connection), read_only: false })
+    }
+
+    /// A store in memory, for tests and simulations.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let path = PathBuf::from(":memory:");
+        let mut connection = Connection::open_in_memory().map_err(|source| at(&path, source))?;
+        configure(&connection).map_err(|source| at(&path, source))?;
+        schema::migrate(&mut connection, &path)?;
+        Ok(Self { path, connection: Mutex::new(connection), read_only: false })
+    }
+
+    fn open_read_only(path: PathBuf) -> Result<Self, StoreError> {
+        let failed = |source| at(&path, source);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let plain = Connection::open_with_flags(&path, flags).and_then(|connection| {
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+            Ok(connection)
+        });
+        // In a folder that can't be written, WAL has no place for its index; what was checkpointed
+        // can still be read as an unchanging file.
+        let connection = match plain {
+            Ok(connection) => connection,
+            Err(_) => {
+                let uri = format!("file:{}?immutable=1", uri_path(&path));
+                Connection::open_with_flags(uri, flags).map_err(failed)?
+            }
+        };
+        connection.busy_timeout(BUSY).map_err(failed)?;
+        schema::check_readable(&connection, &path)?;
+        Ok(Self { path, connection: Mutex::new(connection), read_only: true })
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the store can only be read.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Reads in one transaction, so that all that is read belongs together.
+    pub fn read<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce(&View<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut connection = self.lock();
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Deferred)
+            .map_err(|source| at(&self.path, source))?;
+        read(&View { connection: &transaction, path: &self.path })
+    }
+
+    /// Changes the store in one transaction that begins by taking the write lock. Once this returns
+    /// well, the change is on the disk; otherwise there was none.
+    pub fn write<T, E: From<StoreError>>(
+        &self,
+        write: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if self.read_only {
+            return Err(StoreError::ReadOnly { path: self.path.clone() }.into());
+        }
+        let mut connection = self.lock();
+        let failed = |source| at(&self.path, source);
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let mut change = Change::new(View { connection: &transaction, path: &self.path });
+        let value = write(&mut change)?;
+        transaction.commit().map_err(failed)?;
+        Ok(value)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        // A panic in a transaction rolls it back; the connection itself stays sound.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A store as one transaction sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'c> {
+    pub(crate) connection: &'c Connection,
+    pub(crate) path: &'c Path,
+}
+
+impl View<'_> {
+    /// The number of the newest event; it changes with every change but of messages' bodies.
+    pub fn revision(&self) -> Result<i64, StoreError> {
+        self.connection
+            .prepare_cached("SELECT coalesce(max(seq), 0) FROM events")
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+            .map_err(|source| self.failed(source))
+    }
+
+    pub(crate) fn failed(&self, source: rusqlite::Error) -> StoreError {
+        at(self.path, source)
+    }
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", "ON")?;
+    // Pages that a purge frees hold what somebody wanted gone.
+    connection.pragma_update(None, "secure_delete", "ON")?;
+    connection.set_prepared_statement_cache_capacity(96);
+    Ok(())
+}
+
+/// Whether the database can be written, and made for its owner only if it is not there yet.
+fn writable(folder: &Path, path: &Path) -> Result<bool, StoreError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    match options.open(path) {
+        Ok(_) => Ok(folder_writable(folder)),
+        Err(error) if path.exists() && is_refusal(&error) => Ok(false),
+        Err(source) => Err(StoreError::Io { path: path.to_path_buf(), source }),
+    }
+}
+
+/// WAL needs to make files beside the database.
+fn folder_writable(folder: &Path) -> bool {
+    std::fs::metadata(folder).is_ok_and(|metadata| !metadata.permissions().readonly())
+}
+
+fn is_refusal(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
+    )
+}
+
+fn uri_path(path: &Path) -> String {
+    path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+}
