@@ -86,8 +86,7 @@ impl Engine {
     fn surroundings(&self, view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineError> {
         let frame = view.frame(num)?;
         let ancestors = view.ancestors(num)?;
-        let about =
-            format!("{} {}", frame.identity.title, frame.identity.success_criteria);
+        let about = format!("{} {}", frame.identity.title, frame.identity.success_criteria);
         let mut words = extract_keywords(&about);
         words.truncate(WORDS);
         let siblings = view.sibling_candidates(&frame, &words, NEWEST, A_WORD)?.frames;
@@ -143,9 +142,10 @@ impl Engine {
             // The system prompt holds it, or there is no work to be done in the frame yet.
             _ => String::new(),
         };
-        let activated = view.frame_spans(num)?.last().is_some_and(|span| {
-            span.origin == callstack_core::transcript::SpanOrigin::Activate
-        });
+        let activated = view
+            .frame_spans(num)?
+            .last()
+            .is_some_and(|span| span.origin == callstack_core::transcript::SpanOrigin::Activate);
         let text = pushed(&Pushed { frame: &frame, activated, context: &context });
         let data = json!({
             "handle": num.to_string(),

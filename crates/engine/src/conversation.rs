@@ -217,11 +217,8 @@ impl Engine {
         conversation.serial = self.now().max(conversation.serial + 1);
         let folded = self.folded(&mut conversation, &session, request.applied)?;
         let keep = common(&conversation.sent, &folded.ops).min(request.ops);
-        let answer = SyncAnswer::Ops {
-            serial: conversation.serial,
-            keep,
-            ops: folded.ops[keep..].to_vec(),
-        };
+        let answer =
+            SyncAnswer::Ops { serial: conversation.serial, keep, ops: folded.ops[keep..].to_vec() };
         conversation.sent = folded.ops;
         Ok(answer)
     }

@@ -127,10 +127,9 @@ impl From<Refusal<StoreError>> for EngineError {
                  activated."
                     .to_owned(),
             ),
-            Refusal::NothingOpen { .. } => (
-                Kind::Conflict,
-                "Begin one with `stack_frame_push`, or name a frame.".to_owned(),
-            ),
+            Refusal::NothingOpen { .. } => {
+                (Kind::Conflict, "Begin one with `stack_frame_push`, or name a frame.".to_owned())
+            }
             Refusal::OpenChildren { open, .. } => (
                 Kind::Conflict,
                 match open.first() {
@@ -138,10 +137,9 @@ impl From<Refusal<StoreError>> for EngineError {
                     None => "Pop them first.".to_owned(),
                 },
             ),
-            Refusal::NotOnTop { open, .. } => (
-                Kind::Conflict,
-                format!("Work goes depth-first: pop {} first.", open.num),
-            ),
+            Refusal::NotOnTop { open, .. } => {
+                (Kind::Conflict, format!("Work goes depth-first: pop {} first.", open.num))
+            }
             Refusal::ParentNotOpen { parent, .. } if parent.status == Status::Planned => {
                 (Kind::Conflict, format!("Activate {} first.", parent.num))
             }

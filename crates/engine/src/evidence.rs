@@ -41,7 +41,8 @@ fn lines<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut tell = |what: &str, items: &[String], dropped: usize| {
         if !items.is_empty() {
-            let more = if dropped > 0 { format!(" (and {dropped} earlier)") } else { String::new() };
+            let more =
+                if dropped > 0 { format!(" (and {dropped} earlier)") } else { String::new() };
             lines.push(format!("{what}: {}{more}", items.join("; ")));
         }
     };

@@ -31,7 +31,12 @@ fn simplified(value: &Value) -> Value {
             let mut plain = Map::new();
             for (key, value) in object {
                 match key.as_str() {
-                    "$schema" | "title" | "default" | "format" | "minimum" | "definitions"
+                    "$schema"
+                    | "title"
+                    | "default"
+                    | "format"
+                    | "minimum"
+                    | "definitions"
                     | "additionalProperties" => {}
                     "properties" => {
                         let properties = value.as_object().into_iter().flatten();

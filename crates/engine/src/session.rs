@@ -80,7 +80,9 @@ impl Engine {
             anchor: Anchor { message: None, call: None },
         };
         while let Some(frame) = self.active(session)? {
-            let results = format!("{said}\n\n(Its session fell silent without a pop; these are its last words.)");
+            let results = format!(
+                "{said}\n\n(Its session fell silent without a pop; these are its last words.)"
+            );
             let compacted = truncate_to_token_budget(&said, CRITERIA_COMPACTED, " …").into_owned();
             let command = Command::Pop(Pop {
                 session: session.to_owned(),
@@ -106,9 +108,8 @@ impl Engine {
         };
         let active = self.active(session)?;
         let of_step = match step {
-            Some(step) => Some(step).filter(|_| {
-                self.frame(step).is_ok_and(|frame| frame.status == Status::InProgress)
-            }),
+            Some(step) => Some(step)
+                .filter(|_| self.frame(step).is_ok_and(|frame| frame.status == Status::InProgress)),
             None => None,
         };
         let Some(frame) = of_step.or(active) else { return Ok(()) };

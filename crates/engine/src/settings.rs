@@ -93,10 +93,7 @@ fn choice<T: Copy + Default>(
     })
 }
 
-fn number(
-    var: &impl Fn(&str) -> Option<String>,
-    name: &str,
-) -> Result<Option<u64>, EngineError> {
+fn number(var: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<u64>, EngineError> {
     let Some(value) = var(name).filter(|value| !value.is_empty()) else { return Ok(None) };
     value.parse().map(Some).map_err(|_| {
         EngineError::invalid(

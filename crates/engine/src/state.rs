@@ -93,7 +93,11 @@ impl FrameMetadata {
             planned_children,
             handle: frame.num.to_string(),
             worked_in: frame.session.clone(),
-            pins: frame.pins.iter().map(|pin| (format!("p{}", pin.num), pin.text.clone())).collect(),
+            pins: frame
+                .pins
+                .iter()
+                .map(|pin| (format!("p{}", pin.num), pin.text.clone()))
+                .collect(),
             ended_at: frame.ended_at,
         }
     }
@@ -102,8 +106,9 @@ impl FrameMetadata {
 impl Engine {
     /// The whole tree. Reads every frame: for exports and people, not for hooks.
     pub fn state(&self) -> Result<StackState, EngineError> {
-        let (frames, active) =
-            self.store.read(|view| Ok::<_, EngineError>((view.all_frames()?, view.most_recently_active()?)))?;
+        let (frames, active) = self.store.read(|view| {
+            Ok::<_, EngineError>((view.all_frames()?, view.most_recently_active()?))
+        })?;
         let ids: BTreeMap<_, _> =
             frames.iter().map(|frame| (frame.num, frame.id.clone())).collect();
         let mut planned: BTreeMap<_, Vec<String>> = BTreeMap::new();

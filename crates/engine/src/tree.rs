@@ -55,7 +55,8 @@ fn draw(
     let inner = children.remove(&Some(num)).unwrap_or_default();
     let count = inner.len();
     for (at, child) in inner.into_iter().enumerate() {
-        let (branch, rest) = if at + 1 == count { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        let (branch, rest) =
+            if at + 1 == count { ("└─ ", "   ") } else { ("├─ ", "│  ") };
         let before = format!("{below}{branch}");
         let below = format!("{below}{rest}");
         draw(child, &before, &below, active, children, lines);

@@ -166,16 +166,8 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            request,
-            session,
-            kind,
-            violation,
-        } = self;
-        write!(
-            f,
-            "request {request} ({kind:?}, session {session}): {violation}"
-        )
+        let Self { request, session, kind, violation } = self;
+        write!(f, "request {request} ({kind:?}, session {session}): {violation}")
     }
 }
 
@@ -184,24 +176,15 @@ pub fn well_formed(messages: &[Value]) -> Vec<Violation> {
     let mut found = roles(messages);
     let mut index = 0;
     while let Some(message) = messages.get(index) {
-        let results = messages[index + 1..]
-            .iter()
-            .take_while(|m| m["role"] == "tool");
+        let results = messages[index + 1..].iter().take_while(|m| m["role"] == "tool");
         let next = index + 1 + results.clone().count();
         match message["role"].as_str() {
             Some("assistant") => {
-                found.extend(calls_and_results(
-                    index,
-                    message,
-                    &messages[index + 1..next],
-                ));
+                found.extend(calls_and_results(index, message, &messages[index + 1..next]));
                 index = next;
             }
             Some("tool") => {
-                found.push(Violation::ResultWithoutCall {
-                    index,
-                    id: result_id(message),
-                });
+                found.push(Violation::ResultWithoutCall { index, id: result_id(message) });
                 index += 1;
             }
             _ => index += 1,
@@ -221,10 +204,7 @@ fn roles(messages: &[Value]) -> Vec<Violation> {
             "user" | "tool" | "assistant" => {
                 first.get_or_insert(role);
             }
-            _ => found.push(Violation::UnknownRole {
-                index,
-                role: role.to_owned(),
-            }),
+            _ => found.push(Violation::UnknownRole { index, role: role.to_owned() }),
         }
         let silent = content_text(&message["content"]).is_empty();
         if role == "assistant" && silent && calls_of(message).next().is_none() {
@@ -232,17 +212,13 @@ fn roles(messages: &[Value]) -> Vec<Violation> {
         }
     }
     if first != Some("user") {
-        found.push(Violation::FirstNotUser {
-            role: first.unwrap_or("nothing").to_owned(),
-        });
+        found.push(Violation::FirstNotUser { role: first.unwrap_or("nothing").to_owned() });
     }
     if let Some(last) = messages.last()
         && is_closing_assistant(last)
         && !is_max_steps(last)
     {
-        found.push(Violation::AssistantAtEnd {
-            text: opening(&content_text(&last["content"])),
-        });
+        found.push(Violation::AssistantAtEnd { text: opening(&content_text(&last["content"])) });
     }
     found
 }
@@ -253,9 +229,7 @@ fn is_closing_assistant(message: &Value) -> bool {
 
 fn is_max_steps(message: &Value) -> bool {
     message["role"] == "assistant"
-        && content_text(&message["content"])
-            .trim_start()
-            .starts_with(MAX_STEPS_OPENING)
+        && content_text(&message["content"]).trim_start().starts_with(MAX_STEPS_OPENING)
 }
 
 fn calls_and_results(index: usize, message: &Value, results: &[Value]) -> Vec<Violation> {
@@ -263,16 +237,10 @@ fn calls_and_results(index: usize, message: &Value, results: &[Value]) -> Vec<Vi
     let mut calls = BTreeMap::new();
     for call in calls_of(message) {
         let id = call["id"].as_str().unwrap_or_default().to_owned();
-        let tool = call["function"]["name"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
+        let tool = call["function"]["name"].as_str().unwrap_or_default().to_owned();
         let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
         if serde_json::from_str::<Value>(arguments).is_err() {
-            found.push(Violation::BadArguments {
-                index,
-                id: id.clone(),
-            });
+            found.push(Violation::BadArguments { index, id: id.clone() });
         }
         if calls.insert(id.clone(), tool).is_some() {
             found.push(Violation::DuplicateCallId { index, id });
@@ -296,10 +264,7 @@ fn calls_and_results(index: usize, message: &Value, results: &[Value]) -> Vec<Vi
 }
 
 fn result_id(message: &Value) -> String {
-    message["tool_call_id"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
+    message["tool_call_id"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Checks that `later` begins with the whole of `earlier`, byte for byte, tool list included.
@@ -325,12 +290,7 @@ pub fn fold(
             .iter()
             .position(|message| calls_of(message).any(|call| call["id"] == push_call_id))
     };
-    let missing = |which| {
-        vec![Violation::PushCallMissing {
-            id: push_call_id.to_owned(),
-            which,
-        }]
-    };
+    let missing = |which| vec![Violation::PushCallMissing { id: push_call_id.to_owned(), which }];
     match (position(earlier), position(later)) {
         (None, _) => missing("earlier"),
         (_, None) => missing("later"),
@@ -407,11 +367,9 @@ pub fn reasoning(
         if same_text().any(made_here) {
             continue;
         }
-        let origin = same_text().next_back().and_then(|made| {
-            recorded
-                .get(made.request)
-                .map(|asked| (made.request, asked))
-        });
+        let origin = same_text()
+            .next_back()
+            .and_then(|made| recorded.get(made.request).map(|asked| (made.request, asked)));
         let reasoning = opening(text);
         found.push(match origin {
             None => Violation::UnknownReasoning { index, reasoning },
@@ -421,12 +379,7 @@ pub fn reasoning(
                     || "the messages before it are others".to_owned(),
                     |(index, difference)| format!("message {index} is another: {difference}"),
                 );
-                Violation::MovedReasoning {
-                    index,
-                    reasoning,
-                    made_in,
-                    difference,
-                }
+                Violation::MovedReasoning { index, reasoning, made_in, difference }
             }
         });
     }
@@ -440,17 +393,9 @@ fn difference(was: &str, is: &str) -> String {
         .zip(is.chars())
         .find(|((_, a), b)| a != b)
         .map_or_else(|| was.len().min(is.len()), |((at, _), _)| at);
-    let from = was[..at]
-        .char_indices()
-        .rev()
-        .nth(30)
-        .map_or(0, |(start, _)| start);
+    let from = was[..at].char_indices().rev().nth(30).map_or(0, |(start, _)| start);
     let excerpt = |text: &str| opening(text.get(from..).unwrap_or_default());
-    format!(
-        "from byte {at} on, was {:?}, is {:?}",
-        excerpt(was),
-        excerpt(is)
-    )
+    format!("from byte {at} on, was {:?}, is {:?}", excerpt(was), excerpt(is))
 }
 
 fn opening(text: &str) -> String {

@@ -123,62 +123,42 @@ impl Ledger {
             RequestKind::Agent => {
                 self.claim(&request);
                 let (requests, made) = (&self.requests, &self.made);
-                self.sessions
-                    .get_mut(&request.session)
-                    .map_or_else(Step::default, |session| {
-                        found.extend(checks_of(session, &request, requests, made));
-                        if let Some(before) = session.cached.and_then(|before| requests.get(before))
-                        {
-                            cached_bytes = prefix_common_bytes(before, &request);
-                        }
-                        session.compare_with = Some(index);
-                        session.cached = Some(index);
-                        session.steps.pop_front().unwrap_or_else(|| {
-                            found.push(Violation::ScriptExhausted);
-                            Step::text("done")
-                        })
+                self.sessions.get_mut(&request.session).map_or_else(Step::default, |session| {
+                    found.extend(checks_of(session, &request, requests, made));
+                    if let Some(before) = session.cached.and_then(|before| requests.get(before)) {
+                        cached_bytes = prefix_common_bytes(before, &request);
+                    }
+                    session.compare_with = Some(index);
+                    session.cached = Some(index);
+                    session.steps.pop_front().unwrap_or_else(|| {
+                        found.push(Violation::ScriptExhausted);
+                        Step::text("done")
                     })
+                })
             }
         };
         self.requests.push(request);
         self.report(index, found);
-        Taken {
-            request: index,
-            step,
-            cached_bytes,
-        }
+        Taken { request: index, step, cached_bytes }
     }
 
     /// Records what the answer is, once the step's closure has run.
     pub(crate) fn settle(&mut self, resolved: Resolved) -> Answer {
-        let Resolved {
-            request: index,
-            step,
-            cached_bytes,
-            found,
-        } = resolved;
+        let Resolved { request: index, step, cached_bytes, found } = resolved;
         self.report(index, found);
         if let Some(text) = step.reasoning.clone() {
-            self.made.push(MadeReasoning {
-                text,
-                request: index,
-            });
+            self.made.push(MadeReasoning { text, request: index });
         }
         let request = self.requests.get(index);
         let estimated = estimated_usage(request, &step, cached_bytes);
         let usage = step.usage.map_or(estimated, |usage| Usage {
-            cached_tokens: usage.cached_tokens.or(estimated
+            cached_tokens: usage
                 .cached_tokens
-                .map(|cached| cached.min(usage.prompt_tokens))),
+                .or(estimated.cached_tokens.map(|cached| cached.min(usage.prompt_tokens))),
             ..usage
         });
         let model = request.and_then(|request| request.body["model"].as_str());
-        Answer {
-            id: index.to_string(),
-            model: model.unwrap_or("scripted").to_owned(),
-            step,
-            usage,
-        }
+        Answer { id: index.to_string(), model: model.unwrap_or("scripted").to_owned(), step, usage }
     }
 
     fn claim(&mut self, request: &RecordedRequest) {
@@ -190,9 +170,7 @@ impl Ledger {
             .iter()
             .position(|c| c.when.as_ref().is_some_and(|when| when.matches(request)))
             .or_else(|| self.unclaimed.iter().position(|c| c.when.is_none()));
-        let conversation = position
-            .map(|at| self.unclaimed.remove(at))
-            .unwrap_or_default();
+        let conversation = position.map(|at| self.unclaimed.remove(at)).unwrap_or_default();
         self.order.push(request.session.clone());
         let session = Session {
             steps: conversation.steps.into(),
@@ -208,13 +186,12 @@ impl Ledger {
             return;
         };
         let (session, kind) = (request.session.clone(), request.kind);
-        self.findings
-            .extend(found.into_iter().map(|violation| Finding {
-                request: index,
-                session: session.clone(),
-                kind,
-                violation,
-            }));
+        self.findings.extend(found.into_iter().map(|violation| Finding {
+            request: index,
+            session: session.clone(),
+            kind,
+            violation,
+        }));
     }
 }
 
@@ -238,16 +215,8 @@ fn checks_of(
 }
 
 fn estimated_usage(request: Option<&RecordedRequest>, step: &Step, cached_bytes: usize) -> Usage {
-    let calls: String = step
-        .calls
-        .iter()
-        .map(|call| call.arguments.to_string())
-        .collect();
-    let said = [
-        step.reasoning.as_deref(),
-        step.text.as_deref(),
-        Some(calls.as_str()),
-    ];
+    let calls: String = step.calls.iter().map(|call| call.arguments.to_string()).collect();
+    let said = [step.reasoning.as_deref(), step.text.as_deref(), Some(calls.as_str())];
     Usage {
         prompt_tokens: request.map_or(0, RecordedRequest::token_estimate),
         completion_tokens: said.into_iter().flatten().map(estimate_tokens).sum(),
@@ -266,11 +235,7 @@ pub(crate) struct Resolved {
 impl Taken {
     /// Runs the step's closure, if it is one, and looks at what the step expects.
     pub(crate) fn resolve(self, request: &RecordedRequest) -> Resolved {
-        let Self {
-            request: index,
-            step,
-            cached_bytes,
-        } = self;
+        let Self { request: index, step, cached_bytes } = self;
         let mut found = Vec::new();
         let step = catch_unwind(AssertUnwindSafe(|| step.resolve(request))).unwrap_or_else(|why| {
             found.push(Violation::ScriptPanicked(panic_text(why.as_ref())));
@@ -278,25 +243,12 @@ impl Taken {
         });
         if !(step.expect.contains.is_empty() && step.expect.lacks.is_empty()) {
             let text = request.render();
-            let missing = step
-                .expect
-                .contains
-                .iter()
-                .filter(|t| !text.contains(t.as_str()));
+            let missing = step.expect.contains.iter().filter(|t| !text.contains(t.as_str()));
             found.extend(missing.map(|t| Violation::Unexpected(format!("contain {t:?}"))));
-            let present = step
-                .expect
-                .lacks
-                .iter()
-                .filter(|t| text.contains(t.as_str()));
+            let present = step.expect.lacks.iter().filter(|t| text.contains(t.as_str()));
             found.extend(present.map(|t| Violation::Unexpected(format!("lack {t:?}"))));
         }
-        Resolved {
-            request: index,
-            step,
-            cached_bytes,
-            found,
-        }
+        Resolved { request: index, step, cached_bytes, found }
     }
 }
 

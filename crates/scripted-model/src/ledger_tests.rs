@@ -22,11 +22,7 @@ fn user(text: &str) -> Value {
 }
 
 fn violations(ledger: &Ledger) -> Vec<Violation> {
-    ledger
-        .findings()
-        .iter()
-        .map(|finding| finding.violation.clone())
-        .collect()
+    ledger.findings().iter().map(|finding| finding.violation.clone()).collect()
 }
 
 fn text_of(answer: &Answer) -> &str {
@@ -37,23 +33,14 @@ fn text_of(answer: &Answer) -> &str {
 fn sessions_get_conversations_by_matcher_or_in_order() {
     let script = Script::new()
         .conversation(Conversation::new([Step::text("first")]))
-        .conversation(Conversation::when(
-            When::FirstUser("zebra".into()),
-            [Step::text("z")],
-        ))
-        .conversation(Conversation::when(
-            When::LastUser("again".into()),
-            [Step::text("fork")],
-        ))
+        .conversation(Conversation::when(When::FirstUser("zebra".into()), [Step::text("z")]))
+        .conversation(Conversation::when(When::LastUser("again".into()), [Step::text("fork")]))
         .conversation(Conversation::when(When::Child, [Step::text("child")]))
         .conversation(Conversation::new([Step::text("second")]));
     let mut ledger = Ledger::new(script);
     assert_eq!(text_of(&ask(&mut ledger, "s1", &user("hello"))), "first");
     assert_eq!(text_of(&ask(&mut ledger, "s2", &user("a zebra"))), "z");
-    assert_eq!(
-        text_of(&ask(&mut ledger, "s3", &user("anything"))),
-        "second"
-    );
+    assert_eq!(text_of(&ask(&mut ledger, "s3", &user("anything"))), "second");
     let forked = json!([{"role": "user", "content": "x"}, {"role": "user", "content": "again"}]);
     assert_eq!(text_of(&ask(&mut ledger, "s4", &forked)), "fork");
     let body = json!({"tools": [{}], "messages": user("sub")}).to_string();
@@ -69,16 +56,8 @@ fn own_calls_of_the_host_take_no_step() {
     let script = Script::steps([Step::text("step")]).title("T").summary("S");
     let mut ledger = Ledger::new(script);
     for (system, kind, answer) in [
-        (
-            "You are a title generator. You output",
-            RequestKind::Title,
-            "T",
-        ),
-        (
-            "You are a context summarization agent. You",
-            RequestKind::Compaction,
-            "S",
-        ),
+        ("You are a title generator. You output", RequestKind::Title, "T"),
+        ("You are a context summarization agent. You", RequestKind::Compaction, "S"),
         ("You are something else.", RequestKind::Other, "ok"),
     ] {
         let messages = json!([
@@ -122,49 +101,28 @@ fn a_closure_sees_the_request_and_its_panic_is_a_violation() {
         {"role": "tool", "tool_call_id": "c", "content": "plan-a1 (f2), then `plan-b2`."}
     ]);
     let answer = ask(&mut ledger, "s", &messages);
-    let want = Call {
-        name: "activate".into(),
-        arguments: json!({"id": "plan-b2"}),
-        id: None,
-    };
+    let want = Call { name: "activate".into(), arguments: json!({"id": "plan-b2"}), id: None };
     assert_eq!(answer.step.calls, [want]);
     assert_eq!(answer.step.reasoning.as_deref(), Some("kept from outside"));
     assert_eq!(violations(&ledger), []);
     assert_eq!(text_of(&ask(&mut ledger, "s", &messages)), "done");
-    assert_eq!(
-        violations(&ledger),
-        [Violation::ScriptPanicked("no handle here".into())]
-    );
+    assert_eq!(violations(&ledger), [Violation::ScriptPanicked("no handle here".into())]);
 }
 
 #[test]
 fn expectations_are_looked_at() {
     let mut ledger = Ledger::new(Script::steps([
-        Step::text("a")
-            .expect_contains("zebra")
-            .expect_lacks("lion"),
-        Step::text("b")
-            .expect_contains("zebra")
-            .expect_lacks("lion"),
+        Step::text("a").expect_contains("zebra").expect_lacks("lion"),
+        Step::text("b").expect_contains("zebra").expect_lacks("lion"),
     ]));
     ask(&mut ledger, "s", &user("a zebra"));
     assert_eq!(violations(&ledger), []);
     ask(&mut ledger, "t", &user("unrelated"));
     ledger.findings.clear();
-    ask(
-        &mut ledger,
-        "s",
-        &json!([{"role": "user", "content": "a lion"}]),
-    );
+    ask(&mut ledger, "s", &json!([{"role": "user", "content": "a lion"}]));
     let found = violations(&ledger);
-    assert!(
-        found.contains(&Violation::Unexpected("contain \"zebra\"".into())),
-        "{found:?}"
-    );
-    assert!(
-        found.contains(&Violation::Unexpected("lack \"lion\"".into())),
-        "{found:?}"
-    );
+    assert!(found.contains(&Violation::Unexpected("contain \"zebra\"".into())), "{found:?}");
+    assert!(found.contains(&Violation::Unexpected("lack \"lion\"".into())), "{found:?}");
 }
 
 fn three_steps(checks: Checks) -> Ledger {
@@ -178,18 +136,12 @@ fn successive_requests_are_compared_unless_told_otherwise() {
     ask(&mut ledger, "s", &user("one"));
     ask(&mut ledger, "s", &user("other"));
     let found = violations(&ledger);
-    assert!(
-        matches!(found[..], [Violation::PrefixChanged { index: 0, .. }]),
-        "{found:?}"
-    );
+    assert!(matches!(found[..], [Violation::PrefixChanged { index: 0, .. }]), "{found:?}");
     assert!(ledger.forget_previous("s"));
     ask(&mut ledger, "s", &user("a third"));
     assert_eq!(ledger.findings().len(), 1, "the pair was left out");
 
-    let mut ledger = three_steps(Checks {
-        prefix: false,
-        ..Checks::default()
-    });
+    let mut ledger = three_steps(Checks { prefix: false, ..Checks::default() });
     ask(&mut ledger, "s", &user("one"));
     ask(&mut ledger, "s", &user("other"));
     assert_eq!(violations(&ledger), []);
@@ -216,23 +168,15 @@ fn a_compaction_ends_the_comparison() {
     let system = "You are a context summarization agent.";
     let messages = json!([{"role": "system", "content": system}, {"role": "user", "content": "x"}]);
     let headers = vec![("x-session-id".to_owned(), "s".to_owned())];
-    send(
-        &mut ledger,
-        headers,
-        &json!({"messages": messages}).to_string(),
-    );
+    send(&mut ledger, headers, &json!({"messages": messages}).to_string());
     ask(&mut ledger, "s", &user("What did we do so far?"));
     assert_eq!(violations(&ledger), []);
 }
 
 #[test]
 fn moved_reasoning_is_found_as_requests_come_in() {
-    let thinking = || {
-        Ledger::new(Script::steps([
-            Step::text("1").reasoning("hm"),
-            Step::text("2"),
-        ]))
-    };
+    let thinking =
+        || Ledger::new(Script::steps([Step::text("1").reasoning("hm"), Step::text("2")]));
     let answered = |first: &str| {
         json!([
             {"role": "user", "content": first},
@@ -249,10 +193,7 @@ fn moved_reasoning_is_found_as_requests_come_in() {
     ledger.forget_previous("s");
     ask(&mut ledger, "s", &answered("ONE"));
     let found = violations(&ledger);
-    assert!(
-        matches!(found[..], [Violation::MovedReasoning { index: 1, .. }]),
-        "{found:?}"
-    );
+    assert!(matches!(found[..], [Violation::MovedReasoning { index: 1, .. }]), "{found:?}");
 }
 
 #[test]
@@ -269,10 +210,7 @@ fn the_cache_is_simulated_per_session() {
     assert!(first.prompt_tokens > 125, "{first:?}");
     let grown = json!([{"role": "user", "content": long}, {"role": "user", "content": "more"}]);
     let second = ask(&mut ledger, "s", &grown).usage;
-    assert!(
-        second.cached_tokens.unwrap() + 1 >= first.prompt_tokens,
-        "{second:?}"
-    );
+    assert!(second.cached_tokens.unwrap() + 1 >= first.prompt_tokens, "{second:?}");
     let third = ask(&mut ledger, "s", &grown).usage;
     assert_eq!((third.prompt_tokens, third.completion_tokens), (1000, 7));
     assert!(third.cached_tokens.unwrap() > 0);
@@ -297,19 +235,10 @@ fn a_script_comes_from_json() {
     .unwrap();
     let conversation = &script.conversations[0];
     assert_eq!(conversation.when, Some(When::FirstUser("zebra".into())));
-    assert_eq!(
-        conversation.checks,
-        Checks {
-            prefix: false,
-            reasoning: true
-        }
-    );
+    assert_eq!(conversation.checks, Checks { prefix: false, reasoning: true });
     let step = &conversation.steps[0];
     assert_eq!(step.delay, Some(std::time::Duration::from_millis(5)));
     assert_eq!(step.calls[0].arguments, json!({"a": 1}));
     assert_eq!(step.usage.map(|usage| usage.completion_tokens), Some(2));
-    assert!(
-        Script::from_json(r#"{"conversations": [{"step": []}]}"#).is_err(),
-        "unknown field"
-    );
+    assert!(Script::from_json(r#"{"conversations": [{"step": []}]}"#).is_err(), "unknown field");
 }

@@ -73,10 +73,7 @@ impl RecordedRequest {
             prefix_hashes.push(hasher.finish());
         }
         let header = |name: &str| {
-            headers
-                .iter()
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| value.clone())
+            headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())
         };
         Ok(Self {
             kind: kind_of(&value),
@@ -85,10 +82,7 @@ impl RecordedRequest {
             headers,
             body: value,
             at: SystemTime::now(),
-            raw_tools: raw
-                .tools
-                .map(|tools| tools.get().to_owned())
-                .unwrap_or_default(),
+            raw_tools: raw.tools.map(|tools| tools.get().to_owned()).unwrap_or_default(),
             raw_messages,
             prefix_hashes,
         })
@@ -136,35 +130,22 @@ impl RecordedRequest {
 
     /// The ids of all tool calls in it.
     pub fn call_ids(&self) -> BTreeSet<&str> {
-        self.messages()
-            .iter()
-            .flat_map(calls_of)
-            .filter_map(|call| call["id"].as_str())
-            .collect()
+        self.messages().iter().flat_map(calls_of).filter_map(|call| call["id"].as_str()).collect()
     }
 
     /// The text of the first user message.
     pub fn first_user_text(&self) -> Option<String> {
-        self.messages()
-            .iter()
-            .find(|m| m["role"] == "user")
-            .map(|m| content_text(&m["content"]))
+        self.messages().iter().find(|m| m["role"] == "user").map(|m| content_text(&m["content"]))
     }
 
     /// The text of the newest user message.
     pub fn last_user_text(&self) -> Option<String> {
-        self.messages()
-            .iter()
-            .rfind(|m| m["role"] == "user")
-            .map(|m| content_text(&m["content"]))
+        self.messages().iter().rfind(|m| m["role"] == "user").map(|m| content_text(&m["content"]))
     }
 
     /// The newest tool result.
     pub fn last_tool_text(&self) -> Option<String> {
-        self.messages()
-            .iter()
-            .rfind(|m| m["role"] == "tool")
-            .map(|m| content_text(&m["content"]))
+        self.messages().iter().rfind(|m| m["role"] == "tool").map(|m| content_text(&m["content"]))
     }
 
     /// The result of the newest call of the tool `name`.
@@ -184,16 +165,12 @@ impl RecordedRequest {
     /// The last word in the tool results, newest result first, that `matches`. A word is a run
     /// of letters, digits, `-` and `_`.
     pub fn last_word(&self, matches: impl Fn(&str) -> bool) -> Option<String> {
-        self.messages()
-            .iter()
-            .rev()
-            .filter(|m| m["role"] == "tool")
-            .find_map(|m| {
-                content_text(&m["content"])
-                    .split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'))
-                    .rfind(|word| !word.is_empty() && matches(word))
-                    .map(str::to_owned)
-            })
+        self.messages().iter().rev().filter(|m| m["role"] == "tool").find_map(|m| {
+            content_text(&m["content"])
+                .split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'))
+                .rfind(|word| !word.is_empty() && matches(word))
+                .map(str::to_owned)
+        })
     }
 
     /// [`Self::last_word`] by how it begins: `plan-` finds the id of the frame planned last.
@@ -206,10 +183,8 @@ impl RecordedRequest {
         let mut out = String::new();
         for message in self.messages() {
             let role = message["role"].as_str().unwrap_or("?");
-            let id = message["tool_call_id"]
-                .as_str()
-                .map(|id| format!(" {id}"))
-                .unwrap_or_default();
+            let id =
+                message["tool_call_id"].as_str().map(|id| format!(" {id}")).unwrap_or_default();
             if let Some(reasoning) = reasoning_of(message) {
                 push_line(&mut out, &format!("[{role} reasoning] {reasoning}"));
             }
@@ -234,9 +209,7 @@ fn push_line(out: &mut String, line: &str) {
 }
 
 fn array<'a>(body: &'a Value, key: &str) -> &'a [Value] {
-    body.get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    body.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 pub(crate) fn calls_of(message: &Value) -> impl DoubleEndedIterator<Item = &Value> {
@@ -244,9 +217,7 @@ pub(crate) fn calls_of(message: &Value) -> impl DoubleEndedIterator<Item = &Valu
 }
 
 pub(crate) fn reasoning_of(message: &Value) -> Option<&str> {
-    message["reasoning_content"]
-        .as_str()
-        .filter(|text| !text.is_empty())
+    message["reasoning_content"].as_str().filter(|text| !text.is_empty())
 }
 
 /// The text of a message's `content`, which is a string, or a list of parts of which the text
@@ -254,11 +225,9 @@ pub(crate) fn reasoning_of(message: &Value) -> Option<&str> {
 pub fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => parts
-            .iter()
-            .filter_map(|part| part["text"].as_str())
-            .collect::<Vec<_>>()
-            .join("\n"),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
         _ => String::new(),
     }
 }

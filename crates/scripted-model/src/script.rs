@@ -109,18 +109,12 @@ pub struct Conversation {
 impl Conversation {
     /// A conversation for the next session that no [`When`] claims.
     pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
-        Self {
-            steps: steps.into_iter().collect(),
-            ..Self::default()
-        }
+        Self { steps: steps.into_iter().collect(), ..Self::default() }
     }
 
     /// A conversation for a certain session.
     pub fn when(when: When, steps: impl IntoIterator<Item = Step>) -> Self {
-        Self {
-            when: Some(when),
-            ..Self::new(steps)
-        }
+        Self { when: Some(when), ..Self::new(steps) }
     }
 
     /// Switches checks for the session.
@@ -146,10 +140,7 @@ pub struct Checks {
 
 impl Default for Checks {
     fn default() -> Self {
-        Self {
-            prefix: true,
-            reasoning: true,
-        }
+        Self { prefix: true, reasoning: true }
     }
 }
 
@@ -195,10 +186,7 @@ impl fmt::Debug for Step {
 impl Step {
     /// A step that says something.
     pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            text: Some(text.into()),
-            ..Self::default()
-        }
+        Self { text: Some(text.into()), ..Self::default() }
     }
 
     /// A step that calls a tool.
@@ -209,31 +197,18 @@ impl Step {
     /// A step that depends on the request it answers, where an id that a tool's result named is
     /// needed in a later call, say. A panic in `make` becomes a [`crate::Violation`].
     pub fn from_request(make: impl Fn(&RecordedRequest) -> Self + Send + Sync + 'static) -> Self {
-        Self {
-            from_request: Some(Arc::new(make)),
-            ..Self::default()
-        }
+        Self { from_request: Some(Arc::new(make)), ..Self::default() }
     }
 
     /// A step that answers with an HTTP error.
     pub fn fail(status: u16, message: impl Into<String>) -> Self {
-        Self {
-            fail: Some(Failure {
-                status,
-                message: message.into(),
-            }),
-            ..Self::default()
-        }
+        Self { fail: Some(Failure { status, message: message.into() }), ..Self::default() }
     }
 
     /// Adds a tool call; its id is made up.
     #[must_use]
     pub fn and_call(mut self, name: impl Into<String>, arguments: Value) -> Self {
-        self.calls.push(Call {
-            name: name.into(),
-            arguments,
-            id: None,
-        });
+        self.calls.push(Call { name: name.into(), arguments, id: None });
         self
     }
 

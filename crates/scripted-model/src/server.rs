@@ -68,33 +68,24 @@ impl ScriptedModel {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let ledger = SharedLedger(Arc::new(Mutex::new(Ledger::new(script))));
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let app = router(ledger.clone());
-        let thread = thread::Builder::new()
-            .name("scripted-model".to_owned())
-            .spawn(move || {
-                runtime.block_on(async move {
-                    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
-                        return;
-                    };
-                    tokio::select! {
-                        _ = axum::serve(listener, app) => {}
-                        _ = stopped => {}
-                    }
-                });
-                // Answers that are still waiting for their delay must not hold up the drop.
-                runtime.shutdown_background();
-            })?;
-        Ok(Self {
-            address,
-            ledger,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        let thread = thread::Builder::new().name("scripted-model".to_owned()).spawn(move || {
+            runtime.block_on(async move {
+                let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+                    return;
+                };
+                tokio::select! {
+                    _ = axum::serve(listener, app) => {}
+                    _ = stopped => {}
+                }
+            });
+            // Answers that are still waiting for their delay must not hold up the drop.
+            runtime.shutdown_background();
+        })?;
+        Ok(Self { address, ledger, stop: Some(stop), thread: Some(thread) })
     }
 
     /// The address for a provider's `baseURL`: `http://127.0.0.1:PORT/v1`.
@@ -111,13 +102,7 @@ impl ScriptedModel {
     pub fn agent_requests(&self, session: &str) -> Vec<RecordedRequest> {
         let agent =
             |r: &&RecordedRequest| r.session == session && r.kind == crate::RequestKind::Agent;
-        self.ledger
-            .lock()
-            .requests()
-            .iter()
-            .filter(agent)
-            .cloned()
-            .collect()
+        self.ledger.lock().requests().iter().filter(agent).cloned().collect()
     }
 
     /// The sessions that have made an agent request, in order of appearance.
@@ -192,17 +177,12 @@ async fn complete(State(ledger): State<SharedLedger>, headers: HeaderMap, body: 
     tokio::time::sleep(answer.step.delay.unwrap_or(Duration::ZERO)).await;
     if let Some(failure) = &answer.step.fail {
         let status = StatusCode::from_u16(failure.status);
-        return error(
-            status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-            &failure.message,
-        );
+        return error(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), &failure.message);
     }
     if request.body["stream"] == Value::Bool(true) {
         let events = answer.events().into_iter().map(Ok::<_, Infallible>);
-        let kind = [
-            (header::CONTENT_TYPE, "text/event-stream"),
-            (header::CACHE_CONTROL, "no-cache"),
-        ];
+        let kind =
+            [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
         (kind, Body::from_stream(stream::iter(events))).into_response()
     } else {
         Json(answer.whole()).into_response()
@@ -214,18 +194,11 @@ fn kept_headers(headers: &HeaderMap) -> Vec<(String, String)> {
         .iter()
         .filter(|(name, _)| name.as_str().starts_with("x-") || *name == header::USER_AGENT)
         .map(|(name, value)| {
-            (
-                name.as_str().to_owned(),
-                String::from_utf8_lossy(value.as_bytes()).into_owned(),
-            )
+            (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         })
         .collect()
 }
 
 fn error(status: StatusCode, message: &str) -> Response {
-    (
-        status,
-        Json(json!({ "error": { "message": message, "type": "scripted" } })),
-    )
-        .into_response()
+    (status, Json(json!({ "error": { "message": message, "type": "scripted" } }))).into_response()
 }

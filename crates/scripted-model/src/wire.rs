@@ -15,20 +15,12 @@ pub(crate) struct Answer {
 
 impl Answer {
     fn finish(&self) -> &str {
-        let usual = if self.step.calls.is_empty() {
-            "stop"
-        } else {
-            "tool_calls"
-        };
+        let usual = if self.step.calls.is_empty() { "stop" } else { "tool_calls" };
         self.step.finish.as_deref().unwrap_or(usual)
     }
 
     fn usage(&self) -> Value {
-        let Usage {
-            prompt_tokens,
-            completion_tokens,
-            cached_tokens,
-        } = self.usage;
+        let Usage { prompt_tokens, completion_tokens, cached_tokens } = self.usage;
         json!({
             "prompt_tokens": prompt_tokens,
             "completion_tokens": completion_tokens,
@@ -40,10 +32,7 @@ impl Answer {
     /// The calls with their ids and arguments as text.
     fn calls(&self) -> impl Iterator<Item = (String, &str, String)> {
         self.step.calls.iter().enumerate().map(|(index, call)| {
-            let id = call
-                .id
-                .clone()
-                .unwrap_or_else(|| format!("call_{}_{index}", self.id));
+            let id = call.id.clone().unwrap_or_else(|| format!("call_{}_{index}", self.id));
             (id, call.name.as_str(), call.arguments.to_string())
         })
     }
@@ -93,10 +82,8 @@ impl Answer {
                 deltas.push(json!({ "tool_calls": [{ "index": index, "function": function }] }));
             }
         }
-        let mut events: Vec<String> = deltas
-            .into_iter()
-            .map(|delta| event(&self.chunk(&delta, &Value::Null)))
-            .collect();
+        let mut events: Vec<String> =
+            deltas.into_iter().map(|delta| event(&self.chunk(&delta, &Value::Null))).collect();
         let mut last = self.chunk(&json!({}), &json!(self.finish()));
         last["usage"] = self.usage();
         events.push(event(&last));
@@ -124,9 +111,7 @@ fn in_parts(text: &str) -> impl Iterator<Item = &str> {
     let cut = |at: usize| (at..=text.len()).find(|at| text.is_char_boundary(*at));
     let first = cut(text.len() / 3).unwrap_or(0);
     let second = cut(text.len() * 2 / 3).unwrap_or(first).max(first);
-    [&text[..first], &text[first..second], &text[second..]]
-        .into_iter()
-        .filter(|p| !p.is_empty())
+    [&text[..first], &text[first..second], &text[second..]].into_iter().filter(|p| !p.is_empty())
 }
 
 #[cfg(test)]

@@ -17,10 +17,7 @@ fn post(model: &ScriptedModel, body: &Value) -> (u16, String) {
         .header("x-session-id", "ses_1")
         .send_json(body)
         .unwrap();
-    (
-        response.status().as_u16(),
-        response.body_mut().read_to_string().unwrap(),
-    )
+    (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
 }
 
 fn request(stream: bool) -> Value {
@@ -32,10 +29,7 @@ fn request(stream: bool) -> Value {
 }
 
 fn chunks(body: &str) -> Vec<Value> {
-    let mut events: Vec<&str> = body
-        .split("\n\n")
-        .filter(|event| !event.is_empty())
-        .collect();
+    let mut events: Vec<&str> = body.split("\n\n").filter(|event| !event.is_empty()).collect();
     assert_eq!(events.pop(), Some("data: [DONE]"));
     events
         .into_iter()
@@ -62,10 +56,7 @@ fn a_streamed_step_arrives_whole_and_in_order() {
     let deltas = || chunks.iter().map(|chunk| &chunk["choices"][0]["delta"]);
 
     assert_eq!(deltas().next().unwrap()["role"], "assistant");
-    assert_eq!(
-        joined(deltas().map(|d| &d["reasoning_content"])),
-        "Two files are wanted."
-    );
+    assert_eq!(joined(deltas().map(|d| &d["reasoning_content"])), "Two files are wanted.");
     assert_eq!(joined(deltas().map(|d| &d["content"])), "I write both.");
     let call_deltas = |index: u64| {
         deltas()
@@ -76,9 +67,7 @@ fn a_streamed_step_arrives_whole_and_in_order() {
     assert_eq!(serde_json::from_str::<Value>(&sent).unwrap(), arguments);
     assert!(call_deltas(0).count() > 2, "arguments come in pieces");
     assert_eq!(call_deltas(1).next().unwrap()["function"]["name"], "read");
-    let ids: Vec<&Value> = [0, 1]
-        .map(|i| &call_deltas(i).next().unwrap()["id"])
-        .to_vec();
+    let ids: Vec<&Value> = [0, 1].map(|i| &call_deltas(i).next().unwrap()["id"]).to_vec();
     assert_ne!(ids[0], ids[1]);
 
     let last = chunks.last().unwrap();
@@ -90,11 +79,7 @@ fn a_streamed_step_arrives_whole_and_in_order() {
             "prompt_tokens_details": {"cached_tokens": 0}
         })
     );
-    assert!(
-        chunks[..chunks.len() - 1]
-            .iter()
-            .all(|c| c["choices"][0]["finish_reason"].is_null())
-    );
+    assert!(chunks[..chunks.len() - 1].iter().all(|c| c["choices"][0]["finish_reason"].is_null()));
 }
 
 #[test]
@@ -109,10 +94,7 @@ fn an_answer_can_come_in_one_piece() {
     let message = &answer["choices"][0]["message"];
     assert_eq!(message["content"], Value::Null);
     assert_eq!(message["reasoning_content"], "hm");
-    assert_eq!(
-        message["tool_calls"][0]["function"]["arguments"],
-        "{\"a\":1}"
-    );
+    assert_eq!(message["tool_calls"][0]["function"]["arguments"], "{\"a\":1}");
     assert_eq!(answer["choices"][0]["finish_reason"], "tool_calls");
     let (_, body) = post(&model, &request(false));
     let answer: Value = serde_json::from_str(&body).unwrap();
@@ -131,35 +113,18 @@ fn requests_are_kept_byte_for_byte() {
         .send(body)
         .unwrap();
     let requests = model.requests();
-    let [request] = &requests[..] else {
-        panic!("{requests:?}")
-    };
-    assert_eq!(
-        request.raw_messages(),
-        [r#"{"content" : "spaced",  "role":"user"}"#]
-    );
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    assert_eq!(request.raw_messages(), [r#"{"content" : "spaced",  "role":"user"}"#]);
     assert_eq!(request.raw_tools(), "[ {} ]");
-    assert_eq!(
-        (request.kind, request.session.as_str()),
-        (RequestKind::Agent, "ses_2")
-    );
-    assert!(
-        request
-            .headers
-            .iter()
-            .all(|(name, _)| name != "authorization"),
-        "no keys are kept"
-    );
+    assert_eq!((request.kind, request.session.as_str()), (RequestKind::Agent, "ses_2"));
+    assert!(request.headers.iter().all(|(name, _)| name != "authorization"), "no keys are kept");
     assert_eq!(request.render(), "[user] spaced\n");
 }
 
 #[test]
 fn models_errors_and_nonsense_are_answered() {
     let model = ScriptedModel::start(Script::steps([Step::fail(429, "slow down")])).unwrap();
-    let mut response = agent()
-        .get(format!("{}/models", model.base_url()))
-        .call()
-        .unwrap();
+    let mut response = agent().get(format!("{}/models", model.base_url())).call().unwrap();
     let models: Value = response.body_mut().read_json().unwrap();
     assert_eq!(models["data"][0]["id"], "scripted");
 
@@ -205,9 +170,7 @@ fn a_closure_may_look_at_the_model() {
         let model = inside.upgrade().unwrap();
         Step::text(model.get().unwrap().requests().len().to_string())
     });
-    model
-        .set(ScriptedModel::start(Script::steps([step])).unwrap())
-        .unwrap();
+    model.set(ScriptedModel::start(Script::steps([step])).unwrap()).unwrap();
     let (_, body) = post(model.get().unwrap(), &request(false));
     assert!(body.contains(r#""content":"1""#), "{body}");
 }

@@ -124,18 +124,14 @@ impl View<'_> {
             .prepare_cached(
                 "SELECT id FROM messages WHERE session = ?1 AND version = 1 ORDER BY seq",
             )
-            .and_then(|mut statement| {
-                statement.query_map([session], |row| row.get(0))?.collect()
-            })
+            .and_then(|mut statement| statement.query_map([session], |row| row.get(0))?.collect())
             .map_err(|source| self.failed(source))
     }
 
     /// The last message of a session, by order of first appearance.
     pub fn last_message(&self, session: &str) -> Result<Option<String>, StoreError> {
         self.connection
-            .prepare_cached(
-                "SELECT id FROM messages WHERE session = ?1 ORDER BY seq DESC LIMIT 1",
-            )
+            .prepare_cached("SELECT id FROM messages WHERE session = ?1 ORDER BY seq DESC LIMIT 1")
             .and_then(|mut statement| statement.query_row([session], |row| row.get(0)).optional())
             .map_err(|source| self.failed(source))
     }

@@ -207,12 +207,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn artifact(
-        &self,
-        frame: FrameNum,
-        path: &str,
-        hash: Option<&str>,
-    ) -> Result<(), StoreError> {
+    fn artifact(&self, frame: FrameNum, path: &str, hash: Option<&str>) -> Result<(), StoreError> {
         self.run(
             "INSERT INTO artifacts (frame, path, hash, ord)
              VALUES (?1, ?2, ?3, (SELECT count(*) FROM artifacts WHERE frame = ?1))

@@ -94,9 +94,7 @@ impl View<'_> {
     pub fn session_revision(&self, session: &str) -> Result<i64, StoreError> {
         self.connection
             .prepare_cached("SELECT changed_seq FROM sessions WHERE id = ?1")
-            .and_then(|mut statement| {
-                statement.query_row([session], |row| row.get(0)).optional()
-            })
+            .and_then(|mut statement| statement.query_row([session], |row| row.get(0)).optional())
             .map(Option::unwrap_or_default)
             .map_err(|source| self.failed(source))
     }
@@ -177,12 +175,9 @@ fn span_of(row: &Row<'_>) -> rusqlite::Result<Span> {
         close: closed
             .then(|| Ok::<_, rusqlite::Error>(Anchor { message: row.get(7)?, call: row.get(8)? }))
             .transpose()?,
-        outcome: outcome
-            .map(|text| serde_json::from_str(&text))
-            .transpose()
-            .map_err(|error| {
-                rusqlite::Error::FromSqlConversionFailure(9, Type::Text, Box::new(error))
-            })?,
+        outcome: outcome.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(9, Type::Text, Box::new(error))
+        })?,
         close_undone: row.get(10)?,
         detached: row.get(11)?,
         foldable: row.get(12)?,

@@ -106,9 +106,8 @@ impl Store {
         }
         let mut connection = self.lock();
         let failed = |source| at(&self.path, source);
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(failed)?;
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         let mut change = Change::new(View { connection: &transaction, path: &self.path });
         let value = write(&mut change)?;
         transaction.commit().map_err(failed)?;

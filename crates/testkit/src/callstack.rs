@@ -17,9 +17,7 @@ pub struct Callstack {
 impl Callstack {
     /// The binary at `path`.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self {
-            binary: path.into(),
-        }
+        Self { binary: path.into() }
     }
 
     /// Its path.

@@ -113,17 +113,10 @@ pub fn assert_clean(model: &ScriptedModel) {
             format!("{finding}\n{}", request.unwrap_or_default())
         })
         .collect();
-    assert!(
-        found.is_empty(),
-        "the model found {} violations:\n{}",
-        found.len(),
-        told.join("\n")
-    );
+    assert!(found.is_empty(), "the model found {} violations:\n{}", found.len(), told.join("\n"));
 }
 
 /// A system prompt alone fills screens; what matters stands at the lines' beginnings.
 fn clipped(text: &str) -> String {
-    text.lines()
-        .map(|line| line.chars().take(160).collect::<String>() + "\n")
-        .collect()
+    text.lines().map(|line| line.chars().take(160).collect::<String>() + "\n").collect()
 }

@@ -51,10 +51,7 @@ impl OpenCode {
                 Missing(format!("none in {} and none on PATH", modules.display()))
             })?,
         };
-        let modules = modules
-            .join("@opencode-ai/plugin")
-            .is_dir()
-            .then_some(modules);
+        let modules = modules.join("@opencode-ai/plugin").is_dir().then_some(modules);
         Ok(Self { binary, modules })
     }
 
@@ -67,13 +64,8 @@ impl OpenCode {
     pub fn locate_or_skip() -> Option<Self> {
         let located = Self::locate();
         let required = env::var_os("CALLSTACK_REQUIRE_OPENCODE").is_some();
-        assert!(
-            located.is_ok() || !required,
-            "{located:?}, and a skip is not allowed"
-        );
-        located
-            .inspect_err(|missing| tell(&format!("skipped: {missing}")))
-            .ok()
+        assert!(located.is_ok() || !required, "{located:?}, and a skip is not allowed");
+        located.inspect_err(|missing| tell(&format!("skipped: {missing}"))).ok()
     }
 
     /// The binary's path.
@@ -125,10 +117,7 @@ impl OpenCode {
     /// Starts `opencode run` and does not wait for it.
     pub fn start(&self, sealed: &Sealed, run: &Run) -> Result<Running, TestError> {
         let mut command = self.command(sealed);
-        command
-            .arg("run")
-            .args(run.args())
-            .envs(run.env.iter().map(|(k, v)| (k, v)));
+        command.arg("run").args(run.args()).envs(run.env.iter().map(|(k, v)| (k, v)));
         command.stdin(prompt_file(&run.prompt).map_err(TestError::io("write", "the prompt"))?);
         sealed.start("opencode-run", command)
     }
@@ -162,10 +151,7 @@ pub struct Run {
 impl Run {
     /// A prompt, in a session of its own.
     pub fn prompt(text: impl Into<String>) -> Self {
-        Self {
-            prompt: text.into(),
-            ..Self::default()
-        }
+        Self { prompt: text.into(), ..Self::default() }
     }
 
     /// A slash command; the prompt is what stands behind it.
@@ -278,9 +264,7 @@ fn installed(modules: &Path) -> Option<PathBuf> {
 
 fn on_path() -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
-    env::split_paths(&path)
-        .map(|folder| folder.join("opencode"))
-        .find(|file| file.is_file())
+    env::split_paths(&path).map(|folder| folder.join("opencode")).find(|file| file.is_file())
 }
 
 #[cfg(test)]
@@ -290,29 +274,13 @@ mod tests {
     #[test]
     fn changes_are_merged_deeply() {
         let mut config = json!({"a": {"b": 1, "c": [1]}, "d": 2});
-        merge(
-            &mut config,
-            &json!({"a": {"c": [2], "e": {"f": 3}}, "d": {"g": 4}}),
-        );
-        assert_eq!(
-            config,
-            json!({"a": {"b": 1, "c": [2], "e": {"f": 3}}, "d": {"g": 4}})
-        );
+        merge(&mut config, &json!({"a": {"c": [2], "e": {"f": 3}}, "d": {"g": 4}}));
+        assert_eq!(config, json!({"a": {"b": 1, "c": [2], "e": {"f": 3}}, "d": {"g": 4}}));
     }
 
     #[test]
     fn a_run_becomes_its_arguments() {
         let run = Run::command("push", "a frame").session("ses_1").json();
-        assert_eq!(
-            run.args(),
-            [
-                "--command",
-                "push",
-                "--session",
-                "ses_1",
-                "--format",
-                "json"
-            ]
-        );
+        assert_eq!(run.args(), ["--command", "push", "--session", "ses_1", "--format", "json"]);
     }
 }

@@ -33,25 +33,14 @@ impl Finished {
 
     /// The lines of standard output that are JSON (`opencode run --format json`).
     pub fn json_lines(&self) -> Vec<Value> {
-        self.stdout
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect()
+        self.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 }
 
 impl fmt::Display for Finished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            status,
-            stdout,
-            stderr,
-            took,
-        } = self;
-        write!(
-            f,
-            "{status} after {took:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}"
-        )
+        let Self { status, stdout, stderr, took } = self;
+        write!(f, "{status} after {took:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
     }
 }
 
@@ -74,23 +63,14 @@ impl Running {
         logs: &std::path::Path,
         mut command: Command,
     ) -> Result<Self, TestError> {
-        let (stdout, stderr) = (
-            logs.join(format!("{name}.out")),
-            logs.join(format!("{name}.err")),
-        );
+        let (stdout, stderr) = (logs.join(format!("{name}.out")), logs.join(format!("{name}.err")));
         let create = |path: &PathBuf| fs::File::create(path).map_err(TestError::io("create", path));
         command.stdout(create(&stdout)?).stderr(create(&stderr)?);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let program = PathBuf::from(command.get_program());
         let child = command.spawn().map_err(TestError::io("start", program))?;
-        Ok(Self {
-            name,
-            child,
-            started: Instant::now(),
-            stdout,
-            stderr,
-        })
+        Ok(Self { name, child, started: Instant::now(), stdout, stderr })
     }
 
     /// The process id.
@@ -111,10 +91,7 @@ impl Running {
     /// Waits for the end; after `limit` it is killed.
     pub fn wait(mut self, limit: Duration) -> Result<Finished, TestError> {
         loop {
-            let ended = self
-                .child
-                .try_wait()
-                .map_err(TestError::io("wait for", &self.name))?;
+            let ended = self.child.try_wait().map_err(TestError::io("wait for", &self.name))?;
             if let Some(status) = ended {
                 return Ok(Finished {
                     status,
@@ -125,11 +102,7 @@ impl Running {
             }
             if self.started.elapsed() > limit {
                 let (what, so_far) = (self.name.clone(), self.output());
-                return Err(TestError::TooLong {
-                    what,
-                    limit,
-                    so_far,
-                });
+                return Err(TestError::TooLong { what, limit, so_far });
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -162,9 +135,7 @@ impl Drop for Running {
 }
 
 fn read(path: &PathBuf) -> String {
-    fs::read(path)
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default()
+    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -31,23 +31,11 @@ fn goes(sealed: &Sealed, mark: &str) -> bool {
 #[test]
 fn a_command_knows_only_what_is_sealed() {
     let sealed = Sealed::new().unwrap();
-    let env = sealed
-        .run("env", sealed.command("env"), Duration::from_secs(10))
-        .unwrap();
+    let env = sealed.run("env", sealed.command("env"), Duration::from_secs(10)).unwrap();
     let project = sealed.project();
-    assert!(
-        env.stdout.contains(&format!("PWD={}", project.display())),
-        "{env}"
-    );
-    assert!(
-        env.stdout
-            .contains(&format!("HOME={}", sealed.home().display())),
-        "{env}"
-    );
-    assert!(
-        !env.stdout.contains("CARGO"),
-        "the test's own environment stays outside: {env}"
-    );
+    assert!(env.stdout.contains(&format!("PWD={}", project.display())), "{env}");
+    assert!(env.stdout.contains(&format!("HOME={}", sealed.home().display())), "{env}");
+    assert!(!env.stdout.contains("CARGO"), "the test's own environment stays outside: {env}");
 }
 
 #[test]
@@ -56,10 +44,7 @@ fn output_and_exit_code_are_kept() {
     let command = shell(&sealed, "echo out; echo err >&2; exit 3");
     let done = sealed.run("sh", command, Duration::from_secs(10)).unwrap();
     assert_eq!(done.status.code(), Some(3));
-    assert_eq!(
-        (done.stdout.as_str(), done.stderr.as_str()),
-        ("out\n", "err\n")
-    );
+    assert_eq!((done.stdout.as_str(), done.stderr.as_str()), ("out\n", "err\n"));
     assert!(!done.success());
 }
 
@@ -72,9 +57,7 @@ fn what_takes_too_long_is_killed_with_its_children() {
     let started = Instant::now();
     let failed = sealed.run("slow", command, limit).unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(20));
-    let TestError::TooLong { so_far, .. } = failed else {
-        panic!("{failed}")
-    };
+    let TestError::TooLong { so_far, .. } = failed else { panic!("{failed}") };
     assert_eq!(so_far, "begun\n");
     assert!(goes(&sealed, &behind) && goes(&sealed, &before));
 }
@@ -83,9 +66,7 @@ fn what_takes_too_long_is_killed_with_its_children() {
 fn a_dropped_process_is_gone_and_so_is_its_folder() {
     let sealed = Sealed::new().unwrap();
     let root = sealed.root().to_owned();
-    let running = sealed
-        .start("left", shell(&sealed, &format!("exec {}", sleep(3))))
-        .unwrap();
+    let running = sealed.start("left", shell(&sealed, &format!("exec {}", sleep(3)))).unwrap();
     drop(running);
     assert!(goes(&sealed, &sleep(3)));
     drop(sealed);

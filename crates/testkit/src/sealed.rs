@@ -27,19 +27,12 @@ impl Sealed {
         let mut folder = TempDir::with_prefix("callstack-test-")
             .map_err(TestError::io("make a folder in", env::temp_dir()))?;
         folder.disable_cleanup(env::var_os("CALLSTACK_TEST_KEEP").is_some());
-        let root = folder
-            .path()
-            .canonicalize()
-            .map_err(TestError::io("resolve", folder.path()))?;
+        let root = folder.path().canonicalize().map_err(TestError::io("resolve", folder.path()))?;
         for name in ["project", "home", "bin", "logs"] {
             let path = root.join(name);
             fs::create_dir(&path).map_err(TestError::io("make", &path))?;
         }
-        Ok(Self {
-            folder,
-            root,
-            started: AtomicU32::new(0),
-        })
+        Ok(Self { folder, root, started: AtomicU32::new(0) })
     }
 
     /// The folder that holds everything.
@@ -102,10 +95,7 @@ impl Sealed {
         if done.success() {
             Ok(())
         } else {
-            Err(TestError::Ended {
-                what: "git".to_owned(),
-                output: done.to_string(),
-            })
+            Err(TestError::Ended { what: "git".to_owned(), output: done.to_string() })
         }
     }
 
@@ -117,10 +107,7 @@ impl Sealed {
     /// [`Self::command`] in another folder.
     pub fn command_in(&self, folder: &Path, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let home = self.home();
-        let path = format!(
-            "{}:/usr/local/bin:/usr/bin:/bin",
-            self.root.join("bin").display()
-        );
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.root.join("bin").display());
         let mut command = Command::new(program);
         command
             .current_dir(folder)
@@ -170,10 +157,7 @@ impl Drop for Sealed {
     }
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "a test's remark belongs into the test's output"
-)]
+#[expect(clippy::print_stderr, reason = "a test's remark belongs into the test's output")]
 pub(crate) fn tell(text: &str) {
     eprintln!("{text}");
 }

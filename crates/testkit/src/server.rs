@@ -34,30 +34,17 @@ impl Server {
             .and_then(|listener| listener.local_addr())
             .map_err(TestError::io("listen on", "127.0.0.1"))?
             .port();
-        command.args([
-            "serve",
-            "--hostname",
-            "127.0.0.1",
-            "--port",
-            &port.to_string(),
-        ]);
+        command.args(["serve", "--hostname", "127.0.0.1", "--port", &port.to_string()]);
         let mut running = sealed.start("opencode-serve", command)?;
         let started = Instant::now();
         while !running.output().contains("server listening on") {
             let what = "opencode serve".to_owned();
             if !running.is_running() {
-                return Err(TestError::Ended {
-                    what,
-                    output: running.output(),
-                });
+                return Err(TestError::Ended { what, output: running.output() });
             }
             if started.elapsed() > START_LIMIT {
                 let so_far = running.output();
-                return Err(TestError::TooLong {
-                    what,
-                    limit: START_LIMIT,
-                    so_far,
-                });
+                return Err(TestError::TooLong { what, limit: START_LIMIT, so_far });
             }
             thread::sleep(Duration::from_millis(20));
         }
@@ -66,11 +53,7 @@ impl Server {
             .http_status_as_error(false)
             .build()
             .into();
-        Ok(Self {
-            running,
-            url: format!("http://127.0.0.1:{port}"),
-            agent,
-        })
+        Ok(Self { running, url: format!("http://127.0.0.1:{port}"), agent })
     }
 
     /// The server's process.
@@ -91,10 +74,7 @@ impl Server {
 
     /// Calls the API: `POST path` with a JSON body. `Null` for an empty answer.
     pub fn post(&self, path: &str, body: &Value) -> Result<Value, TestError> {
-        let response = self
-            .agent
-            .post(format!("{}{path}", self.url))
-            .send_json(body);
+        let response = self.agent.post(format!("{}{path}", self.url)).send_json(body);
         answer(&format!("POST {path}"), response)
     }
 
@@ -131,11 +111,7 @@ impl Server {
 
     /// Says something and returns at once.
     pub fn prompt_async(&self, session: &str, text: &str) -> Result<(), TestError> {
-        self.post(
-            &format!("/session/{session}/prompt_async"),
-            &text_parts(text),
-        )
-        .map(drop)
+        self.post(&format!("/session/{session}/prompt_async"), &text_parts(text)).map(drop)
     }
 
     /// Runs a slash command and waits for the end of the agent's turn.
@@ -146,8 +122,7 @@ impl Server {
 
     /// Stops the agent's turn.
     pub fn abort(&self, session: &str) -> Result<(), TestError> {
-        self.post(&format!("/session/{session}/abort"), &json!({}))
-            .map(drop)
+        self.post(&format!("/session/{session}/abort"), &json!({})).map(drop)
     }
 
     /// Undoes everything from the message `message` on.
@@ -172,44 +147,31 @@ impl Server {
     /// Compacts a session and waits until that is done.
     pub fn summarize(&self, session: &str) -> Result<(), TestError> {
         let body = json!({ "providerID": "scripted", "modelID": "scripted" });
-        self.post(&format!("/session/{session}/summarize"), &body)
-            .map(drop)
+        self.post(&format!("/session/{session}/summarize"), &body).map(drop)
     }
 
     /// Listens to the server's events, from now on.
     pub fn events(&self) -> Result<Events, TestError> {
         let call = "GET /event";
-        let endless: ureq::Agent = ureq::Agent::config_builder()
-            .timeout_global(None)
-            .build()
-            .into();
+        let endless: ureq::Agent =
+            ureq::Agent::config_builder().timeout_global(None).build().into();
         let response = endless
             .get(format!("{}/event", self.url))
             .call()
-            .map_err(|why| TestError::Api {
-                call: call.to_owned(),
-                why: why.to_string(),
-            })?;
+            .map_err(|why| TestError::Api { call: call.to_owned(), why: why.to_string() })?;
         let (send, received) = mpsc::channel();
         let lines = BufReader::new(response.into_body().into_reader()).lines();
         // The thread ends with the server or with the receiver, whichever goes first.
         thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                let event = line
-                    .strip_prefix("data: ")
-                    .and_then(|d| serde_json::from_str(d).ok());
+                let event = line.strip_prefix("data: ").and_then(|d| serde_json::from_str(d).ok());
                 if event.is_some_and(|event: Value| send.send(event).is_err()) {
                     return;
                 }
             }
         });
-        let mut events = Events {
-            received,
-            seen: Vec::new(),
-        };
-        events.wait("server.connected", |event| {
-            event["type"] == "server.connected"
-        })?;
+        let mut events = Events { received, seen: Vec::new() };
+        events.wait("server.connected", |event| event["type"] == "server.connected")?;
         Ok(events)
     }
 }
@@ -228,11 +190,8 @@ impl Events {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let Ok(event) = self.received.recv_timeout(left) else {
-                let types: Vec<&str> = self
-                    .seen
-                    .iter()
-                    .filter_map(|event| event["type"].as_str())
-                    .collect();
+                let types: Vec<&str> =
+                    self.seen.iter().filter_map(|event| event["type"].as_str()).collect();
                 return Err(TestError::TooLong {
                     what: what.to_owned(),
                     limit: START_LIMIT,
@@ -269,20 +228,14 @@ fn id_of(session: &Value) -> Option<String> {
 }
 
 fn nonsense(call: &str, answer: &Value) -> TestError {
-    TestError::Api {
-        call: call.to_owned(),
-        why: format!("unexpected answer {answer}"),
-    }
+    TestError::Api { call: call.to_owned(), why: format!("unexpected answer {answer}") }
 }
 
 fn answer(
     call: &str,
     response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
 ) -> Result<Value, TestError> {
-    let failed = |why: String| TestError::Api {
-        call: call.to_owned(),
-        why,
-    };
+    let failed = |why: String| TestError::Api { call: call.to_owned(), why };
     let mut response = response.map_err(|why| failed(why.to_string()))?;
     let status = response.status();
     let text = response

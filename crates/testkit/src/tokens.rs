@@ -13,10 +13,6 @@ mod tests {
     fn known_texts_have_their_known_counts() {
         assert_eq!(count_o200k(""), 0);
         assert_eq!(count_o200k("hello world"), 2);
-        assert_eq!(
-            count_o200k("<|endoftext|>"),
-            7,
-            "special tokens are plain text here"
-        );
+        assert_eq!(count_o200k("<|endoftext|>"), 7, "special tokens are plain text here");
     }
 }

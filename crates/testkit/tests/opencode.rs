@@ -22,16 +22,10 @@ fn a_session_without_a_plugin_only_ever_grows() {
     let sealed = Sealed::new().unwrap();
     let model = ScriptedModel::start(Script::steps([
         Step::text("I write it.")
-            .and_call(
-                "write",
-                json!({"filePath": "a.txt", "content": "hello from the script"}),
-            )
+            .and_call("write", json!({"filePath": "a.txt", "content": "hello from the script"}))
             .reasoning("A file is wanted."),
         Step::call("read", json!({"filePath": "a.txt"}))
-            .and_call(
-                "bash",
-                json!({"command": "echo parallel", "description": "says it"}),
-            )
+            .and_call("bash", json!({"command": "echo parallel", "description": "says it"}))
             .reasoning("Now both at once.")
             .expect_contains("Wrote file successfully."),
         Step::text("All done.")
@@ -42,9 +36,7 @@ fn a_session_without_a_plugin_only_ever_grows() {
     .unwrap();
     opencode.configure(&sealed, &model.base_url()).unwrap();
 
-    let first = opencode
-        .run(&sealed, &Run::prompt("write a.txt and look at it").json())
-        .unwrap();
+    let first = opencode.run(&sealed, &Run::prompt("write a.txt and look at it").json()).unwrap();
     assert!(first.success(), "{first}");
     let types: Vec<String> = first
         .json_lines()
@@ -53,39 +45,22 @@ fn a_session_without_a_plugin_only_ever_grows() {
         .collect();
     assert!(types.iter().any(|kind| kind == "tool_use"), "{types:?}");
     assert_eq!(sealed.read("a.txt").unwrap(), "hello from the script");
-    let second = opencode
-        .run(&sealed, &Run::prompt("what did I say?").continued())
-        .unwrap();
+    let second = opencode.run(&sealed, &Run::prompt("what did I say?").continued()).unwrap();
     assert!(second.success(), "{second}");
     assert!(second.stdout.contains("You said it."), "{second}");
 
     assert_clean(&model);
-    let [session] = &model.sessions()[..] else {
-        panic!("{:?}", model.sessions())
-    };
+    let [session] = &model.sessions()[..] else { panic!("{:?}", model.sessions()) };
     let requests = model.agent_requests(session);
     assert_eq!(requests.len(), 4);
     assert_grows(&requests);
-    assert_eq!(
-        requests[0].first_user_text().as_deref(),
-        Some("write a.txt and look at it")
-    );
-    assert_eq!(
-        requests[3].last_user_text().as_deref(),
-        Some("what did I say?")
-    );
+    assert_eq!(requests[0].first_user_text().as_deref(), Some("write a.txt and look at it"));
+    assert_eq!(requests[3].last_user_text().as_deref(), Some("what did I say?"));
     let shown = requests[3].render();
     for reasoning in ["A file is wanted.", "Now both at once.", "That was it."] {
-        assert!(
-            shown.contains(&format!("[assistant reasoning] {reasoning}")),
-            "{shown}"
-        );
+        assert!(shown.contains(&format!("[assistant reasoning] {reasoning}")), "{shown}");
     }
-    let titles = model
-        .requests()
-        .iter()
-        .filter(|r| r.kind == RequestKind::Title)
-        .count();
+    let titles = model.requests().iter().filter(|r| r.kind == RequestKind::Title).count();
     assert_eq!(titles, 1);
 }
 
@@ -96,10 +71,7 @@ fn a_plugin_loads_without_an_installation() {
         return;
     };
     let sealed = Sealed::new().unwrap();
-    let script = Script::steps([
-        Step::call("shout", json!({"word": "hey"})),
-        Step::text("done"),
-    ]);
+    let script = Script::steps([Step::call("shout", json!({"word": "hey"})), Step::text("done")]);
     let model = ScriptedModel::start(script).unwrap();
     opencode.configure(&sealed, &model.base_url()).unwrap();
     let plugin = sealed
@@ -123,11 +95,7 @@ export const Shout = async () => ({
     assert!(run.success(), "{run}");
     assert_clean(&model);
     let requests = model.agent_requests(&model.sessions()[0]);
-    assert_eq!(
-        requests[1].last_result_of("shout").as_deref(),
-        Some("HEY!"),
-        "{run}"
-    );
+    assert_eq!(requests[1].last_result_of("shout").as_deref(), Some("HEY!"), "{run}");
 }
 
 /// What the tests of undo, forks, compaction and child sessions need of the server.
@@ -148,10 +116,7 @@ fn a_server_does_what_the_tests_need() {
                 Step::text("after the undo").expect_lacks("write b"),
                 Step::text("after the compaction").expect_contains("SUMMARY OF IT ALL"),
             ]))
-            .conversation(Conversation::when(
-                When::Child,
-                [Step::text("child's words")],
-            ))
+            .conversation(Conversation::when(When::Child, [Step::text("child's words")]))
             .conversation(Conversation::when(
                 When::LastUser("in the fork".into()),
                 [Step::text("fork's words").expect_contains("child work")],
@@ -167,20 +132,14 @@ fn a_server_does_what_the_tests_need() {
 
     let answer = server.prompt(&session, "start").unwrap();
     assert_eq!(answer["info"]["finish"], "stop", "{answer}");
-    assert_eq!(
-        model.sessions().len(),
-        2,
-        "the child has a session of its own"
-    );
+    assert_eq!(model.sessions().len(), 2, "the child has a session of its own");
     assert_eq!(server.sessions().unwrap().as_array().map(Vec::len), Some(2));
 
     server.prompt_async(&session, "write b").unwrap();
     events
         .wait("the write", |e| {
             e["type"] == "file.edited"
-                && e["properties"]["file"]
-                    .as_str()
-                    .is_some_and(|f| f.ends_with("b.txt"))
+                && e["properties"]["file"].as_str().is_some_and(|f| f.ends_with("b.txt"))
         })
         .unwrap();
     events.wait_idle(&session).unwrap();
@@ -190,21 +149,12 @@ fn a_server_does_what_the_tests_need() {
     server.prompt(&forked, "in the fork").unwrap();
 
     let undone = server.messages(&session).unwrap();
-    let undone = undone
-        .iter()
-        .rfind(|m| m["info"]["role"] == "user")
-        .unwrap();
+    let undone = undone.iter().rfind(|m| m["info"]["role"] == "user").unwrap();
     let undone = undone["info"]["id"].as_str().unwrap();
     server.revert(&session, undone).unwrap();
-    assert!(
-        !sealed.project().join("b.txt").exists(),
-        "the undo takes the file away"
-    );
+    assert!(!sealed.project().join("b.txt").exists(), "the undo takes the file away");
     server.unrevert(&session).unwrap();
-    assert!(
-        sealed.project().join("b.txt").exists(),
-        "the redo brings it back"
-    );
+    assert!(sealed.project().join("b.txt").exists(), "the redo brings it back");
     server.revert(&session, undone).unwrap();
     assert!(model.skip_next_prefix_check(&session));
     server.prompt(&session, "something else").unwrap();
@@ -213,10 +163,7 @@ fn a_server_does_what_the_tests_need() {
     server.prompt(&session, "go on").unwrap();
 
     assert_clean(&model);
-    let kinds: BTreeSet<String> = model
-        .requests()
-        .iter()
-        .map(|r| format!("{:?}", r.kind))
-        .collect();
+    let kinds: BTreeSet<String> =
+        model.requests().iter().map(|r| format!("{:?}", r.kind)).collect();
     assert_eq!(Vec::from_iter(kinds), ["Agent", "Compaction", "Title"]);
 }

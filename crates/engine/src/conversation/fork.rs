@@ -90,9 +90,10 @@ fn message_of(conversation: &Conversation, wanted: &str) -> Option<String> {
         .transcript
         .iter()
         .find(|message| {
-            message.parts.iter().any(
-                |part| matches!(&part.body, PartBody::Tool { call, .. } if call == wanted),
-            )
+            message
+                .parts
+                .iter()
+                .any(|part| matches!(&part.body, PartBody::Tool { call, .. } if call == wanted))
         })
         .map(|message| message.id.clone())
 }

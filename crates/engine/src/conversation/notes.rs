@@ -56,8 +56,12 @@ impl Engine {
         }
         let placement = if last.role == Role::User { "append" } else { "insert" };
         let (span, place) = (span.num, last.id.clone());
-        let known: Vec<String> =
-            self.store.read(|view| view.renders(session, SLOT))?.into_iter().map(|it| it.0).collect();
+        let known: Vec<String> = self
+            .store
+            .read(|view| view.renders(session, SLOT))?
+            .into_iter()
+            .map(|it| it.0)
+            .collect();
         let frame = self.frame(active)?;
         let say = |kind: &str, text: String| -> Result<(), EngineError> {
             let once = format!("|{}|{kind}", span.0);

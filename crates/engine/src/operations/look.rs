@@ -56,7 +56,11 @@ impl Operate for Status {
         }
         let told: Vec<_> =
             counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
-        let _ = write!(text, "In all: {}.", if told.is_empty() { "none".into() } else { told.join(", ") });
+        let _ = write!(
+            text,
+            "In all: {}.",
+            if told.is_empty() { "none".into() } else { told.join(", ") }
+        );
         let data = json!({
             "session": caller.session,
             "stack": stack.iter().map(|frame| engine.metadata(frame)).collect::<Result<Vec<_>, _>>()?,
@@ -164,7 +168,8 @@ pub(crate) struct ContextInfo;
 
 impl Operate for ContextInfo {
     const NAME: &'static str = "stack_context_info";
-    const SUMMARY: &'static str = "What a frame's context costs, its budgets, and what the cache did.";
+    const SUMMARY: &'static str =
+        "What a frame's context costs, its budgets, and what the cache did.";
     type Params = LookParams;
 
     fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
@@ -280,16 +285,13 @@ impl Operate for Log {
             // Writing to a string can't fail.
             let _ = write!(text, "\n## {}\n{}\n", from + at, crate::log::readable(message));
         }
-        let data = json!({"frame": frame.num.to_string(), "total": messages.len(), "messages": shown});
+        let data =
+            json!({"frame": frame.num.to_string(), "total": messages.len(), "messages": shown});
         Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
     }
 }
 
-fn target(
-    engine: &Engine,
-    caller: &Caller,
-    reference: Option<&str>,
-) -> Result<Frame, EngineError> {
+fn target(engine: &Engine, caller: &Caller, reference: Option<&str>) -> Result<Frame, EngineError> {
     if let Some(reference) = reference {
         return engine.resolve(reference);
     }

@@ -30,7 +30,11 @@ impl Operate for AddDecision {
     const LISTED: bool = true;
     type Params = DecisionParams;
 
-    fn run(engine: &Engine, caller: &Caller, params: DecisionParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: DecisionParams,
+    ) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         engine.change(&Command::AddDecision { frame, text: params.decision })?;
         Ok(noted(frame, "decision"))
@@ -56,7 +60,11 @@ impl Operate for AddArtifact {
         you write or edit are recorded by themselves.";
     type Params = ArtifactParams;
 
-    fn run(engine: &Engine, caller: &Caller, params: ArtifactParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: ArtifactParams,
+    ) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let (path, hash) = engine.project_file(&params.artifact);
         engine.change(&Command::AddArtifact { frame, artifact: Artifact { path, hash } })?;

@@ -1,0 +1,3 @@
+//! The binary as people and agents use it.
+
+mod opencode;
