@@ -4,9 +4,14 @@
 //! Not here: how anything is kept (`store`), who asks for it (`engine`, `hosts`), and how it looks
 //! on a terminal (`cli`).
 
+pub mod context;
 pub mod decide;
 pub mod event;
 pub mod fold;
 pub mod frame;
+pub mod guidance;
 pub mod limits;
+pub mod returned;
+pub mod text;
 pub mod transcript;
+pub mod xml;

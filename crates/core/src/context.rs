@@ -1,0 +1,184 @@
+//! The context that a frame is given: what stands above it, beside it and before it, as XML within
+//! a token budget.
+
+mod budget;
+mod cache;
+mod fragment;
+mod hash;
+mod order;
+mod render;
+mod score;
+mod select;
+mod tasks;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+pub use budget::{BudgetError, TokenBudget};
+pub use cache::{CacheStats, ContextCache};
+pub use hash::generate_state_hash;
+pub use order::{SiblingOrder, StatusCounts, calculate_sibling_order};
+pub use render::render;
+pub use score::{MIN_RELEVANCE, score_ancestor, score_sibling};
+pub use select::{Chosen, Selection, select_ancestors, select_siblings};
+
+use crate::frame::{Frame, FrameNum, Pin};
+
+/// A pin and the frame that it was stated in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScopedPin {
+    /// The frame; its descendants see the pin too.
+    pub owner: FrameNum,
+    /// The pin.
+    pub pin: Pin,
+}
+
+/// Which parts of the context are rendered. Pins, ancestors, siblings, planned children and the
+/// current frame always are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Parts {
+    /// How to work in frames and what comes next.
+    pub task_management: bool,
+    /// The budget that the context was made with.
+    pub metadata: bool,
+}
+
+impl Parts {
+    /// Everything: for the system prompt.
+    pub const fn full() -> Self {
+        Self { task_management: true, metadata: true }
+    }
+
+    /// Only what a new frame needs to know: for the output of a push or an activation.
+    pub const fn for_push() -> Self {
+        Self { task_management: false, metadata: false }
+    }
+}
+
+static NONE_VISIBLE: BTreeSet<FrameNum> = BTreeSet::new();
+
+/// What a context is rendered from. Start from [`ContextInput::new`] and set what there is.
+#[derive(Clone, Copy, Debug)]
+pub struct ContextInput<'a> {
+    /// The session that works in the frame.
+    pub session: &'a str,
+    /// The frame being worked in.
+    pub current: &'a Frame,
+    /// Its ancestors, the parent first, the root last.
+    pub ancestors: &'a [Frame],
+    /// Its siblings, as many as are worth a look, the most recent first; itself may be among them.
+    pub siblings: &'a [Frame],
+    /// All its siblings by status, itself not counted.
+    pub sibling_counts: StatusCounts,
+    /// The planned sibling to activate next, where it may not be among `siblings`.
+    pub next_sibling: Option<&'a Frame>,
+    /// Its planned children, in order; perhaps only the first of them.
+    pub planned_children: &'a [Frame],
+    /// How many planned children it has; `planned_children.len()` if that is more.
+    pub planned_children_count: usize,
+    /// Pins that hold in it, its own and inherited ones. They are never trimmed.
+    pub pins: &'a [ScopedPin],
+    /// Siblings whose results stand in the same conversation already.
+    pub visible_above: &'a BTreeSet<FrameNum>,
+    /// Whether nothing was done in the session yet.
+    pub new_session: bool,
+    /// Milliseconds since 1970.
+    pub now: i64,
+    /// The limits.
+    pub budget: TokenBudget,
+    /// The least score with which a sibling is shown.
+    pub min_relevance: u32,
+    /// Real tokens for each estimated token, learnt from what the host reports; 1 if unknown.
+    pub calibration: f64,
+    /// What is rendered.
+    pub parts: Parts,
+}
+
+impl<'a> ContextInput<'a> {
+    /// A frame alone, with the default budget and [`Parts::full`].
+    pub fn new(session: &'a str, current: &'a Frame, now: i64) -> Self {
+        Self {
+            session,
+            current,
+            ancestors: &[],
+            siblings: &[],
+            sibling_counts: StatusCounts::default(),
+            next_sibling: None,
+            planned_children: &[],
+            planned_children_count: 0,
+            pins: &[],
+            visible_above: &NONE_VISIBLE,
+            new_session: false,
+            now,
+            budget: TokenBudget::default(),
+            min_relevance: MIN_RELEVANCE,
+            calibration: 1.0,
+            parts: Parts::full(),
+        }
+    }
+}
+
+/// A rendered context and what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderedContext {
+    /// The XML; empty when not even its outermost tags fit.
+    pub text: String,
+    /// What is in it.
+    pub metadata: ContextMetadata,
+}
+
+/// What went into a context and what it costs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextMetadata {
+    /// Estimated tokens, corrected by the calibration.
+    pub tokens: SectionTokens,
+    /// Ancestors shown, nearest first.
+    pub ancestors: Vec<FrameNum>,
+    /// Ancestors for which there was no room.
+    pub ancestors_omitted: usize,
+    /// Siblings shown, in order of creation.
+    pub siblings: Vec<FrameNum>,
+    /// Finished siblings that were not relevant enough or for which there was no room.
+    pub siblings_omitted: usize,
+    /// Planned children shown.
+    pub planned_children: Vec<FrameNum>,
+    /// Planned children for which there was no room.
+    pub planned_children_omitted: usize,
+    /// Frames shown shortened.
+    pub truncated: Vec<FrameNum>,
+    /// Names of the elements for which there was no room at all.
+    pub left_out: Vec<&'static str>,
+    /// Whether pins alone made the text exceed its budget.
+    pub over_budget: bool,
+}
+
+/// Estimated tokens of each section.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SectionTokens {
+    /// The whole text.
+    pub total: usize,
+    /// Pins.
+    pub pins: usize,
+    /// How to work in frames and what comes next.
+    pub task_management: usize,
+    /// The budget element.
+    pub metadata: usize,
+    /// Ancestors.
+    pub ancestors: usize,
+    /// Finished siblings.
+    pub siblings: usize,
+    /// Planned children.
+    pub planned_children: usize,
+    /// The current frame.
+    pub current: usize,
+}
+
+#[cfg(test)]
+#[path = "context_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+mod property_tests;

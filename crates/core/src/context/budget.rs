@@ -1,0 +1,101 @@
+//! How many tokens the context and its sections may take.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::UNITS_PER_TOKEN;
+
+/// Upper limits in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenBudget {
+    /// For the whole text; only pins may exceed it.
+    pub total: usize,
+    /// For the chain of ancestors.
+    pub ancestors: usize,
+    /// For finished siblings.
+    pub siblings: usize,
+    /// For the current frame together with its planned children.
+    pub current: usize,
+    /// What the defaults leave of `total` for the tags around the sections.
+    pub overhead: usize,
+}
+
+impl Default for TokenBudget {
+    fn default() -> Self {
+        Self { total: 4000, ancestors: 1500, siblings: 1500, current: 800, overhead: 200 }
+    }
+}
+
+/// A budget that is no number of tokens.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name} is `{value}`; set it to a whole number of tokens from {MIN} to {MAX}, or unset it")]
+pub struct BudgetError {
+    /// The variable.
+    pub name: &'static str,
+    /// What it was set to.
+    pub value: String,
+}
+
+const MIN: usize = 1;
+const MAX: usize = 1_000_000;
+
+impl TokenBudget {
+    /// The defaults, changed by `STACK_TOKEN_BUDGET_TOTAL`, `_ANCESTORS`, `_SIBLINGS` and
+    /// `_CURRENT`, as `var` gives their values. An empty value is an unset one.
+    pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, BudgetError> {
+        let read = |name: &'static str, default: usize| {
+            let Some(value) = var(name).filter(|value| !value.trim().is_empty()) else {
+                return Ok(default);
+            };
+            match value.trim().parse() {
+                Ok(tokens) if (MIN..=MAX).contains(&tokens) => Ok(tokens),
+                _ => Err(BudgetError { name, value }),
+            }
+        };
+        let default = Self::default();
+        Ok(Self {
+            total: read("STACK_TOKEN_BUDGET_TOTAL", default.total)?,
+            ancestors: read("STACK_TOKEN_BUDGET_ANCESTORS", default.ancestors)?,
+            siblings: read("STACK_TOKEN_BUDGET_SIBLINGS", default.siblings)?,
+            current: read("STACK_TOKEN_BUDGET_CURRENT", default.current)?,
+            overhead: default.overhead,
+        })
+    }
+}
+
+/// Between real tokens and the estimate's units: what the host reports corrects the estimate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Calibration(f64);
+
+impl Calibration {
+    /// A factor that is no sensible one (zero, negative, not a number) corrects nothing.
+    pub(super) fn new(factor: f64) -> Self {
+        Self(if factor.is_finite() && factor > 0.0 { factor.clamp(0.25, 4.0) } else { 1.0 })
+    }
+
+    /// What `units` of estimate cost in tokens, rounded up.
+    pub(super) fn tokens(self, units: usize) -> usize {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "small, positive"
+        )]
+        let tokens = (units.div_ceil(UNITS_PER_TOKEN) as f64 * self.0).ceil() as usize;
+        tokens
+    }
+
+    /// How many units of estimate `tokens` allow.
+    pub(super) fn units(self, tokens: usize) -> usize {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive; a cast saturates"
+        )]
+        let whole = (tokens as f64 / self.0).floor() as usize;
+        whole.saturating_mul(UNITS_PER_TOKEN)
+    }
+}
+
+#[cfg(test)]
+#[path = "budget_tests.rs"]
+mod tests;

@@ -1,0 +1,115 @@
+//! Rendered contexts that are still good.
+
+use std::sync::Arc;
+
+use super::RenderedContext;
+
+/// A cache of rendered contexts by session and state. A context is taken out when it is older than
+/// its lifetime (its scores depend on the time) or when it is the least recently used of too many.
+#[derive(Debug)]
+pub struct ContextCache {
+    capacity: usize,
+    lifetime_ms: i64,
+    /// The most recently used last.
+    entries: Vec<Entry>,
+    hits: u64,
+    misses: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    session: String,
+    hash: u64,
+    made_at: i64,
+    context: Arc<RenderedContext>,
+}
+
+/// What a cache did so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct CacheStats {
+    /// Questions that it answered.
+    pub hits: u64,
+    /// Questions that it could not answer.
+    pub misses: u64,
+    /// Contexts it holds, expired ones included.
+    pub entries: usize,
+}
+
+impl Default for ContextCache {
+    fn default() -> Self {
+        Self::new(Self::CAPACITY, Self::LIFETIME_MS)
+    }
+}
+
+impl ContextCache {
+    /// How many contexts are kept by default.
+    pub const CAPACITY: usize = 50;
+
+    /// How many milliseconds a context is good for by default.
+    pub const LIFETIME_MS: i64 = 30_000;
+
+    /// A cache of at most `capacity` contexts, each good for `lifetime_ms` milliseconds.
+    pub fn new(capacity: usize, lifetime_ms: i64) -> Self {
+        Self { capacity, lifetime_ms, entries: Vec::new(), hits: 0, misses: 0 }
+    }
+
+    /// The context of `session` in the state `hash` ([`super::ContextInput::state_hash`]), if it
+    /// is still good at `now`, in milliseconds.
+    pub fn get(&mut self, session: &str, hash: u64, now: i64) -> Option<Arc<RenderedContext>> {
+        let Some(at) = self.position(session, hash) else {
+            self.misses += 1;
+            return None;
+        };
+        let entry = self.entries.remove(at);
+        // A clock that was set back would otherwise keep it for ever.
+        if !(0..self.lifetime_ms).contains(&now.saturating_sub(entry.made_at)) {
+            self.misses += 1;
+            return None;
+        }
+        self.hits += 1;
+        let context = Arc::clone(&entry.context);
+        self.entries.push(entry);
+        Some(context)
+    }
+
+    /// Keeps `context`, made at `now`.
+    pub fn put(&mut self, session: &str, hash: u64, now: i64, context: Arc<RenderedContext>) {
+        if self.capacity == 0 {
+            return;
+        }
+        if let Some(at) = self.position(session, hash) {
+            self.entries.remove(at);
+        } else if self.entries.len() >= self.capacity {
+            self.entries.remove(0);
+        }
+        let session = session.to_owned();
+        self.entries.push(Entry { session, hash, made_at: now, context });
+    }
+
+    /// Drops what is kept of one session; says how many contexts that was.
+    pub fn invalidate(&mut self, session: &str) -> usize {
+        let before = self.entries.len();
+        self.entries.retain(|entry| entry.session != session);
+        before - self.entries.len()
+    }
+
+    /// Drops everything; says how many contexts that was. The counters go on.
+    pub fn clear(&mut self) -> usize {
+        let dropped = self.entries.len();
+        self.entries.clear();
+        dropped
+    }
+
+    /// What it did so far.
+    pub fn stats(&self) -> CacheStats {
+        CacheStats { hits: self.hits, misses: self.misses, entries: self.entries.len() }
+    }
+
+    fn position(&self, session: &str, hash: u64) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.hash == hash && entry.session == session)
+    }
+}
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

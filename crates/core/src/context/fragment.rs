@@ -1,0 +1,278 @@
+//! One frame as an element, whole or shortened to what there is room for.
+
+use crate::frame::Frame;
+use crate::text::{CUT, UNITS_PER_TOKEN, cap, estimate_units, truncate_to_units};
+use crate::xml::{XmlWriter, escape_content};
+
+use super::score::shown_results;
+
+/// In what relation a frame is shown; it decides what of it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// So many levels up.
+    Ancestor(usize),
+    /// Beside, finished.
+    Sibling,
+    /// Beside, finished, its results readable above.
+    SiblingAbove,
+    /// The frame itself.
+    Current,
+}
+
+/// Lines of XML and their cost.
+#[derive(Clone, Debug)]
+pub(super) struct Fragment {
+    pub(super) xml: String,
+    pub(super) units: usize,
+    pub(super) truncated: bool,
+}
+
+/// No field is worth a tag with less text than this.
+const LEAST_TEXT: usize = 3 * UNITS_PER_TOKEN;
+
+/// A byte of text costs at least this share of a token, but for long runs of one character.
+const BYTES_PER_TOKEN: usize = 10;
+
+/// A title that costs no more is shown whole, if at all possible.
+const TITLE: usize = 20 * UNITS_PER_TOKEN;
+
+struct Field {
+    tag: &'static str,
+    /// Escaped.
+    text: String,
+    /// Its share of the room, when there is too little.
+    weight: usize,
+    truncated: bool,
+}
+
+/// `frame` in at most `limit` units; none if not even its title fits.
+pub(super) fn fragment(frame: &Frame, relation: Relation, limit: usize) -> Option<Fragment> {
+    if relation == Relation::SiblingAbove {
+        return one_line(frame, limit);
+    }
+    let fields = fields(frame, relation, limit);
+    let cut_before = fields.iter().any(|field| field.truncated);
+    let lines: Vec<_> = fields.iter().map(|field| line(field.tag, &field.text, relation)).collect();
+    let whole = assemble(frame, relation, cut_before, lines.iter().map(|(xml, _)| xml.as_str()));
+    if whole.units <= limit {
+        return Some(whole);
+    }
+    let frame_tags = assemble(frame, relation, true, std::iter::empty()).units;
+    let room = limit.checked_sub(frame_tags)?;
+    let costs: Vec<_> = lines.iter().map(|(_, units)| *units).collect();
+    let mut spare = 0;
+    let mut kept: Vec<String> = Vec::new();
+    for ((field, (xml, units)), share) in
+        fields.iter().zip(lines).zip(shares(&fields, &costs, room))
+    {
+        let allowed = share + spare;
+        let shown = if units <= allowed {
+            Some((xml, units))
+        } else {
+            shortened_line(field, relation, allowed)
+        };
+        if shown.is_none() && field.tag == "title" {
+            return None;
+        }
+        let (xml, units) = shown.unwrap_or_default();
+        spare = allowed - units;
+        kept.push(xml);
+    }
+    let shortened = assemble(frame, relation, true, kept.iter().map(String::as_str));
+    (shortened.units <= limit).then_some(shortened)
+}
+
+/// What each field may cost of `room`: its whole cost where that is less than its share by weight
+/// (a title's: where it is at most half, or short), and of the rest its share.
+fn shares(fields: &[Field], costs: &[usize], room: usize) -> Vec<usize> {
+    let mut shares: Vec<Option<usize>> = vec![None; fields.len()];
+    let mut left = room;
+    let mut weights: usize = fields.iter().map(|field| field.weight).sum();
+    let mut settled = true;
+    while settled {
+        settled = false;
+        for ((share, field), cost) in shares.iter_mut().zip(fields).zip(costs) {
+            let by_weight = left * field.weight / weights.max(1);
+            let fair =
+                if field.tag == "title" { (left / 2).max(left.min(TITLE)) } else { by_weight };
+            if share.is_none() && *cost <= fair {
+                *share = Some(*cost);
+                left -= cost;
+                weights -= field.weight;
+                settled = true;
+            }
+        }
+    }
+    let by_weight = |field: &Field| left * field.weight / weights.max(1);
+    shares
+        .iter()
+        .zip(fields)
+        .map(|(share, field)| share.unwrap_or_else(|| by_weight(field)))
+        .collect()
+}
+
+fn level(relation: Relation) -> usize {
+    if relation == Relation::Current { 1 } else { 2 }
+}
+
+fn fields(frame: &Frame, relation: Relation, limit: usize) -> Vec<Field> {
+    let max_bytes = (limit / UNITS_PER_TOKEN).saturating_mul(BYTES_PER_TOKEN).saturating_add(256);
+    let mut fields = Vec::with_capacity(5);
+    let mut add = |tag, text: &str, weight| {
+        let text = text.trim();
+        if text.is_empty() && tag != "title" {
+            return;
+        }
+        let capped = cap(text, max_bytes);
+        let truncated = capped.len() < text.len();
+        let mut escaped = escape_content(capped).into_owned();
+        if truncated {
+            escaped.push_str(CUT);
+        }
+        fields.push(Field { tag, text: escaped, weight, truncated });
+    };
+    // What an open frame aims at matters more than what it has so far.
+    let (aim, outcome) = if relation == Relation::Sibling { (0, 6) } else { (6, 3) };
+    let identity = &frame.identity;
+    let compacted = identity.success_criteria_compacted.trim();
+    let criteria = match relation {
+        Relation::Ancestor(2..) if !compacted.is_empty() => compacted,
+        _ => identity.success_criteria.as_str(),
+    };
+    add("title", &one_line_of(&identity.title, max_bytes), 2);
+    if relation != Relation::Sibling {
+        add("success-criteria", criteria, aim);
+    }
+    add("results", shown_results(frame).unwrap_or_default(), outcome);
+    let decisions = frame.decisions.iter().map(String::as_str);
+    add("decisions", &joined(decisions, "; ", max_bytes), 2);
+    let artifacts = frame.artifacts.iter().map(|artifact| artifact.path.as_str());
+    add("artifacts", &joined(artifacts, ", ", max_bytes), 2);
+    fields
+}
+
+/// `parts` joined, as far as `max_bytes` can show them and one part beyond.
+fn joined<'a>(parts: impl Iterator<Item = &'a str>, between: &str, max_bytes: usize) -> String {
+    let mut text = String::new();
+    for part in parts {
+        if !text.is_empty() {
+            text.push_str(between);
+        }
+        text.push_str(cap(part.trim(), max_bytes.saturating_add(4)));
+        if text.len() > max_bytes {
+            break;
+        }
+    }
+    text
+}
+
+/// `text` without line ends, as far as `max_bytes` can show it.
+pub(super) fn one_line_of(text: &str, max_bytes: usize) -> String {
+    let mut line = String::new();
+    for word in cap(text, max_bytes.saturating_add(4)).split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+fn line(tag: &'static str, escaped: &str, relation: Relation) -> (String, usize) {
+    let mut xml = XmlWriter::new(level(relation) + 1);
+    xml.tag(tag).escaped(escaped);
+    let xml = xml.finish();
+    let units = estimate_units(&xml);
+    (xml, units)
+}
+
+fn shortened_line(field: &Field, relation: Relation, share: usize) -> Option<(String, usize)> {
+    let (_, tags) = line(field.tag, "", relation);
+    let mut room = share.checked_sub(tags)?;
+    while room >= LEAST_TEXT {
+        let text = truncate_escaped(&field.text, room);
+        if text.is_empty() {
+            return None;
+        }
+        let (xml, units) = line(field.tag, &text, relation);
+        if units <= share {
+            return Some((xml, units));
+        }
+        // The text's ends and the tags make pieces that neither has alone.
+        room = room.saturating_sub((units - share).max(UNITS_PER_TOKEN));
+    }
+    None
+}
+
+/// Escaped text cut to `room`, never inside an entity.
+fn truncate_escaped(escaped: &str, room: usize) -> String {
+    let cut = truncate_to_units(escaped, room, CUT);
+    let kept = cut.strip_suffix(CUT).unwrap_or(&cut);
+    match kept.rfind('&') {
+        Some(at) if kept.get(at..).is_some_and(|rest| !rest.contains(';')) => {
+            [kept.get(..at).unwrap_or_default().trim_end(), CUT].concat()
+        }
+        _ => cut.into_owned(),
+    }
+}
+
+fn assemble<'a>(
+    frame: &Frame,
+    relation: Relation,
+    truncated: bool,
+    lines: impl Iterator<Item = &'a str>,
+) -> Fragment {
+    let name = if relation == Relation::Current { "current-frame" } else { "frame" };
+    let depth = match relation {
+        Relation::Ancestor(levels) => Some(levels),
+        _ => None,
+    };
+    let mut xml = XmlWriter::new(level(relation));
+    xml.tag(name)
+        .attr("id", frame.num)
+        .attr("status", frame.status)
+        .attr_if("levels-up", depth)
+        .attr_if("truncated", truncated.then_some("true"))
+        .open();
+    for line in lines {
+        xml.raw(line);
+    }
+    xml.close(name);
+    let xml = xml.finish();
+    let units = estimate_units(&xml);
+    Fragment { xml, units, truncated }
+}
+
+/// Title, status and dense results of a frame whose full results the reader has already.
+fn one_line(frame: &Frame, limit: usize) -> Option<Fragment> {
+    let max_bytes = (limit / UNITS_PER_TOKEN).saturating_mul(BYTES_PER_TOKEN).saturating_add(256);
+    let results = one_line_of(shown_results(frame).unwrap_or_default(), max_bytes);
+    let title = one_line_of(&frame.identity.title, 200);
+    let title = truncate_to_units(&title, limit / 4, CUT);
+    let write = |text: &str, truncated: bool| {
+        let mut xml = XmlWriter::new(2);
+        xml.tag("frame")
+            .attr("id", frame.num)
+            .attr("status", frame.status)
+            .attr("title", &title)
+            .attr("results", "above")
+            .attr_if("truncated", truncated.then_some("true"))
+            .escaped(text);
+        let xml = xml.finish();
+        let units = estimate_units(&xml);
+        Fragment { xml, units, truncated }
+    };
+    let escaped = escape_content(&results);
+    let whole = write(&escaped, false);
+    if whole.units <= limit {
+        return Some(whole);
+    }
+    let mut room = limit.checked_sub(write("", true).units)?;
+    loop {
+        let shortened = write(&truncate_escaped(&escaped, room), true);
+        if shortened.units <= limit {
+            return Some(shortened);
+        }
+        room = room.checked_sub((shortened.units - limit).max(UNITS_PER_TOKEN))?;
+    }
+}

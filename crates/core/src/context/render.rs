@@ -1,0 +1,361 @@
+//! The context as XML, every section within its budget and the whole within the total.
+
+use crate::text::estimate_units;
+use crate::xml::XmlWriter;
+
+use super::budget::Calibration;
+use super::fragment::{Relation, fragment, one_line_of};
+use super::score::goal;
+use super::select::{Chosen, Selection, Wanted, ancestors_within, siblings_within};
+use super::{ContextInput, ContextMetadata, RenderedContext, ScopedPin, tasks};
+
+/// Renders what stands around a frame. The text never costs more than `budget.total` tokens, as
+/// far as the calibrated estimate knows, unless the pins alone do; what was shortened or left out
+/// says so (where nothing of a section fits, in a line of up to 16 tokens beyond its own budget).
+pub fn render(input: &ContextInput<'_>) -> RenderedContext {
+    let calibration = Calibration::new(input.calibration);
+    let mut page = Page {
+        input,
+        calibration,
+        left: calibration.units(input.budget.total),
+        metadata: ContextMetadata::default(),
+    };
+    page.render()
+}
+
+/// A section's lines and their cost.
+#[derive(Default)]
+struct Section {
+    xml: String,
+    units: usize,
+}
+
+impl Section {
+    fn of(xml: String) -> Self {
+        let units = estimate_units(&xml);
+        Self { xml, units }
+    }
+}
+
+struct Page<'a> {
+    input: &'a ContextInput<'a>,
+    calibration: Calibration,
+    /// Units not yet spent.
+    left: usize,
+    metadata: ContextMetadata,
+}
+
+impl Page<'_> {
+    fn render(&mut self) -> RenderedContext {
+        let pins = Section::of(pins(self.input.pins));
+        // The outermost tag is written last, but its cost must be known first: at its longest.
+        let fixed = estimate_units(&envelope(self.input.session, &ALL_SECTIONS, "")) + pins.units;
+        let fits = fixed <= self.left;
+        if !fits && self.input.pins.is_empty() {
+            return RenderedContext { text: String::new(), metadata: self.all_omitted() };
+        }
+        self.left = self.left.saturating_sub(fixed);
+        let tasks = self.task_management();
+        let metadata = self.metadata_section();
+        let shares = self.shares();
+        let current = self.current(shares.current);
+        let planned_room = shares.current.saturating_sub(current.units);
+        let planned = self.planned_children(planned_room);
+        let room = shares.for_ancestors(self.left, self.sibling_total() > 0);
+        let ancestors = self.ancestors(room);
+        let siblings = self.siblings(shares.siblings.min(self.left));
+
+        let sections = [&pins, &tasks, &metadata, &ancestors, &siblings, &planned, &current];
+        let inner: String = sections.iter().map(|section| section.xml.as_str()).collect();
+        let left_out = &self.metadata.left_out;
+        let text = envelope(self.input.session, left_out, &inner);
+        let around = estimate_units(&envelope(self.input.session, left_out, ""));
+        let total = around + sections.iter().map(|section| section.units).sum::<usize>();
+        let tokens = &mut self.metadata.tokens;
+        tokens.total = self.calibration.tokens(total);
+        tokens.pins = self.calibration.tokens(pins.units);
+        tokens.task_management = self.calibration.tokens(tasks.units);
+        tokens.metadata = self.calibration.tokens(metadata.units);
+        tokens.ancestors = self.calibration.tokens(ancestors.units);
+        tokens.siblings = self.calibration.tokens(siblings.units);
+        tokens.planned_children = self.calibration.tokens(planned.units);
+        tokens.current = self.calibration.tokens(current.units);
+        self.metadata.over_budget = tokens.total > self.input.budget.total;
+        RenderedContext { text, metadata: std::mem::take(&mut self.metadata) }
+    }
+
+    /// Takes a section if there is room for it.
+    fn spend(&mut self, section: Section, room: usize, name: &'static str) -> Section {
+        if section.units <= room.min(self.left) {
+            self.left -= section.units;
+            return section;
+        }
+        self.metadata.left_out.push(name);
+        Section::default()
+    }
+
+    /// Whole if it takes at most half of what there is, else only what is different in each frame.
+    fn task_management(&mut self) -> Section {
+        if !self.input.parts.task_management {
+            return Section::default();
+        }
+        let whole = Section::of(tasks::whole(self.input));
+        if whole.units <= self.left / 2 {
+            return self.spend(whole, self.left, "stack-task-management");
+        }
+        self.spend(Section::of(tasks::brief(self.input)), self.left / 4, "stack-task-management")
+    }
+
+    fn metadata_section(&mut self) -> Section {
+        if !self.input.parts.metadata {
+            return Section::default();
+        }
+        let budget = &self.input.budget;
+        let mut xml = XmlWriter::new(1);
+        xml.tag("metadata").open();
+        xml.tag("budget")
+            .attr("total", budget.total)
+            .attr("ancestors", budget.ancestors)
+            .attr("siblings", budget.siblings)
+            .attr("current", budget.current)
+            .empty();
+        xml.close("metadata");
+        self.spend(Section::of(xml.finish()), self.left / 8, "metadata")
+    }
+
+    fn shares(&self) -> Shares {
+        let budget = &self.input.budget;
+        let wanted = Shares {
+            current: self.calibration.units(budget.current),
+            ancestors: self.calibration.units(budget.ancestors),
+            siblings: self.calibration.units(budget.siblings),
+        };
+        let others = wanted.ancestors.saturating_add(wanted.siblings);
+        let is_enough = wanted.current.saturating_add(others) <= self.left;
+        let current = if is_enough { self.left } else { self.left / 2 };
+        Shares { current: wanted.current.min(current), ..wanted }
+    }
+
+    fn current(&mut self, share: usize) -> Section {
+        let frame = self.input.current;
+        let most = self.calibration.units(self.input.budget.current).min(self.left);
+        let beside_plans = if self.planned_total() == 0 { share } else { share / 4 * 3 };
+        let found = [beside_plans, share, most].into_iter().find_map(|room| {
+            let fragment = fragment(frame, Relation::Current, room)?;
+            Some((fragment, room))
+        });
+        let Some((fragment, room)) = found else {
+            self.metadata.left_out.push("current-frame");
+            return Section::default();
+        };
+        if fragment.truncated {
+            self.metadata.truncated.push(frame.num);
+        }
+        let section = Section { xml: fragment.xml, units: fragment.units };
+        self.spend(section, room, "current-frame")
+    }
+
+    fn ancestors(&mut self, room: usize) -> Section {
+        let given = self.input.ancestors;
+        if given.is_empty() {
+            return Section::default();
+        }
+        let tags = tags_cost("ancestors", given.len());
+        let inner = room.saturating_sub(tags);
+        let mut selection = ancestors_within(given, inner, self.input.current, self.input.now);
+        selection
+            .chosen
+            .sort_by_key(|chosen| given.iter().position(|frame| frame.num == chosen.frame.num));
+        let omitted = selection.omitted;
+        let section = self.list(&selection, omitted, room, "ancestors");
+        let shown = !section.xml.is_empty();
+        self.metadata.ancestors_omitted = if shown { omitted } else { given.len() };
+        self.metadata.ancestors = self.note(&selection, shown);
+        section
+    }
+
+    fn siblings(&mut self, room: usize) -> Section {
+        let total = self.sibling_total();
+        if total == 0 {
+            return Section::default();
+        }
+        let inner = room.saturating_sub(tags_cost("completed-siblings", total));
+        let goal = goal(self.input.current);
+        let wanted = Wanted {
+            current: Some(self.input.current.num),
+            goal: &goal,
+            min_relevance: self.input.min_relevance,
+            visible_above: self.input.visible_above,
+            now: self.input.now,
+        };
+        let mut selection = siblings_within(self.input.siblings, inner, &wanted);
+        selection.chosen.sort_by_key(|chosen| chosen.frame.num);
+        let omitted = total.saturating_sub(selection.chosen.len());
+        let section = self.list(&selection, omitted, room, "completed-siblings");
+        let shown = !section.xml.is_empty();
+        self.metadata.siblings_omitted = if shown { omitted } else { total };
+        self.metadata.siblings = self.note(&selection, shown);
+        section
+    }
+
+    fn note(&mut self, selection: &Selection<'_>, shown: bool) -> Vec<crate::frame::FrameNum> {
+        if !shown {
+            return Vec::new();
+        }
+        let shortened = selection.chosen.iter().filter(|chosen| chosen.truncated);
+        self.metadata.truncated.extend(shortened.map(|chosen| chosen.frame.num));
+        selection.chosen.iter().map(|chosen| chosen.frame.num).collect()
+    }
+
+    fn list(
+        &mut self,
+        selection: &Selection<'_>,
+        omitted: usize,
+        room: usize,
+        name: &'static str,
+    ) -> Section {
+        let section = listed(name, &selection.chosen, omitted);
+        if section.units <= room.min(self.left) {
+            return self.spend(section, room, name);
+        }
+        self.spend(listed(name, &[], omitted + selection.chosen.len()), self.left, name)
+    }
+
+    fn planned_children(&mut self, room: usize) -> Section {
+        let total = self.planned_total();
+        if total == 0 {
+            return Section::default();
+        }
+        let mut left = room.min(self.left).saturating_sub(tags_cost("planned-children", total));
+        let mut lines = String::new();
+        let mut units = 0;
+        let mut shown = Vec::new();
+        for child in self.input.planned_children {
+            let mut xml = XmlWriter::new(2);
+            let title = one_line_of(&child.identity.title, 200);
+            xml.tag("frame").attr("id", child.num).attr("title", title).empty();
+            let line = xml.finish();
+            let cost = estimate_units(&line);
+            if cost > left {
+                break;
+            }
+            left -= cost;
+            units += cost;
+            lines.push_str(&line);
+            shown.push(child.num);
+        }
+        let omitted = total - shown.len();
+        let section = wrapped("planned-children", shown.len(), omitted, &lines, units);
+        let section = self.spend(section, self.left, "planned-children");
+        let kept = !section.xml.is_empty();
+        self.metadata.planned_children_omitted = if kept { omitted } else { total };
+        self.metadata.planned_children = if kept { shown } else { Vec::new() };
+        section
+    }
+
+    fn planned_total(&self) -> usize {
+        self.input.planned_children_count.max(self.input.planned_children.len())
+    }
+
+    /// Finished siblings, in the list or only counted.
+    fn sibling_total(&self) -> usize {
+        let current = self.input.current.num;
+        let listed = self.input.siblings.iter().filter(|sibling| sibling.num != current);
+        let listed = super::StatusCounts::of(listed).told();
+        self.input.sibling_counts.told().max(listed)
+    }
+
+    fn all_omitted(&self) -> ContextMetadata {
+        ContextMetadata {
+            ancestors_omitted: self.input.ancestors.len(),
+            siblings_omitted: self.sibling_total(),
+            planned_children_omitted: self.planned_total(),
+            left_out: vec!["stack-context"],
+            ..ContextMetadata::default()
+        }
+    }
+}
+
+/// What the sections may take, in units. Where the total is too small for all, the current frame
+/// comes first, then the ancestors; what one leaves, the next may have.
+struct Shares {
+    current: usize,
+    ancestors: usize,
+    siblings: usize,
+}
+
+impl Shares {
+    /// What the ancestors may take of what is `left` for them and the siblings.
+    fn for_ancestors(&self, left: usize, are_siblings: bool) -> usize {
+        let is_enough = self.ancestors.saturating_add(self.siblings) <= left;
+        let room = if is_enough || !are_siblings { left } else { left / 5 * 3 };
+        self.ancestors.min(room)
+    }
+}
+
+fn pins(pins: &[ScopedPin]) -> String {
+    if pins.is_empty() {
+        return String::new();
+    }
+    let mut xml = XmlWriter::new(1);
+    xml.tag("pins").attr("count", pins.len()).open();
+    for pin in pins {
+        xml.tag("pin")
+            .attr("id", format_args!("p{}", pin.pin.num))
+            .attr("frame", pin.owner)
+            .text(&pin.pin.text);
+    }
+    xml.close("pins");
+    xml.finish()
+}
+
+fn listed(name: &'static str, chosen: &[Chosen<'_>], omitted: usize) -> Section {
+    let lines: String = chosen.iter().map(|chosen| chosen.xml.as_str()).collect();
+    let units = chosen.iter().map(|chosen| chosen.units).sum();
+    wrapped(name, chosen.len(), omitted, &lines, units)
+}
+
+/// `lines`, which cost `units`, in an element that says how many they are and how many are missing.
+fn wrapped(name: &'static str, count: usize, omitted: usize, lines: &str, units: usize) -> Section {
+    let mut xml = XmlWriter::new(1);
+    let omitted = (omitted > 0).then_some(omitted);
+    let tag = xml.tag(name).attr("count", count).attr_if("omitted", omitted);
+    if lines.is_empty() {
+        tag.empty();
+        return Section::of(xml.finish());
+    }
+    tag.open();
+    xml.close(name);
+    let tags = xml.finish();
+    let units = units + estimate_units(&tags);
+    let at = tags.find('\n').map_or(tags.len(), |end| end + 1);
+    let (head, tail) = tags.split_at(at);
+    Section { xml: [head, lines, tail].concat(), units }
+}
+
+/// What [`wrapped`] costs at most beside its lines, of at most `total` frames.
+fn tags_cost(name: &'static str, total: usize) -> usize {
+    let total = total.max(100);
+    wrapped(name, total, total, "\n", 0).units
+}
+
+const ALL_SECTIONS: [&str; 6] = [
+    "stack-task-management",
+    "metadata",
+    "current-frame",
+    "planned-children",
+    "ancestors",
+    "completed-siblings",
+];
+
+fn envelope(session: &str, left_out: &[&'static str], inner: &str) -> String {
+    let mut xml = XmlWriter::new(0);
+    let names = (!left_out.is_empty()).then(|| left_out.join(" "));
+    xml.tag("stack-context")
+        .attr("session", one_line_of(session, 120))
+        .attr_if("left-out", names)
+        .open();
+    xml.raw(inner);
+    xml.close("stack-context");
+    xml.finish()
+}

@@ -1,0 +1,194 @@
+//! Which neighbours are shown within a budget, and how much of each.
+
+use std::collections::BTreeSet;
+
+use crate::frame::{Frame, FrameNum};
+use crate::text::UNITS_PER_TOKEN;
+
+use super::fragment::{Fragment, Relation, fragment};
+use super::score::{is_shown, rank_ancestors, rank_siblings};
+
+/// A frame that is shown.
+#[derive(Clone, Debug)]
+pub struct Chosen<'a> {
+    /// The frame.
+    pub frame: &'a Frame,
+    /// Why: its score.
+    pub score: u32,
+    /// Whether it is shown shortened.
+    pub truncated: bool,
+    /// What it costs as shown, in estimated tokens.
+    pub tokens: usize,
+    /// Its element, as it is rendered.
+    pub xml: String,
+    pub(super) units: usize,
+}
+
+/// Frames that are shown, best first, and how many are not.
+#[derive(Clone, Debug, Default)]
+pub struct Selection<'a> {
+    /// Shown.
+    pub chosen: Vec<Chosen<'a>>,
+    /// Not relevant enough, or no room.
+    pub omitted: usize,
+}
+
+impl Selection<'_> {
+    /// What all of it costs, in estimated tokens.
+    pub fn tokens(&self) -> usize {
+        self.units().div_ceil(UNITS_PER_TOKEN)
+    }
+
+    pub(super) fn units(&self) -> usize {
+        self.chosen.iter().map(|chosen| chosen.units).sum()
+    }
+}
+
+/// The ancestors (nearest first) to show in `budget` estimated tokens: the parent first, then by
+/// [`super::score_ancestor`]. What does not fit whole is shortened between words. `now` in
+/// milliseconds since 1970.
+pub fn select_ancestors<'a>(
+    ancestors: &'a [Frame],
+    budget: usize,
+    current: &Frame,
+    now: i64,
+) -> Selection<'a> {
+    ancestors_within(ancestors, budget.saturating_mul(UNITS_PER_TOKEN), current, now)
+}
+
+/// The finished siblings to show in `budget` estimated tokens: those that score at least
+/// `min_relevance` against `current_goal` by [`super::score_sibling`], best first. What does not
+/// fit whole is shortened between words. `now` in milliseconds since 1970.
+pub fn select_siblings<'a>(
+    siblings: &'a [Frame],
+    budget: usize,
+    current_goal: &str,
+    min_relevance: u32,
+    now: i64,
+) -> Selection<'a> {
+    let wanted = Wanted {
+        current: None,
+        goal: current_goal,
+        min_relevance,
+        visible_above: &BTreeSet::new(),
+        now,
+    };
+    siblings_within(siblings, budget.saturating_mul(UNITS_PER_TOKEN), &wanted)
+}
+
+pub(super) fn ancestors_within<'a>(
+    ancestors: &'a [Frame],
+    units: usize,
+    current: &Frame,
+    now: i64,
+) -> Selection<'a> {
+    let ranked = rank_ancestors(ancestors, current, now)
+        .into_iter()
+        .map(|(score, depth, frame)| Candidate {
+            frame,
+            score,
+            relation: Relation::Ancestor(depth),
+        })
+        .collect();
+    fill(ranked, units)
+}
+
+/// Which siblings are wanted.
+pub(super) struct Wanted<'a> {
+    pub(super) current: Option<FrameNum>,
+    pub(super) goal: &'a str,
+    pub(super) min_relevance: u32,
+    pub(super) visible_above: &'a BTreeSet<FrameNum>,
+    pub(super) now: i64,
+}
+
+pub(super) fn siblings_within<'a>(
+    siblings: &'a [Frame],
+    units: usize,
+    wanted: &Wanted<'_>,
+) -> Selection<'a> {
+    let told = siblings
+        .iter()
+        .filter(|sibling| is_shown(sibling) && Some(sibling.num) != wanted.current)
+        .count();
+    let ranked =
+        rank_siblings(siblings, wanted.current, wanted.goal, wanted.min_relevance, wanted.now);
+    let irrelevant = told - ranked.len();
+    let candidates = ranked
+        .into_iter()
+        .map(|(score, frame)| {
+            let is_above = wanted.visible_above.contains(&frame.num);
+            let relation = if is_above { Relation::SiblingAbove } else { Relation::Sibling };
+            Candidate { frame, score, relation }
+        })
+        .collect();
+    let mut selection = fill(candidates, units);
+    selection.omitted += irrelevant;
+    selection
+}
+
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    frame: &'a Frame,
+    score: u32,
+    relation: Relation,
+}
+
+impl<'a> Candidate<'a> {
+    fn chosen(self, fragment: Fragment) -> Chosen<'a> {
+        Chosen {
+            frame: self.frame,
+            score: self.score,
+            truncated: fragment.truncated,
+            tokens: fragment.units.div_ceil(UNITS_PER_TOKEN),
+            xml: fragment.xml,
+            units: fragment.units,
+        }
+    }
+}
+
+/// Less room than this shows nothing of a frame.
+const LEAST_ROOM: usize = 25 * UNITS_PER_TOKEN;
+
+/// Takes candidates in order. One of several may have up to 60 % of what is left, so that one long
+/// text does not push all others out; what is left over then goes to those that were shortened.
+fn fill(candidates: Vec<Candidate<'_>>, units: usize) -> Selection<'_> {
+    let mut left = units;
+    let mut selection = Selection::default();
+    let mut relations = Vec::new();
+    let last = candidates.len().saturating_sub(1);
+    for (at, candidate) in candidates.into_iter().enumerate() {
+        let room = if at < last { left - left / 5 * 2 } else { left };
+        let fragment = if left < LEAST_ROOM {
+            None
+        } else {
+            fragment(candidate.frame, candidate.relation, room)
+                .or_else(|| fragment(candidate.frame, candidate.relation, left))
+        };
+        match fragment {
+            Some(fragment) => {
+                left -= fragment.units;
+                relations.push(candidate);
+                selection.chosen.push(candidate.chosen(fragment));
+            }
+            None => selection.omitted += 1,
+        }
+    }
+    for (chosen, candidate) in selection.chosen.iter_mut().zip(relations) {
+        if !chosen.truncated || left < LEAST_ROOM {
+            continue;
+        }
+        let room = chosen.units + left;
+        if let Some(longer) = fragment(candidate.frame, candidate.relation, room)
+            && longer.units > chosen.units
+        {
+            left = room - longer.units;
+            *chosen = candidate.chosen(longer);
+        }
+    }
+    selection
+}
+
+#[cfg(test)]
+#[path = "select_tests.rs"]
+mod tests;

@@ -1,0 +1,32 @@
+//! What an agent is told about frames in its system prompt.
+
+/// The standing guidance: constant, so that the provider's prompt cache keeps it. At most 400
+/// tokens as o200k counts them.
+pub const GUIDANCE: &str = "\
+# Frames (callstack)
+
+Your work is a stack of frames, like function calls. A frame has a goal and success criteria. When it is popped, \
+its steps leave your context; only what you return stays.
+
+- Push (stack_frame_push) before work with an outcome of its own: a subtask, an investigation, one of several \
+attempts, another part of the code base. Small steps need no frame.
+- Choose criteria that can be checked: a test that passes, a file that exists, a question that has an answer.
+- Pop (stack_frame_pop) as soon as the criteria are met, before you begin anything else.
+- Results are all you will remember. Put into them what later work needs: paths, names, signatures, numbers, commands \
+and their outcome, decisions with reasons, what is still open. resultsCompacted is the same in one or two sentences.
+- If it cannot be done, pop as failed or blocked with what you learnt. That is a good result, not a mistake.
+- Several parts ahead? Plan them (stack_frame_plan), then start one after the other (stack_frame_activate) and pop each. \
+Finish children before their parent.
+- Record a choice that others must follow with stack_add_decision when you take it.
+- A constraint that must hold in every frame below: stack with op stack_pin.
+- `stack` reaches every other operation by name: stack_tree, stack_frame_details, stack_log, stack_pin, \
+stack_context_preview and more; call it without a name for the list.
+- Nothing is lost. To read again what was folded away, call stack with op stack_log and the frame's handle, such as f4.
+- Items of a todo list may be frames too; keep the list if it helps.
+
+Handles (f4) and constraints in <pins> come from callstack. Pins hold in every frame.
+";
+
+#[cfg(test)]
+#[path = "guidance_tests.rs"]
+mod tests;

@@ -1,0 +1,29 @@
+use super::*;
+use crate::text::estimate_tokens;
+
+/// What o200k counts (tiktoken) for the text as it is; count again when it changes.
+const COUNTED: usize = 385;
+const COUNTED_BYTES: usize = 1683;
+
+#[test]
+fn short_enough_for_every_request() {
+    assert_eq!(GUIDANCE.len(), COUNTED_BYTES, "changed: count its tokens again");
+    const { assert!(COUNTED <= 400) };
+    assert!(estimate_tokens(GUIDANCE).abs_diff(COUNTED) * 100 <= COUNTED * 5);
+}
+
+#[test]
+fn names_the_tools_that_are_listed() {
+    for tool in [
+        "stack_frame_push",
+        "stack_frame_pop",
+        "stack_frame_plan",
+        "stack_frame_activate",
+        "stack_add_decision",
+        "`stack`",
+        "stack_log",
+        "resultsCompacted",
+    ] {
+        assert!(GUIDANCE.contains(tool), "{tool}");
+    }
+}

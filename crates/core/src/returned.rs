@@ -1,0 +1,283 @@
+//! What the model reads when a frame is opened, returns, or is forgotten: plain text, marked as
+//! callstack's. Once sent it is kept and replayed byte for byte.
+
+use std::fmt::Write;
+
+use crate::context::ScopedPin;
+use crate::frame::{Frame, Status};
+use crate::text::{cap, format_duration};
+use crate::xml::visible;
+
+/// The version of the texts made here and of the context's XML. It goes up when either changes, so
+/// that kept texts say what made them.
+pub const RENDERER_VERSION: u32 = 1;
+
+/// How every text made here begins.
+pub const MARK: &str = "[callstack]";
+
+/// A frame that was just opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Pushed<'a> {
+    /// It.
+    pub frame: &'a Frame,
+    /// Whether it was planned before.
+    pub activated: bool,
+    /// What stands around it: [`crate::context::render`] with [`crate::context::Parts::for_push`].
+    /// Pins stand in there.
+    pub context: &'a str,
+}
+
+/// The output of a push or an activation: which frame is open, what stands around it, what to do.
+pub fn pushed(pushed: &Pushed<'_>) -> String {
+    let frame = pushed.frame;
+    let mut text = Text::default();
+    let verb = if pushed.activated { "activated" } else { "opened" };
+    text.line(format_args!("{MARK} {verb} frame {} (depth {})", label(frame), frame.depth));
+    text.criteria("Success criteria", frame);
+    if !pushed.context.trim().is_empty() {
+        text.line("");
+        text.line(pushed.context.trim_end());
+        text.line("");
+    }
+    text.line(format_args!(
+        "Work on this frame only. When its criteria are met, or cannot be, call stack_frame_pop with \
+         the results; until then everything belongs to {}.",
+        frame.num
+    ));
+    text.0
+}
+
+/// A frame that ended, and where that leads.
+#[derive(Clone, Copy, Debug)]
+pub struct Returned<'a> {
+    /// It.
+    pub frame: &'a Frame,
+    /// What the machine recorded, one fact a line.
+    pub evidence: &'a [String],
+    /// The frame that work goes on in; none behind a root.
+    pub parent: Option<&'a Frame>,
+    /// Planned frames that come next: the parent's planned children, in order.
+    pub planned: &'a [Frame],
+    /// How many there are, if more than `planned` holds.
+    pub planned_count: usize,
+    /// Pins that were made since the system prompt was built.
+    pub pins: &'a [ScopedPin],
+}
+
+/// What a finished frame returned. It stands where the frame's steps stood, and says what was done,
+/// what remains and why to a reader who sees nothing else.
+pub fn returned(returned: &Returned<'_>) -> String {
+    let frame = returned.frame;
+    let mut text = Text::default();
+    let worked = frame.ended_at.map_or(0, |ended| ended.saturating_sub(frame.created_at));
+    let after =
+        if worked >= 1000 { format!(" after {}", format_duration(worked)) } else { String::new() };
+    text.line(format_args!("{MARK} frame {} returned: {}{after}", label(frame), frame.status));
+    if let Some(meaning) = meaning(frame.status) {
+        text.line(meaning);
+    }
+    text.criteria("Goal", frame);
+    if let Some(reason) = frame.invalidation_reason.as_deref() {
+        text.block("Reason", reason);
+    }
+    match given(frame.results.as_deref()).or_else(|| given(frame.results_compacted.as_deref())) {
+        Some(results) => text.block("Results", results),
+        None => text.line("Results: none were given; the evidence and the log are all there is."),
+    }
+    text.list("Decisions", frame.decisions.iter().map(String::as_str));
+    text.list("Evidence, recorded by the machine", returned.evidence.iter().map(String::as_str));
+    text.list("Artifacts", frame.artifacts.iter().map(|artifact| artifact.path.as_str()));
+    text.line(format_args!(
+        "Full log: callstack log {num}, or stack {{\"op\":\"stack_log\",\"args\":{{\"frame\":\"{num}\"}}}}",
+        num = frame.num
+    ));
+    text.pins(returned.pins);
+    text.line("");
+    text.now(returned);
+    text.0
+}
+
+/// A reminder for frames that have been open for three user turns and more without the agent
+/// touching them, the innermost first; empty if there are none. It is appended once a frame.
+pub fn reminder(forgotten: &[&Frame], turns: u32) -> String {
+    let Some(first) = forgotten.first() else {
+        return String::new();
+    };
+    let mut text = Text::default();
+    text.line(format_args!("{MARK} still open after {turns} user turns:"));
+    for frame in forgotten {
+        text.line(format_args!("- {} ({})", label(frame), frame.status));
+    }
+    text.line(format_args!(
+        "If the criteria of {num} are met, call stack_frame_pop with its results now; if the work was \
+         given up, pop it as failed or blocked and say why; else go on with it.",
+        num = first.num
+    ));
+    text.0
+}
+
+/// From this share of the model's limit on, in percent, popping is suggested.
+pub const LIMIT_PERCENT: usize = 70;
+
+/// A suggestion to pop `frame`, once `used` tokens are [`LIMIT_PERCENT`] of the model's `limit` or
+/// more; none before, and none where the limit is unknown (zero).
+pub fn limit_suggestion(frame: &Frame, used: usize, limit: usize) -> Option<String> {
+    if limit == 0 || used.saturating_mul(100) < limit.saturating_mul(LIMIT_PERCENT) {
+        return None;
+    }
+    let percent = used.saturating_mul(100) / limit;
+    let mut text = Text::default();
+    text.line(format_args!("{MARK} the context is {percent} % full ({used} of {limit} tokens)."));
+    if frame.parent.is_none() {
+        text.line(
+            "Put the next piece of work into a frame (stack_frame_push), so that its steps leave the \
+             context when it is popped.",
+        );
+    } else {
+        text.line(format_args!(
+            "Pop {} soon: bring it to a point where its results can be stated, and call \
+             stack_frame_pop. What remains can be planned first (stack_frame_plan).",
+            label(frame)
+        ));
+    }
+    Some(text.0)
+}
+
+fn meaning(status: Status) -> Option<&'static str> {
+    match status {
+        Status::Completed => None,
+        Status::Failed => Some(
+            "It ended without meeting its criteria. Do not repeat the attempt unchanged: use what was \
+             learnt, choose another way, or tell the user that it cannot be done.",
+        ),
+        Status::Blocked => Some(
+            "It waits for something from outside and is not done. Go on with what does not depend on \
+             it; get what it waits for (ask the user if need be), then take it up with \
+             stack_frame_activate.",
+        ),
+        Status::Invalidated => Some(
+            "It is no longer relevant. Do not go on with it, nor rely on what it was to achieve.",
+        ),
+        Status::Planned | Status::InProgress => Some("It is still open."),
+    }
+}
+
+fn given(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// How many planned frames are named.
+const NAMED_FRAMES: usize = 12;
+
+/// How long a title is shown, in bytes.
+const TITLE_BYTES: usize = 200;
+
+fn label(frame: &Frame) -> String {
+    format!("{} \"{}\"", frame.num, one_line(cap(&frame.identity.title, TITLE_BYTES)))
+}
+
+fn one_line(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    visible(&words.join(" ")).into_owned()
+}
+
+/// Lines of ours with foreign text in between, which cannot pass for ours.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn line(&mut self, line: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _infallible = writeln!(self.0, "{line}");
+    }
+
+    /// Foreign text behind its heading: as it is, but that nothing in it can steer a terminal or
+    /// begin a line as ours do.
+    fn block(&mut self, heading: &str, foreign: &str) {
+        let shown = visible(foreign.trim());
+        if shown.contains('\n') {
+            self.line(format_args!("{heading}:"));
+        } else {
+            let _infallible = write!(self.0, "{heading}: ");
+        }
+        for line in shown.lines() {
+            let quote = if line.trim_start().starts_with(MARK) { "\\" } else { "" };
+            self.line(format_args!("{quote}{line}"));
+        }
+    }
+
+    fn criteria(&mut self, heading: &str, frame: &Frame) {
+        if let Some(criteria) = given(Some(&frame.identity.success_criteria)) {
+            self.block(heading, criteria);
+        }
+    }
+
+    fn list<'a>(&mut self, heading: &str, items: impl Iterator<Item = &'a str>) {
+        let mut items = items.map(one_line).filter(|item| !item.is_empty()).peekable();
+        if items.peek().is_none() {
+            return;
+        }
+        self.line(format_args!("{heading}:"));
+        for item in items {
+            self.line(format_args!("- {item}"));
+        }
+    }
+
+    fn pins(&mut self, pins: &[ScopedPin]) {
+        if pins.is_empty() {
+            return;
+        }
+        self.line("Pins, which hold from here on:");
+        for pin in pins {
+            // A pin stands word for word; only its further lines are indented.
+            let words = visible(pin.pin.text.trim()).replace('\n', "\n  ");
+            self.line(format_args!("- p{} of {}: {words}", pin.pin.num, pin.owner));
+        }
+    }
+
+    fn now(&mut self, returned: &Returned<'_>) {
+        let Some(parent) = returned.parent else {
+            self.line(match returned.frame.status {
+                Status::Failed => {
+                    "That was the session's outermost frame: tell the user what failed and why."
+                }
+                Status::Blocked => {
+                    "That was the session's outermost frame: tell the user what it waits for."
+                }
+                _ => "That was the whole work of this session: report to the user.",
+            });
+            self.line("The user's next request opens a new frame.");
+            return;
+        };
+        self.line(format_args!("You are now in frame {} (depth {})", label(parent), parent.depth));
+        self.criteria("Success criteria", parent);
+        self.next(returned, parent);
+    }
+
+    fn next(&mut self, returned: &Returned<'_>, parent: &Frame) {
+        let Some(first) = returned.planned.first() else {
+            self.line(format_args!(
+                "Next: continue with {} until its criteria are met, then {}.",
+                label(parent),
+                if parent.parent.is_some() { "pop it" } else { "report to the user" },
+            ));
+            return;
+        };
+        self.line(format_args!(
+            "Next: start {} with stack_frame_activate, unless the plan has changed. Planned:",
+            label(first)
+        ));
+        for frame in returned.planned.iter().take(NAMED_FRAMES) {
+            self.line(format_args!("- {}", label(frame)));
+        }
+        let count = returned.planned_count.max(returned.planned.len());
+        let unnamed = count - returned.planned.len().min(NAMED_FRAMES);
+        if unnamed > 0 {
+            self.line(format_args!("- and {unnamed} more (stack_tree shows all)"));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "returned_tests.rs"]
+mod tests;

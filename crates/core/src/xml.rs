@@ -1,0 +1,195 @@
+//! Writing XML for a model to read: escaped, indented, with what XML 1.0 forbids shown, not sent.
+
+use std::borrow::Cow;
+use std::fmt::{Display, Write};
+
+/// `text` with `& < > " '` escaped, line ends as XML reads them, and each character that XML 1.0
+/// forbids or that steers a terminal shown as `\u{1b}`.
+pub fn escape_xml(text: &str) -> Cow<'_, str> {
+    escape(text, Place::Anywhere)
+}
+
+/// `text` as escaped XML shows it to a reader: `\r\n` as `\n`, characters that are forbidden in XML
+/// 1.0 or steer a terminal as `\u{1b}`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    escape(text, Place::Plain)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// No XML: only shows what is invisible.
+    Plain,
+    /// Between tags: quotes may stand as they are, which reads better and costs less.
+    Content,
+    /// Any place that keeps line ends.
+    Anywhere,
+    /// In an attribute, whose reader would make a blank of a line end or tab.
+    Attribute,
+}
+
+fn escape(text: &str, place: Place) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut copied = 0;
+    for (at, char) in text.char_indices() {
+        let with = match char {
+            // The commonest first: nothing to do.
+            ' ' | '0'..='9' | 'A'..='Z' | 'a'..='z' => continue,
+            '&' if place != Place::Plain => "&amp;",
+            '<' if place != Place::Plain => "&lt;",
+            '>' if place != Place::Plain => "&gt;",
+            '"' if matches!(place, Place::Anywhere | Place::Attribute) => "&quot;",
+            '\'' if matches!(place, Place::Anywhere | Place::Attribute) => "&apos;",
+            '\n' if place == Place::Attribute => "&#10;",
+            '\t' if place == Place::Attribute => "&#9;",
+            '\r' if text.as_bytes().get(at + 1) == Some(&b'\n') => "",
+            _ if is_shown(char) => {
+                out.push_str(text.get(copied..at).unwrap_or_default());
+                out.extend(char.escape_unicode());
+                copied = at + char.len_utf8();
+                continue;
+            }
+            _ => continue,
+        };
+        out.push_str(text.get(copied..at).unwrap_or_default());
+        out.push_str(with);
+        copied = at + char.len_utf8();
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// XML 1.0 forbids C0 and the two non-characters; C1, DEL and a lone `\r` steer terminals.
+fn is_shown(char: char) -> bool {
+    (char.is_control() && !matches!(char, '\n' | '\t')) || matches!(char, '\u{fffe}' | '\u{ffff}')
+}
+
+/// Writes elements, each on lines of its own, indented by two blanks a level.
+#[derive(Debug)]
+pub struct XmlWriter {
+    out: String,
+    level: usize,
+}
+
+impl XmlWriter {
+    /// A writer whose first element is `level` levels in.
+    pub fn new(level: usize) -> Self {
+        Self { out: String::new(), level }
+    }
+
+    /// Starts a tag; give it attributes, then [`Tag::open`], [`Tag::text`] or [`Tag::empty`].
+    pub fn tag<'w>(&'w mut self, name: &'static str) -> Tag<'w> {
+        for _ in 0..self.level {
+            self.out.push_str("  ");
+        }
+        self.out.push('<');
+        self.out.push_str(name);
+        Tag { writer: self, name }
+    }
+
+    /// Ends the element `name` that [`Tag::open`] began.
+    pub fn close(&mut self, name: &'static str) {
+        self.level = self.level.saturating_sub(1);
+        for _ in 0..self.level {
+            self.out.push_str("  ");
+        }
+        self.out.push_str("</");
+        self.out.push_str(name);
+        self.out.push_str(">\n");
+    }
+
+    /// `<name>text</name>`, escaped.
+    pub fn element(&mut self, name: &'static str, text: &str) {
+        self.tag(name).text(text);
+    }
+
+    /// Takes over lines that another writer wrote for this level.
+    pub fn raw(&mut self, lines: &str) {
+        self.out.push_str(lines);
+    }
+
+    /// Lines of our own words inside an element, indented like it; escaped.
+    pub fn lines(&mut self, text: &str) {
+        for line in text.lines() {
+            for _ in 0..self.level {
+                self.out.push_str("  ");
+            }
+            self.out.push_str(&escape(line, Place::Content));
+            self.out.push('\n');
+        }
+    }
+
+    /// What was written.
+    pub fn finish(self) -> String {
+        self.out
+    }
+}
+
+/// A tag being written; attributes stand in the order in which they are given.
+#[derive(Debug)]
+#[must_use = "a tag is whole only once it is opened, filled or closed as empty"]
+pub struct Tag<'w> {
+    writer: &'w mut XmlWriter,
+    name: &'static str,
+}
+
+impl Tag<'_> {
+    /// An attribute, escaped.
+    pub fn attr(self, name: &'static str, value: impl Display) -> Self {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _infallible = write!(text, "{value}");
+        let out = &mut self.writer.out;
+        out.push(' ');
+        out.push_str(name);
+        out.push_str("=\"");
+        out.push_str(&escape(&text, Place::Attribute));
+        out.push('"');
+        self
+    }
+
+    /// An attribute that stands only when there is something to say.
+    pub fn attr_if(self, name: &'static str, value: Option<impl Display>) -> Self {
+        match value {
+            Some(value) => self.attr(name, value),
+            None => self,
+        }
+    }
+
+    /// Ends the tag; what is written next stands inside, until [`XmlWriter::close`].
+    pub fn open(self) {
+        self.writer.out.push_str(">\n");
+        self.writer.level += 1;
+    }
+
+    /// Ends the element with text in it, escaped.
+    pub fn text(self, text: &str) {
+        self.escaped(&escape_content(text));
+    }
+
+    /// Ends the element with text in it that [`escape_content`] made.
+    pub(crate) fn escaped(self, text: &str) {
+        let out = &mut self.writer.out;
+        out.push('>');
+        out.push_str(text);
+        out.push_str("</");
+        out.push_str(self.name);
+        out.push_str(">\n");
+    }
+
+    /// Ends the element with nothing in it.
+    pub fn empty(self) {
+        self.writer.out.push_str(" />\n");
+    }
+}
+
+/// `text` as it may stand between tags.
+pub(crate) fn escape_content(text: &str) -> Cow<'_, str> {
+    escape(text, Place::Content)
+}
+
+#[cfg(test)]
+#[path = "xml_tests.rs"]
+mod tests;
