@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use callstack_core::frame::Frame;
+use callstack_core::transcript::Span;
 use callstack_store::StoredMessage;
 use serde_json::Value;
 
@@ -21,6 +22,16 @@ impl Engine {
             stack.reverse();
             Ok(stack)
         })
+    }
+
+    /// The newest version of every message of a session, in order of first appearance.
+    pub fn messages(&self, session: &str) -> Result<Vec<StoredMessage>, EngineError> {
+        self.store.read(|view| Ok(view.messages(session)?))
+    }
+
+    /// The spans of a session, those that were undone among them.
+    pub fn spans(&self, session: &str) -> Result<Vec<Span>, EngineError> {
+        self.store.read(|view| Ok(view.session_spans(session)?))
     }
 
     /// The messages of a frame's spans, in order; a root's are all those of its session.

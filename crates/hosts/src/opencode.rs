@@ -1,9 +1,11 @@
 //! OpenCode. Its plugin starts `callstack host opencode` and talks to it over stdio, one JSON object a
 //! line; the protocol is described in `docs/protocol.md`.
 
+mod calls;
 mod decode;
 mod serve;
 mod wire;
 
+pub use calls::{Fate, Line, ModelCall, calls};
 pub use serve::{HOST, serve};
 pub use wire::PROTOCOL;
