@@ -57,7 +57,7 @@ impl Engine {
         if let Some(kept) = lock(&self.cache).get(session, revision, now) {
             return Ok(kept);
         }
-        let around = self.surroundings(view, num)?;
+        let around = surroundings(view, num)?;
         let mut input = ContextInput::new(session, &around.frame, now);
         input.ancestors = &around.ancestors;
         input.siblings = &around.siblings;
@@ -81,50 +81,6 @@ impl Engine {
         cache.put(session, state, now, Arc::clone(&context));
         cache.put(session, revision, now, Arc::clone(&context));
         Ok(context)
-    }
-
-    fn surroundings(&self, view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineError> {
-        let frame = view.frame(num)?;
-        let ancestors = view.ancestors(num)?;
-        let about = format!("{} {}", frame.identity.title, frame.identity.success_criteria);
-        let mut words = extract_keywords(&about);
-        words.truncate(WORDS);
-        let siblings = view.sibling_candidates(&frame, &words, NEWEST, A_WORD)?.frames;
-        let mut sibling_counts = StatusCounts::default();
-        for (status, count) in view.counts(frame.parent)? {
-            let itself = u64::from(status == frame.status);
-            *slot(&mut sibling_counts, status) =
-                usize::try_from(count.saturating_sub(itself)).unwrap_or(usize::MAX);
-        }
-        let next_sibling = view
-            .children_with(frame.parent, Status::Planned, 2)?
-            .into_iter()
-            .find(|sibling| sibling.num != num && frame.parent.is_some());
-        let planned = view.children_with(Some(num), Status::Planned, PLANNED)?;
-        let planned_count = view.counts(Some(num))?.get(&Status::Planned).copied().unwrap_or(0);
-        let owners = ancestors.iter().rev().chain(std::iter::once(&frame));
-        let pins = owners
-            .flat_map(|owner| {
-                owner.pins.iter().map(|pin| ScopedPin { owner: owner.num, pin: pin.clone() })
-            })
-            .collect();
-        // In its parent's own session a finished sibling's fold stands above, in the same request.
-        let visible = siblings
-            .iter()
-            .filter(|sibling| sibling.session.is_some() && sibling.session == frame.session)
-            .map(|sibling| sibling.num)
-            .collect();
-        Ok(Surroundings {
-            frame,
-            ancestors,
-            siblings,
-            sibling_counts,
-            next_sibling,
-            planned,
-            planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
-            pins,
-            visible,
-        })
     }
 
     /// The answer of an operation with which work in a frame began.
@@ -193,7 +149,6 @@ impl Engine {
 
     /// The answer of a pop.
     pub(crate) fn ended(
-        &self,
         view: &View<'_>,
         num: FrameNum,
         text: String,
@@ -208,6 +163,50 @@ impl Engine {
         let title = format!("{} {}", frame.label(), frame.status);
         Ok(Answer { title, text, data, closed: Some(num), ..Answer::default() })
     }
+}
+
+fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineError> {
+    let frame = view.frame(num)?;
+    let ancestors = view.ancestors(num)?;
+    let about = format!("{} {}", frame.identity.title, frame.identity.success_criteria);
+    let mut words = extract_keywords(&about);
+    words.truncate(WORDS);
+    let siblings = view.sibling_candidates(&frame, &words, NEWEST, A_WORD)?.frames;
+    let mut sibling_counts = StatusCounts::default();
+    for (status, count) in view.counts(frame.parent)? {
+        let itself = u64::from(status == frame.status);
+        *slot(&mut sibling_counts, status) =
+            usize::try_from(count.saturating_sub(itself)).unwrap_or(usize::MAX);
+    }
+    let next_sibling = view
+        .children_with(frame.parent, Status::Planned, 2)?
+        .into_iter()
+        .find(|sibling| sibling.num != num && frame.parent.is_some());
+    let planned = view.children_with(Some(num), Status::Planned, PLANNED)?;
+    let planned_count = view.counts(Some(num))?.get(&Status::Planned).copied().unwrap_or(0);
+    let owners = ancestors.iter().rev().chain(std::iter::once(&frame));
+    let pins = owners
+        .flat_map(|owner| {
+            owner.pins.iter().map(|pin| ScopedPin { owner: owner.num, pin: pin.clone() })
+        })
+        .collect();
+    // In its parent's own session a finished sibling's fold stands above, in the same request.
+    let visible = siblings
+        .iter()
+        .filter(|sibling| sibling.session.is_some() && sibling.session == frame.session)
+        .map(|sibling| sibling.num)
+        .collect();
+    Ok(Surroundings {
+        frame,
+        ancestors,
+        siblings,
+        sibling_counts,
+        next_sibling,
+        planned,
+        planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
+        pins,
+        visible,
+    })
 }
 
 fn slot(counts: &mut StatusCounts, status: Status) -> &mut usize {

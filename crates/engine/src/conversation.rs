@@ -16,7 +16,7 @@ use callstack_store::MessageBody;
 
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
-use crate::recorder::Ticket;
+use crate::recorder::{Recorder, Ticket};
 use crate::session::identity_of;
 
 /// How long a fold waits for its span to be on the disk. The host waits a little longer for us; what
@@ -241,7 +241,7 @@ impl Engine {
 
     /// Why messages can't be stored just now, if they can't.
     pub fn recording_failure(&self) -> Option<EngineError> {
-        self.recorder().map_or_else(Some, |recorder| recorder.failure())
+        self.recorder().map_or_else(Some, Recorder::failure)
     }
 
     fn load(&self, conversation: &mut Conversation, session: &str) -> Result<(), EngineError> {

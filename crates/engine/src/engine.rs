@@ -192,7 +192,7 @@ impl Engine {
                 })
                 .collect();
             change.append(self.now(), &folds)?;
-            self.ended(&change.view(), num, text)
+            Self::ended(&change.view(), num, text)
         })?;
         Ok(answer)
     }

@@ -15,11 +15,11 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// The place of a batch in the queue; batches are written in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ticket(u64);
+pub(crate) struct Ticket(u64);
 
 /// Writes messages in the order in which they are handed in.
 #[derive(Debug)]
-pub struct Recorder {
+pub(crate) struct Recorder {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -48,7 +48,7 @@ struct Batch {
 
 impl Recorder {
     /// Starts writing to the store in `folder`.
-    pub fn start(folder: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn start(folder: &Path) -> Result<Self, StoreError> {
         let store = Store::open(folder)?;
         let shared = Arc::new(Shared { queue: Mutex::default(), changed: Condvar::new() });
         let writer = Arc::clone(&shared);
@@ -60,7 +60,7 @@ impl Recorder {
     }
 
     /// Hands messages in; returns at once.
-    pub fn record(&self, at: i64, session: &str, messages: Vec<MessageBody>) -> Ticket {
+    pub(crate) fn record(&self, at: i64, session: &str, messages: Vec<MessageBody>) -> Ticket {
         let mut queue = self.shared.lock();
         if !messages.is_empty() {
             queue.accepted += 1;
@@ -72,7 +72,7 @@ impl Recorder {
 
     /// Waits until everything up to `ticket` is on the disk. False when that did not happen within
     /// `patience`; nothing is given up then, the writing goes on.
-    pub fn flush(&self, ticket: Ticket, patience: Duration) -> bool {
+    pub(crate) fn flush(&self, ticket: Ticket, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         let mut queue = self.shared.lock();
         while queue.written < ticket.0 {
@@ -91,7 +91,7 @@ impl Recorder {
     }
 
     /// Why the last write failed, until one succeeds.
-    pub fn failure(&self) -> Option<EngineError> {
+    pub(crate) fn failure(&self) -> Option<EngineError> {
         self.shared.lock().failure.clone()
     }
 }

@@ -8,7 +8,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 /// The schema of `P`: always an object with `properties` and `required`.
-pub fn plain<P: JsonSchema>() -> Value {
+pub(crate) fn plain<P: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;

@@ -42,7 +42,7 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
     let ignore = folder.join(".gitignore");
     if !ignore.exists() {
         // A read-only store stays usable without it.
-        let _ = fs::write(&ignore, "*\n");
+        drop(fs::write(&ignore, "*\n"));
     }
     Ok(folder)
 }

@@ -19,6 +19,7 @@ const WORDS: usize = 24;
 pub(crate) const ROOTS: i64 = 0;
 pub(crate) const WHOLE: i64 = -1;
 
+#[expect(clippy::too_many_lines, reason = "one arm an event")]
 pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result<(), StoreError> {
     let writer = Writer { view, seq, at };
     match event {

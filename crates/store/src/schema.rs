@@ -10,6 +10,7 @@ use crate::error::{StoreError, at};
 const MIGRATIONS: &[&str] = &[include_str!("schema/0001.sql")];
 
 /// The schema that this program writes.
+#[expect(clippy::cast_possible_wrap, reason = "there are few migrations")]
 pub const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Marks the file as ours ("clst"), so that another program's database is never taken for a store.

@@ -61,12 +61,11 @@ impl Store {
         });
         // In a folder that can't be written, WAL has no place for its index; what was checkpointed
         // can still be read as an unchanging file.
-        let connection = match plain {
-            Ok(connection) => connection,
-            Err(_) => {
-                let uri = format!("file:{}?immutable=1", uri_path(&path));
-                Connection::open_with_flags(uri, flags).map_err(failed)?
-            }
+        let connection = if let Ok(connection) = plain {
+            connection
+        } else {
+            let uri = format!("file:{}?immutable=1", uri_path(&path));
+            Connection::open_with_flags(uri, flags).map_err(failed)?
         };
         connection.busy_timeout(BUSY).map_err(failed)?;
         schema::check_readable(&connection, &path)?;

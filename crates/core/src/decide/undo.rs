@@ -213,12 +213,11 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         spans.sort_by_key(|span| std::cmp::Reverse(span.num));
         spans.dedup_by_key(|span| span.num);
         for span in spans {
-            let status = match self.status.get(&span.frame) {
-                Some(status) => *status,
-                None => {
-                    let frame = self.tree.frame(span.frame).map_err(Refusal::Store)?;
-                    Some(frame.status).filter(|_| !frame.detached)
-                }
+            let status = if let Some(status) = self.status.get(&span.frame) {
+                *status
+            } else {
+                let frame = self.tree.frame(span.frame).map_err(Refusal::Store)?;
+                Some(frame.status).filter(|_| !frame.detached)
             };
             if status == Some(Status::InProgress) {
                 return Ok(Some(span.frame));
@@ -271,22 +270,13 @@ pub(super) fn fork<N: Neighbourhood>(
             copies.insert(forked.frame.num, copy);
         }
         let frame = copies[&forked.frame.num].num;
-        decision.events.push(
-            match forked.span.live_close().and(forked.span.outcome.clone()) {
-                Some(outcome) => Event::FrameEnded {
-                    frame,
-                    outcome,
-                    reason: None,
-                },
-                None => {
-                    active = Some(frame);
-                    Event::FrameReopened {
-                        frame,
-                        status: Status::InProgress,
-                    }
-                }
-            },
-        );
+        let outcome = forked.span.live_close().and(forked.span.outcome.clone());
+        decision.events.push(if let Some(outcome) = outcome {
+            Event::FrameEnded { frame, outcome, reason: None }
+        } else {
+            active = Some(frame);
+            Event::FrameReopened { frame, status: Status::InProgress }
+        });
         decision.events.push(Event::SpanOpened {
             span: Box::new(Span {
                 num: SpanNum(next_span + offset),

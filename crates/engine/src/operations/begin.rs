@@ -33,7 +33,7 @@ impl Operate for Push {
 
     fn run(engine: &Engine, caller: &Caller, params: PushParams) -> Result<Answer, EngineError> {
         let identity =
-            identity(params.title, params.success_criteria, params.success_criteria_compacted)?;
+            identity(&params.title, params.success_criteria, params.success_criteria_compacted)?;
         engine.open_session(caller)?;
         engine.begin(caller, |world| {
             decide::Command::Push(decide::Push {
@@ -98,7 +98,7 @@ impl Operate for Reopen {
 
 /// An identity from arguments; a dense version that was not given is made from the whole one.
 pub(super) fn identity(
-    title: String,
+    title: &str,
     success_criteria: String,
     compacted: Option<String>,
 ) -> Result<Identity, EngineError> {

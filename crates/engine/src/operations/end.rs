@@ -113,14 +113,13 @@ impl Operate for Invalidate {
         let mut text = format!("Frame {} is invalidated.", frame.label());
         if decision.frames.len() > 1 {
             let gone: Vec<_> = decision.frames.iter().skip(1).map(ToString::to_string).collect();
-            text.push_str(&format!(" With it went what was planned below: {}.", gone.join(", ")));
+            let gone = gone.join(", ");
+            text = format!("{text} With it went what was planned below: {gone}.");
         }
         if !decision.left.is_empty() {
             let left: Vec<_> = decision.left.iter().map(Frame::label).collect();
-            text.push_str(&format!(
-                " Still in progress below it, pop or invalidate them yourself: {}.",
-                left.join(", ")
-            ));
+            let left = left.join(", ");
+            text = format!("{text} Still in progress below it, pop or invalidate them: {left}.");
         }
         let data = json!({
             "invalidated": decision.frames,

@@ -37,7 +37,7 @@ impl Operate for Status {
 
     fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
         let stack = engine.stack(&caller.session)?;
-        let counts = engine.store.read(|view| view.all_counts())?;
+        let counts = engine.store.read(|view| Ok::<_, EngineError>(view.all_counts()?))?;
         let mut text = String::new();
         for (depth, frame) in stack.iter().enumerate() {
             // Writing to a string can't fail.

@@ -107,7 +107,7 @@ fn planned(
             Ok(decide::PlannedChild {
                 id: world.id("plan-"),
                 identity: identity(
-                    child.title,
+                    &child.title,
                     child.success_criteria,
                     child.success_criteria_compacted,
                 )?,

@@ -101,7 +101,7 @@ impl Operate for SetGoal {
             None => engine.session_root(&caller.session)?,
         };
         let identity =
-            identity(params.title, params.success_criteria, params.success_criteria_compacted)?;
+            identity(&params.title, params.success_criteria, params.success_criteria_compacted)?;
         engine.change(&Command::SetIdentity { frame, identity, derived: false })?;
         Ok(noted(frame, "goal"))
     }

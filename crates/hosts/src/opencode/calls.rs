@@ -181,7 +181,8 @@ fn apply(op: &FoldOp, sent: &mut [Vec<Piece>], places: &HashMap<&str, usize>) {
         FoldOp::Output { message, part, text } | FoldOp::Replace { message, part, text } => {
             let Some(at) = at(message) else { return };
             let is_output = matches!(op, FoldOp::Output { .. });
-            let found = sent[at].iter().position(|(id, result, _)| id == part && *result == is_output);
+            let found =
+                sent[at].iter().position(|(id, result, _)| id == part && *result == is_output);
             let Some(found) = found else { return };
             sent[at][found].2.fate = Fate::Folded;
             let from = sent[at][found].2.from;

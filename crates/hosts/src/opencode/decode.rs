@@ -113,7 +113,7 @@ pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
 }
 
 fn words(parts: &[WirePart], role: Role) -> String {
-    let texts = parts
+    let mut texts = parts
         .iter()
         .filter(|part| part.kind == "text" && !part.synthetic && !part.ignored)
         .filter_map(|part| part.text.as_deref())
@@ -121,7 +121,7 @@ fn words(parts: &[WirePart], role: Role) -> String {
         .filter(|text| !text.is_empty());
     match role {
         Role::User => texts.collect::<Vec<_>>().join("\n"),
-        Role::Assistant => texts.last().unwrap_or_default().to_owned(),
+        Role::Assistant => texts.next_back().unwrap_or_default().to_owned(),
     }
 }
 
