@@ -57,6 +57,11 @@ impl Engine {
         if let Some(kept) = lock(&self.cache).get(session, revision, now) {
             return Ok(kept);
         }
+        let calibration = {
+            let conversation = self.conversation(session);
+            let conversation = lock(&conversation);
+            conversation.tokens_per_estimate()
+        };
         let around = surroundings(view, num)?;
         let mut input = ContextInput::new(session, &around.frame, now);
         input.ancestors = &around.ancestors;
@@ -71,6 +76,7 @@ impl Engine {
             && around.planned_count == 0
             && view.counts(Some(num))?.is_empty();
         input.budget = self.settings.budget;
+        input.calibration = calibration;
         input.parts = parts;
         // Messages are recorded all the time without changing any context: what has the same state is
         // taken as it was, so that its bytes do not move with the clock.

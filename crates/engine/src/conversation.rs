@@ -1,8 +1,10 @@
 //! A session as its host goes on with it: what is new is stored, what was undone is followed, what is
 //! finished is folded.
 
+mod calibration;
 mod fork;
 mod notes;
+mod stale;
 mod undo;
 
 use std::collections::HashMap;
@@ -18,6 +20,7 @@ use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
 use crate::session::identity_of;
+use calibration::Calibration;
 
 /// How long a fold waits for its span to be on the disk. The host waits a little longer for us; what
 /// is not there by then is folded at the next call.
@@ -37,6 +40,11 @@ pub struct Shown {
     pub opened: Vec<(String, String)>,
     /// Tokens that the model's context took at this step, as its provider reports.
     pub tokens: Option<u64>,
+    /// Estimated tokens of what its author wrote: at an assistant's message its texts, reasoning and
+    /// calls.
+    pub said: usize,
+    /// Estimated tokens that it adds for the next step to read: the user's texts, the results of calls.
+    pub heard: usize,
     /// The words of its author: of a user message what the user wrote, of a step its last text.
     pub words: String,
 }
@@ -115,6 +123,8 @@ pub(crate) struct Conversation {
     sent: Vec<FoldOp>,
     spans: Vec<Span>,
     notes: Vec<Note>,
+    /// Messages up to which everything was written behind another prefix.
+    stale: Vec<String>,
     revision: i64,
     /// The frame that was active when the current step began: what the step does is its work, also
     /// where a push stands in the same step.
@@ -125,6 +135,7 @@ pub(crate) struct Conversation {
     pub(crate) used: Option<u64>,
     /// The last text of the newest step.
     pub(crate) closing: Option<String>,
+    calibration: Calibration,
 }
 
 impl Conversation {
@@ -134,6 +145,11 @@ impl Conversation {
             .and_then(|id| self.transcript.iter().position(|message| message.id == id))
             .map_or(0, |at| at + 1);
         self.facts.iter().skip(from).flatten()
+    }
+
+    /// Real tokens for each estimated one, by what the host reported.
+    pub(crate) fn tokens_per_estimate(&self) -> f64 {
+        self.calibration.factor()
     }
 
     /// Which context the system prompt belongs to: a new one begins with every compaction.
@@ -155,7 +171,11 @@ impl Conversation {
         let mut bodies = Vec::with_capacity(shown.len());
         for shown in shown {
             let next = self.order.len() as u64;
+            let known = self.order.contains_key(&shown.message.id);
             self.order.entry(shown.message.id.clone()).or_insert(next);
+            if !known {
+                self.calibration.learn(&shown);
+            }
             bodies.push(MessageBody { id: shown.message.id.clone(), json: shown.json });
             if shown.message.role == Role::Assistant {
                 self.closing = Some(shown.words).filter(|words| !words.is_empty());
@@ -165,17 +185,6 @@ impl Conversation {
             self.facts.push(shown.facts);
         }
         bodies
-    }
-
-    /// The last message from before the host's compaction that is still shown behind its summary.
-    fn stale_until(&self) -> Option<&str> {
-        let summary = self.transcript.iter().rfind(|it| it.standing == Standing::Summary)?;
-        let made = self.order.get(&summary.id)?;
-        self.transcript
-            .iter()
-            .rfind(|message| self.order.get(&message.id).is_some_and(|place| place < made))
-            .filter(|message| message.standing == Standing::Normal)
-            .map(|message| message.id.as_str())
     }
 }
 
@@ -199,6 +208,8 @@ impl Engine {
             .iter()
             .find(|it| it.message.role == Role::User && !it.words.is_empty())
             .map(|it| it.words.clone());
+        let unwitnessed =
+            if first_sight { None } else { stale::unwitnessed(&conversation, &request) };
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
         if let Some(words) = first_words {
@@ -212,6 +223,7 @@ impl Engine {
         if self.follow_undo(&conversation, &session)? {
             self.load_spans(&mut conversation, &session)?;
         }
+        self.mark_stale(&mut conversation, &session, request.applied, unwitnessed)?;
         conversation.step_frame = self.active(&session)?;
         self.make_notes(&mut conversation, &session)?;
         conversation.serial = self.now().max(conversation.serial + 1);
@@ -264,6 +276,7 @@ impl Engine {
             if revision != conversation.revision {
                 conversation.spans = view.session_spans(session)?;
                 conversation.notes = notes::kept(view, session)?;
+                conversation.stale = stale::kept(view, session)?;
                 conversation.revision = revision;
             }
             Ok(())

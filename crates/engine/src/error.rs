@@ -91,11 +91,9 @@ impl From<StoreError> for EngineError {
                 Kind::Unavailable,
                 "Check that the folder exists and is yours to write.".to_owned(),
             ),
-            StoreError::NoFrame(_) => (
-                Kind::NotFound,
-                "See all frames with `callstack tree` (as a tool: `stack` with op `stack_tree`)."
-                    .to_owned(),
-            ),
+            StoreError::NoFrame(_) => {
+                (Kind::NotFound, "See all frames with `stack_tree`.".to_owned())
+            }
             StoreError::Ambiguous { .. } => {
                 (Kind::NotFound, "Give the handle, or more of the id.".to_owned())
             }

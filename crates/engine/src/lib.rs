@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod evidence;
 mod files;
+mod inspection;
 mod log;
 pub mod operation;
 pub mod operations;

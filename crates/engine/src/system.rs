@@ -36,10 +36,11 @@ impl Engine {
     /// The texts to be added to a session's system prompt.
     pub fn system(&self, request: &SystemRequest) -> Result<Vec<String>, EngineError> {
         let conversation = self.conversation(&request.session);
-        let epoch = {
+        let (epoch, mark) = {
             let mut conversation = lock(&conversation);
             conversation.limit = request.limit.or(conversation.limit);
-            conversation.epoch().to_owned()
+            let mark = conversation.mark_for_new_system(&request.session);
+            (conversation.epoch().to_owned(), mark)
         };
         let Some(active) = self.active_or_last(&request.session)? else {
             return Ok(vec![GUIDANCE.to_owned()]);
@@ -65,8 +66,33 @@ impl Engine {
                 renderer: RENDERER_VERSION,
             };
             change.append(self.now(), &[event])?;
+            change.append(self.now(), mark.as_slice())?;
             Ok(vec![text])
         })
+    }
+
+    /// Whether the system prompt of a context is built.
+    pub(crate) fn has_system(&self, session: &str, epoch: &str) -> Result<bool, EngineError> {
+        let slot = format!("{SLOT}{epoch}");
+        Ok(self.store.read(|view| view.render(session, &slot))?.is_some())
+    }
+
+    /// Gives a fork the system prompt of its original: what it took along was written behind that.
+    pub(crate) fn inherit_system(
+        &self,
+        fork: &str,
+        epoch: &str,
+        original: &str,
+    ) -> Result<(), EngineError> {
+        let newest = self.store.read(|view| view.renders(original, SLOT))?.pop();
+        let Some((_, text, _)) = newest else { return Ok(()) };
+        let event = Event::Rendered {
+            session: fork.to_owned(),
+            slot: format!("{SLOT}{epoch}"),
+            text,
+            renderer: RENDERER_VERSION,
+        };
+        Ok(self.store.write(|change| change.append(self.now(), &[event]))?)
     }
 
     /// What a summariser should know of the frames of a session that its host is about to compact.

@@ -5,7 +5,7 @@ use callstack_core::decide::{Command, Fork, ForkedSpan};
 use callstack_core::transcript::{Anchor, Fold, PartBody, Span};
 use callstack_store::{StoreError, View};
 
-use super::Conversation;
+use super::{Conversation, stale};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -28,8 +28,35 @@ impl Engine {
         if spans.is_empty() {
             return Ok(());
         }
+        let original = spans.first().map(|forked| forked.span.session.clone());
         let ids = spans.iter().map(|_| self.world().id("frm-")).collect();
         self.change(&Command::Fork(Fork { session: session.to_owned(), spans, ids }))?;
+        if let Some(original) = original {
+            self.inherit_system(session, conversation.epoch(), &original)?;
+            self.inherit_marks(conversation, session, &original)?;
+        }
+        Ok(())
+    }
+
+    fn inherit_marks(
+        &self,
+        conversation: &Conversation,
+        session: &str,
+        original: &str,
+    ) -> Result<(), EngineError> {
+        let places = self.store.read(|view| {
+            let order = view.message_order(original)?;
+            let marks = stale::kept(view, original)?;
+            let place = |mark: &String| order.iter().position(|known| known == mark);
+            Ok::<_, EngineError>(marks.iter().map(place).collect::<Vec<_>>())
+        })?;
+        let transcript = &conversation.transcript;
+        let marks: Vec<_> = places
+            .into_iter()
+            .filter_map(|place| place.and_then(|at| transcript.get(at)).or(transcript.last()))
+            .map(|message| stale::mark(session, &message.id))
+            .collect();
+        self.store.write(|change| change.append(self.now(), &marks))?;
         Ok(())
     }
 }

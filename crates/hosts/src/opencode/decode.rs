@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
 use callstack_engine::{Fact, Shown};
 use serde::Deserialize;
@@ -12,6 +13,8 @@ use serde_json::Value;
 const HEAD: usize = 200;
 /// Characters of a command or an error that evidence shows.
 const LINE: usize = 160;
+/// Bytes of a text by which its tokens are estimated.
+const SAMPLE: usize = 4096;
 
 #[derive(Deserialize)]
 struct Wire {
@@ -74,6 +77,7 @@ struct WirePart {
 struct State {
     status: String,
     input: Value,
+    output: Option<String>,
     error: Option<String>,
     metadata: Value,
 }
@@ -101,6 +105,7 @@ pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         facts.extend(fact(part, project));
         opened.extend(opening(part));
     }
+    let (said, heard) = tokens_of(&wire.parts, role);
     let parts = wire.parts.into_iter().map(part).collect();
     Ok(Shown {
         message: Message { id: wire.info.id, role, standing, parts },
@@ -108,8 +113,34 @@ pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         facts,
         opened,
         tokens,
+        said,
+        heard,
         words,
     })
+}
+
+/// Estimated tokens of what a message says, and of what it adds for the next step to read.
+fn tokens_of(parts: &[WirePart], role: Role) -> (usize, usize) {
+    let (mut said, mut heard) = (0, 0);
+    for part in parts.iter().filter(|part| !part.ignored) {
+        if let Some(text) = &part.text {
+            let slot = if role == Role::User { &mut heard } else { &mut said };
+            *slot += estimate(text);
+        }
+        if let Some(state) = &part.state {
+            said += estimate(&state.input.to_string());
+            let result = state.output.as_deref().or(state.error.as_deref());
+            heard += result.map_or(0, estimate);
+        }
+    }
+    (said, heard)
+}
+
+/// Looks at the beginning of a long text alone: a whole history is decoded after a restart.
+fn estimate(text: &str) -> usize {
+    let end = text.floor_char_boundary(SAMPLE);
+    let tokens = estimate_tokens(&text[..end]);
+    if end == text.len() { tokens } else { tokens * text.len() / end.max(1) }
 }
 
 fn words(parts: &[WirePart], role: Role) -> String {
