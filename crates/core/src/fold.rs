@@ -33,6 +33,8 @@ mod compaction_tests;
 #[cfg(test)]
 mod frame_tests;
 #[cfg(test)]
+mod property_tests;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod turn_tests;
@@ -115,18 +117,10 @@ pub fn fold(input: &Input<'_>) -> Folded {
     let plan = plan::Plan::of(&places, &selection.outermost);
     let ops = write::ops(&places, &selection.outermost, plan, input);
 
-    let mut folded = Folded {
-        ops,
-        swallowed: selection.swallowed,
-        ..Folded::default()
-    };
-    for region in selection
-        .outermost
-        .iter()
-        .flat_map(select::Chosen::with_text)
-    {
+    let mut folded = Folded { ops, swallowed: selection.swallowed, ..Folded::default() };
+    for region in selection.outermost.iter().flat_map(select::Chosen::with_text) {
         folded.in_effect.push(region.span.num);
-        if places.settled(region.span).is_none() {
+        if region.settled.is_none() {
             folded.unsettled.push(region.span.num);
         }
     }

@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use super::testing::notation::{Session, request};
+use crate::transcript::FoldOp;
 
 #[test]
 fn a_user_turn_as_a_frame_folds_when_the_next_one_comes() {
@@ -231,6 +232,71 @@ fn a_frame_closed_in_the_middle_of_a_turn_leaves_the_rest_of_it() {
     a5: "built"
     u3: "thanks"
     "#);
+}
+
+#[test]
+fn a_turn_of_nothing_but_folded_frames_does_not_look_unanswered() {
+    assert_snapshot!(request(r#"
+        u1: "build it"
+        [open A]
+        a1: edit
+        a2: pop:A
+        [open B]
+        a3: edit
+        [close B]
+        a4: think
+        u2: "are you there?"
+    "#), @r#"
+    u1: "build it" +(taken up in f1)
+    u2: "are you there?" +<A returned> +<B returned>
+    "#);
+}
+
+#[test]
+fn words_in_the_middle_of_a_turn_are_no_closing_reply() {
+    assert_snapshot!(request(r#"
+        u1: "build it"
+        [open A]
+        a1: edit
+        a2: "half way"
+        [close A]
+        u2: ~"continue"
+        a3: edit
+        a4: "built"
+        u3: "thanks"
+    "#), @r#"
+    u1: "build it"
+    u2: ~"continue"
+    a3: edit
+    a4: "built"
+    u3: "thanks" +<A returned>
+    "#);
+}
+
+#[test]
+fn of_two_frames_over_the_same_messages_the_one_opened_first_is_around_the_other() {
+    let text = "u1: \"x\"\n[open A]\n[open B]\na1: edit\n[close B]\n[close A]\nu2: \"y\"";
+    assert_eq!(Session::read(text).effects(), "A* / B");
+}
+
+#[test]
+fn each_fold_cuts_for_itself() {
+    let text = r#"
+        u1: "build it"
+        [open A]
+        a1: edit
+        a2: edit
+        [close A]
+        [open B]
+        a3: edit
+        [close B]
+        a4: "built"
+        u2: "thanks"
+    "#;
+    let ops = Session::read(text).fold().ops;
+    let cut = |from: &str, to: &str| FoldOp::Cut { from: from.to_owned(), to: to.to_owned() };
+    let note = |text: &str| FoldOp::Append { message: "u2".to_owned(), text: text.to_owned() };
+    assert_eq!(ops, [cut("a1", "a2"), cut("a3", "a3"), note("<A returned>"), note("<B returned>")]);
 }
 
 #[test]

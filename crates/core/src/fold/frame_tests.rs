@@ -44,6 +44,17 @@ fn a_root_is_never_folded() {
 }
 
 #[test]
+fn what_was_undone_is_left_alone() {
+    let mut session = Session::read("u1: \"x\"\na1: push:A\na2: pop:A");
+    session.span("A").close_undone = true;
+    assert_eq!(session.fold(), super::Folded::default());
+    session.span("A").close_undone = false;
+    assert_eq!(session.effects(), "A* /");
+    session.span("A").detached = true;
+    assert_eq!(session.fold(), super::Folded::default());
+}
+
+#[test]
 fn what_follows_a_fold_stays() {
     assert_snapshot!(request(r#"
         u1: "build it"
@@ -241,6 +252,17 @@ fn calls_of_one_step_may_be_carried_out_in_another_order() {
 }
 
 #[test]
+fn a_pop_may_be_written_in_front_of_its_push() {
+    let mut session = Session::read("u1: \"x\"\na1: push:A pop:A\na2: push:B\na3: pop:B");
+    session.transcript[1].parts.swap(0, 1);
+    assert_snapshot!(session.request(), @r#"
+    u1: "x"
+    a1: push:A=<A returned>
+    a2: push:B=<B returned>
+    "#);
+}
+
+#[test]
 fn frames_pushed_in_one_step_keep_a_result_each() {
     let text = r#"
         u1: "build it"
@@ -318,11 +340,7 @@ fn a_call_without_result_is_no_anchor() {
         "u1: \"x\"\na1: push:A\na2: edit\na3: pop:A!",
         "u1: \"x\"\na1: push:A\na2: edit\na3: pop:A?",
     ] {
-        assert_eq!(
-            Session::read(text).fold(),
-            super::Folded::default(),
-            "{text}"
-        );
+        assert_eq!(Session::read(text).fold(), super::Folded::default(), "{text}");
     }
 }
 
@@ -333,11 +351,7 @@ fn an_anchor_that_is_gone_folds_nothing() {
         "u1: \"x\"\na1: push:A\na2: edit\n- a3: pop:A",
         "u1: \"x\"\n- a1: push:A\na2: edit\n- a3: pop:A",
     ] {
-        assert_eq!(
-            Session::read(text).fold(),
-            super::Folded::default(),
-            "{text}"
-        );
+        assert_eq!(Session::read(text).fold(), super::Folded::default(), "{text}");
     }
     let mut session = Session::read("u1: \"x\"\na1: push:A\na2: pop:A");
     session.span("A").open.call = Some("another".to_owned());

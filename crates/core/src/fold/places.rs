@@ -45,27 +45,13 @@ impl<'a> Places<'a> {
         let mut summarised = 0;
         for (index, message) in transcript.iter().enumerate().rev() {
             by_id.insert(message.id.as_str(), index);
-            next_user[index] = if user_speaks(message) {
-                index
-            } else {
-                next_user[index + 1]
-            };
-            next_agent[index] = if agent_speaks(message) {
-                index
-            } else {
-                next_agent[index + 1]
-            };
+            next_user[index] = if user_speaks(message) { index } else { next_user[index + 1] };
+            next_agent[index] = if agent_speaks(message) { index } else { next_agent[index + 1] };
             if summarised == 0 && message.standing == Standing::Summary {
                 summarised = index + 1;
             }
         }
-        Self {
-            transcript,
-            by_id,
-            next_user,
-            next_agent,
-            summarised,
-        }
+        Self { transcript, by_id, next_user, next_agent, summarised }
     }
 
     pub(super) fn index_of(&self, id: &str) -> Option<usize> {
@@ -74,10 +60,7 @@ impl<'a> Places<'a> {
 
     /// The first message from `from` on in which the user speaks.
     pub(super) fn user_from(&self, from: usize) -> Option<usize> {
-        self.next_user
-            .get(from)
-            .copied()
-            .filter(|&index| index < self.transcript.len())
+        self.next_user.get(from).copied().filter(|&index| index < self.transcript.len())
     }
 
     /// Whether the agent wrote something from `from` on before the user spoke again.
@@ -101,11 +84,7 @@ impl<'a> Places<'a> {
             };
         };
         let Some(message) = self.index_of(id) else {
-            return if self.summarised > 0 {
-                Anchored::Hidden
-            } else {
-                Anchored::Nowhere
-            };
+            return if self.summarised > 0 { Anchored::Hidden } else { Anchored::Nowhere };
         };
         let Some(call) = &anchor.call else {
             return Anchored::Behind(message + 1);
@@ -128,17 +107,17 @@ pub(super) fn user_speaks(message: &Message) -> bool {
     message.role == Role::User
         && message.standing == Standing::Normal
         && message.parts.iter().any(|part| match &part.body {
-            PartBody::Text {
-                synthetic, chars, ..
-            } => !synthetic && *chars > 0,
+            PartBody::Text { synthetic, chars, .. } => !synthetic && *chars > 0,
             PartBody::File { .. } => true,
             PartBody::Reasoning | PartBody::Tool { .. } | PartBody::Other => false,
         })
 }
 
-/// Whether it is a step of the agent in the conversation.
+/// Whether it is a step of the agent in the conversation that came to say or call something.
 pub(super) fn agent_speaks(message: &Message) -> bool {
-    message.role == Role::Assistant && message.standing == Standing::Normal
+    message.role == Role::Assistant
+        && message.standing == Standing::Normal
+        && message.parts.iter().any(|part| says_something(&part.body))
 }
 
 /// Whether the model reads anything of it that is not reasoning.

@@ -1,14 +1,15 @@
 //! What happens to each message.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::frame::FrameNum;
 use crate::transcript::PartBody;
 
-use super::places::Places;
+use super::places::{Places, agent_speaks};
 use super::region::Region;
 use super::select::Chosen;
-use super::turns::{self, Turn};
+use super::turns;
 use super::wording;
 
 /// Whether a message is sent.
@@ -16,9 +17,10 @@ use super::wording;
 pub(super) enum Fate {
     /// It belongs to no folded span, or holds calls that stand behind one's pop.
     Stays,
-    /// It is kept of a folded span: the user's words, or the agent's closing reply.
-    Kept,
-    /// It goes, with the fold that has this position among those in effect.
+    /// It is kept of a folded span, the one at this position among those in effect: the user's words,
+    /// or the agent's closing reply.
+    Kept(usize),
+    /// It goes with the span at this position.
     Cut(usize),
 }
 
@@ -33,6 +35,8 @@ pub(super) struct Edit<'a> {
     pub(super) outputs: Vec<(usize, Cow<'a, str>)>,
     /// Texts at its end.
     pub(super) appended: Vec<Cow<'a, str>>,
+    /// Whether one of them is what came of this very message.
+    pub(super) told: bool,
     /// A message of ours behind it.
     pub(super) inserted: Option<&'a str>,
 }
@@ -54,6 +58,7 @@ impl<'a> Plan<'a> {
         for (position, chosen) in folds.iter().enumerate() {
             plan.fold(places, position, chosen);
         }
+        plan.mark_broken_turns(places, folds);
         plan
     }
 
@@ -66,26 +71,19 @@ impl<'a> Plan<'a> {
             self.fates[pop.message] = Fate::Stays;
             self.keep_only(places, pop.message, &kept_of_pop);
         }
-        let turns = turns::of(places, region, !kept_of_pop.is_empty());
-        for turn in &turns {
-            self.keep_turn(places, region, turn);
+        let turns = turns::inside(places, region);
+        for &user in &turns.users {
+            self.fates[user] = Fate::Kept(position);
+            self.edit(user).pointers = pointers(places, user, region.span.frame);
         }
-        let told = self.place_text(places, region, &turns);
-        for turn in turns
-            .iter()
-            .filter(|turn| turn.reply.is_none() && !turn.goes_on)
-        {
-            if let Some(user) = turn.user.filter(|&user| told != Some(user)) {
-                self.edit(user)
-                    .appended
-                    .push(wording::taken_up(region.span.frame).into());
-            }
+        for &reply in &turns.replies {
+            self.fates[reply] = Fate::Kept(position);
+            self.keep_only(places, reply, &turns::reply_parts(places, reply));
         }
+        self.place_text(places, region, turns.users.last().copied());
         for inner in &chosen.beside {
             if let (Some(push), Some(fold)) = (inner.push, inner.text()) {
-                self.edit(push.message)
-                    .outputs
-                    .push((push.part, fold.text.as_str().into()));
+                self.edit(push.message).outputs.push((push.part, fold.text.as_str().into()));
             }
         }
         for one in chosen.with_text().filter(|one| one.in_one_step()) {
@@ -95,38 +93,22 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn keep_turn(&mut self, places: &Places<'_>, region: &Region<'_>, turn: &Turn) {
-        if let Some(user) = turn.user.filter(|&user| user >= region.first) {
-            self.fates[user] = Fate::Kept;
-            self.edit(user).pointers = pointers(places, user, region.span.frame);
-        }
-        if let Some(reply) = turn.reply {
-            self.fates[reply] = Fate::Kept;
-            self.keep_only(places, reply, &turns::reply_parts(places, reply));
-        }
-    }
-
-    /// Puts what the frame returned where it belongs. Answers with the user message inside the span
-    /// behind which it stands, if it does.
+    /// Puts what the frame returned where it belongs; `last_said` is the user's last message in it.
     ///
     /// Of a span that no call opened it goes to the end of the user's next message and not into a
     /// message of its own behind the reply: two user messages in a row are refused by some chat
     /// templates, what came before stays as it was, and the next message is there whenever such a
     /// span folds and stays there as long as it does.
-    fn place_text(
-        &mut self,
-        places: &Places<'_>,
-        region: &Region<'a>,
-        turns: &[Turn],
-    ) -> Option<usize> {
-        let text = region.text()?.text.as_str();
+    fn place_text(&mut self, places: &Places<'_>, region: &Region<'a>, last_said: Option<usize>) {
+        let Some(text) = region.text().map(|fold| fold.text.as_str()) else {
+            return;
+        };
         if !region.pushed() {
             if let Some(next) = places.user_from(region.end) {
                 self.edit(next).appended.push(text.into());
             }
-            return None;
+            return;
         }
-        let last_said = turns.last().and_then(|turn| turn.user);
         if let Some(push) = region.push {
             let output = match last_said {
                 Some(_) => wording::returned_below(region.span.frame).into(),
@@ -134,16 +116,52 @@ impl<'a> Plan<'a> {
             };
             self.edit(push.message).outputs.push((push.part, output));
         }
-        match (last_said, region.push) {
-            (Some(user), _) => self.edit(user).appended.push(text.into()),
-            (None, None) => {
-                if let Some(summary) = region.first.checked_sub(1) {
-                    self.edit(summary).inserted = Some(text);
-                }
-            }
-            (None, Some(_)) => {}
+        if let Some(user) = last_said {
+            let edit = self.edit(user);
+            edit.appended.push(text.into());
+            edit.told = true;
+        } else if let Some(summary) = region.first.checked_sub(1).filter(|_| region.push.is_none())
+        {
+            self.edit(summary).inserted = Some(text);
         }
-        last_said
+    }
+
+    /// Says at each user message behind which only the folds left nothing of the agent that it was
+    /// not passed over.
+    fn mark_broken_turns(&mut self, places: &Places<'_>, folds: &[Chosen<'_>]) {
+        let mut user = places.user_from(0);
+        while let Some(message) = user {
+            let next = places.user_from(message + 1);
+            let turn = message + 1..next.unwrap_or(places.transcript.len());
+            if let Some(fold) = self.folded_to_nothing(places, message, turn) {
+                let frame = folds[fold].region.span.frame;
+                self.edit(message).appended.push(wording::taken_up(frame).into());
+            }
+            user = next;
+        }
+    }
+
+    /// The fold that took the turn of a user message, when it left nothing.
+    fn folded_to_nothing(
+        &self,
+        places: &Places<'_>,
+        user: usize,
+        mut turn: Range<usize>,
+    ) -> Option<usize> {
+        let took = match self.fates[user] {
+            Fate::Kept(fold) => Some(fold),
+            _ => turn.clone().find_map(|message| match self.fates[message] {
+                Fate::Cut(fold) => Some(fold),
+                _ => None,
+            }),
+        };
+        let told = self.edits[user].as_ref().is_some_and(|edit| edit.told);
+        let answered = told
+            || turn.any(|message| {
+                let stays = !matches!(self.fates[message], Fate::Cut(_));
+                stays && agent_speaks(&places.transcript[message])
+            });
+        took.filter(|_| !answered)
     }
 
     fn edit(&mut self, message: usize) -> &mut Edit<'a> {
@@ -172,11 +190,9 @@ fn pointers(places: &Places<'_>, user: usize, frame: FrameNum) -> Vec<(usize, St
     let parts = places.transcript[user].parts.iter().enumerate();
     parts
         .filter_map(|(index, part)| match &part.body {
-            PartBody::Text {
-                synthetic: true,
-                chars,
-                head,
-            } if *chars > 0 => Some((index, wording::added(frame, *chars, head))),
+            PartBody::Text { synthetic: true, chars, head } if *chars > 0 => {
+                Some((index, wording::added(frame, *chars, head)))
+            }
             PartBody::File { name, mime } => Some((index, wording::attached(frame, name, mime))),
             _ => None,
         })

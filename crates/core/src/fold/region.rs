@@ -21,6 +21,8 @@ pub(super) struct Region<'a> {
     /// Behind the last message that belongs to it, the pop's included; the transcript's end while it
     /// is open. Never less than `first`.
     pub(super) end: usize,
+    /// The message at which its fold settled, while that is still there.
+    pub(super) settled: Option<usize>,
     /// Where it starts.
     pub(super) from: Edge,
     /// Where it ends.
@@ -30,15 +32,11 @@ pub(super) struct Region<'a> {
 impl<'a> Region<'a> {
     /// Finds a span. None when an anchor is not there or the order makes no sense.
     fn of(places: &Places<'_>, span: &'a Span) -> Option<Self> {
-        let push = match places.find(&span.open) {
-            Anchored::Call(place) => Some(place),
-            Anchored::Behind(_) | Anchored::Hidden => None,
+        let (push, first) = match places.find(&span.open) {
+            Anchored::Call(place) => (Some(place), place.message + 1),
+            Anchored::Behind(first) => (None, first),
+            Anchored::Hidden => (None, places.summarised),
             Anchored::Nowhere => return None,
-        };
-        let first = match places.find(&span.open) {
-            Anchored::Call(place) => place.message + 1,
-            Anchored::Behind(first) => first,
-            Anchored::Hidden | Anchored::Nowhere => places.summarised,
         };
         let from = push.map_or((first, 0), |push| (push.message, push.part + 1));
         let open = Self {
@@ -47,6 +45,7 @@ impl<'a> Region<'a> {
             pop: None,
             first,
             end: places.transcript.len(),
+            settled: places.settled(span),
             from,
             to: (usize::MAX, 0),
         };
@@ -58,27 +57,20 @@ impl<'a> Region<'a> {
 
     fn closed(self, places: &Places<'_>, close: &Anchor) -> Option<Self> {
         match places.find(close) {
-            Anchored::Call(pop) if self.push.is_some_and(|push| push.message == pop.message) => {
-                // Calls of one step may be carried out in another order than they were written.
-                let to = (pop.message, pop.part + 1).max(self.from);
+            Anchored::Call(pop)
+                if pop.message >= self.first
+                    || self.push.is_some_and(|push| push.message == pop.message) =>
+            {
                 Some(Self {
                     pop: Some(pop),
-                    end: self.first,
-                    to,
+                    end: pop.message + 1,
+                    to: (pop.message, pop.part + 1),
                     ..self
                 })
             }
-            Anchored::Call(pop) if pop.message >= self.first => Some(Self {
-                pop: Some(pop),
-                end: pop.message + 1,
-                to: (pop.message, pop.part + 1),
-                ..self
-            }),
-            Anchored::Behind(end) if close.message.is_some() && end >= self.first => Some(Self {
-                end,
-                to: (end, 0),
-                ..self
-            }),
+            Anchored::Behind(end) if close.message.is_some() && end >= self.first => {
+                Some(Self { end, to: (end, 0), ..self })
+            }
             _ => None,
         }
     }
@@ -110,10 +102,7 @@ pub(super) fn find_all<'a>(places: &Places<'_>, spans: &'a [Span]) -> Vec<Region
         .filter_map(|span| Region::of(places, span))
         .collect();
     regions.sort_by(|a, b| {
-        a.from
-            .cmp(&b.from)
-            .then(b.to.cmp(&a.to))
-            .then(a.span.num.cmp(&b.span.num))
+        a.from.cmp(&b.from).then(b.to.cmp(&a.to)).then(a.span.num.cmp(&b.span.num))
     });
     regions
 }

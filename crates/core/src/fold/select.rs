@@ -40,10 +40,7 @@ fn behind_pop(places: &Places<'_>, region: &Region<'_>) -> Vec<usize> {
     };
     let parts = &places.transcript[pop.message].parts;
     let behind = parts.iter().enumerate().skip(pop.part + 1);
-    if !behind
-        .clone()
-        .any(|(_, part)| matches!(part.body, PartBody::Tool { .. }))
-    {
+    if !behind.clone().any(|(_, part)| matches!(part.body, PartBody::Tool { .. })) {
         return Vec::new();
     }
     behind
@@ -69,10 +66,7 @@ pub(super) fn outermost<'a>(
 ) -> Selection<'a> {
     let mut selection = Selection::default();
     for region in regions {
-        let around = selection
-            .outermost
-            .last_mut()
-            .filter(|chosen| region.from < chosen.region.to);
+        let around = selection.outermost.last_mut().filter(|chosen| region.from < chosen.region.to);
         if let Some(chosen) = around {
             if region.to <= chosen.region.to {
                 let one_step = region.push.zip(chosen.region.push);
@@ -99,11 +93,7 @@ pub(super) fn outermost<'a>(
             }
         }
         if is_due(places, &region, policy) {
-            selection.outermost.push(Chosen {
-                region,
-                beside: Vec::new(),
-                spared: Vec::new(),
-            });
+            selection.outermost.push(Chosen { region, beside: Vec::new(), spared: Vec::new() });
         }
     }
     selection
@@ -117,7 +107,7 @@ fn is_due(places: &Places<'_>, region: &Region<'_>, policy: ReasoningPolicy) -> 
         return places.user_from(region.end).is_some();
     };
     let waits = policy == ReasoningPolicy::Wait
-        && places.settled(region.span).is_none()
+        && region.settled.is_none()
         && !behind_pop(places, region).is_empty()
         && places.transcript[pop.message]
             .parts

@@ -1,5 +1,31 @@
-//! What the tests of folding share: transcripts in a notation that reads at a glance, and a host that
-//! carries operations out.
+//! What the tests of folding share: transcripts in a notation that reads at a glance, a host that
+//! carries operations out, and whole sessions that are simulated.
+
+use crate::frame::FrameNum;
+use crate::transcript::{Anchor, Fold, Span, SpanNum, SpanOrigin};
 
 pub(super) mod host;
 pub(super) mod notation;
+pub(super) mod world;
+
+/// An open span that may be folded.
+fn open_span(num: u64, frame: FrameNum, open: Anchor) -> Span {
+    Span {
+        num: SpanNum(num),
+        frame,
+        session: "ses_test".to_owned(),
+        open,
+        origin: SpanOrigin::Push,
+        close: None,
+        outcome: None,
+        close_undone: false,
+        detached: false,
+        foldable: true,
+        fold: None,
+    }
+}
+
+/// A fold that was never sent.
+fn new_fold(text: String) -> Fold {
+    Fold { text, settled_at: None, settled_serial: None, renderer: 1 }
+}

@@ -2,50 +2,31 @@
 
 use crate::transcript::PartBody;
 
-use super::places::{Places, agent_speaks, user_speaks};
+use super::places::{Places, agent_speaks};
 use super::region::Region;
 
-/// A turn of the user, as far as it lies in a span.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Turn {
-    /// What the user said; none for a turn that began in front of the span.
-    pub(super) user: Option<usize>,
-    /// The agent's closing reply, if there is one inside the span.
-    pub(super) reply: Option<usize>,
-    /// Whether the turn goes on behind the span, where its reply stands or will stand.
-    pub(super) goes_on: bool,
+/// What stays of a span, as indexes of messages in order.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(super) struct Turns {
+    /// What the user said.
+    pub(super) users: Vec<usize>,
+    /// The agent's closing replies, to these and to what was said in front of the span. A turn that
+    /// was broken off, or goes on behind the span, has none.
+    pub(super) replies: Vec<usize>,
 }
 
-/// The turns of a span in order. The first is the one in which it was opened; its user message is
-/// named when the span begins directly behind it and no push call of the agent's stands between.
-pub(super) fn of(places: &Places<'_>, region: &Region<'_>, pop_goes_on: bool) -> Vec<Turn> {
-    let opener = region
-        .first
-        .checked_sub(1)
-        .filter(|&message| region.push.is_none() && user_speaks(&places.transcript[message]));
-    let mut turns = Vec::new();
-    let mut user = opener;
+/// The user's turns in a span.
+pub(super) fn inside(places: &Places<'_>, region: &Region<'_>) -> Turns {
+    let mut turns = Turns::default();
     let mut from = region.first;
-    while let Some(next) = places.user_from(from).filter(|&next| next < region.end) {
-        turns.push(Turn {
-            user,
-            reply: closing_reply(places, from, next),
-            goes_on: false,
-        });
-        user = Some(next);
-        from = next + 1;
+    while let Some(user) = places.user_from(from).filter(|&user| user < region.end) {
+        turns.replies.extend(closing_reply(places, from, user));
+        turns.users.push(user);
+        from = user + 1;
     }
-    let goes_on = pop_goes_on || places.agent_goes_on(region.end);
-    let reply = if goes_on || region.pop.is_some() {
-        None
-    } else {
-        closing_reply(places, from, region.end)
-    };
-    turns.push(Turn {
-        user,
-        reply,
-        goes_on,
-    });
+    if region.pop.is_none() && !places.agent_goes_on(region.end) {
+        turns.replies.extend(closing_reply(places, from, region.end));
+    }
     turns
 }
 

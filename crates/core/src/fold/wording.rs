@@ -45,9 +45,8 @@ pub(super) fn added(frame: FrameNum, chars: usize, head: &str) -> String {
 
 /// The beginning of a text on one line, without control characters.
 fn one_line(text: &str) -> String {
-    let mut words = text
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| !word.is_empty());
+    let mut words =
+        text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let mut line = String::new();
     let mut shown = 0;
     while let Some(word) = words.next() {

@@ -17,7 +17,7 @@ pub(super) fn ops(
     let mut stale = Stale::of(places, folds, input.stale_until);
     let mut writer = Writer {
         transcript: places.transcript,
-        ops: Vec::new(),
+        ops: Vec::with_capacity(3 * folds.len()),
         run: None,
     };
     for (index, (edit, fate)) in plan.edits.into_iter().zip(plan.fates).enumerate() {
@@ -28,7 +28,7 @@ pub(super) fn ops(
                 here.for_each(drop);
                 writer.cut(index, fold);
             }
-            Fate::Kept => {
+            Fate::Kept(_) => {
                 here.for_each(drop);
                 writer.message(index, edit, stale, &[]);
             }
@@ -43,40 +43,31 @@ pub(super) fn ops(
 }
 
 fn notes_in_order<'n>(places: &Places<'_>, notes: &'n [Note]) -> Vec<(usize, &'n Note)> {
-    let mut found: Vec<_> = notes
-        .iter()
-        .filter_map(|note| Some((places.index_of(&note.message)?, note)))
-        .collect();
+    let mut found: Vec<_> =
+        notes.iter().filter_map(|note| Some((places.index_of(&note.message)?, note))).collect();
     found.sort_by_key(|(index, _)| *index);
     found
 }
 
 /// Up to where the messages were written behind another prefix than they are sent behind.
 struct Stale<'f> {
-    places: &'f Places<'f>,
+    messages: usize,
     coming: std::iter::Peekable<std::slice::Iter<'f, Chosen<'f>>>,
     /// Behind the last such message.
     end: usize,
 }
 
 impl<'f> Stale<'f> {
-    fn of(places: &'f Places<'f>, folds: &'f [Chosen<'f>], until: Option<&str>) -> Self {
-        let end = until
-            .and_then(|id| places.index_of(id))
-            .map_or(0, |last| last + 1);
-        Self {
-            places,
-            coming: folds.iter().peekable(),
-            end,
-        }
+    fn of(places: &Places<'_>, folds: &'f [Chosen<'f>], until: Option<&str>) -> Self {
+        let end = until.and_then(|id| places.index_of(id)).map_or(0, |last| last + 1);
+        Self { messages: places.transcript.len(), coming: folds.iter().peekable(), end }
     }
 
     /// Whether it is so for a message; asked in order.
     fn reaches(&mut self, message: usize) -> bool {
         while let Some(chosen) = self.coming.next_if(|chosen| chosen.region.first <= message) {
             for one in chosen.with_text() {
-                let settled = self.places.settled(one.span);
-                let end = settled.map_or(self.places.transcript.len(), |last| last + 1);
+                let end = one.settled.map_or(self.messages, |last| last + 1);
                 self.end = self.end.max(end).max(chosen.region.end);
             }
         }
@@ -105,10 +96,7 @@ impl Writer<'_> {
 
     fn flush(&mut self) {
         if let Some((first, last, _)) = self.run.take() {
-            self.ops.push(FoldOp::Cut {
-                from: self.id(first),
-                to: self.id(last),
-            });
+            self.ops.push(FoldOp::Cut { from: self.id(first), to: self.id(last) });
         }
     }
 
@@ -120,13 +108,7 @@ impl Writer<'_> {
         self.flush();
         let message = &self.transcript[index];
         let edit = edit.map(|edit| *edit).unwrap_or_default();
-        let Edit {
-            keep,
-            pointers,
-            mut outputs,
-            appended,
-            inserted,
-        } = edit;
+        let Edit { keep, pointers, outputs, appended, inserted, told: _ } = edit;
 
         let stale = stale && message.role == Role::Assistant
             // The summary was asked for by a request of its own.
@@ -137,79 +119,43 @@ impl Writer<'_> {
         };
         let matters = |body: &PartBody| !matches!(body, PartBody::Other);
         let parts = message.parts.iter().enumerate();
-        let changes = parts
-            .clone()
-            .any(|(part, p)| !stays(part) && matters(&p.body));
+        let changes = parts.clone().any(|(part, p)| !stays(part) && matters(&p.body));
         // One message for all that stands here: a host derives its id from the one in front.
-        let behind = notes
-            .iter()
-            .filter(|note| note.placement == Placement::Insert);
-        let behind = inserted
-            .into_iter()
-            .chain(behind.map(|note| note.text.as_str()));
+        let behind = notes.iter().filter(|note| note.placement == Placement::Insert);
+        let behind = inserted.into_iter().chain(behind.map(|note| note.text.as_str()));
         let behind = behind.collect::<Vec<_>>().join("\n\n");
 
-        if changes
-            && !parts
-                .clone()
-                .any(|(part, p)| stays(part) && says_something(&p.body))
-        {
+        if changes && !parts.clone().any(|(part, p)| stays(part) && says_something(&p.body)) {
             self.insert(message, behind);
-            self.ops.push(FoldOp::Cut {
-                from: message.id.clone(),
-                to: message.id.clone(),
-            });
+            self.ops.push(FoldOp::Cut { from: message.id.clone(), to: message.id.clone() });
             return;
         }
 
-        self.ops
-            .extend(pointers.into_iter().map(|(part, text)| FoldOp::Replace {
-                message: message.id.clone(),
-                part: message.parts[part].id.clone(),
-                text,
-            }));
+        self.ops.extend(pointers.into_iter().map(|(part, text)| FoldOp::Replace {
+            message: message.id.clone(),
+            part: message.parts[part].id.clone(),
+            text,
+        }));
         if changes {
-            let parts = parts
-                .filter(|(part, _)| stays(*part))
-                .map(|(_, p)| p.id.clone())
-                .collect();
-            self.ops.push(FoldOp::Keep {
-                message: message.id.clone(),
-                parts,
-            });
+            let parts = parts.filter(|(part, _)| stays(*part)).map(|(_, p)| p.id.clone()).collect();
+            self.ops.push(FoldOp::Keep { message: message.id.clone(), parts });
         }
-        outputs.sort_by_key(|(part, _)| *part);
-        self.ops
-            .extend(outputs.into_iter().map(|(part, text)| FoldOp::Output {
-                message: message.id.clone(),
-                part: message.parts[part].id.clone(),
-                text: text.into_owned(),
-            }));
-        let at_end = notes
-            .iter()
-            .filter(|note| note.placement == Placement::Append);
-        let at_end = at_end
-            .filter(|_| message.role == Role::User)
-            .map(|note| note.text.clone());
-        for text in appended
-            .into_iter()
-            .map(std::borrow::Cow::into_owned)
-            .chain(at_end)
-        {
-            self.ops.push(FoldOp::Append {
-                message: message.id.clone(),
-                text,
-            });
+        self.ops.extend(outputs.into_iter().map(|(part, text)| FoldOp::Output {
+            message: message.id.clone(),
+            part: message.parts[part].id.clone(),
+            text: text.into_owned(),
+        }));
+        let at_end = notes.iter().filter(|note| note.placement == Placement::Append);
+        let at_end = at_end.filter(|_| message.role == Role::User).map(|note| note.text.clone());
+        for text in appended.into_iter().map(std::borrow::Cow::into_owned).chain(at_end) {
+            self.ops.push(FoldOp::Append { message: message.id.clone(), text });
         }
         self.insert(message, behind);
     }
 
     fn insert(&mut self, after: &Message, text: String) {
         if !text.is_empty() {
-            self.ops.push(FoldOp::Insert {
-                after: after.id.clone(),
-                text,
-            });
+            self.ops.push(FoldOp::Insert { after: after.id.clone(), text });
         }
     }
 }

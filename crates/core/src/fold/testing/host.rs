@@ -27,9 +27,7 @@ pub(in super::super) struct Sent {
 impl Sent {
     /// The parts that reach the model.
     pub(in super::super) fn read(&self) -> impl Iterator<Item = &SentPart> {
-        self.parts
-            .iter()
-            .filter(|part| part.body != PartBody::Other)
+        self.parts.iter().filter(|part| part.body != PartBody::Other)
     }
 }
 
@@ -50,11 +48,7 @@ pub(in super::super) fn unfolded(transcript: &[Message]) -> Vec<Sent> {
     let parts = |message: &Message| {
         let parts = message.parts.iter();
         parts
-            .map(|part| SentPart {
-                id: part.id.clone(),
-                body: part.body.clone(),
-                output: None,
-            })
+            .map(|part| SentPart { id: part.id.clone(), body: part.body.clone(), output: None })
             .collect()
     };
     transcript
@@ -91,31 +85,17 @@ fn apply_one(sent: &mut Vec<Sent>, op: &FoldOp) {
         FoldOp::Keep { message, parts } => {
             let at = at(message);
             for id in parts {
-                assert!(
-                    sent[at].parts.iter().any(|part| &part.id == id),
-                    "{op:?}: no part {id}"
-                );
+                assert!(sent[at].parts.iter().any(|part| &part.id == id), "{op:?}: no part {id}");
             }
             sent[at].parts.retain(|part| parts.contains(&part.id));
         }
-        FoldOp::Output {
-            message,
-            part,
-            text,
-        } => {
+        FoldOp::Output { message, part, text } => {
             let at = at(message);
             let part = part_of(&mut sent[at], part);
-            assert!(
-                matches!(part.body, PartBody::Tool { .. }),
-                "{op:?}: no call"
-            );
+            assert!(matches!(part.body, PartBody::Tool { .. }), "{op:?}: no call");
             part.output = Some(text.clone());
         }
-        FoldOp::Replace {
-            message,
-            part,
-            text,
-        } => {
+        FoldOp::Replace { message, part, text } => {
             let at = at(message);
             let part = part_of(&mut sent[at], part);
             part.body = ours("", text).body;
@@ -128,18 +108,10 @@ fn apply_one(sent: &mut Vec<Sent>, op: &FoldOp) {
         }
         FoldOp::Insert { after, text } => {
             let id = format!("ours:{after}");
-            assert!(
-                sent.iter().all(|message| message.id != id),
-                "{op:?}: one is there"
-            );
+            assert!(sent.iter().all(|message| message.id != id), "{op:?}: one is there");
             let parts = vec![ours(after, text)];
             let at = at(after);
-            let message = Sent {
-                id,
-                role: Role::User,
-                standing: Standing::Normal,
-                parts,
-            };
+            let message = Sent { id, role: Role::User, standing: Standing::Normal, parts };
             sent.insert(at + 1, message);
         }
     }
@@ -164,18 +136,10 @@ impl fmt::Display for Sent {
                 PartBody::Text { head, .. } if part.id.starts_with("ours:") => {
                     write!(f, " +{}", short(head))?;
                 }
-                PartBody::Text {
-                    synthetic: true,
-                    head,
-                    ..
-                } if head.starts_with("[callstack]") => {
+                PartBody::Text { synthetic: true, head, .. } if head.starts_with("[callstack]") => {
                     write!(f, " {}", short(head))?;
                 }
-                PartBody::Text {
-                    synthetic: true,
-                    head,
-                    ..
-                } => write!(f, " ~\"{head}\"")?,
+                PartBody::Text { synthetic: true, head, .. } => write!(f, " ~\"{head}\"")?,
                 PartBody::Text { head, .. } => write!(f, " \"{head}\"")?,
                 PartBody::Reasoning => f.write_str(" think")?,
                 PartBody::Tool { call, .. } => match &part.output {

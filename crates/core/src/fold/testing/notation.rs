@@ -13,10 +13,10 @@
 //! outside behind the message above, `[append u1 words]` and `[insert a1 words]` are notes.
 
 use super::super::{Folded, Input, Note, Placement, ReasoningPolicy, fold};
-use super::host;
+use super::{host, new_fold, open_span};
 use crate::frame::FrameNum;
 use crate::transcript::{
-    Anchor, CallState, Fold, Message, Part, PartBody, Role, Span, SpanNum, SpanOrigin, Standing,
+    Anchor, CallState, Message, Part, PartBody, Role, Span, SpanNum, Standing,
 };
 
 /// A session in the making.
@@ -61,10 +61,7 @@ impl Session {
 
     fn boundary_or_note(&mut self, text: &str) {
         let message = self.transcript.last().map(|message| message.id.clone());
-        let anchor = Anchor {
-            message,
-            call: None,
-        };
+        let anchor = Anchor { message, call: None };
         let words: Vec<_> = text.splitn(3, ' ').collect();
         match words[..] {
             ["open", name] => self.open(name, anchor),
@@ -72,11 +69,7 @@ impl Session {
             [how @ ("append" | "insert"), message, text] => self.notes.push(Note {
                 message: message.to_owned(),
                 text: text.to_owned(),
-                placement: if how == "append" {
-                    Placement::Append
-                } else {
-                    Placement::Insert
-                },
+                placement: if how == "append" { Placement::Append } else { Placement::Insert },
             }),
             _ => panic!("cannot read [{text}]"),
         }
@@ -94,17 +87,9 @@ impl Session {
         let mut parts = Vec::new();
         for word in words(rest) {
             let body = self.part(id, &word);
-            parts.push(Part {
-                id: format!("{id}.{}", parts.len()),
-                body,
-            });
+            parts.push(Part { id: format!("{id}.{}", parts.len()), body });
         }
-        self.transcript.push(Message {
-            id: id.to_owned(),
-            role,
-            standing,
-            parts,
-        });
+        self.transcript.push(Message { id: id.to_owned(), role, standing, parts });
     }
 
     fn part(&mut self, message: &str, word: &str) -> PartBody {
@@ -123,10 +108,7 @@ impl Session {
             return text(synthetic, true);
         }
         if let Some(name) = word.strip_prefix('@') {
-            return PartBody::File {
-                name: name.to_owned(),
-                mime: "image/png".to_owned(),
-            };
+            return PartBody::File { name: name.to_owned(), mime: "image/png".to_owned() };
         }
         let state = match word.chars().last() {
             Some('!') => CallState::Failed,
@@ -134,10 +116,7 @@ impl Session {
             _ => CallState::Completed,
         };
         let call = word.to_owned();
-        let anchor = Anchor {
-            message: Some(message.to_owned()),
-            call: Some(call.clone()),
-        };
+        let anchor = Anchor { message: Some(message.to_owned()), call: Some(call.clone()) };
         let tool = match word.trim_end_matches(['!', '?']).split_once(':') {
             Some(("push" | "take", name)) => {
                 self.open(name, anchor);
@@ -149,40 +128,21 @@ impl Session {
             }
             _ => "tool",
         };
-        PartBody::Tool {
-            call,
-            tool: tool.to_owned(),
-            state,
-        }
+        PartBody::Tool { call, tool: tool.to_owned(), state }
     }
 
     fn open(&mut self, name: &str, open: Anchor) {
         let frame = u64::from(name.as_bytes()[0] - b'A') + 1;
         self.names.push(name.to_owned());
-        self.spans.push(Span {
-            num: SpanNum(self.names.len() as u64),
-            frame: FrameNum(frame),
-            session: "ses_test".to_owned(),
-            open,
-            origin: SpanOrigin::Push,
-            close: None,
-            outcome: None,
-            close_undone: false,
-            detached: false,
-            foldable: true,
-            fold: None,
-        });
+        let num = self.names.len() as u64;
+        self.spans.push(open_span(num, FrameNum(frame), open));
     }
 
     fn close(&mut self, name: &str, close: Anchor) {
         let text = format!("<{name} returned>");
         let span = self.span(name);
         span.close = Some(close);
-        span.fold = Some(Fold {
-            text,
-            settled_at: None,
-            renderer: 1,
-        });
+        span.fold = Some(new_fold(text));
     }
 
     pub(in super::super) fn span(&mut self, name: &str) -> &mut Span {
@@ -191,11 +151,7 @@ impl Session {
     }
 
     pub(in super::super) fn settle(&mut self, name: &str, at: &str) {
-        self.span(name)
-            .fold
-            .as_mut()
-            .expect("the span is closed")
-            .settled_at = Some(at.to_owned());
+        self.span(name).fold.as_mut().expect("the span is closed").settled_at = Some(at.to_owned());
     }
 
     pub(in super::super) fn input(&self) -> Input<'_> {
@@ -222,11 +178,7 @@ impl Session {
         let folded = self.fold();
         let name = |num: &SpanNum| self.names[usize::try_from(num.0).unwrap() - 1].clone();
         let in_effect = folded.in_effect.iter().map(|num| {
-            let star = if folded.unsettled.contains(num) {
-                "*"
-            } else {
-                ""
-            };
+            let star = if folded.unsettled.contains(num) { "*" } else { "" };
             format!("{}{star}", name(num))
         });
         let swallowed = folded.swallowed.iter().map(name);

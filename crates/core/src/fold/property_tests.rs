@@ -1,0 +1,198 @@
+//! What holds for every session, before each of its model calls.
+
+use proptest::prelude::*;
+
+use super::places::user_speaks;
+use super::testing::host::Sent;
+use super::testing::world::{Request, World, sessions, speaks};
+use crate::transcript::{Anchor, PartBody, Role, Span, Standing};
+
+type Holds = Result<(), TestCaseError>;
+
+proptest! {
+
+    #[test]
+    fn every_request_of_every_session_is_right((events, policy, delay) in sessions()) {
+        let mut world = World::new(policy, delay);
+        let mut result = Ok(());
+        for event in &events {
+            world.happen(event, &mut |world, request| {
+                if result.is_ok() {
+                    result = check(world, request);
+                }
+            });
+        }
+        result?;
+    }
+}
+
+fn check(world: &World, request: &Request) -> Holds {
+    prop_assert_eq!(&world.fold(), &request.folded, "the same input folds to something else");
+    well_formed(world, request)?;
+    nothing_of_the_work_is_left(world, request)?;
+    the_users_words_are_all_there(world, request)?;
+    no_turn_looks_unanswered(world, request)?;
+    results_are_there_once(world, request)?;
+    reasoning_stands_behind_what_it_was_made_with(world, request)?;
+    grows_at_its_end(world, request)
+}
+
+fn well_formed(world: &World, request: &Request) -> Holds {
+    prop_assert!(
+        request.sent.first().is_some_and(|message| message.role == Role::User),
+        "the request begins with the agent"
+    );
+    for message in request.sent.iter().filter(|message| message.role == Role::Assistant) {
+        let was = &world.transcript[world.index_of(&message.id).unwrap()];
+        let says = message.read().any(|part| !matches!(part.body, PartBody::Reasoning));
+        prop_assert!(says || message.read().count() == was_read(was), "{message} is empty");
+    }
+    let last = request.sent.last().unwrap();
+    let calls = last.read().any(|part| matches!(part.body, PartBody::Tool { .. }));
+    prop_assert!(calls || last.role == Role::User, "the request ends with {last}");
+    Ok(())
+}
+
+fn was_read(message: &crate::transcript::Message) -> usize {
+    message.parts.iter().filter(|part| part.body != PartBody::Other).count()
+}
+
+/// First message of a span's inside, and behind its last, with the part of the pop in the last.
+fn inside(world: &World, span: &Span) -> (usize, usize, Option<usize>) {
+    let at = |anchor: &Anchor| anchor.message.as_ref().and_then(|id| world.index_of(id));
+    let summarised = world.transcript.iter().position(|m| m.standing == Standing::Summary);
+    let hidden = summarised.map_or(0, |summary| summary + 1);
+    let first = at(&span.open).map_or(hidden, |open| open + 1);
+    let close = span.close.as_ref().unwrap();
+    let last = at(close).unwrap();
+    let pop = close.call.as_ref().map(|wanted| {
+        let parts = &world.transcript[last].parts;
+        let is_it = |body: &PartBody| matches!(body, PartBody::Tool { call, .. } if call == wanted);
+        parts.iter().position(|part| is_it(&part.body)).unwrap()
+    });
+    (first, last + 1, pop)
+}
+
+fn span(world: &World, num: crate::transcript::SpanNum) -> &Span {
+    world.spans.iter().find(|span| span.num == num).unwrap()
+}
+
+fn nothing_of_the_work_is_left(world: &World, request: &Request) -> Holds {
+    let folded = &request.folded;
+    for num in folded.in_effect.iter().chain(&folded.swallowed) {
+        let (first, end, pop) = inside(world, span(world, *num));
+        for message in &request.sent {
+            let Some(index) = world.index_of(&message.id) else {
+                continue;
+            };
+            let with_pop = pop.filter(|_| index + 1 == end);
+            if let Some(pop) = with_pop {
+                let gone = &world.transcript[index].parts[pop].id;
+                prop_assert!(message.parts.iter().all(|p| &p.id != gone), "{message} pops");
+            }
+            if !(first..end).contains(&index) || message.role == Role::User {
+                continue;
+            }
+            for part in message.read() {
+                let at = world.transcript[index].parts.iter().position(|p| p.id == part.id);
+                let of_work = match part.body {
+                    PartBody::Reasoning => true,
+                    PartBody::Tool { .. } => with_pop.is_none_or(|pop| at.unwrap() < pop),
+                    _ => false,
+                };
+                prop_assert!(!of_work, "{message} is work of {num:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn the_users_words_are_all_there(world: &World, request: &Request) -> Holds {
+    for message in world.transcript.iter().filter(|message| message.role == Role::User) {
+        for part in &message.parts {
+            if matches!(&part.body, PartBody::Text { synthetic: false, .. })
+                && message.standing == Standing::Normal
+            {
+                let sent = request.sent.iter().find(|sent| sent.id == message.id);
+                let found = sent.and_then(|sent| sent.parts.iter().find(|p| p.id == part.id));
+                prop_assert_eq!(found.map(|found| &found.body), Some(&part.body));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A user message behind which the agent did something has something of the agent, or of ours,
+/// before the user's next.
+fn no_turn_looks_unanswered(world: &World, request: &Request) -> Holds {
+    for (index, message) in world.transcript.iter().enumerate() {
+        if !user_speaks(message) {
+            continue;
+        }
+        let turn = world.transcript[index + 1..].iter().take_while(|m| !user_speaks(m));
+        let was_answered = turn.clone().any(|m| m.role == Role::Assistant && speaks(m));
+        let at = request.sent.iter().position(|sent| sent.id == message.id).unwrap();
+        let marked = request.sent[at].parts.iter().any(|part| part.id.starts_with("ours:"));
+        let answered = request.sent[at + 1..]
+            .iter()
+            .take_while(|sent| {
+                !world.index_of(&sent.id).is_some_and(|i| user_speaks(&world.transcript[i]))
+            })
+            .any(|sent| sent.role == Role::Assistant || sent.id.starts_with("ours:"));
+        prop_assert!(!was_answered || answered || marked, "{} looks unanswered", request.sent[at]);
+    }
+    Ok(())
+}
+
+fn results_are_there_once(world: &World, request: &Request) -> Holds {
+    for num in &request.folded.in_effect {
+        let text = format!("<{} returned>", span(world, *num).frame);
+        let parts = request.sent.iter().flat_map(|message| &message.parts);
+        let holds = |part: &&super::testing::host::SentPart| {
+            part.output.as_deref() == Some(&text)
+                || matches!(&part.body, PartBody::Text { head, .. } if head.contains(&text))
+        };
+        prop_assert_eq!(parts.filter(holds).count(), 1, "{}", text);
+    }
+    Ok(())
+}
+
+fn reasoning_stands_behind_what_it_was_made_with(world: &World, request: &Request) -> Holds {
+    for (index, message) in request.sent.iter().enumerate() {
+        if message.read().any(|part| matches!(part.body, PartBody::Reasoning)) {
+            let then = &world.made_behind[&message.id];
+            prop_assert_eq!(then, &request.sent[..index], "in front of {}", message);
+        }
+    }
+    Ok(())
+}
+
+fn grows_at_its_end(world: &World, request: &Request) -> Holds {
+    let Some(last) = &world.last else {
+        return Ok(());
+    };
+    let folded = &request.folded;
+    if folded.unsettled.is_empty() {
+        prop_assert_eq!(&last.folded.in_effect, &folded.in_effect);
+        prop_assert!(folded.ops.starts_with(&last.folded.ops), "operations changed");
+        prop_assert!(request.sent.starts_with(&last.sent), "what was sent changed");
+        return Ok(());
+    }
+    // The first new fold in the transcript's order changes nothing up to its push call.
+    let new = folded.unsettled.first().map(|num| span(world, *num)).unwrap();
+    let (Some(_), Some(push)) = (&new.open.call, &new.open.message) else {
+        return Ok(());
+    };
+    let Some(at) = last.sent.iter().position(|message| &message.id == push) else {
+        return Ok(());
+    };
+    prop_assert_eq!(&last.sent[..at], &request.sent[..at]);
+    prop_assert_eq!(calls(&last.sent[at]), calls(&request.sent[at]));
+    Ok(())
+}
+
+/// A message as the model wrote it, but for pops that a fold takes out of it.
+fn calls(message: &Sent) -> Vec<&str> {
+    let parts = message.read().map(|part| part.id.as_str());
+    parts.take(1).collect()
+}

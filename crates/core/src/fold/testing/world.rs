@@ -1,0 +1,354 @@
+//! A simulated session: a host that grows, reverts and compacts its transcript, an agent that pushes
+//! and pops last in, first out, and an engine that folds before each step and settles what was sent.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::super::places::says_something;
+use super::super::{Folded, Input, Note, Placement, ReasoningPolicy, fold};
+use super::host::{self, Sent};
+use super::{new_fold, open_span};
+use crate::frame::FrameNum;
+use crate::transcript::{
+    Anchor, CallState, Fold, Message, Part, PartBody, Role, Span, SpanNum, Standing,
+};
+
+/// A call of a step.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) enum Call {
+    Work(CallState),
+    Push,
+    /// Work, when nothing is open that may be popped.
+    Pop,
+}
+
+/// Something that happens in a session.
+#[derive(Clone, Debug)]
+pub(in super::super) enum Event {
+    User {
+        words: bool,
+        file: bool,
+        of_host: bool,
+    },
+    Step {
+        reasoning: bool,
+        before: bool,
+        calls: Vec<Call>,
+        after: bool,
+    },
+    OpenOutside,
+    CloseOutside,
+    Note,
+    /// The host takes back everything from the user's message on that has that many behind it.
+    Revert {
+        turns: usize,
+    },
+    /// The host compacts and keeps that many messages.
+    Compact {
+        tail: usize,
+    },
+}
+
+/// What is sent for one model call.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Request {
+    pub(in super::super) folded: Folded,
+    pub(in super::super) sent: Vec<Sent>,
+}
+
+/// A session as it stands.
+pub(in super::super) struct World {
+    pub(in super::super) transcript: Vec<Message>,
+    pub(in super::super) spans: Vec<Span>,
+    notes: Vec<Note>,
+    policy: ReasoningPolicy,
+    stale_until: Option<String>,
+    /// Folds that are not durable yet: the span, and after how many requests it is.
+    pending: Vec<(SpanNum, u8, Fold)>,
+    /// Requests until a closed span is durable.
+    delay: u8,
+    /// What each step was made behind.
+    pub(in super::super) made_behind: HashMap<String, Vec<Sent>>,
+    /// The last request, unless the host changed the transcript in the middle since.
+    pub(in super::super) last: Option<Request>,
+    serial: usize,
+}
+
+impl World {
+    pub(in super::super) fn new(policy: ReasoningPolicy, delay: u8) -> Self {
+        let mut world = Self {
+            transcript: Vec::new(),
+            spans: Vec::new(),
+            notes: Vec::new(),
+            policy,
+            stale_until: None,
+            pending: Vec::new(),
+            delay,
+            made_behind: HashMap::new(),
+            last: None,
+            serial: 0,
+        };
+        world.user(true, false, false);
+        world
+    }
+
+    pub(in super::super) fn fold(&self) -> Folded {
+        fold(&Input {
+            transcript: &self.transcript,
+            spans: &self.spans,
+            notes: &self.notes,
+            reasoning: self.policy,
+            stale_until: self.stale_until.as_deref(),
+        })
+    }
+
+    pub(in super::super) fn index_of(&self, id: &str) -> Option<usize> {
+        self.transcript.iter().position(|message| message.id == id)
+    }
+
+    /// Lets something happen; before a step the request for it is handed to `check`.
+    pub(in super::super) fn happen(
+        &mut self,
+        event: &Event,
+        check: &mut dyn FnMut(&Self, &Request),
+    ) {
+        match event {
+            Event::User { words, file, of_host } => self.user(*words, *file, *of_host),
+            Event::Step { reasoning, before, calls, after } => {
+                if !self.awaits_the_model() {
+                    self.user(true, false, false);
+                }
+                let request = self.send(check);
+                let parts = self.step(*reasoning, *before, calls, *after);
+                self.made_behind.insert(parts, request);
+            }
+            Event::OpenOutside => self.open(None),
+            Event::CloseOutside => self.close(None),
+            Event::Note => self.note(),
+            Event::Revert { turns } => self.revert(*turns),
+            Event::Compact { tail } => self.compact(*tail),
+        }
+    }
+
+    fn awaits_the_model(&self) -> bool {
+        self.transcript.last().is_some_and(|message| match message.role {
+            Role::User => true,
+            Role::Assistant => {
+                message.parts.iter().any(|part| matches!(part.body, PartBody::Tool { .. }))
+            }
+        })
+    }
+
+    fn send(&mut self, check: &mut dyn FnMut(&Self, &Request)) -> Vec<Sent> {
+        let durable: Vec<_> = self.pending.extract_if(.., |(_, left, _)| *left == 0).collect();
+        for (num, _, made) in durable {
+            if let Some(span) = self.spans.iter_mut().find(|span| span.num == num) {
+                span.fold = Some(made);
+            }
+        }
+        for (_, left, _) in &mut self.pending {
+            *left -= 1;
+        }
+        let folded = self.fold();
+        let sent = host::apply(&self.transcript, &folded.ops);
+        let request = Request { folded, sent };
+        check(self, &request);
+
+        let newest = self.transcript.last().map(|message| message.id.clone());
+        for span in &mut self.spans {
+            if request.folded.unsettled.contains(&span.num)
+                && let Some(made) = &mut span.fold
+            {
+                made.settled_at.clone_from(&newest);
+            }
+        }
+        let sent = request.sent.clone();
+        self.last = Some(request);
+        sent
+    }
+
+    fn next(&mut self, kind: &str) -> String {
+        self.serial += 1;
+        format!("{kind}{}", self.serial)
+    }
+
+    fn push_message(&mut self, kind: &str, bodies: Vec<PartBody>) -> String {
+        let id = self.next(kind);
+        let (role, standing) = match kind {
+            "u" => (Role::User, Standing::Normal),
+            "c" => (Role::User, Standing::CompactionRequest),
+            "s" => (Role::Assistant, Standing::Summary),
+            _ => (Role::Assistant, Standing::Normal),
+        };
+        let parts = bodies.into_iter().enumerate();
+        let parts = parts.map(|(part, body)| Part { id: format!("{id}.{part}"), body }).collect();
+        self.transcript.push(Message { id: id.clone(), role, standing, parts });
+        id
+    }
+
+    fn text(&mut self, synthetic: bool) -> PartBody {
+        let head = self.next("text ");
+        PartBody::Text { synthetic, chars: head.chars().count(), head }
+    }
+
+    fn user(&mut self, words: bool, file: bool, of_host: bool) {
+        let mut bodies = Vec::new();
+        if words {
+            bodies.push(self.text(false));
+        }
+        if file {
+            bodies.push(PartBody::File { name: self.next("file"), mime: "image/png".to_owned() });
+        }
+        if of_host || bodies.is_empty() {
+            bodies.push(self.text(true));
+        }
+        self.push_message("u", bodies);
+    }
+
+    fn step(&mut self, reasoning: bool, before: bool, calls: &[Call], after: bool) -> String {
+        let mut bodies = vec![PartBody::Other];
+        if reasoning {
+            bodies.push(PartBody::Reasoning);
+        }
+        if before {
+            bodies.push(self.text(false));
+        }
+        let id = format!("a{}", self.serial + 1 + calls.len() + usize::from(after));
+        for call in calls {
+            let name = self.next("call");
+            let anchor = Anchor { message: Some(id.clone()), call: Some(name.clone()) };
+            let mut state = CallState::Completed;
+            match call {
+                Call::Work(how) => state = *how,
+                Call::Push => self.open(Some(anchor)),
+                Call::Pop => self.close(Some(anchor)),
+            }
+            bodies.push(PartBody::Tool { call: name, tool: "tool".to_owned(), state });
+        }
+        if after {
+            bodies.push(self.text(false));
+        }
+        bodies.push(PartBody::Other);
+        assert_eq!(self.push_message("a", bodies), id);
+        id
+    }
+
+    fn behind_newest(&self) -> Anchor {
+        Anchor { message: self.transcript.last().map(|message| message.id.clone()), call: None }
+    }
+
+    fn open(&mut self, call: Option<Anchor>) {
+        let num = self.spans.len() as u64 + 1;
+        let open = call.unwrap_or_else(|| self.behind_newest());
+        self.spans.push(open_span(num, FrameNum(num), open));
+    }
+
+    fn close(&mut self, call: Option<Anchor>) {
+        let close = call.unwrap_or_else(|| self.behind_newest());
+        let Some(span) = self.spans.iter_mut().rev().find(|span| span.close.is_none()) else {
+            return;
+        };
+        let text = format!("<{} returned>", span.frame);
+        self.pending.push((span.num, self.delay, new_fold(text)));
+        span.close = Some(close);
+    }
+
+    /// A note goes to the newest place of the transcript.
+    fn note(&mut self) {
+        let text = self.next("note ");
+        if let Some(newest) = self.transcript.last() {
+            let placement = match newest.role {
+                Role::User => Placement::Append,
+                Role::Assistant => Placement::Insert,
+            };
+            self.notes.push(Note { message: newest.id.clone(), text, placement });
+        }
+    }
+
+    fn revert(&mut self, turns: usize) {
+        let users = self.transcript.iter().enumerate().skip(1);
+        let users = users.filter(|(_, m)| m.role == Role::User && m.standing == Standing::Normal);
+        let Some((cut, _)) = users.rev().nth(turns) else {
+            return;
+        };
+        let gone: Vec<_> = self.transcript.drain(cut..).map(|message| message.id).collect();
+        let is_gone = |anchor: &Anchor| anchor.message.as_ref().is_some_and(|m| gone.contains(m));
+        self.spans.retain(|span| !is_gone(&span.open));
+        for span in &mut self.spans {
+            if span.close.as_ref().is_some_and(is_gone) {
+                span.close = None;
+                span.fold = None;
+            }
+        }
+        let open_again = |num| self.spans.iter().all(|s| s.num != num || s.close.is_none());
+        self.pending.retain(|(num, ..)| !open_again(*num));
+        self.notes.retain(|note| !gone.contains(&note.message));
+        if self.stale_until.as_ref().is_some_and(|id| gone.contains(id)) {
+            self.stale_until = self.transcript.last().map(|message| message.id.clone());
+        }
+        self.last = None;
+    }
+
+    fn compact(&mut self, tail: usize) {
+        if self.transcript.len() < 4 {
+            return;
+        }
+        let tail = self.transcript.split_off(self.transcript.len() - tail.min(3));
+        self.transcript.clear();
+        let words = self.text(false);
+        self.push_message("c", vec![words]);
+        let words = self.text(false);
+        let summary = self.push_message("s", vec![PartBody::Reasoning, words]);
+        self.made_behind.insert(summary, Vec::new());
+        let tail = tail.into_iter().filter(|message| message.standing == Standing::Normal);
+        self.transcript.extend(tail);
+        self.stale_until = self.transcript.last().map(|message| message.id.clone());
+        self.user(false, false, true);
+        self.last = None;
+    }
+}
+
+/// Whether a message says anything that is not reasoning.
+pub(in super::super) fn speaks(message: &Message) -> bool {
+    message.parts.iter().any(|part| says_something(&part.body))
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    prop_oneof![
+        3 => Just(Call::Push),
+        3 => Just(Call::Pop),
+        3 => Just(Call::Work(CallState::Completed)),
+        1 => Just(Call::Work(CallState::Failed)),
+        1 => Just(Call::Work(CallState::Open)),
+    ]
+}
+
+/// Sessions: their events, how reasoning is treated, and how late spans are durable.
+pub(in super::super) fn sessions() -> impl Strategy<Value = (Vec<Event>, ReasoningPolicy, u8)> {
+    let user = (proptest::bool::weighted(0.9), proptest::bool::weighted(0.2), any::<bool>())
+        .prop_map(|(words, file, of_host)| Event::User { words, file, of_host });
+    let step = (
+        proptest::bool::weighted(0.7),
+        any::<bool>(),
+        proptest::collection::vec(call(), 0..4),
+        proptest::bool::weighted(0.3),
+    )
+        .prop_map(|(reasoning, before, calls, after)| Event::Step {
+            reasoning,
+            before,
+            calls,
+            after,
+        });
+    let event = prop_oneof![
+        6 => user,
+        24 => step,
+        1 => Just(Event::OpenOutside),
+        1 => Just(Event::CloseOutside),
+        2 => Just(Event::Note),
+        1 => (0..3_usize).prop_map(|turns| Event::Revert { turns }),
+        1 => (0..4_usize).prop_map(|tail| Event::Compact { tail }),
+    ];
+    let policy = prop_oneof![Just(ReasoningPolicy::Strip), Just(ReasoningPolicy::Wait)];
+    (proptest::collection::vec(event, 1..40), policy, 0..3_u8)
+}
