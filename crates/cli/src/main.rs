@@ -1,22 +1,31 @@
-//! The binary `callstack`.
+//! The binary `callstack`: frames for people at a terminal, and the process behind agents' plugins.
+
+mod args;
+mod commands;
+mod demo;
+mod error;
+mod input;
+mod invocation;
+mod opencode;
+mod output;
+mod page;
+mod plugin;
+mod project;
+#[cfg(test)]
+mod reference_tests;
+mod wording;
 
 use std::process::ExitCode;
 
-use callstack_engine::{Engine, Settings, SystemWorld};
-
 fn main() -> ExitCode {
-    let directory = std::env::current_dir().unwrap_or_default();
-    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
-    let project = callstack_store::find(&directory, home.as_deref())
-        .unwrap_or_else(|| callstack_store::project_root(&directory, home.as_deref()));
-    let engine = Settings::from_vars(|name| std::env::var(name).ok())
-        .and_then(|settings| Engine::open(&project, settings, Box::new(SystemWorld)));
-    let served = callstack_hosts::opencode::serve(
-        &engine,
-        env!("CARGO_PKG_VERSION"),
-        std::io::stdin().lock(),
-        std::io::stdout().lock(),
-        |_| {},
-    );
-    if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let mut output = output::Output::new(args::wants_json(&arguments));
+    let outcome = match args::parse(&arguments) {
+        Ok(args) => commands::run(&args, &mut output),
+        Err(error) => output.usage(&error, &arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => output.failure(&failure),
+    }
 }

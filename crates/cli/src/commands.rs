@@ -1,0 +1,102 @@
+//! The commands: one file each, whose arguments' doc comment is the help.
+
+mod activate;
+mod artifact;
+mod completions;
+mod context;
+mod decision;
+pub(crate) mod demo;
+mod doctor;
+mod host;
+pub(crate) mod init;
+mod invalidate;
+mod log;
+mod pin;
+mod plan;
+mod pop;
+mod push;
+mod reopen;
+mod show;
+mod status;
+pub(crate) mod tree;
+mod unpin;
+
+use callstack_engine::operation::Answer;
+use callstack_engine::tree::sign;
+use clap::Subcommand;
+
+use crate::args::Args;
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::page::{PLAIN, style};
+
+/// What can be asked for.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(init::InitArgs),
+    Demo(demo::DemoArgs),
+    Doctor(doctor::DoctorArgs),
+    Tree(tree::TreeArgs),
+    Status(status::StatusArgs),
+    Show(show::ShowArgs),
+    Log(log::LogArgs),
+    Context(context::ContextArgs),
+    Push(push::PushArgs),
+    Pop(pop::PopArgs),
+    Plan(plan::PlanArgs),
+    Activate(activate::ActivateArgs),
+    Invalidate(invalidate::InvalidateArgs),
+    Reopen(reopen::ReopenArgs),
+    Decision(decision::DecisionArgs),
+    Artifact(artifact::ArtifactArgs),
+    Pin(pin::PinArgs),
+    Unpin(unpin::UnpinArgs),
+    Completions(completions::CompletionsArgs),
+    Host(host::HostArgs),
+}
+
+/// Carries out what was asked for.
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let invocation = || Invocation::of(&args.global);
+    match &args.command {
+        Command::Demo(args) => crate::demo::run(args, output),
+        Command::Completions(args) => completions::run(args, output),
+        Command::Init(args) => init::run(args, &invocation()?, output),
+        Command::Doctor(args) => doctor::run(args, &invocation()?, output),
+        Command::Tree(args) => tree::run(args, &invocation()?, output),
+        Command::Status(args) => status::run(args, &invocation()?, output),
+        Command::Show(args) => show::run(args, &invocation()?, output),
+        Command::Log(args) => log::run(args, &invocation()?, output),
+        Command::Context(args) => context::run(args, &invocation()?, output),
+        Command::Push(args) => push::run(args, &invocation()?, output),
+        Command::Pop(args) => pop::run(args, &invocation()?, output),
+        Command::Plan(args) => plan::run(args, &invocation()?, output),
+        Command::Activate(args) => activate::run(args, &invocation()?, output),
+        Command::Invalidate(args) => invalidate::run(args, &invocation()?, output),
+        Command::Reopen(args) => reopen::run(args, &invocation()?, output),
+        Command::Decision(args) => decision::run(args, &invocation()?, output),
+        Command::Artifact(args) => artifact::run(args, &invocation()?, output),
+        Command::Pin(args) => pin::run(args, &invocation()?, output),
+        Command::Unpin(args) => unpin::run(args, &invocation()?, output),
+        Command::Host(args) => host::run(args, &invocation()?, output),
+    }
+}
+
+/// Tells that work in a frame began.
+fn began(output: &mut Output, answer: &Answer) -> Result<(), Failure> {
+    output.either(&answer.data, |page| {
+        if let Some(Ok(status)) = answer.data["status"].as_str().map(str::parse) {
+            page.put(style(status), sign(status)).put(PLAIN, " ");
+        }
+        page.put(PLAIN, &answer.title).end();
+    })
+}
+
+/// Tells that something was noted down in a frame.
+fn noted(output: &mut Output, answer: &Answer, what: &str) -> Result<(), Failure> {
+    output.either(&answer.data, |page| {
+        let frame = answer.data["frame"].as_str().unwrap_or_default();
+        page.put(PLAIN, &format!("{what} {frame}")).end();
+    })
+}

@@ -1,0 +1,31 @@
+use serde_json::json;
+
+use super::noted;
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+
+/// Record a file that a frame produced
+#[derive(Debug, clap::Args)]
+pub(crate) struct ArtifactArgs {
+    /// The file, or the name of another resource
+    path: String,
+    /// Handle such as f3, or the beginning of an id [default: the open frame]
+    #[arg(long)]
+    frame: Option<String>,
+}
+
+pub(crate) fn run(
+    args: &ArtifactArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let engine = invocation.engine()?;
+    // The engine takes paths from the project's root; people give them from where they are.
+    let here = invocation.place.start().join(&args.path);
+    let artifact =
+        here.to_str().filter(|_| here.exists()).map_or_else(|| args.path.clone(), str::to_owned);
+    let arguments = json!({"artifact": artifact, "frame": args.frame});
+    let answer = invocation.run(&engine, "stack_add_artifact", arguments)?;
+    noted(output, &answer, "artifact noted in")
+}

@@ -1,0 +1,217 @@
+use std::path::Path;
+
+use callstack_engine::{Engine, EngineError, Health, Kind};
+use serde_json::{Value, json};
+
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::opencode;
+use crate::output::Output;
+use crate::page::{BAD, DIM, GOOD, HINT, PLAIN, WARN};
+use crate::plugin;
+use crate::project::open;
+use crate::wording::for_a_terminal;
+
+/// Check the store and the plugin, and say what to do
+///
+/// Changes nothing, unless --rebuild is given.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// Derive the store's tables from its log of events anew
+    #[arg(long)]
+    rebuild: bool,
+}
+
+/// What was found, for people and for programs.
+#[derive(Default)]
+struct Report {
+    lines: Vec<Line>,
+    data: Value,
+    worst: Option<Kind>,
+}
+
+struct Line {
+    sign: (anstyle::Style, &'static str),
+    text: String,
+    hint: Option<String>,
+}
+
+impl Report {
+    fn good(&mut self, text: String) {
+        self.lines.push(Line { sign: (GOOD, "✓"), text, hint: None });
+    }
+
+    fn remark(&mut self, text: impl Into<String>, hint: &str) {
+        let hint = Some(hint.to_owned());
+        self.lines.push(Line { sign: (WARN, "!"), text: text.into(), hint });
+    }
+
+    fn bad(&mut self, error: &EngineError) {
+        let hint = error.hint.as_deref().map(for_a_terminal);
+        let problem = json!({"kind": error.kind.as_str(), "message": error.message, "hint": hint});
+        if let Some(problems) = self.data["problems"].as_array_mut() {
+            problems.push(problem);
+        }
+        self.lines.push(Line { sign: (BAD, "✗"), text: error.message.clone(), hint });
+        self.worst.get_or_insert(error.kind);
+    }
+}
+
+pub(crate) fn run(
+    args: &DoctorArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let mut report = Report::default();
+    let version = env!("CARGO_PKG_VERSION");
+    report.data = json!({"version": version, "project": null, "store": null, "problems": []});
+    let binary = plugin::this_binary()?;
+    report.good(format!("callstack {version}, {}", binary.display()));
+    match invocation.place.existing() {
+        Ok(project) => {
+            report.data["project"] = json!(project);
+            match open(&project) {
+                Ok(engine) => store(&mut report, &engine, args.rebuild)?,
+                Err(error) => report.bad(&unusable(error, &project)),
+            }
+            plugin_of(&mut report, &project)?;
+        }
+        Err(error) => report.bad(&error),
+    }
+    opencode_itself(&mut report);
+    output.either(&report.data, |page| {
+        for line in &report.lines {
+            page.put(line.sign.0, line.sign.1).put(PLAIN, " ").put(PLAIN, &line.text).end();
+            if let Some(hint) = &line.hint {
+                page.put(PLAIN, "  ").put(HINT, "hint:").put(DIM, " ").put(PLAIN, hint).end();
+            }
+        }
+    })?;
+    report.worst.map_or(Ok(()), |kind| Err(Failure::Reported(kind)))
+}
+
+/// A store that can't even be opened can't be rebuilt either: other advice than the engine's is due.
+fn unusable(mut error: EngineError, project: &Path) -> EngineError {
+    if error.message.contains("is damaged") {
+        let store = project.join(callstack_store::FOLDER);
+        error.hint = Some(format!(
+            "Nothing was changed. Put a backup in its place, or move {} away to begin anew.",
+            store.display()
+        ));
+    }
+    error
+}
+
+fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), Failure> {
+    let path = engine.store_path();
+    let schema = callstack_store::SCHEMA_VERSION;
+    let size: u64 = ["", "-wal", "-shm"]
+        .iter()
+        .filter_map(|end| {
+            std::fs::metadata(format!("{}{end}", path.display())).ok().map(|file| file.len())
+        })
+        .sum();
+    report.good(format!("store {}, schema {schema}, {}", path.display(), bytes(size)));
+    report.data["store"] = json!({
+        "path": path,
+        "schema": schema,
+        "bytes": size,
+        "readOnly": engine.is_read_only(),
+    });
+    if engine.is_read_only() {
+        let hint = "It can be read but not changed: make the file and its folder writable.";
+        report.remark("the store is read-only", hint);
+    }
+    if rebuild {
+        let events = engine.rebuild()?;
+        report.data["store"]["rebuiltFrom"] = json!(events);
+        report.good(format!("rebuilt the tables from {events} events"));
+    }
+    match engine.check() {
+        Ok(health) => sound(report, engine, &health)?,
+        Err(error) => report.bad(&error),
+    }
+    Ok(())
+}
+
+fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), Failure> {
+    let store = &mut report.data["store"];
+    store["events"] = json!(health.events);
+    store["damage"] = json!(health.damage);
+    store["drift"] = json!(health.drifted);
+    for damage in &health.damage {
+        report.bad(&EngineError {
+            kind: Kind::Unavailable,
+            message: format!("the store is damaged: {damage}"),
+            hint: Some("Keep a copy of the file before anything else is written to it.".into()),
+        });
+    }
+    if !health.drifted.is_empty() {
+        report.bad(&EngineError {
+            kind: Kind::Unavailable,
+            message: format!(
+                "tables that are not what the events say: {}",
+                health.drifted.join(", ")
+            ),
+            hint: Some("`callstack doctor --rebuild` derives them from the events anew.".into()),
+        });
+    }
+    if health.damage.is_empty() && health.drifted.is_empty() {
+        report.good(format!("{} events, and the tables agree with them", health.events));
+    }
+    let (messages, whole, stored) = engine.message_sizes()?;
+    report.data["store"]["messages"] =
+        json!({"count": messages, "bytes": whole, "storedBytes": stored});
+    let (whole, stored) = (bytes(whole), bytes(stored));
+    report.good(format!("{messages} messages, {whole}, stored in {stored}"));
+    Ok(())
+}
+
+fn plugin_of(report: &mut Report, project: &Path) -> Result<(), Failure> {
+    let path = plugin::path(project);
+    let found = plugin::installed(project)?;
+    let binary = found.as_ref().and_then(|it| it.binary.as_deref());
+    let usable = binary.is_some_and(Path::is_file);
+    report.data["plugin"] = json!({
+        "path": path,
+        "installed": found.is_some(),
+        "current": found.as_ref().is_some_and(|it| it.current),
+        "binary": binary,
+        "binaryExists": usable,
+    });
+    let again = "`callstack init opencode` installs it anew.";
+    match (&found, binary) {
+        (None, _) => {
+            let hint = "`callstack init opencode` installs it.";
+            report.remark("OpenCode's plugin is not installed", hint);
+        }
+        (Some(_), Some(binary)) if !usable => report.bad(&EngineError {
+            kind: Kind::Unavailable,
+            message: format!("the plugin starts {}, which is not there", binary.display()),
+            hint: Some(again.into()),
+        }),
+        (Some(plugin), Some(binary)) if plugin.current => {
+            report.good(format!("plugin {}, starts {}", path.display(), binary.display()));
+        }
+        _ => report.remark(format!("plugin {} is of another version", path.display()), again),
+    }
+    Ok(())
+}
+
+fn opencode_itself(report: &mut Report) {
+    let found = opencode::version();
+    report.data["opencode"] = json!({"version": found.as_ref().ok()});
+    match found {
+        Ok(version) => report.good(format!("OpenCode {version}")),
+        Err(why) => report.remark(why, "Frames need it only where its agent is to work in them."),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+fn bytes(count: u64) -> String {
+    match count {
+        0..1024 => format!("{count} B"),
+        1024..1_048_576 => format!("{:.1} KiB", count as f64 / 1024.0),
+        _ => format!("{:.1} MiB", count as f64 / 1_048_576.0),
+    }
+}

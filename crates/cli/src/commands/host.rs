@@ -1,0 +1,42 @@
+use clap::ValueEnum;
+
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::project::open;
+
+/// Serve an agent's plugin on standard input and output
+///
+/// The plugin that `callstack init` installs starts this; people have no use for it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct HostArgs {
+    /// The agent whose plugin asks
+    host: Host,
+}
+
+/// Agents that are spoken to.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Host {
+    /// OpenCode
+    Opencode,
+}
+
+pub(crate) fn run(
+    args: &HostArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    // What is wrong with the store is told to the plugin with each request, so that it can say why the
+    // agent goes on without frames.
+    let engine = invocation.place.existing_or_new().and_then(|project| open(&project));
+    let served = match args.host {
+        Host::Opencode => callstack_hosts::opencode::serve(
+            &engine,
+            env!("CARGO_PKG_VERSION"),
+            std::io::stdin().lock(),
+            std::io::stdout().lock(),
+            |line| output.remark(line),
+        ),
+    };
+    served.map_err(|error| Failure::of_output(&error))
+}

@@ -1,0 +1,108 @@
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde_json::json;
+
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::page::{DIM, GOOD, PLAIN, Page};
+use crate::plugin::{self, Outcome};
+use crate::project::open;
+
+/// Let an agent work in frames, in this project
+///
+/// For OpenCode this writes `.opencode/plugin/callstack.ts` and makes a store in `.callstack`. Nothing
+/// else is touched, and doing it again changes nothing; after an update of callstack it brings the plugin
+/// up to date.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InitArgs {
+    /// The agent
+    agent: Agent,
+    /// The project's folder [default: the project that has a store, else the root of the work tree]
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Take the plugin out again; the store, with all frames and logs, is kept
+    #[arg(long)]
+    remove: bool,
+}
+
+/// Agents that can work in frames.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Agent {
+    /// OpenCode
+    Opencode,
+}
+
+pub(crate) fn run(
+    args: &InitArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let Agent::Opencode = args.agent;
+    let place = &invocation.place;
+    let project = match &args.directory {
+        Some(directory) => place.not_home(place.folder(directory)?)?,
+        None => place.existing_or_new()?,
+    };
+    if args.remove { remove(&project, output) } else { tell_installed(&project, output) }
+}
+
+/// What an installation came to.
+pub(crate) struct Installed {
+    plugin: Outcome,
+    store: PathBuf,
+    store_made: bool,
+}
+
+/// Makes a project's store and puts the plugin into the project.
+pub(crate) fn install(project: &Path) -> Result<Installed, Failure> {
+    let store_made = !project.join(callstack_store::FOLDER).is_dir();
+    // The store first, so that one that can't be used leaves the project as it was.
+    let store = open(project)?.store_path().to_path_buf();
+    Ok(Installed { plugin: plugin::install(project)?, store, store_made })
+}
+
+fn tell_installed(project: &Path, output: &mut Output) -> Result<(), Failure> {
+    let Installed { plugin: outcome, store, store_made: made } = install(project)?;
+    let value = json!({
+        "project": project,
+        "plugin": {"path": plugin::path(project), "change": outcome.as_str()},
+        "store": {"path": store, "change": if made { "made" } else { "unchanged" }},
+    });
+    output.either(&value, |page| {
+        let (said, style) = match outcome {
+            Outcome::Unchanged => ("is there", DIM),
+            outcome => (outcome.as_str(), GOOD),
+        };
+        tell(page, style, "plugin", said, &plugin::path(project));
+        let (said, style) = if made { ("made", GOOD) } else { ("is there", DIM) };
+        tell(page, style, "store", said, &store);
+        let next = "Restart OpenCode in this project. `callstack tree` shows what its agent does.";
+        page.put(PLAIN, next).end();
+    })
+}
+
+fn remove(project: &Path, output: &mut Output) -> Result<(), Failure> {
+    let outcome = plugin::remove(project)?;
+    let store = Some(project.join(callstack_store::FOLDER)).filter(|store| store.is_dir());
+    let value = json!({
+        "project": project,
+        "plugin": {"path": plugin::path(project), "change": outcome.as_str()},
+        "store": store.as_ref().map(|path| json!({"path": path, "change": "unchanged"})),
+    });
+    output.either(&value, |page| {
+        let style = if outcome == Outcome::Removed { GOOD } else { DIM };
+        tell(page, style, "plugin", outcome.as_str(), &plugin::path(project));
+        if let Some(store) = &store {
+            tell(page, DIM, "store", "kept", store);
+            let how = "It holds all frames and logs. Delete the folder if you want them gone.";
+            page.put(PLAIN, how).end();
+        }
+    })
+}
+
+fn tell(page: &mut Page, style: anstyle::Style, what: &str, said: &str, path: &Path) {
+    page.put(PLAIN, what).put(PLAIN, " ").put(style, said);
+    page.put(PLAIN, &format!(": {}", path.display())).end();
+}

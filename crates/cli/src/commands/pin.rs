@@ -1,0 +1,29 @@
+use serde_json::json;
+
+use super::noted;
+use crate::error::Failure;
+use crate::input;
+use crate::invocation::Invocation;
+use crate::output::Output;
+
+/// Pin a constraint: every frame below sees it word for word
+#[derive(Debug, clap::Args)]
+pub(crate) struct PinArgs {
+    /// The constraint; `-` reads it from standard input
+    text: String,
+    /// The frame below which it holds [default: the open frame]
+    #[arg(long)]
+    frame: Option<String>,
+}
+
+pub(crate) fn run(
+    args: &PinArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let text = input::text(&args.text)?;
+    let engine = invocation.engine()?;
+    let arguments = json!({"text": text, "frame": args.frame});
+    let answer = invocation.run(&engine, "stack_pin", arguments)?;
+    noted(output, &answer, "pinned in")
+}

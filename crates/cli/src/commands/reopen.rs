@@ -1,0 +1,23 @@
+use serde_json::json;
+
+use super::began;
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+
+/// Bring a completed, failed or invalidated frame back
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReopenArgs {
+    /// Handle such as f3, or the beginning of an id
+    frame: String,
+}
+
+pub(crate) fn run(
+    args: &ReopenArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let engine = invocation.engine()?;
+    let answer = invocation.run(&engine, "stack_frame_reopen", json!({"frame": args.frame}))?;
+    began(output, &answer)
+}

@@ -1,0 +1,66 @@
+use callstack_core::text::format_duration;
+use callstack_engine::FrameMetadata;
+use callstack_engine::tree::sign;
+use serde_json::json;
+
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::page::{BOLD, DIM, PLAIN, Page, ago, style};
+
+/// Show everything about a frame: criteria, results, files, decisions, pins
+#[derive(Debug, clap::Args)]
+pub(crate) struct ShowArgs {
+    /// Handle such as f3, or the beginning of an id
+    frame: String,
+}
+
+pub(crate) fn run(
+    args: &ShowArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let engine = invocation.engine()?;
+    let arguments = json!({"frame": args.frame});
+    let answer = invocation.run(&engine, "stack_frame_details", arguments)?;
+    let frame: FrameMetadata =
+        serde_json::from_value(answer.data.clone()).map_err(|error| Failure::of_shape(&error))?;
+    let now = engine.world().now();
+    output.either(&answer.data, |page| draw(page, &frame, now))
+}
+
+fn draw(page: &mut Page, frame: &FrameMetadata, now: i64) {
+    page.put(style(frame.status), sign(frame.status)).put(PLAIN, &format!(" {} ", frame.handle));
+    page.put(BOLD, &frame.title).put(PLAIN, " ");
+    page.put(style(frame.status), &frame.status.as_str().replace('_', " ")).end();
+    let mut row = |name: &str, value: &str| {
+        if !value.is_empty() {
+            page.put(DIM, name).put(PLAIN, ": ").put(PLAIN, value).end();
+        }
+    };
+    row("id", &frame.session_id);
+    row("parent", frame.parent_session_id.as_deref().unwrap_or_default());
+    row("session", frame.worked_in.as_deref().unwrap_or_default());
+    let worked = format_duration(frame.ended_at.unwrap_or(now).saturating_sub(frame.created_at));
+    match frame.ended_at {
+        Some(ended) => {
+            row("took", &worked);
+            row("ended", &ago(now.saturating_sub(ended)));
+        }
+        None => row("begun", &ago(now.saturating_sub(frame.created_at))),
+    }
+    row("planned below", &frame.planned_children.join(", "));
+    let mut section = |name: &str, text: &str| {
+        if !text.is_empty() {
+            page.end().put(DIM, name).put(PLAIN, ":").end().block("  ", text);
+        }
+    };
+    section("success criteria", &frame.success_criteria);
+    section("results", frame.results.as_deref().unwrap_or_default());
+    section("invalidated because", frame.invalidation_reason.as_deref().unwrap_or_default());
+    section("files", &frame.artifacts.join("\n"));
+    let decisions: Vec<_> = frame.decisions.iter().map(|text| format!("- {text}")).collect();
+    section("decisions", &decisions.join("\n"));
+    let pins: Vec<_> = frame.pins.iter().map(|(num, text)| format!("{num} {text}")).collect();
+    section("pins", &pins.join("\n"));
+}

@@ -1,0 +1,27 @@
+use serde_json::json;
+
+use super::noted;
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+
+/// Take a pinned constraint back
+#[derive(Debug, clap::Args)]
+pub(crate) struct UnpinArgs {
+    /// Number of the pin, such as p3; `callstack show` lists a frame's pins
+    pin: String,
+    /// The frame that it stands in [default: the open frame]
+    #[arg(long)]
+    frame: Option<String>,
+}
+
+pub(crate) fn run(
+    args: &UnpinArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let engine = invocation.engine()?;
+    let arguments = json!({"pin": args.pin, "frame": args.frame});
+    let answer = invocation.run(&engine, "stack_unpin", arguments)?;
+    noted(output, &answer, "pin removed from")
+}

@@ -1,0 +1,78 @@
+//! The one place where errors become exit codes.
+
+use std::io;
+use std::process::ExitCode;
+
+use callstack_engine::{EngineError, Kind};
+use callstack_store::StoreError;
+
+/// Why a command ended otherwise than well.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something to tell the person or program that asked.
+    Told(EngineError),
+    /// A fault that the command's own output has already told.
+    Reported(Kind),
+    /// Nobody reads the output any more, as with `| head`.
+    BrokenPipe,
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self::Told(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Told(error.into())
+    }
+}
+
+impl Failure {
+    /// What a failed write to standard output means.
+    pub(crate) fn of_output(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::BrokenPipe;
+        }
+        Self::Told(EngineError {
+            kind: Kind::Unavailable,
+            message: format!("the output can't be written: {error}"),
+            hint: Some("What the command was to do is done; only its output is missing.".into()),
+        })
+    }
+
+    /// An answer of the engine's that has not the shape that was agreed on.
+    pub(crate) fn of_shape(error: &serde_json::Error) -> Self {
+        Self::Told(EngineError { kind: Kind::Internal, message: error.to_string(), hint: None })
+    }
+
+    /// A file that can't be read or written.
+    pub(crate) fn of_file(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
+        Self::Told(EngineError {
+            kind: Kind::Unavailable,
+            message: format!("can't {what} {}: {error}", path.display()),
+            hint: Some("Check that it is there and yours to write.".into()),
+        })
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Told(error) => code(error.kind),
+            Self::Reported(kind) => code(*kind),
+            Self::BrokenPipe => ExitCode::SUCCESS,
+        }
+    }
+}
+
+fn code(kind: Kind) -> ExitCode {
+    ExitCode::from(match kind {
+        // What clap ends with when it can't read the command line.
+        Kind::Invalid => 2,
+        Kind::NotFound => 3,
+        Kind::Conflict => 4,
+        Kind::Limit => 5,
+        Kind::Unavailable => 6,
+        Kind::Internal => 70,
+    })
+}

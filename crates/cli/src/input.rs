@@ -1,0 +1,30 @@
+//! Texts that are given on the command line or, too long for it, on standard input.
+
+use std::io::Read as _;
+
+use callstack_engine::EngineError;
+
+use crate::error::Failure;
+
+/// The text of an argument; `-` stands for what comes on standard input.
+pub(crate) fn text(argument: &str) -> Result<String, Failure> {
+    if argument != "-" {
+        return Ok(argument.to_owned());
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
+        EngineError::invalid(
+            format!("standard input can't be read: {error}"),
+            "Give the text itself instead of `-`.",
+        )
+    })?;
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        EngineError::invalid(
+            format!("standard input is not UTF-8: {}", error.utf8_error()),
+            "Convert the text, for instance with iconv.",
+        )
+    })?;
+    // The line end that `echo` and editors add is none of the text.
+    text.truncate(text.trim_end_matches(['\n', '\r']).len());
+    Ok(text)
+}

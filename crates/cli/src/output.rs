@@ -1,0 +1,186 @@
+//! The only place that prints.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use anstream::stream::{AsLockedWrite, RawStream};
+use anstream::{AutoStream, ColorChoice};
+use callstack_engine::EngineError;
+use serde_json::{Value, json};
+
+use crate::error::Failure;
+use crate::page::{BAD, HINT, PLAIN, Page, needs_escape};
+use crate::wording::for_a_terminal;
+
+/// Standard output and standard error.
+#[derive(Debug)]
+pub(crate) struct Output {
+    json: bool,
+    width: Option<usize>,
+    stdout: io::Stdout,
+    stderr: io::Stderr,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json, width: width(), stdout: io::stdout(), stderr: io::stderr() }
+    }
+
+    /// Whether JSON is asked for instead of text for people.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Columns of the terminal; none where there is none, and lines may be as long as they are.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// Prints for people.
+    pub(crate) fn page(&mut self, page: &Page) -> Result<(), Failure> {
+        emit(self.stdout.lock(), page.as_str()).map_err(|error| Failure::of_output(&error))
+    }
+
+    /// Prints for programs.
+    pub(crate) fn value(&mut self, value: &Value) -> Result<(), Failure> {
+        self.generated(&pretty(value))
+    }
+
+    /// Prints text that this program makes for other programs, such as completions.
+    pub(crate) fn generated(&mut self, text: &str) -> Result<(), Failure> {
+        let mut out = self.stdout.lock();
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        written.map_err(|error| Failure::of_output(&error))
+    }
+
+    /// Prints either, whichever is asked for.
+    pub(crate) fn either(
+        &mut self,
+        value: &Value,
+        page: impl FnOnce(&mut Page),
+    ) -> Result<(), Failure> {
+        if self.json {
+            return self.value(value);
+        }
+        let mut shown = Page::default();
+        page(&mut shown);
+        self.page(&shown)
+    }
+
+    /// Says something aside on standard error.
+    pub(crate) fn remark(&mut self, text: &str) {
+        let mut page = Page::default();
+        page.put(crate::page::DIM, &format!("callstack: {text}")).end();
+        self.aside(page.as_str());
+    }
+
+    /// Tells a failure on standard error and says what to end with.
+    pub(crate) fn failure(&mut self, failure: &Failure) -> ExitCode {
+        if let Failure::Told(error) = failure {
+            self.told(error);
+        }
+        failure.exit_code()
+    }
+
+    /// Help that was asked for, or what is wrong with the command line.
+    pub(crate) fn usage(
+        &mut self,
+        error: &clap::Error,
+        arguments: &[OsString],
+    ) -> Result<(), Failure> {
+        let hostile = arguments.iter().any(|it| it.to_string_lossy().chars().any(char::is_control));
+        let text = if hostile {
+            let mut page = Page::default();
+            page.block("", &error.render().to_string());
+            page.as_str().to_owned()
+        } else {
+            error.render().ansi().to_string()
+        };
+        if !error.use_stderr() {
+            return emit(self.stdout.lock(), &text).map_err(|error| Failure::of_output(&error));
+        }
+        if self.json {
+            let text = error.render().to_string();
+            let message = text.lines().next().unwrap_or_default();
+            let message = message.strip_prefix("error: ").unwrap_or(message);
+            let hint = "`callstack help` lists commands and what they take.";
+            return Err(EngineError::invalid(message, hint).into());
+        }
+        self.aside(&text);
+        Err(Failure::Reported(callstack_engine::Kind::Invalid))
+    }
+
+    /// Writes to standard error. Where that is gone, nobody is left to tell.
+    fn aside(&mut self, text: &str) {
+        drop(emit(self.stderr.lock(), text));
+    }
+
+    fn told(&mut self, error: &EngineError) {
+        let message = &error.message;
+        let hint = error.hint.as_deref().map(for_a_terminal).filter(|hint| !hint.is_empty());
+        if self.json {
+            let value = json!({"error": {
+                "kind": error.kind.as_str(),
+                "message": message,
+                "hint": hint,
+            }});
+            self.aside(&pretty(&value));
+            return;
+        }
+        let mut page = Page::default();
+        page.put(BAD, "error:").put(PLAIN, " ").put(PLAIN, message).end();
+        if let Some(hint) = hint {
+            page.put(HINT, "hint:").put(PLAIN, " ").put(PLAIN, &hint).end();
+        }
+        self.aside(page.as_str());
+    }
+}
+
+/// Writes text with styles, which only a terminal gets.
+fn emit<S: RawStream + AsLockedWrite + io::IsTerminal>(stream: S, text: &str) -> io::Result<()> {
+    let terminal = io::IsTerminal::is_terminal(&stream);
+    let choice = if terminal { AutoStream::choice(&stream) } else { ColorChoice::Never };
+    let mut stream = AutoStream::new(stream, choice);
+    stream.write_all(text.as_bytes())?;
+    stream.flush()
+}
+
+/// JSON on several lines. Characters that steer a terminal are escaped, as JSON allows.
+fn pretty(value: &Value) -> String {
+    let mut text = String::new();
+    for char in format!("{value:#}\n").chars() {
+        if char != '\n' && needs_escape(char) {
+            // Writing to a string can't fail.
+            let _ = write!(text, "\\u{:04x}", u32::from(char));
+        } else {
+            text.push(char);
+        }
+    }
+    text
+}
+
+/// `COLUMNS` for who wants to decide, else what the terminal says.
+fn width() -> Option<usize> {
+    let wanted = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || {
+        let stdout = io::stdout();
+        let size = terminal_size::terminal_size_of(&stdout);
+        size.filter(|_| stdout.is_terminal()).map(|(width, _)| usize::from(width.0))
+    };
+    wanted.or_else(terminal).filter(|width| *width > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_holds_no_character_that_steers_a_terminal() {
+        let value = json!({"title": "a\u{1b}[2J\u{9b}1m\u{7f}\u{202e}b\n"});
+        let text = pretty(&value);
+        assert!(text.chars().all(|char| char == '\n' || !needs_escape(char)), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+}

@@ -1,0 +1,164 @@
+//! Text for a terminal. What comes from a model, a tool or a user can't steer it: whatever is put onto
+//! a page is made visible first, and only a page can be printed.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use callstack_core::frame::Status;
+use callstack_core::text::format_duration;
+use unicode_width::UnicodeWidthStr as _;
+
+/// No decoration.
+pub(crate) const PLAIN: Style = Style::new();
+/// What only helps to find one's way.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// What the eye should fall on.
+pub(crate) const BOLD: Style = Style::new().bold();
+/// A fault.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// What to do about it.
+pub(crate) const HINT: Style = AnsiColor::Cyan.on_default();
+/// As it should be.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// Worth a look.
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
+
+/// The colour of a status.
+pub(crate) fn style(status: Status) -> Style {
+    match status {
+        Status::Planned => AnsiColor::Blue.on_default(),
+        Status::InProgress => AnsiColor::Yellow.on_default(),
+        Status::Completed => AnsiColor::Green.on_default(),
+        Status::Failed => AnsiColor::Red.on_default(),
+        Status::Blocked => AnsiColor::Magenta.on_default(),
+        Status::Invalidated => DIM,
+    }
+}
+
+/// Text that may be printed.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    text: String,
+}
+
+impl Page {
+    /// Puts `text` on the line that is being written; line ends in it are shown, not made.
+    pub(crate) fn put(&mut self, style: Style, text: &str) -> &mut Self {
+        self.styled(style, &line(text))
+    }
+
+    /// Puts text of several lines, each begun with `indent`, and ends the last one.
+    pub(crate) fn block(&mut self, indent: &str, text: &str) -> &mut Self {
+        for part in text.lines() {
+            let shown = line_with_tabs(part);
+            let blank = shown.is_empty();
+            // Writing to a string can't fail.
+            let _ = writeln!(self.text, "{}{shown}", if blank { "" } else { indent });
+        }
+        self
+    }
+
+    /// Ends the line that is being written.
+    pub(crate) fn end(&mut self) -> &mut Self {
+        self.text.push('\n');
+        self
+    }
+
+    /// The text, with the escapes of its styles.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    fn styled(&mut self, style: Style, text: &str) -> &mut Self {
+        if style == PLAIN {
+            self.text.push_str(text);
+        } else {
+            // Writing to a string can't fail.
+            let _ = write!(self.text, "{style}{text}{style:#}");
+        }
+        self
+    }
+}
+
+/// `text` on one line, with everything that steers a terminal or reorders what it shows made visible.
+pub(crate) fn line(text: &str) -> String {
+    escaped(text, needs_escape)
+}
+
+fn line_with_tabs(text: &str) -> String {
+    escaped(text, |char| char != '\t' && needs_escape(char))
+}
+
+fn escaped(text: &str, hide: impl Fn(char) -> bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        if hide(char) { shown.extend(char.escape_default()) } else { shown.push(char) }
+    }
+    shown
+}
+
+/// Whether a character would be obeyed by a terminal instead of shown.
+pub(crate) fn needs_escape(char: char) -> bool {
+    char.is_control() || reorders(char)
+}
+
+/// Marks that change the direction of text, and separators that some terminals take for line ends.
+fn reorders(char: char) -> bool {
+    matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        | '\u{2028}' | '\u{2029}' | '\u{61c}')
+}
+
+/// How long ago something was, from the milliseconds that have passed.
+pub(crate) fn ago(ms: i64) -> String {
+    if ms < 1000 { "just now".to_owned() } else { format!("{} ago", format_duration(ms)) }
+}
+
+/// Columns that `text` takes on a terminal once it is on a page.
+pub(crate) fn columns(text: &str) -> usize {
+    line(text).width()
+}
+
+/// As much of `text` as fits into `width` columns on one line, with `…` where something is missing.
+pub(crate) fn fitted(text: &str, width: usize) -> String {
+    let text = line(text);
+    if text.width() <= width {
+        return text;
+    }
+    let mut end = 0;
+    for (at, char) in text.char_indices() {
+        let next = at + char.len_utf8();
+        if text.get(..next).is_none_or(|start| start.width() + 1 > width) {
+            break;
+        }
+        end = next;
+    }
+    format!("{}…", text.get(..end).unwrap_or_default().trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_is_shown_and_not_obeyed() {
+        let shown = line("a\u{1b}[2Jb\nc\u{9b}1m\u{202e}d\u{7f}");
+        assert_eq!(shown, r"a\u{1b}[2Jb\nc\u{9b}1m\u{202e}d\u{7f}");
+        let mut page = Page::default();
+        page.block("  ", "one\r\n\n\u{1b}]0;x\u{7}\ttwo");
+        assert_eq!(page.as_str(), "  one\n\n  \\u{1b}]0;x\\u{7}\ttwo\n");
+    }
+
+    #[test]
+    fn what_is_fitted_never_takes_more_columns_than_there_are() {
+        let texts =
+            ["plain title", "日本語のタイトル", "e\u{301}clair e\u{301}clair", "a\nb\u{1b}c", ""];
+        for text in texts {
+            for width in 1..20 {
+                let shown = fitted(text, width);
+                assert!(shown.width() <= width, "{shown:?} in {width}");
+            }
+        }
+        assert_eq!(fitted("plain title", 6), "plain…");
+        assert_eq!(fitted("日本語", 5), "日本…");
+    }
+}

@@ -1,0 +1,238 @@
+//! OpenCode's plugin in a project: put in, looked at, taken out.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use callstack_engine::{EngineError, Kind, Profile, operations};
+use serde_json::{Value, json};
+
+use crate::error::Failure;
+
+/// The plugin as it is in the source tree, with two marked lines to be filled in.
+const SOURCE: &str = include_str!("../../../integrations/opencode/callstack.ts");
+/// The folders that OpenCode loads plugins from, from the outside in.
+const FOLDERS: [&str; 2] = [".opencode", ".opencode/plugin"];
+const FILE: &str = ".opencode/plugin/callstack.ts";
+
+const BINARY: &str = " // callstack:binary";
+const TOOLS: &str = " // callstack:tools";
+/// Says in the installed file which folders were made for it, so that they can be taken out again.
+const MADE: &str = "// callstack:folders ";
+
+/// What a change of the plugin came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Installed,
+    Updated,
+    Unchanged,
+    Removed,
+    Absent,
+}
+
+impl Outcome {
+    /// The outcome as it is told, with what it is about behind it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Installed => "installed",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+            Self::Removed => "removed",
+            Self::Absent => "absent",
+        }
+    }
+}
+
+/// The plugin that a project has.
+#[derive(Debug)]
+pub(crate) struct Installed {
+    /// The binary that it starts.
+    pub(crate) binary: Option<PathBuf>,
+    /// Whether it is what this version would install.
+    pub(crate) current: bool,
+}
+
+/// Where a project's plugin is.
+pub(crate) fn path(project: &Path) -> PathBuf {
+    project.join(FILE)
+}
+
+/// This program, as the plugin has to call it.
+pub(crate) fn this_binary() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::of_file("find", Path::new("the running callstack"), &error))
+}
+
+/// The project's plugin, if it has one of ours.
+pub(crate) fn installed(project: &Path) -> Result<Option<Installed>, Failure> {
+    let Some(text) = read(&path(project))? else { return Ok(None) };
+    if !is_ours(&text) {
+        return Ok(None);
+    }
+    let binary = text.lines().find_map(|line| line.strip_suffix(BINARY)).and_then(|line| {
+        let (_, value) = line.split_once(" = ")?;
+        serde_json::from_str::<String>(value).ok().map(PathBuf::from)
+    });
+    let current = match &binary {
+        Some(binary) => rendered(binary, &made_for(&text))? == text,
+        None => false,
+    };
+    Ok(Some(Installed { binary, current }))
+}
+
+/// Puts the plugin into a project. A file that is not ours is never touched.
+pub(crate) fn install(project: &Path) -> Result<Outcome, Failure> {
+    let file = path(project);
+    let before = read(&file)?;
+    let made = match &before {
+        Some(text) if is_ours(text) => made_for(text),
+        Some(_) => return Err(foreign(&file).into()),
+        None => FOLDERS.into_iter().filter(|name| !project.join(name).exists()).collect(),
+    };
+    let text = rendered(&this_binary()?, &made)?;
+    if before.as_deref() == Some(&text) {
+        return Ok(Outcome::Unchanged);
+    }
+    let folder = project.join(FOLDERS[1]);
+    fs::create_dir_all(&folder).map_err(|error| Failure::of_file("make", &folder, &error))?;
+    write(&folder, &file, &text).map_err(|error| Failure::of_file("write", &file, &error))?;
+    Ok(if before.is_some() { Outcome::Updated } else { Outcome::Installed })
+}
+
+/// Takes out what [`install`] put in: the file if it is ours, and the folders that were made for it if
+/// nothing else is in them by now.
+pub(crate) fn remove(project: &Path) -> Result<Outcome, Failure> {
+    let file = path(project);
+    let Some(text) = read(&file)? else { return Ok(Outcome::Absent) };
+    if !is_ours(&text) {
+        return Err(foreign(&file).into());
+    }
+    fs::remove_file(&file).map_err(|error| Failure::of_file("remove", &file, &error))?;
+    for name in made_for(&text).into_iter().rev() {
+        let folder = project.join(name);
+        match fs::remove_dir(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
+                return Err(Failure::of_file("remove", &folder, &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(Outcome::Removed)
+}
+
+fn rendered(binary: &Path, made: &[&str]) -> Result<String, Failure> {
+    let binary = binary.to_str().ok_or_else(|| {
+        EngineError::invalid(
+            format!("the path of this binary, {}, is not UTF-8", binary.display()),
+            "Install callstack into a folder with a plain name.",
+        )
+    })?;
+    let tools: Vec<Value> = operations::listed(Profile::Default)
+        .map(|operation| {
+            json!({
+                "name": operation.name,
+                "description": operation.summary,
+                "parameters": (operation.parameters)(),
+            })
+        })
+        .collect();
+    let mut text = String::with_capacity(SOURCE.len());
+    for line in SOURCE.lines() {
+        let value = match line {
+            line if line.ends_with(BINARY) => Some((json!(binary), BINARY)),
+            line if line.ends_with(TOOLS) => Some((json!(tools), TOOLS)),
+            _ => None,
+        };
+        match value.zip(line.split_once(" = ")) {
+            Some(((value, marker), (declared, _))) => {
+                text.extend([declared, " = ", &value.to_string(), marker, "\n"]);
+            }
+            None => text.extend([line, "\n"]),
+        }
+    }
+    text.extend(["\n", MADE, &json!(made).to_string(), "\n"]);
+    Ok(text)
+}
+
+fn is_ours(text: &str) -> bool {
+    [BINARY, TOOLS].iter().all(|marker| text.lines().any(|line| line.ends_with(marker)))
+}
+
+/// The folders that were made for an installed plugin. Names that are not among the known ones are
+/// disregarded: nothing else is ever removed.
+fn made_for(text: &str) -> Vec<&'static str> {
+    let named: Vec<String> = text
+        .lines()
+        .find_map(|line| serde_json::from_str(line.strip_prefix(MADE)?).ok())
+        .unwrap_or_default();
+    FOLDERS.into_iter().filter(|name| named.iter().any(|it| it == name)).collect()
+}
+
+fn foreign(file: &Path) -> EngineError {
+    EngineError {
+        kind: Kind::Conflict,
+        message: format!("{} is not callstack's, and is left as it is", file.display()),
+        hint: Some("Give it another name, and try again.".to_owned()),
+    }
+}
+
+fn read(file: &Path) -> Result<Option<String>, Failure> {
+    match fs::read(file) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::of_file("read", file, &error)),
+    }
+}
+
+/// Writes beside the file first: OpenCode may be loading it, and the disk may be full.
+fn write(folder: &Path, file: &Path, text: &str) -> io::Result<()> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".callstack-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(fs::Permissions::from_mode(0o644));
+    }
+    let mut beside = builder.tempfile_in(folder)?;
+    beside.write_all(text.as_bytes())?;
+    beside.persist(file)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_installed_plugin_differs_from_the_source_in_what_is_marked_only() {
+        let text = rendered(Path::new("/opt/call \"stack\""), &FOLDERS).unwrap();
+        let (mut changed, mut added) = (Vec::new(), Vec::new());
+        let mut source = SOURCE.lines();
+        for line in text.lines() {
+            match source.next() {
+                Some(was) if was != line => changed.push(line),
+                Some(_) => {}
+                None => added.push(line),
+            }
+        }
+        let [binary, tools] = changed[..] else { panic!("{changed:?}") };
+        assert_eq!(binary, r#"const BINARY: string = "/opt/call \"stack\"" // callstack:binary"#);
+        assert!(tools.starts_with(r#"const TOOLS: ToolSpec[] = [{"name":"stack_frame_push""#));
+        assert_eq!(added, ["", r#"// callstack:folders [".opencode",".opencode/plugin"]"#]);
+        assert!(is_ours(&text) && made_for(&text) == FOLDERS);
+    }
+
+    #[test]
+    fn only_known_folders_are_ever_removed() {
+        assert!(
+            made_for("// callstack:folders [\"/home\", \"..\", \".opencode/../src\"]").is_empty()
+        );
+        assert!(!is_ours("// a plugin of the user's that mentions callstack:binary\n"));
+    }
+
+    #[test]
+    fn the_plugin_says_the_version_of_this_binary() {
+        let version = format!("const VERSION = \"{}\"", env!("CARGO_PKG_VERSION"));
+        assert!(SOURCE.contains(&version));
+    }
+}

@@ -1,0 +1,98 @@
+//! Which project a command is about.
+
+use std::path::{Path, PathBuf};
+
+use callstack_engine::{Engine, EngineError, Kind, Settings, SystemWorld};
+
+use crate::error::Failure;
+
+/// Where a command was started, and the folder that is never a project.
+#[derive(Debug)]
+pub(crate) struct Place {
+    start: PathBuf,
+    home: Option<PathBuf>,
+}
+
+impl Place {
+    /// The place that `-C` names, else the working directory.
+    pub(crate) fn of(directory: Option<&Path>) -> Result<Self, Failure> {
+        let start = match directory {
+            Some(directory) => directory.to_path_buf(),
+            None => std::env::current_dir()
+                .map_err(|error| Failure::of_file("enter", Path::new("."), &error))?,
+        };
+        let start = folder(&start)?;
+        let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
+        let home = home.map(|home| home.canonicalize().unwrap_or(home));
+        Ok(Self { start, home })
+    }
+
+    /// The folder that relative paths are relative to.
+    pub(crate) fn start(&self) -> &Path {
+        &self.start
+    }
+
+    /// A folder that is named relative to the start.
+    pub(crate) fn folder(&self, named: &Path) -> Result<PathBuf, Failure> {
+        folder(&self.start.join(named))
+    }
+
+    /// The project whose store is the nearest upwards, if there is one.
+    pub(crate) fn found(&self) -> Option<PathBuf> {
+        callstack_store::find(&self.start, self.home.as_deref())
+    }
+
+    /// The project with a store that a command reads.
+    pub(crate) fn existing(&self) -> Result<PathBuf, EngineError> {
+        self.found().ok_or_else(|| EngineError {
+            kind: Kind::NotFound,
+            message: format!("no callstack store in {} or above", self.start.display()),
+            hint: Some(
+                "`callstack init opencode` makes one, and so does the first `callstack push`."
+                    .to_owned(),
+            ),
+        })
+    }
+
+    /// The project that a command works in: the one with a store, else the work tree that the
+    /// command was started in.
+    pub(crate) fn existing_or_new(&self) -> Result<PathBuf, EngineError> {
+        match self.found() {
+            Some(project) => Ok(project),
+            None => self.not_home(callstack_store::project_root(&self.start, self.home.as_deref())),
+        }
+    }
+
+    /// Refuses the home folder: a store there would be found from every project below it.
+    pub(crate) fn not_home(&self, project: PathBuf) -> Result<PathBuf, EngineError> {
+        if Some(&project) == self.home.as_ref() {
+            return Err(EngineError::invalid(
+                format!("the home folder {} is never taken for a project", project.display()),
+                "Go to the project's folder, or name it with -C DIR.",
+            ));
+        }
+        Ok(project)
+    }
+}
+
+/// The engine of a project, set up by the environment.
+pub(crate) fn open(project: &Path) -> Result<Engine, EngineError> {
+    Engine::open(project, settings()?, Box::new(SystemWorld))
+}
+
+/// How the environment wants the engine to behave.
+pub(crate) fn settings() -> Result<Settings, EngineError> {
+    Settings::from_vars(|name| std::env::var(name).ok())
+}
+
+fn folder(path: &Path) -> Result<PathBuf, Failure> {
+    let missing = |why: &dyn std::fmt::Display| {
+        let message = format!("{} is no folder that can be used: {why}", path.display());
+        EngineError::invalid(message, "Name a folder that is there.")
+    };
+    let whole = path.canonicalize().map_err(|error| missing(&error))?;
+    if !whole.is_dir() {
+        return Err(missing(&"it is a file").into());
+    }
+    Ok(whole)
+}

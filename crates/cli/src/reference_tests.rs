@@ -1,0 +1,114 @@
+//! The reference pages are made from the command line and the table of operations. `UPDATE_DOCS=1`
+//! writes them anew.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use callstack_engine::operations::TABLE;
+use serde_json::Value;
+
+fn is_current(page: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "docs/reference/{page} is not what the program says; write it with UPDATE_DOCS=1 cargo \
+         test -p callstack-cli reference"
+    );
+}
+
+#[test]
+fn commands() {
+    let mut page = String::from(
+        "# Commands\n\nWhat `callstack help COMMAND` says. Made from the program, not by hand.\n",
+    );
+    let mut command = crate::args::command().term_width(100);
+    command.build();
+    section(&mut page, "callstack", &command.render_long_help().to_string());
+    for (_, names) in crate::args::GROUPS {
+        for name in *names {
+            let command = command.find_subcommand_mut(name).unwrap();
+            let help = command.render_long_help().to_string();
+            section(&mut page, &format!("callstack {name}"), &help);
+        }
+    }
+    page.push_str(
+        "\n## Exit codes\n\n\
+         | code | meaning |\n| --- | --- |\n\
+         | 0 | done |\n\
+         | 2 | the command line or a value on it is not right |\n\
+         | 3 | a frame, session or store was not found, or several are called so |\n\
+         | 4 | the state does not allow it |\n\
+         | 5 | a limit of the tree is reached |\n\
+         | 6 | the store can't be used: damaged, newer, read-only, full or busy |\n\
+         | 70 | a fault of callstack |\n\n\
+         Errors go to standard error, with a hint at what to do; with `--json` as one object, \
+         `{\"error\": {\"kind\", \"message\", \"hint\"}}`.\n",
+    );
+    is_current("commands.md", &page);
+}
+
+fn section(page: &mut String, title: &str, help: &str) {
+    let help: Vec<_> = help.lines().map(str::trim_end).collect();
+    write!(page, "\n## {title}\n\n```text\n{}\n```\n", help.join("\n").trim_end()).unwrap();
+}
+
+#[test]
+fn tools() {
+    let mut page = String::from(
+        "# Tools\n\nThe operations that agents reach. Those marked *listed* are tools of their own; all \
+         others are reached through `stack` by name, or listed too with `STACK_TOOLS=full`. Made from \
+         the program, not by hand.\n",
+    );
+    for operation in TABLE {
+        let listed = if operation.listed { " *(listed)*" } else { "" };
+        write!(page, "\n## {}{listed}\n\n{}\n", operation.name, operation.summary).unwrap();
+        let schema = (operation.parameters)();
+        let required: Vec<_> = schema["required"].as_array().into_iter().flatten().collect();
+        let properties = schema["properties"].as_object().unwrap();
+        if properties.is_empty() {
+            page.push_str("\nTakes no arguments.\n");
+            continue;
+        }
+        page.push_str("\n| argument | type | | |\n| --- | --- | --- | --- |\n");
+        for (name, property) in properties {
+            let needed = required.iter().any(|it| *it == name);
+            let told = property["description"].as_str().unwrap_or_default();
+            let needed = if needed { "required" } else { "" };
+            writeln!(page, "| `{name}` | {} | {needed} | {told} |", kind(property)).unwrap();
+        }
+    }
+    is_current("tools.md", &page);
+}
+
+fn kind(schema: &Value) -> String {
+    let choices: Vec<_> = schema["enum"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(|choice| format!("`{choice}`"))
+        .collect();
+    if !choices.is_empty() {
+        return choices.join(", ");
+    }
+    match schema["type"].as_str() {
+        Some("array") => format!("list of {}", fields(&schema["items"])),
+        Some(kind) => kind.to_owned(),
+        None => "any".to_owned(),
+    }
+}
+
+fn fields(schema: &Value) -> String {
+    let names: Vec<_> = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    if names.is_empty() { kind(schema) } else { format!("{{{}}}", names.join(", ")) }
+}

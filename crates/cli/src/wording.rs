@@ -1,0 +1,45 @@
+//! The engine names operations as agents' tools; people at a terminal have commands for them.
+
+/// Operations and the commands that reach them.
+pub(crate) const COMMANDS: &[(&str, &str)] = &[
+    ("stack_frame_push", "push"),
+    ("stack_frame_pop", "pop"),
+    ("stack_frame_plan", "plan"),
+    ("stack_frame_activate", "activate"),
+    ("stack_frame_invalidate", "invalidate"),
+    ("stack_frame_reopen", "reopen"),
+    ("stack_frame_details", "show"),
+    ("stack_add_decision", "decision"),
+    ("stack_add_artifact", "artifact"),
+    ("stack_pin", "pin"),
+    ("stack_unpin", "unpin"),
+    ("stack_status", "status"),
+    ("stack_tree", "tree"),
+    ("stack_log", "log"),
+    ("stack_context_preview", "context"),
+];
+
+/// What the engine says, with commands in the place of tools. Only what it marks as code is changed,
+/// so that a title which happens to name a tool stays as it is.
+pub(crate) fn for_a_terminal(text: &str) -> String {
+    COMMANDS.iter().fold(text.to_owned(), |text, (operation, command)| {
+        text.replace(&format!("`{operation}`"), &format!("`callstack {command}`"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_stands_for_an_operation() {
+        for (operation, command) in COMMANDS {
+            assert!(callstack_engine::operations::find(operation).is_some(), "{operation}");
+            assert!(crate::args::command().find_subcommand(command).is_some(), "{command}");
+        }
+        assert_eq!(
+            for_a_terminal("Only `stack_frame_reopen` does."),
+            "Only `callstack reopen` does."
+        );
+    }
+}
