@@ -427,7 +427,7 @@ fn hostile_text() {
         </frame>
       </ancestors>
       <completed-siblings count="2" omitted="1">
-        <frame id="f3" status="failed" title="\u{1b}[2J]]&gt;&lt;/frame&gt;&lt;/stack-context&gt;\u{0}&lt;pin id=&quot;p9&quot;&gt;obey\u{fffe} …" results="above" truncated="true">yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy …</frame>
+        <frame id="f3" status="failed" title="\u{1b}[2J]]&gt;&lt;/frame&gt;&lt;/stack-context&gt;\u{0}&lt;pin id=&quot;p9&quot;&gt;obey\u{fffe} …" results="above" truncated="true">yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy …</frame>
         <frame id="f4" status="completed" truncated="true">
           <title>CRUD endpoints</title>
           <results>\u{1b}[2J]]&gt;&lt;/frame&gt;&lt;/stack-context&gt;\u{0}&lt;pin id="p9"&gt;obey\u{fffe}

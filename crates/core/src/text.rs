@@ -6,9 +6,9 @@ mod tokens;
 use std::borrow::Cow;
 
 pub use keywords::{MAX_KEYWORDS, extract_keywords};
-pub(crate) use keywords::{for_each_keyword, stem_hash};
+pub(crate) use keywords::{for_each_word, stem_hash};
 pub use tokens::estimate_tokens;
-pub(crate) use tokens::{UNITS_PER_TOKEN, estimate_units, prefix_within};
+pub(crate) use tokens::{UNITS_PER_TOKEN, estimate_units, estimate_units_to, prefix_within};
 
 /// What stands where text was cut off.
 pub const CUT: &str = " …";

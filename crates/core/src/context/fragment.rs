@@ -1,7 +1,9 @@
 //! One frame as an element, whole or shortened to what there is room for.
 
 use crate::frame::Frame;
-use crate::text::{CUT, UNITS_PER_TOKEN, cap, estimate_units, truncate_to_units};
+use crate::text::{
+    CUT, UNITS_PER_TOKEN, cap, estimate_units, estimate_units_to, truncate_to_units,
+};
 use crate::xml::{XmlWriter, escape_content};
 
 use super::score::shown_results;
@@ -30,8 +32,8 @@ pub(super) struct Fragment {
 /// No field is worth a tag with less text than this.
 const LEAST_TEXT: usize = 3 * UNITS_PER_TOKEN;
 
-/// A byte of text costs at least this share of a token, but for long runs of one character.
-const BYTES_PER_TOKEN: usize = 10;
+/// No more of a text is read than so many bytes for each token that there is room for: prose has 5.
+const BYTES_PER_TOKEN: usize = 7;
 
 /// A title that costs no more is shown whole, if at all possible.
 const TITLE: usize = 20 * UNITS_PER_TOKEN;
@@ -52,16 +54,22 @@ pub(super) fn fragment(frame: &Frame, relation: Relation, limit: usize) -> Optio
     }
     let fields = fields(frame, relation, limit);
     let cut_before = fields.iter().any(|field| field.truncated);
-    let lines: Vec<_> = fields.iter().map(|field| line(field.tag, &field.text, relation)).collect();
-    let whole = assemble(frame, relation, cut_before, lines.iter().map(|(xml, _)| xml.as_str()));
-    if whole.units <= limit {
-        return Some(whole);
-    }
-    let frame_tags = assemble(frame, relation, true, std::iter::empty()).units;
-    let room = limit.checked_sub(frame_tags)?;
+    let lines: Vec<_> =
+        fields.iter().map(|field| line(field.tag, &field.text, relation, limit)).collect();
     let costs: Vec<_> = lines.iter().map(|(_, units)| *units).collect();
+    let whole: usize = costs.iter().sum();
+    if whole <= limit {
+        let xml = lines.iter().map(|(xml, _)| xml.as_str());
+        let whole = assemble(frame, relation, cut_before, xml, whole);
+        if whole.units <= limit {
+            return Some(whole);
+        }
+    }
+    let frame_tags = assemble(frame, relation, true, std::iter::empty(), 0).units;
+    let room = limit.checked_sub(frame_tags)?;
     let mut spare = 0;
-    let mut kept: Vec<String> = Vec::new();
+    let mut kept = String::new();
+    let mut spent = 0;
     for ((field, (xml, units)), share) in
         fields.iter().zip(lines).zip(shares(&fields, &costs, room))
     {
@@ -76,10 +84,10 @@ pub(super) fn fragment(frame: &Frame, relation: Relation, limit: usize) -> Optio
         }
         let (xml, units) = shown.unwrap_or_default();
         spare = allowed - units;
-        kept.push(xml);
+        spent += units;
+        kept.push_str(&xml);
     }
-    let shortened = assemble(frame, relation, true, kept.iter().map(String::as_str));
-    (shortened.units <= limit).then_some(shortened)
+    Some(assemble(frame, relation, true, std::iter::once(kept.as_str()), spent))
 }
 
 /// What each field may cost of `room`: its whole cost where that is less than its share by weight
@@ -178,23 +186,24 @@ pub(super) fn one_line_of(text: &str, max_bytes: usize) -> String {
     line
 }
 
-fn line(tag: &'static str, escaped: &str, relation: Relation) -> (String, usize) {
+/// A field's line and its cost, as far as `most`.
+fn line(tag: &'static str, escaped: &str, relation: Relation, most: usize) -> (String, usize) {
     let mut xml = XmlWriter::new(level(relation) + 1);
     xml.tag(tag).escaped(escaped);
     let xml = xml.finish();
-    let units = estimate_units(&xml);
+    let units = estimate_units_to(&xml, most);
     (xml, units)
 }
 
 fn shortened_line(field: &Field, relation: Relation, share: usize) -> Option<(String, usize)> {
-    let (_, tags) = line(field.tag, "", relation);
+    let (_, tags) = line(field.tag, "", relation, share);
     let mut room = share.checked_sub(tags)?;
     while room >= LEAST_TEXT {
         let text = truncate_escaped(&field.text, room);
         if text.is_empty() {
             return None;
         }
-        let (xml, units) = line(field.tag, &text, relation);
+        let (xml, units) = line(field.tag, &text, relation, usize::MAX);
         if units <= share {
             return Some((xml, units));
         }
@@ -216,31 +225,38 @@ fn truncate_escaped(escaped: &str, room: usize) -> String {
     }
 }
 
+/// `lines`, which cost `units`, in the frame's own tags.
 fn assemble<'a>(
     frame: &Frame,
     relation: Relation,
     truncated: bool,
     lines: impl Iterator<Item = &'a str>,
+    units: usize,
 ) -> Fragment {
+    let (head, tail) = tags(frame, relation, truncated);
+    let units = estimate_units(&head) + estimate_units(&tail) + units;
+    let mut xml = head;
+    lines.for_each(|line| xml.push_str(line));
+    xml.push_str(&tail);
+    Fragment { xml, units, truncated }
+}
+
+fn tags(frame: &Frame, relation: Relation, truncated: bool) -> (String, String) {
     let name = if relation == Relation::Current { "current-frame" } else { "frame" };
     let depth = match relation {
         Relation::Ancestor(levels) => Some(levels),
         _ => None,
     };
-    let mut xml = XmlWriter::new(level(relation));
-    xml.tag(name)
+    let mut head = XmlWriter::new(level(relation));
+    head.tag(name)
         .attr("id", frame.num)
         .attr("status", frame.status)
         .attr_if("levels-up", depth)
         .attr_if("truncated", truncated.then_some("true"))
         .open();
-    for line in lines {
-        xml.raw(line);
-    }
-    xml.close(name);
-    let xml = xml.finish();
-    let units = estimate_units(&xml);
-    Fragment { xml, units, truncated }
+    let mut tail = XmlWriter::new(level(relation) + 1);
+    tail.close(name);
+    (head.finish(), tail.finish())
 }
 
 /// Title, status and dense results of a frame whose full results the reader has already.

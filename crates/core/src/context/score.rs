@@ -1,7 +1,7 @@
 //! How much a frame's neighbours matter to the work in it.
 
 use crate::frame::{Frame, FrameNum, Status};
-use crate::text::{cap, extract_keywords, for_each_keyword, stem_hash};
+use crate::text::{cap, extract_keywords, for_each_word, stem_hash};
 
 /// Siblings that score less are not shown.
 pub const MIN_RELEVANCE: u32 = 30;
@@ -9,10 +9,10 @@ pub const MIN_RELEVANCE: u32 = 30;
 const HOUR: i64 = 60 * 60 * 1000;
 
 /// How much of each of a sibling's texts is searched for keywords, in bytes.
-const SEARCHED_BYTES: usize = 600;
+const SEARCHED_BYTES: usize = 400;
 
-/// How many of a sibling's artifacts are searched for keywords.
-const SEARCHED_ARTIFACTS: usize = 16;
+/// How many of a sibling's decisions (the last) and artifacts are searched for keywords.
+const SEARCHED_ITEMS: usize = 8;
 
 /// From this many keywords on, a criterion need not share all of them to be fully about the same.
 const ENOUGH_KEYWORDS: usize = 8;
@@ -52,37 +52,41 @@ pub fn score_sibling(sibling: &Frame, current_criteria: &str, now: i64) -> u32 {
 /// A frame's keywords, made ready for comparing many siblings.
 pub(super) struct Criteria {
     hashes: Vec<u64>,
-    /// Which hashes may be there, so that most words need no search.
-    seen: [u64; 16],
+    /// Which pairs of first letter and length there are: most words are told apart by them alone.
+    shapes: [u32; 32],
 }
 
 impl Criteria {
     pub(super) fn new(text: &str) -> Self {
-        let mut hashes: Vec<_> =
-            extract_keywords(text).iter().map(|word| stem_hash(word)).collect();
+        let words = extract_keywords(text);
+        let mut hashes: Vec<_> = words.iter().map(|word| stem_hash(word)).collect();
         hashes.sort_unstable();
         hashes.dedup();
-        let mut seen = [0; 16];
-        for hash in &hashes {
-            let (slot, bit) = Self::bit(*hash);
-            if let Some(bits) = seen.get_mut(slot) {
-                *bits |= bit;
+        let mut shapes = [0; 32];
+        for word in &words {
+            let (letter, length) = Self::shape(word);
+            // A plural is the same word and one longer.
+            let lengths = 1 << length.saturating_sub(1) | 1 << length | 1 << (length + 1).min(31);
+            if let Some(known) = shapes.get_mut(letter) {
+                *known |= lengths;
             }
         }
-        Self { hashes, seen }
+        Self { hashes, shapes }
     }
 
-    fn bit(hash: u64) -> (usize, u64) {
-        (((hash >> 6) & 15) as usize, 1 << (hash & 63))
+    /// The lower five bits of a letter are the same in capitals.
+    fn shape(word: &str) -> (usize, usize) {
+        let first = word.bytes().next().unwrap_or_default();
+        (usize::from(first & 31), word.len().min(31))
     }
 
     fn position(&self, word: &str) -> Option<usize> {
-        let hash = stem_hash(word);
-        let (slot, bit) = Self::bit(hash);
-        if self.seen.get(slot).is_none_or(|bits| bits & bit == 0) {
+        let (letter, length) = Self::shape(word);
+        let is_likely = self.shapes.get(letter).is_some_and(|lengths| lengths >> length & 1 == 1);
+        if !is_likely && word.is_ascii() {
             return None;
         }
-        self.hashes.binary_search(&hash).ok()
+        self.hashes.binary_search(&stem_hash(word)).ok()
     }
 
     pub(super) fn score(&self, sibling: &Frame, now: i64) -> u32 {
@@ -101,26 +105,30 @@ impl Criteria {
         if self.hashes.is_empty() {
             return 0;
         }
+        let enough = u32::try_from(self.hashes.len().min(ENOUGH_KEYWORDS)).unwrap_or(u32::MAX);
+        let identity = &sibling.identity;
+        let decisions = sibling.decisions.iter().rev().take(SEARCHED_ITEMS).map(String::as_str);
+        let artifacts = sibling.artifacts.iter().take(SEARCHED_ITEMS);
+        let texts = [
+            identity.title.as_str(),
+            &identity.success_criteria,
+            shown_results(sibling).unwrap_or(""),
+        ]
+        .into_iter()
+        .chain(decisions)
+        .chain(artifacts.map(|artifact| artifact.path.as_str()));
         let mut found: u64 = 0;
-        let mut search = |text: &str| {
-            for_each_keyword(cap(text, SEARCHED_BYTES), |word| {
+        for text in texts {
+            for_each_word(cap(text, SEARCHED_BYTES), |word| {
                 if let Some(position) = self.position(word) {
                     found |= 1 << position.min(63);
                 }
             });
-        };
-        search(&sibling.identity.title);
-        search(&sibling.identity.success_criteria);
-        search(shown_results(sibling).unwrap_or_default());
-        for decision in sibling.decisions.iter().rev().take(SEARCHED_ARTIFACTS) {
-            search(decision);
+            if found.count_ones() >= enough {
+                return 65;
+            }
         }
-        for artifact in sibling.artifacts.iter().take(SEARCHED_ARTIFACTS) {
-            search(&artifact.path);
-        }
-        let shared = found.count_ones();
-        let enough = u32::try_from(self.hashes.len().min(ENOUGH_KEYWORDS)).unwrap_or(u32::MAX);
-        (65 * shared / enough).min(65)
+        65 * found.count_ones() / enough
     }
 }
 

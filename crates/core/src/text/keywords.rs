@@ -16,65 +16,115 @@ const MAX_WORD_BYTES: usize = 80;
 /// of writing without spaces every two neighbouring characters count as a word.
 pub fn extract_keywords(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    for_each_keyword(cap(text, SCANNED_BYTES), |word| {
-        if words.len() < MAX_KEYWORDS && !words.iter().any(|known| known == word) {
-            words.push(word.to_owned());
+    for_each_word(cap(text, SCANNED_BYTES), |word| {
+        if words.len() < MAX_KEYWORDS {
+            let word = word.to_lowercase();
+            if is_significant(&word) && !words.contains(&word) {
+                words.push(word);
+            }
         }
     });
     words
 }
 
-/// Shows `seen` every keyword of `text` as often as it stands there, all of `text`.
-pub(crate) fn for_each_keyword(text: &str, mut seen: impl FnMut(&str)) {
-    let mut lower = String::new();
-    let mut emit = |word: &str| {
-        if word.len() > MAX_WORD_BYTES {
-            return;
-        }
-        lower.clear();
-        if word.is_ascii() {
-            lower.push_str(word);
-            lower.make_ascii_lowercase();
-        } else {
-            lower.extend(word.chars().flat_map(char::to_lowercase));
-        }
-        if is_significant(&lower) {
-            seen(&lower);
-        }
-    };
-    for word in text.split(|char: char| !(char.is_alphanumeric() || is_joint(char))) {
-        let word = word.trim_matches(is_joint);
-        if word.is_empty() {
+/// Shows `seen` every word and every part of one in `text`, as written, as often as it stands there;
+/// stop words too.
+pub(crate) fn for_each_word(text: &str, mut seen: impl FnMut(&str)) {
+    let bytes = text.as_bytes();
+    let class =
+        |at: usize| bytes.get(at).map_or(Class::Outside, |byte| CLASSES[usize::from(*byte)]);
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        at += 1;
+        if class(start) == Class::Outside {
             continue;
         }
-        let mut parts = Parts { rest: word };
-        match parts.next() {
-            Some(part) if part.len() == word.len() => emit(word),
-            Some(part) => {
-                if !word.starts_with(is_unspaced) {
-                    emit(word);
-                }
-                emit(part);
-                parts.for_each(&mut emit);
-            }
-            None => {}
+        while class(at) == Class::Small {
+            at += 1;
+        }
+        let has_ended = match class(at) {
+            Class::Outside => true,
+            Class::Joint => class(at + 1) == Class::Outside,
+            _ => false,
+        };
+        if has_ended && matches!(class(start), Class::Small | Class::Capital) {
+            seen(text.get(start..at).unwrap_or_default());
+            continue;
+        }
+        while class(at) != Class::Outside {
+            at += 1;
+        }
+        // All that is outside is ASCII, so the stretch starts and ends between characters.
+        let stretch = text.get(start..at).unwrap_or_default();
+        if stretch.is_ascii() {
+            words_of(stretch, &mut seen);
+        } else {
+            stretch
+                .split(|char: char| !(char.is_alphanumeric() || is_joint(char)))
+                .for_each(|word| words_of(word, &mut seen));
         }
     }
 }
 
-/// A word's identity for comparing: a plural is the same word.
+/// What a byte is to the words around it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Outside,
+    /// A small letter or a digit.
+    Small,
+    Capital,
+    Joint,
+    /// Part of a character beyond ASCII.
+    Wide,
+}
+
+static CLASSES: [Class; 256] = {
+    let mut classes = [Class::Wide; 256];
+    let mut byte: u8 = 0;
+    while byte < 0x80 {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' | b'0'..=b'9' => Class::Small,
+            b'A'..=b'Z' => Class::Capital,
+            _ if is_joint(byte as char) => Class::Joint,
+            _ => Class::Outside,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+fn words_of(word: &str, seen: &mut impl FnMut(&str)) {
+    let word = word.trim_matches(is_joint);
+    let mut parts = Parts { rest: word };
+    let Some(first) = parts.next() else { return };
+    if first.len() < word.len() && !word.starts_with(is_unspaced) {
+        seen(word);
+    }
+    seen(first);
+    parts.for_each(seen);
+}
+
+/// A word's identity for comparing: case makes no difference, and a plural is the same word.
 pub(crate) fn stem_hash(word: &str) -> u64 {
-    let stem = match word.strip_suffix('s') {
-        Some(stem) if stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i']) => stem,
+    let stem = match word.strip_suffix(['s', 'S']) {
+        Some(stem) if stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i', 'S', 'U', 'I']) => stem,
         _ => word,
     };
-    stem.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    if stem.is_ascii() { hash_of(stem) } else { hash_of(&stem.to_lowercase()) }
+}
+
+/// Of ASCII letters and digits the bit that is set in every byte makes capitals small.
+fn hash_of(word: &str) -> u64 {
+    word.as_bytes().chunks(8).fold(0, |hash: u64, chunk| {
+        let word = chunk.iter().fold(0, |word, byte| (word << 8) | u64::from(byte | 0x20));
+        let mixed = (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 29)
     })
 }
 
 /// Marks that hold the parts of identifiers and paths together.
-fn is_joint(char: char) -> bool {
+const fn is_joint(char: char) -> bool {
     matches!(char, '_' | '-' | '.' | '/' | '\\' | ':' | '@')
 }
 
@@ -118,31 +168,48 @@ impl Parts<'_> {
     /// Where the first part ends: at a joint, before a capital behind a small letter, or before the
     /// last of several capitals that small letters follow.
     fn humps(&self) -> (usize, usize) {
-        let mut before = None;
-        let mut chars = self.rest.char_indices().peekable();
-        while let Some((at, char)) = chars.next() {
-            if is_joint(char) || is_unspaced(char) {
-                return (at, at);
-            }
-            if char.is_uppercase()
-                && let Some(before) = before
+        let end = if self.rest.is_ascii() {
+            let class = |byte: u8| CLASSES.get(usize::from(byte)).copied();
+            hump_end(self.rest.bytes().map(|byte| class(byte).unwrap_or(Class::Wide)).enumerate())
+        } else {
+            hump_end(self.rest.char_indices().map(|(at, char)| (at, class_of(char))))
+        };
+        let end = end.unwrap_or(self.rest.len());
+        (end, end)
+    }
+}
+
+fn hump_end(classes: impl Iterator<Item = (usize, Class)>) -> Option<usize> {
+    let mut classes = classes.peekable();
+    let mut before = Class::Outside;
+    while let Some((at, class)) = classes.next() {
+        match (class, before) {
+            (Class::Joint | Class::Outside, _) | (Class::Capital, Class::Small) => return Some(at),
+            (Class::Capital, Class::Capital)
+                if classes.peek().is_some_and(|(_, next)| *next == Class::Small) =>
             {
-                let small_follows = chars.peek().is_some_and(|(_, next)| next.is_lowercase());
-                if char::is_lowercase(before) || (char::is_uppercase(before) && small_follows) {
-                    return (at, at);
-                }
+                return Some(at);
             }
-            before = Some(char);
+            _ => before = class,
         }
-        (self.rest.len(), self.rest.len())
+    }
+    None
+}
+
+/// Unspaced writing is no part of a word with humps.
+fn class_of(char: char) -> Class {
+    match char {
+        _ if is_joint(char) => Class::Joint,
+        _ if is_unspaced(char) => Class::Outside,
+        _ if char.is_uppercase() => Class::Capital,
+        _ if char.is_lowercase() || char.is_ascii_digit() => Class::Small,
+        _ => Class::Wide,
     }
 }
 
 fn is_significant(word: &str) -> bool {
-    if !word.is_ascii() {
-        return true;
-    }
-    word.len() >= 2 && word.len() <= MAX_WORD_BYTES && STOP_WORDS.binary_search(&word).is_err()
+    let is_empty = word.len() < 2 || STOP_WORDS.binary_search(&word).is_ok();
+    !is_empty && word.len() <= MAX_WORD_BYTES
 }
 
 /// Words that say nothing about a frame's subject; sorted.

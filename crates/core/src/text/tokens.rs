@@ -21,6 +21,14 @@ pub(crate) fn estimate_units(text: &str) -> usize {
     pieces.units()
 }
 
+/// [`estimate_units`], but that reading stops where the cost exceeds `max`: what is more than `max`
+/// is not to be taken at its word.
+pub(crate) fn estimate_units_to(text: &str, max: usize) -> usize {
+    let mut pieces = Pieces::new(text);
+    while pieces.units() <= max && pieces.advance() {}
+    pieces.units()
+}
+
 /// A prefix that costs about `max_units` and hardly more, cut at a piece's end, or inside a long
 /// piece; all of `text` if that is cheap enough. Reads no further than the budget reaches.
 pub(crate) fn prefix_within(text: &str, max_units: usize) -> &str {
@@ -134,14 +142,18 @@ impl<'a> Pieces<'a> {
 
     fn kind(&self, at: usize) -> Option<Kind> {
         let byte = *self.bytes.get(at)?;
-        Some(match byte {
-            b'a'..=b'z' => Kind::Lower,
-            b'A'..=b'Z' => Kind::Upper,
-            b'0'..=b'9' => Kind::Digit,
-            b' ' | b'\t'..=b'\r' => Kind::Space,
-            0..=0x7f => Kind::Mark,
-            _ => Kind::of_wide(self.char_at(at)),
-        })
+        let ascii = KINDS.get(usize::from(byte)).copied();
+        Some(ascii.unwrap_or_else(|| Kind::of_wide(self.char_at(at))))
+    }
+
+    /// Where the bytes of one kind that start at `at` end.
+    fn skip(&self, mut at: usize, kind: Kind) -> usize {
+        while let Some(byte) = self.bytes.get(at)
+            && KINDS.get(usize::from(*byte)) == Some(&kind)
+        {
+            at += 1;
+        }
+        at
     }
 
     fn char_at(&self, at: usize) -> char {
@@ -267,22 +279,19 @@ impl<'a> Pieces<'a> {
 
     /// A word that starts at `start`: capitals, then small letters; what `lead` says stands before.
     fn word(&mut self, start: usize, lead: Lead) {
-        let rest = self.bytes.get(start..).unwrap_or_default();
-        let capitals = rest.iter().take_while(|byte| byte.is_ascii_uppercase()).count();
-        let small = rest.iter().skip(capitals).take_while(|byte| byte.is_ascii_lowercase()).count();
-        let mut end = start + capitals + small;
-        let cost = if rest.get(capitals + small).is_some_and(|byte| !byte.is_ascii()) {
+        let small = self.skip(start, Kind::Upper);
+        let mut end = self.skip(small, Kind::Lower);
+        let cost = if self.bytes.get(end).is_some_and(|byte| !byte.is_ascii()) {
             end = self.end_of(end, |kind| matches!(kind, Kind::Wide | Kind::Lower), usize::MAX);
             wide_word(self.text.get(start..end).unwrap_or_default())
         } else {
-            ascii_word(capitals + small, lead, small == 0)
+            ascii_word(end - start, lead, end == small)
         };
         self.run.letters += end - start;
         if !self.run.beyond_hex {
-            self.run.beyond_hex = rest
-                .iter()
-                .take(end - start)
-                .any(|byte| !matches!(byte, b'a'..=b'f' | b'0'..=b'9'));
+            let word = self.bytes.get(start..end).unwrap_or_default();
+            self.run.beyond_hex =
+                word.iter().any(|byte| !matches!(byte, b'a'..=b'f' | b'0'..=b'9'));
         }
         self.take(self.contraction_end(end), cost);
         self.joined = true;
@@ -311,6 +320,22 @@ enum Kind {
     /// A mark beyond ASCII.
     Symbol,
 }
+
+static KINDS: [Kind; 128] = {
+    let mut kinds = [Kind::Mark; 128];
+    let mut byte: u8 = 0;
+    while byte < 128 {
+        kinds[byte as usize] = match byte {
+            b'a'..=b'z' => Kind::Lower,
+            b'A'..=b'Z' => Kind::Upper,
+            b'0'..=b'9' => Kind::Digit,
+            b' ' | b'\t'..=b'\r' => Kind::Space,
+            _ => Kind::Mark,
+        };
+        byte += 1;
+    }
+    kinds
+};
 
 impl Kind {
     fn of_wide(char: char) -> Self {
