@@ -167,6 +167,8 @@ fn part(part: WirePart) -> Part {
                 head: text.chars().take(HEAD).collect(),
             }
         }
+        // A slash command that a subagent is to run: the user asked for it, in words of their own.
+        "subtask" => PartBody::Text { synthetic: false, chars: 0, head: String::new() },
         "reasoning" => PartBody::Reasoning,
         "tool" => PartBody::Tool {
             call: part.call.unwrap_or_default(),

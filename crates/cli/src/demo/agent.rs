@@ -1,0 +1,103 @@
+//! An OpenCode to run the demo in: the one on the path, else a pinned one in the cache folder.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use callstack_engine::{EngineError, Kind};
+
+/// The version that everything is tested with.
+const VERSION: &str = "1.18.33";
+
+/// Packages of OpenCode's native binary, by operating system and processor.
+const NATIVE: &[&str] = &[
+    "opencode-linux-x64",
+    "opencode-linux-arm64",
+    "opencode-darwin-arm64",
+    "opencode-darwin-x64",
+];
+
+/// A program and where its npm packages lie, if we put them there.
+pub(super) struct Agent {
+    pub(super) program: PathBuf,
+    pub(super) modules: Option<PathBuf>,
+}
+
+/// Finds an OpenCode, or installs one through npm; `say` is told before it takes long.
+pub(super) fn find(say: &mut dyn FnMut(&str)) -> Result<Agent, EngineError> {
+    if let Some(program) = on_path("opencode") {
+        return Ok(Agent { program, modules: None });
+    }
+    let folder = cache_folder()?.join(format!("opencode-{VERSION}"));
+    if native(&folder).is_none() {
+        say(&format!("Installing OpenCode {VERSION} through npm into {} …", folder.display()));
+        install(&folder)?;
+    }
+    let modules = folder.join("node_modules");
+    match native(&folder) {
+        Some(program) => Ok(Agent { program, modules: Some(modules) }),
+        None => Err(failure(
+            format!("npm installed no OpenCode for this machine in {}", folder.display()),
+            "Install OpenCode yourself (https://opencode.ai) and run the demo again.",
+        )),
+    }
+}
+
+fn install(folder: &Path) -> Result<(), EngineError> {
+    let Some(npm) = on_path("npm") else {
+        return Err(failure(
+            "there is no `opencode` and no `npm` on the path".to_owned(),
+            "Install node with npm (on Debian: apt-get install nodejs npm), or OpenCode itself.",
+        ));
+    };
+    fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
+    let output = Command::new(npm)
+        .args(["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", "--prefix"])
+        .arg(folder)
+        .arg(format!("opencode-ai@{VERSION}"))
+        .arg(format!("@opencode-ai/plugin@{VERSION}"))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| at(Path::new("npm"), &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let told = String::from_utf8_lossy(&output.stderr);
+    let last = told.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    Err(failure(
+        format!("npm could not install OpenCode {VERSION}: {}", last.trim()),
+        "Check that npm reaches its registry, or install OpenCode yourself.",
+    ))
+}
+
+fn native(folder: &Path) -> Option<PathBuf> {
+    NATIVE
+        .iter()
+        .map(|package| folder.join("node_modules").join(package).join("bin").join("opencode"))
+        .find(|binary| binary.is_file())
+}
+
+fn cache_folder() -> Result<PathBuf, EngineError> {
+    let cache = env::var_os("XDG_CACHE_HOME").filter(|it| !it.is_empty()).map(PathBuf::from);
+    cache
+        .or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")))
+        .map(|cache| cache.join("callstack"))
+        .ok_or_else(|| {
+            failure("there is no home folder".to_owned(), "Set HOME or XDG_CACHE_HOME.")
+        })
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(program)).find(|it| it.is_file())
+}
+
+pub(super) fn at(path: &Path, error: &io::Error) -> EngineError {
+    failure(format!("{}: {error}", path.display()), "Check that it exists and is yours.")
+}
+
+pub(super) fn failure(message: String, hint: &str) -> EngineError {
+    EngineError { kind: Kind::Unavailable, message, hint: Some(hint.to_owned()) }
+}
