@@ -40,6 +40,8 @@ pub trait Neighbourhood {
     fn planned_children(&self, num: FrameNum) -> Result<Vec<Frame>, Self::Error>;
     /// Attached descendants with a status, however many. Walks the subtree: for invalidations only.
     fn descendants(&self, num: FrameNum, status: Status) -> Result<Vec<Frame>, Self::Error>;
+    /// A frame and everything below it by handle, what is detached included. For undo only.
+    fn subtree(&self, num: FrameNum) -> Result<Vec<Frame>, Self::Error>;
     /// Spans of a session that are open, detached ones not among them, by number.
     fn open_spans(&self, session: &str) -> Result<Vec<Span>, Self::Error>;
     /// One span.
@@ -140,14 +142,12 @@ pub fn decide<N: Neighbourhood>(
         Command::Plan(command) => plan::plan(tree, command, limits, now),
         Command::Activate(command) => life::activate(tree, command, limits),
         Command::Invalidate(command) => life::invalidate(tree, command),
-        Command::Reopen(command) => life::reopen(tree, command),
+        Command::Reopen(command) => life::reopen(tree, command, limits),
         Command::Reconcile(command) => undo::reconcile(tree, command),
         Command::Fork(command) => undo::fork(tree, command, now),
-        Command::SetIdentity {
-            frame,
-            identity,
-            derived,
-        } => set_identity(tree, *frame, identity, *derived),
+        Command::SetIdentity { frame, identity, derived } => {
+            set_identity(tree, *frame, identity, *derived)
+        }
         Command::AddArtifact { frame, artifact } => add_artifact(tree, *frame, artifact),
         Command::AddDecision { frame, text } => add_decision(tree, *frame, text),
         Command::Pin { frame, text } => pin(tree, *frame, text),
@@ -156,11 +156,7 @@ pub fn decide<N: Neighbourhood>(
 }
 
 fn about(frame: FrameNum, events: Vec<Event>) -> Decision {
-    Decision {
-        events,
-        frames: vec![frame],
-        left: Vec::new(),
-    }
+    Decision { events, frames: vec![frame], left: Vec::new() }
 }
 
 fn set_identity<N: Neighbourhood>(
@@ -173,14 +169,7 @@ fn set_identity<N: Neighbourhood>(
     if !frame.identity_derived {
         return Err(Refusal::IdentityFixed(Box::new(frame)));
     }
-    Ok(about(
-        num,
-        vec![Event::IdentitySet {
-            frame: num,
-            identity: identity.clone(),
-            derived,
-        }],
-    ))
+    Ok(about(num, vec![Event::IdentitySet { frame: num, identity: identity.clone(), derived }]))
 }
 
 fn add_artifact<N: Neighbourhood>(
@@ -192,10 +181,7 @@ fn add_artifact<N: Neighbourhood>(
     let events = if frame.artifacts.contains(artifact) {
         Vec::new()
     } else {
-        vec![Event::ArtifactRecorded {
-            frame: num,
-            artifact: artifact.clone(),
-        }]
+        vec![Event::ArtifactRecorded { frame: num, artifact: artifact.clone() }]
     };
     Ok(about(num, events))
 }
@@ -209,10 +195,7 @@ fn add_decision<N: Neighbourhood>(
     let events = if frame.decisions.iter().any(|known| known == text) {
         Vec::new()
     } else {
-        vec![Event::DecisionRecorded {
-            frame: num,
-            text: text.to_owned(),
-        }]
+        vec![Event::DecisionRecorded { frame: num, text: text.to_owned() }]
     };
     Ok(about(num, events))
 }
@@ -226,10 +209,7 @@ fn pin<N: Neighbourhood>(
     let events = if frame.pins.iter().any(|known| known.text == text) {
         Vec::new()
     } else {
-        let pin = Pin {
-            num: tree.next_pin().map_err(Refusal::Store)?,
-            text: text.to_owned(),
-        };
+        let pin = Pin { num: tree.next_pin().map_err(Refusal::Store)?, text: text.to_owned() };
         vec![Event::PinSet { frame: num, pin }]
     };
     Ok(about(num, events))
@@ -242,10 +222,7 @@ fn unpin<N: Neighbourhood>(
 ) -> Result<Decision, Refusal<N::Error>> {
     let frame = tree.frame(num).map_err(Refusal::Store)?;
     if !frame.pins.iter().any(|known| known.num == pin) {
-        return Err(Refusal::NoSuchPin {
-            frame: Box::new(frame),
-            pin,
-        });
+        return Err(Refusal::NoSuchPin { frame: Box::new(frame), pin });
     }
     Ok(about(num, vec![Event::PinRemoved { pin }]))
 }

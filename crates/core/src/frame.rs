@@ -113,13 +113,10 @@ impl FromStr for Status {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|status| status.as_str() == text)
-            .ok_or_else(|| {
-                let known: Vec<_> = Self::ALL.iter().map(|status| status.as_str()).collect();
-                format!("`{text}` is no status; statuses are {}", known.join(", "))
-            })
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|status| status.as_str()).collect();
+            format!("`{text}` is no status; statuses are {}", known.join(", "))
+        })
     }
 }
 

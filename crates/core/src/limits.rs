@@ -13,10 +13,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            depth: 24,
-            children: 500,
-            live_frames: 2_000,
-        }
+        Self { depth: 24, children: 500, live_frames: 2_000 }
     }
 }

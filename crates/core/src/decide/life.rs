@@ -112,48 +112,19 @@ pub(super) fn open_root<N: Neighbourhood>(
         });
     }
     let parent = match &command.parent_session {
-        Some(parent) => tree
-            .session(parent)
-            .map_err(Refusal::Store)?
-            .and_then(|it| it.active),
+        Some(parent) => tree.session(parent).map_err(Refusal::Store)?.and_then(|it| it.active),
         None => None,
     };
-    let id = if first {
-        command.session.clone()
-    } else {
-        command.spare_id.clone()
-    };
-    let mut frame = begun(
-        tree,
-        parent,
-        &command.session,
-        &command.identity,
-        id,
-        limits,
-        now,
-    )?;
+    let id = if first { command.session.clone() } else { command.spare_id.clone() };
+    let mut frame = begun(tree, parent, &command.session, &command.identity, id, limits, now)?;
     frame.identity_derived = command.derived;
     let num = frame.num;
-    events.push(Event::FrameCreated {
-        frame: Box::new(frame),
-    });
+    events.push(Event::FrameCreated { frame: Box::new(frame) });
     if first {
-        events.push(Event::RootSet {
-            session: command.session.clone(),
-            frame: num,
-        });
+        events.push(Event::RootSet { session: command.session.clone(), frame: num });
     }
-    events.push(opened(
-        tree,
-        num,
-        &command.session,
-        command.anchor.clone(),
-        SpanOrigin::Root,
-    )?);
-    events.push(Event::ActiveSet {
-        session: command.session.clone(),
-        frame: Some(num),
-    });
+    events.push(opened(tree, num, &command.session, command.anchor.clone(), SpanOrigin::Root)?);
+    events.push(Event::ActiveSet { session: command.session.clone(), frame: Some(num) });
     Ok(about(num, events))
 }
 
@@ -175,20 +146,9 @@ pub(super) fn push<N: Neighbourhood>(
     )?;
     let num = frame.num;
     let events = vec![
-        Event::FrameCreated {
-            frame: Box::new(frame),
-        },
-        opened(
-            tree,
-            num,
-            &command.session,
-            command.anchor.clone(),
-            SpanOrigin::Push,
-        )?,
-        Event::ActiveSet {
-            session: command.session.clone(),
-            frame: Some(num),
-        },
+        Event::FrameCreated { frame: Box::new(frame) },
+        opened(tree, num, &command.session, command.anchor.clone(), SpanOrigin::Push)?,
+        Event::ActiveSet { session: command.session.clone(), frame: Some(num) },
     ];
     Ok(about(num, events))
 }
@@ -201,37 +161,21 @@ pub(super) fn pop<N: Neighbourhood>(
         Some(num) => num,
         None => known_session(tree, &command.session)?
             .active
-            .ok_or_else(|| Refusal::NothingOpen {
-                session: command.session.clone(),
-            })?,
+            .ok_or_else(|| Refusal::NothingOpen { session: command.session.clone() })?,
     };
-    let frame = tree.frame(num).map_err(Refusal::Store)?;
+    let frame = attached(tree, num)?;
     let outcome = &command.outcome;
     if !frame.status.may_become(outcome.status) || outcome.status == Status::Invalidated {
-        return Err(Refusal::Transition {
-            frame: Box::new(frame),
-            next: outcome.status,
-        });
+        return Err(Refusal::Transition { frame: Box::new(frame), next: outcome.status });
     }
     let open = tree.running_children(num).map_err(Refusal::Store)?;
     if !open.is_empty() {
-        return Err(Refusal::OpenChildren {
-            frame: Box::new(frame),
-            open,
-        });
+        return Err(Refusal::OpenChildren { frame: Box::new(frame), open });
     }
-    let mut events = vec![Event::FrameEnded {
-        frame: num,
-        outcome: outcome.clone(),
-        reason: None,
-    }];
+    let mut events = vec![Event::FrameEnded { frame: num, outcome: outcome.clone(), reason: None }];
     end_in_session(tree, &frame, &command.anchor, outcome, &mut events)?;
     let left = tree.planned_children(num).map_err(Refusal::Store)?;
-    Ok(Decision {
-        events,
-        frames: vec![num],
-        left,
-    })
+    Ok(Decision { events, frames: vec![num], left })
 }
 
 pub(super) fn activate<N: Neighbourhood>(
@@ -239,39 +183,19 @@ pub(super) fn activate<N: Neighbourhood>(
     command: &Activate,
     limits: &Limits,
 ) -> Result<Decision, Refusal<N::Error>> {
-    let frame = tree.frame(command.frame).map_err(Refusal::Store)?;
+    let frame = attached(tree, command.frame)?;
     if !matches!(frame.status, Status::Planned | Status::Blocked) {
-        return Err(Refusal::Transition {
-            frame: Box::new(frame),
-            next: Status::InProgress,
-        });
+        return Err(Refusal::Transition { frame: Box::new(frame), next: Status::InProgress });
     }
     let session = known_session(tree, &command.session)?;
     on_top(tree, &frame, &session)?;
     check_live(tree, limits)?;
-    let id = if frame.status == Status::Planned {
-        &command.id
-    } else {
-        &frame.id
-    };
+    let id = if frame.status == Status::Planned { &command.id } else { &frame.id };
     let num = command.frame;
     let events = vec![
-        Event::FrameStarted {
-            frame: num,
-            id: id.clone(),
-            session: session.id.clone(),
-        },
-        opened(
-            tree,
-            num,
-            &session.id,
-            command.anchor.clone(),
-            SpanOrigin::Activate,
-        )?,
-        Event::ActiveSet {
-            session: session.id,
-            frame: Some(num),
-        },
+        Event::FrameStarted { frame: num, id: id.clone(), session: session.id.clone() },
+        opened(tree, num, &session.id, command.anchor.clone(), SpanOrigin::Activate)?,
+        Event::ActiveSet { session: session.id, frame: Some(num) },
     ];
     Ok(about(num, events))
 }
@@ -281,12 +205,9 @@ pub(super) fn invalidate<N: Neighbourhood>(
     command: &Invalidate,
 ) -> Result<Decision, Refusal<N::Error>> {
     let num = command.frame;
-    let frame = tree.frame(num).map_err(Refusal::Store)?;
+    let frame = attached(tree, num)?;
     if !frame.status.may_become(Status::Invalidated) {
-        return Err(Refusal::Transition {
-            frame: Box::new(frame),
-            next: Status::Invalidated,
-        });
+        return Err(Refusal::Transition { frame: Box::new(frame), next: Status::Invalidated });
     }
     let outcome = Outcome {
         status: Status::Invalidated,
@@ -299,10 +220,7 @@ pub(super) fn invalidate<N: Neighbourhood>(
         reason: Some(command.reason.clone()),
     }];
     let mut frames = vec![num];
-    for planned in tree
-        .descendants(num, Status::Planned)
-        .map_err(Refusal::Store)?
-    {
+    for planned in tree.descendants(num, Status::Planned).map_err(Refusal::Store)? {
         frames.push(planned.num);
         events.push(Event::FrameEnded {
             frame: planned.num,
@@ -311,68 +229,56 @@ pub(super) fn invalidate<N: Neighbourhood>(
                 results: None,
                 results_compacted: None,
             },
-            reason: Some(format!(
-                "{} was invalidated: {}",
-                frame.label(),
-                command.reason
-            )),
+            reason: Some(format!("{} was invalidated: {}", frame.label(), command.reason)),
         });
     }
-    let left = tree
-        .descendants(num, Status::InProgress)
-        .map_err(Refusal::Store)?;
-    // While a descendant works on, its own pop is what moves the session past this frame.
-    if left.is_empty() {
+    let left = tree.descendants(num, Status::InProgress).map_err(Refusal::Store)?;
+    // While the session works on in a descendant, that one's pop is what moves it past this frame.
+    if left.iter().all(|inner| inner.session != frame.session) {
         end_in_session(tree, &frame, &command.anchor, &outcome, &mut events)?;
     }
-    Ok(Decision {
-        events,
-        frames,
-        left,
-    })
+    Ok(Decision { events, frames, left })
 }
 
 pub(super) fn reopen<N: Neighbourhood>(
     tree: &N,
     command: &Reopen,
+    limits: &Limits,
 ) -> Result<Decision, Refusal<N::Error>> {
     let num = command.frame;
-    let frame = tree.frame(num).map_err(Refusal::Store)?;
+    let frame = attached(tree, num)?;
     if !frame.status.is_terminal() {
-        return Err(Refusal::Transition {
-            frame: Box::new(frame),
-            next: Status::InProgress,
-        });
+        return Err(Refusal::Transition { frame: Box::new(frame), next: Status::InProgress });
     }
     if frame.session.is_none() {
-        return Ok(about(
-            num,
-            vec![Event::FrameReopened {
-                frame: num,
-                status: Status::Planned,
-            }],
-        ));
+        return Ok(about(num, vec![Event::FrameReopened { frame: num, status: Status::Planned }]));
     }
     let session = known_session(tree, &command.session)?;
     on_top(tree, &frame, &session)?;
-    let events = vec![
-        Event::FrameReopened {
+    check_live(tree, limits)?;
+    let mut events = vec![Event::FrameReopened { frame: num, status: Status::InProgress }];
+    if frame.session.as_ref() != Some(&session.id) {
+        events.push(Event::FrameStarted {
             frame: num,
-            status: Status::InProgress,
-        },
-        opened(
-            tree,
-            num,
-            &session.id,
-            command.anchor.clone(),
-            SpanOrigin::Reopen,
-        )?,
-        Event::ActiveSet {
-            session: session.id,
-            frame: Some(num),
-        },
-    ];
+            id: frame.id.clone(),
+            session: session.id.clone(),
+        });
+    }
+    events.push(opened(tree, num, &session.id, command.anchor.clone(), SpanOrigin::Reopen)?);
+    events.push(Event::ActiveSet { session: session.id, frame: Some(num) });
     Ok(about(num, events))
+}
+
+/// A frame that is in the tree. What was undone waits for its redo and nothing else.
+pub(super) fn attached<N: Neighbourhood>(
+    tree: &N,
+    num: FrameNum,
+) -> Result<Frame, Refusal<N::Error>> {
+    let frame = tree.frame(num).map_err(Refusal::Store)?;
+    if frame.detached {
+        return Err(Refusal::Undone(Box::new(frame)));
+    }
+    Ok(frame)
 }
 
 /// A new frame in progress below `parent`, within the limits.
@@ -433,13 +339,18 @@ pub(super) fn check_place<N: Neighbourhood>(
     // Roots are the user's own conversations: nothing that runs away makes them.
     if parent.is_some() {
         let found = tree.child_count(parent).map_err(Refusal::Store)? + added;
-        if found > limits.children {
-            return Err(Refusal::Limit {
-                what: "the number of children of one frame",
-                found,
-                limit: limits.children,
-            });
-        }
+        check_children(found, limits)?;
+    }
+    Ok(())
+}
+
+pub(super) fn check_children<E>(found: u64, limits: &Limits) -> Result<(), Refusal<E>> {
+    if found > limits.children {
+        return Err(Refusal::Limit {
+            what: "the number of children of one frame",
+            found,
+            limit: limits.children,
+        });
     }
     Ok(())
 }
@@ -480,9 +391,7 @@ fn on_top<N: Neighbourhood>(
             frame: Box::new(frame.clone()),
             open: Box::new(tree.frame(active).map_err(Refusal::Store)?),
         }),
-        None => Err(Refusal::NothingOpen {
-            session: session.id.clone(),
-        }),
+        None => Err(Refusal::NothingOpen { session: session.id.clone() }),
     }
 }
 
@@ -509,7 +418,5 @@ fn end_in_session<N: Neighbourhood>(
 fn known_session<N: Neighbourhood>(tree: &N, id: &str) -> Result<Session, Refusal<N::Error>> {
     tree.session(id)
         .map_err(Refusal::Store)?
-        .ok_or_else(|| Refusal::NothingOpen {
-            session: id.to_owned(),
-        })
+        .ok_or_else(|| Refusal::NothingOpen { session: id.to_owned() })
 }

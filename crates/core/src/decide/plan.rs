@@ -1,6 +1,6 @@
 //! Frames for later.
 
-use super::life::check_place;
+use super::life::{attached, check_children, check_place};
 use super::{Decision, Neighbourhood, Refusal};
 use crate::event::Event;
 use crate::frame::{Frame, FrameNum, Identity, Status};
@@ -34,21 +34,13 @@ pub(super) fn plan<N: Neighbourhood>(
 ) -> Result<Decision, Refusal<N::Error>> {
     let mut depth = 0;
     if let Some(parent) = command.parent {
-        let parent = tree.frame(parent).map_err(Refusal::Store)?;
+        let parent = attached(tree, parent)?;
         if parent.status.is_terminal() {
-            return Err(Refusal::ParentEnded {
-                parent: Box::new(parent),
-            });
+            return Err(Refusal::ParentEnded { parent: Box::new(parent) });
         }
         depth = parent.depth + 1;
     }
-    check_place(
-        tree,
-        command.parent,
-        depth,
-        command.children.len() as u64,
-        limits,
-    )?;
+    check_place(tree, command.parent, depth, command.children.len() as u64, limits)?;
     let mut planner = Planner {
         next: tree.next_frame().map_err(Refusal::Store)?,
         limits,
@@ -105,6 +97,7 @@ impl Planner<'_> {
                     detached: false,
                 }),
             });
+            check_children(child.children.len() as u64, self.limits)?;
             self.add(tree, Some(num), depth + 1, &child.children)?;
         }
         Ok(())

@@ -16,6 +16,9 @@ pub enum Refusal<E> {
         /// The status asked for.
         next: Status,
     },
+    /// What made the frame was undone: it is in no tree until that is redone.
+    #[error("frame {} was undone with the call that made it", .0.label())]
+    Undone(Box<Frame>),
     /// The session works in no frame.
     #[error("no frame is open in session {session}")]
     NothingOpen {
@@ -76,9 +79,5 @@ pub enum Refusal<E> {
 }
 
 fn labels(frames: &[Frame]) -> String {
-    frames
-        .iter()
-        .map(Frame::label)
-        .collect::<Vec<_>>()
-        .join(", ")
+    frames.iter().map(Frame::label).collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,6 @@
 //! Following a host that undoes, redoes and forks.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Decision, Neighbourhood, Refusal};
 use crate::event::{Event, Session};
@@ -49,181 +49,235 @@ pub(super) fn reconcile<N: Neighbourhood>(
     let mut overlay = Overlay {
         tree,
         events: Vec::new(),
-        status: HashMap::new(),
+        spans: BTreeMap::new(),
+        frames: BTreeMap::new(),
+        concerned: BTreeSet::from([command.session.clone()]),
     };
-    // Newest first on the way back, oldest first on the way forth, as the user stepped through them.
-    for num in sorted(&command.unclose).into_iter().rev() {
-        overlay.unclose(num)?;
-    }
-    for num in sorted(&command.detach).into_iter().rev() {
-        overlay.detach(num)?;
-    }
-    for num in sorted(&command.attach) {
-        overlay.attach(num)?;
-    }
-    for num in sorted(&command.reclose) {
-        overlay.reclose(num)?;
-    }
+    overlay.change_spans(command)?;
     if overlay.events.is_empty() {
         return Ok(Decision::default());
     }
-    let active = overlay.active(&command.session, command)?;
-    overlay.events.push(Event::ActiveSet {
-        session: command.session.clone(),
-        frame: active,
-    });
-    let mut frames: Vec<_> = overlay.status.keys().copied().collect();
-    frames.sort_unstable();
+    let touched: BTreeSet<_> = overlay.spans.values().map(|span| span.frame).collect();
+    for num in &touched {
+        overlay.stand(*num)?;
+    }
+    for num in &touched {
+        overlay.place(*num)?;
+    }
+    for session in std::mem::take(&mut overlay.concerned) {
+        overlay.activate(&session)?;
+    }
     Ok(Decision {
         events: overlay.events,
-        frames,
+        frames: overlay.frames.into_keys().collect(),
         left: Vec::new(),
     })
 }
 
-fn sorted(spans: &[SpanNum]) -> Vec<SpanNum> {
-    let mut spans = spans.to_vec();
-    spans.sort_unstable();
-    spans
+/// How a frame stands as far as its spans tell.
+#[derive(Clone, Debug, PartialEq)]
+enum Standing {
+    Planned,
+    InProgress { session: String },
+    Ended { session: String, outcome: Outcome },
 }
 
-/// A neighbourhood with the events decided so far on top of it. The status is none for a frame that
-/// is detached.
-struct Overlay<'a, N> {
-    tree: &'a N,
-    events: Vec<Event>,
-    status: HashMap<FrameNum, Option<Status>>,
-}
-
-impl<N: Neighbourhood> Overlay<'_, N> {
-    fn unclose(&mut self, num: SpanNum) -> Result<(), Refusal<N::Error>> {
-        let span = self.tree.span(num).map_err(Refusal::Store)?;
-        if span.live_close().is_none() {
-            return Ok(());
+impl Standing {
+    fn status(&self) -> Status {
+        match self {
+            Self::Planned => Status::Planned,
+            Self::InProgress { .. } => Status::InProgress,
+            Self::Ended { outcome, .. } => outcome.status,
         }
-        self.events.push(Event::CloseUndone {
-            span: num,
-            undone: true,
-        });
-        if self.is_last(&span)? {
-            self.reopen(span.frame, Status::InProgress);
-        }
-        Ok(())
     }
 
-    fn reclose(&mut self, num: SpanNum) -> Result<(), Refusal<N::Error>> {
-        let span = self.tree.span(num).map_err(Refusal::Store)?;
-        let Some(outcome) = span.outcome.clone().filter(|_| span.close_undone) else {
-            return Ok(());
-        };
-        self.events.push(Event::CloseUndone {
-            span: num,
-            undone: false,
-        });
-        if self.is_last(&span)? {
-            self.status.insert(span.frame, Some(outcome.status));
-            self.events.push(Event::FrameEnded {
-                frame: span.frame,
-                outcome,
-                reason: None,
-            });
-        }
-        Ok(())
-    }
-
-    fn detach(&mut self, num: SpanNum) -> Result<(), Refusal<N::Error>> {
-        let span = self.tree.span(num).map_err(Refusal::Store)?;
-        if span.detached {
-            return Ok(());
-        }
-        self.events.push(Event::SpanDetached {
-            span: num,
-            detached: true,
-        });
-        match span.origin {
-            SpanOrigin::Root | SpanOrigin::Push => {
-                self.status.insert(span.frame, None);
-                self.events.push(Event::FrameDetached { frame: span.frame });
-            }
-            SpanOrigin::Activate | SpanOrigin::Reopen => {
-                if let Some(outcome) = self.before(&span)? {
-                    self.status.insert(span.frame, Some(outcome.status));
-                    let frame = span.frame;
-                    self.events.push(Event::FrameEnded {
-                        frame,
-                        outcome,
-                        reason: None,
-                    });
-                } else {
-                    self.reopen(span.frame, Status::Planned);
+    /// A frame stands as its last span left it. A push that was undone takes the frame out of the tree
+    /// and says nothing about its status; an activation that was undone never was.
+    fn of(spans: &[Span]) -> Self {
+        let last = spans.iter().rfind(|span| made_frame(span) || !span.detached);
+        match last {
+            None => Self::Planned,
+            Some(span) => {
+                let session = span.session.clone();
+                match span.live_close().and(span.outcome.clone()) {
+                    Some(outcome) => Self::Ended { session, outcome },
+                    None => Self::InProgress { session },
                 }
             }
         }
-        Ok(())
     }
+}
 
-    fn attach(&mut self, num: SpanNum) -> Result<(), Refusal<N::Error>> {
-        let span = self.tree.span(num).map_err(Refusal::Store)?;
-        if !span.detached {
-            return Ok(());
-        }
-        self.events.push(Event::SpanDetached {
-            span: num,
-            detached: false,
-        });
-        if matches!(span.origin, SpanOrigin::Root | SpanOrigin::Push) {
-            self.events.push(Event::FrameAttached { frame: span.frame });
-        }
-        self.reopen(span.frame, Status::InProgress);
-        Ok(())
-    }
+/// Whether the frame came to be with the span.
+fn made_frame(span: &Span) -> bool {
+    matches!(span.origin, SpanOrigin::Root | SpanOrigin::Push)
+}
 
-    fn reopen(&mut self, frame: FrameNum, status: Status) {
-        self.status.insert(frame, Some(status));
-        self.events.push(Event::FrameReopened { frame, status });
-    }
+/// A neighbourhood with what was decided so far on top of it.
+struct Overlay<'a, N> {
+    tree: &'a N,
+    events: Vec<Event>,
+    spans: BTreeMap<SpanNum, Span>,
+    frames: BTreeMap<FrameNum, Frame>,
+    /// Sessions that may work in another frame afterwards.
+    concerned: BTreeSet<String>,
+}
 
-    fn is_last(&self, span: &Span) -> Result<bool, Refusal<N::Error>> {
-        let spans = self.tree.spans_of(span.frame).map_err(Refusal::Store)?;
-        Ok(spans
-            .iter()
-            .filter(|other| !other.detached)
-            .all(|other| other.num <= span.num))
-    }
-
-    /// How the frame stood before this span of it.
-    fn before(&self, span: &Span) -> Result<Option<Outcome>, Refusal<N::Error>> {
-        let spans = self.tree.spans_of(span.frame).map_err(Refusal::Store)?;
-        Ok(spans
-            .into_iter()
-            .rfind(|other| other.num < span.num && !other.detached)
-            .and_then(|other| other.outcome))
-    }
-
-    /// The innermost frame that is in progress once the events hold.
-    fn active(
-        &self,
-        session: &str,
-        command: &Reconcile,
-    ) -> Result<Option<FrameNum>, Refusal<N::Error>> {
-        let mut spans = self.tree.open_spans(session).map_err(Refusal::Store)?;
-        for num in command.unclose.iter().chain(&command.attach) {
-            spans.push(self.tree.span(*num).map_err(Refusal::Store)?);
-        }
-        spans.sort_by_key(|span| std::cmp::Reverse(span.num));
-        spans.dedup_by_key(|span| span.num);
-        for span in spans {
-            let status = if let Some(status) = self.status.get(&span.frame) {
-                *status
-            } else {
-                let frame = self.tree.frame(span.frame).map_err(Refusal::Store)?;
-                Some(frame.status).filter(|_| !frame.detached)
-            };
-            if status == Some(Status::InProgress) {
-                return Ok(Some(span.frame));
+impl<N: Neighbourhood> Overlay<'_, N> {
+    fn change_spans(&mut self, command: &Reconcile) -> Result<(), Refusal<N::Error>> {
+        let closes = command.unclose.iter().map(|num| (*num, true));
+        let closes = closes.chain(command.reclose.iter().map(|num| (*num, false)));
+        for (num, undone) in closes {
+            let span = self.span(num)?;
+            if span.close.is_some() && span.close_undone != undone {
+                self.spans.insert(num, Span { close_undone: undone, ..span });
+                self.events.push(Event::CloseUndone { span: num, undone });
             }
         }
-        Ok(None)
+        let opens = command.detach.iter().map(|num| (*num, true));
+        let opens = opens.chain(command.attach.iter().map(|num| (*num, false)));
+        for (num, detached) in opens {
+            let span = self.span(num)?;
+            if span.detached != detached {
+                self.spans.insert(num, Span { detached, ..span });
+                self.events.push(Event::SpanDetached { span: num, detached });
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a frame the status that its spans tell now. One that its spans did not tell before came
+    /// from elsewhere (an invalidation while an inner frame went on, the end of a blocked frame), and
+    /// no undo reaches it.
+    fn stand(&mut self, num: FrameNum) -> Result<(), Refusal<N::Error>> {
+        let before = self.tree.spans_of(num).map_err(Refusal::Store)?;
+        let after: Vec<Span> = before.iter().map(|span| self.changed(span)).collect();
+        let mut frame = self.frame(num)?;
+        let standing = Standing::of(&after);
+        let explained = Standing::of(&before).status() == frame.status;
+        if !explained || standing == Standing::of(&before) || self.passed(&after) {
+            return Ok(());
+        }
+        self.concerned.extend(frame.session.clone());
+        match &standing {
+            Standing::Planned => {
+                let status = Status::Planned;
+                self.events.push(Event::FrameReopened { frame: num, status });
+            }
+            Standing::InProgress { session } => self.begin(&frame, session),
+            Standing::Ended { session, outcome } => {
+                // The session that an undone activation brought in gives the frame back.
+                if frame.session.as_ref() != Some(session) {
+                    self.begin(&frame, session);
+                }
+                self.events.push(Event::FrameEnded {
+                    frame: num,
+                    outcome: outcome.clone(),
+                    reason: None,
+                });
+            }
+        }
+        frame.status = standing.status();
+        frame.session = match standing {
+            Standing::Planned => None,
+            Standing::InProgress { session } | Standing::Ended { session, .. } => Some(session),
+        };
+        self.concerned.extend(frame.session.clone());
+        self.frames.insert(num, frame);
+        Ok(())
+    }
+
+    fn begin(&mut self, frame: &Frame, session: &str) {
+        self.events.push(Event::FrameReopened { frame: frame.num, status: Status::InProgress });
+        if frame.session.as_deref() != Some(session) {
+            self.events.push(Event::FrameStarted {
+                frame: frame.num,
+                id: frame.id.clone(),
+                session: session.to_owned(),
+            });
+        }
+    }
+
+    /// Whether the close that was undone was that of an inner frame, which took the session past this
+    /// one: it had been invalidated before.
+    fn passed(&self, spans: &[Span]) -> bool {
+        let Some(last) = spans.iter().rfind(|span| !span.detached && span.close_undone) else {
+            return false;
+        };
+        let invalidated = last.outcome.as_ref().is_some_and(|it| it.status == Status::Invalidated);
+        invalidated
+            && self.spans.values().any(|inner| inner.num > last.num && inner.close == last.close)
+    }
+
+    /// Puts a frame and what is below it where its own span and its parent say: in the tree or out.
+    fn place(&mut self, num: FrameNum) -> Result<(), Refusal<N::Error>> {
+        for below in self.tree.subtree(num).map_err(Refusal::Store)? {
+            let spans = self.tree.spans_of(below.num).map_err(Refusal::Store)?;
+            let itself = spans.iter().any(|span| made_frame(span) && self.changed(span).detached);
+            let parent = match below.parent {
+                Some(parent) => self.frame(parent)?.detached,
+                None => false,
+            };
+            let detached = itself || parent;
+            let mut frame = self.frame(below.num)?;
+            if frame.detached == detached {
+                continue;
+            }
+            let num = below.num;
+            self.events.push(if detached {
+                Event::FrameDetached { frame: num }
+            } else {
+                Event::FrameAttached { frame: num }
+            });
+            frame.detached = detached;
+            self.concerned.extend(frame.session.clone());
+            self.frames.insert(num, frame);
+        }
+        Ok(())
+    }
+
+    /// Makes the innermost frame that a session has in progress its active one.
+    fn activate(&mut self, session: &str) -> Result<(), Refusal<N::Error>> {
+        let Some(known) = self.tree.session(session).map_err(Refusal::Store)? else {
+            return Ok(());
+        };
+        let open = self.tree.open_spans(session).map_err(Refusal::Store)?;
+        let mut spans: BTreeMap<_, _> = open.into_iter().map(|span| (span.num, span)).collect();
+        spans.extend(self.spans.iter().map(|(num, span)| (*num, span.clone())));
+        let mut active = None;
+        for span in spans.values().rev() {
+            let frame = self.frame(span.frame)?;
+            let works = frame.status == Status::InProgress
+                && !frame.detached
+                && frame.session.as_deref() == Some(session);
+            if works && span.session == session && !span.detached && span.live_close().is_none() {
+                active = Some(span.frame);
+                break;
+            }
+        }
+        if active != known.active {
+            let session = session.to_owned();
+            self.events.push(Event::ActiveSet { session, frame: active });
+        }
+        Ok(())
+    }
+
+    fn span(&self, num: SpanNum) -> Result<Span, Refusal<N::Error>> {
+        match self.spans.get(&num) {
+            Some(span) => Ok(span.clone()),
+            None => self.tree.span(num).map_err(Refusal::Store),
+        }
+    }
+
+    fn changed(&self, span: &Span) -> Span {
+        self.spans.get(&span.num).unwrap_or(span).clone()
+    }
+
+    fn frame(&self, num: FrameNum) -> Result<Frame, Refusal<N::Error>> {
+        match self.frames.get(&num) {
+            Some(frame) => Ok(frame.clone()),
+            None => self.tree.frame(num).map_err(Refusal::Store),
+        }
     }
 }
 
@@ -235,9 +289,7 @@ pub(super) fn fork<N: Neighbourhood>(
     let session: Session = tree
         .session(&command.session)
         .map_err(Refusal::Store)?
-        .ok_or_else(|| Refusal::NothingOpen {
-            session: command.session.clone(),
-        })?;
+        .ok_or_else(|| Refusal::NothingOpen { session: command.session.clone() })?;
     let root = match session.root {
         Some(root) => Some(tree.frame(root).map_err(Refusal::Store)?),
         None => None,
@@ -264,9 +316,7 @@ pub(super) fn fork<N: Neighbourhood>(
                 ..forked.frame.clone()
             };
             decision.frames.push(copy.num);
-            decision.events.push(Event::FrameCreated {
-                frame: Box::new(copy.clone()),
-            });
+            decision.events.push(Event::FrameCreated { frame: Box::new(copy.clone()) });
             copies.insert(forked.frame.num, copy);
         }
         let frame = copies[&forked.frame.num].num;
@@ -286,9 +336,6 @@ pub(super) fn fork<N: Neighbourhood>(
             }),
         });
     }
-    decision.events.push(Event::ActiveSet {
-        session: command.session.clone(),
-        frame: active,
-    });
+    decision.events.push(Event::ActiveSet { session: command.session.clone(), frame: active });
     Ok(decision)
 }

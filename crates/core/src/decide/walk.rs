@@ -30,10 +30,7 @@ pub(super) fn leave<N: Neighbourhood>(
         close_spans(tree, session, num, close, &outcome_of(&frame), events)?;
         parent = frame.parent;
     }
-    events.push(Event::ActiveSet {
-        session: session.to_owned(),
-        frame: next,
-    });
+    events.push(Event::ActiveSet { session: session.to_owned(), frame: next });
     Ok(())
 }
 
