@@ -1,11 +1,12 @@
 //! What the model reads when a frame is opened, returns, or is forgotten: plain text, marked as
 //! callstack's. Once sent it is kept and replayed byte for byte.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::context::ScopedPin;
 use crate::frame::{Frame, Status};
-use crate::text::{cap, format_duration};
+use crate::text::{CUT, cap, format_duration, truncate_to_token_budget};
 use crate::xml::visible;
 
 /// The version of the texts made here and of the context's XML. It goes up when either changes, so
@@ -52,6 +53,9 @@ pub fn pushed(pushed: &Pushed<'_>) -> String {
 pub struct Returned<'a> {
     /// It.
     pub frame: &'a Frame,
+    /// Finished frames below it, which vanish from what the model is sent together with it: its
+    /// children and what is below them, in order; as many as are worth naming.
+    pub inside: &'a [Frame],
     /// What the machine recorded, one fact a line.
     pub evidence: &'a [String],
     /// The frame that work goes on in; none behind a root.
@@ -84,9 +88,19 @@ pub fn returned(returned: &Returned<'_>) -> String {
         Some(results) => text.block("Results", results),
         None => text.line("Results: none were given; the evidence and the log are all there is."),
     }
-    text.list("Decisions", frame.decisions.iter().map(String::as_str));
+    let all = || std::iter::once(frame).chain(returned.inside);
+    let inside: Vec<String> = returned
+        .inside
+        .iter()
+        .filter(|inner| inner.parent == Some(frame.num))
+        .map(told_in_a_line)
+        .collect();
+    text.list("Frames inside it", inside.iter().map(String::as_str));
+    text.list("Decisions", all().flat_map(|frame| &frame.decisions).map(String::as_str));
     text.list("Evidence, recorded by the machine", returned.evidence.iter().map(String::as_str));
-    text.list("Artifacts", frame.artifacts.iter().map(|artifact| artifact.path.as_str()));
+    let paths = all().flat_map(|frame| &frame.artifacts).map(|artifact| artifact.path.as_str());
+    let mut seen = BTreeSet::new();
+    text.list("Artifacts", paths.filter(|path| seen.insert(*path)));
     text.line(format_args!(
         "Full log: callstack log {num}, or stack {{\"op\":\"stack_log\",\"args\":{{\"frame\":\"{num}\"}}}}",
         num = frame.num
@@ -160,6 +174,17 @@ fn meaning(status: Status) -> Option<&'static str> {
         ),
         Status::Planned | Status::InProgress => Some("It is still open."),
     }
+}
+
+/// Tokens of an inner frame's dense results.
+const INNER_RESULTS: usize = 60;
+
+fn told_in_a_line(frame: &Frame) -> String {
+    let results = given(frame.results_compacted.as_deref()).or(given(frame.results.as_deref()));
+    let results = results.unwrap_or("no results were given").split_whitespace();
+    let results = results.collect::<Vec<_>>().join(" ");
+    let dense = truncate_to_token_budget(&results, INNER_RESULTS, CUT);
+    format!("{} {}: {dense}", label(frame), frame.status)
 }
 
 fn given(text: Option<&str>) -> Option<&str> {

@@ -46,7 +46,15 @@ fn finished() -> Frame {
 }
 
 fn of<'a>(frame: &'a Frame, parent: Option<&'a Frame>) -> Returned<'a> {
-    Returned { frame, evidence: &[], parent, planned: &[], planned_count: 0, pins: &[] }
+    Returned {
+        frame,
+        inside: &[],
+        evidence: &[],
+        parent,
+        planned: &[],
+        planned_count: 0,
+        pins: &[],
+    }
 }
 
 #[test]
@@ -226,4 +234,30 @@ fn near_the_limit() {
     "#);
     let root = frame(1, None, Status::InProgress, "Root", "x");
     assert!(limit_suggestion(&root, 190_000, 200_000).unwrap().contains("stack_frame_push"));
+}
+
+#[test]
+fn inner_frames_vanish_but_for_what_they_returned() {
+    let mut done = finished();
+    done.num = FrameNum(2);
+    let mut inner = finished();
+    inner.num = FrameNum(7);
+    inner.parent = Some(FrameNum(2));
+    inner.identity.title = "Find the slow test".to_owned();
+    inner.artifacts = vec![Artifact { path: "notes.md".to_owned(), hash: None }];
+    inner.decisions = vec!["keep the fixture".to_owned()];
+    let mut innermost = inner.clone();
+    innermost.num = FrameNum(8);
+    innermost.parent = Some(FrameNum(7));
+    innermost.identity.title = "Profile it".to_owned();
+    innermost.decisions = vec!["no new crate".to_owned()];
+
+    let text = returned(&Returned { inside: &[inner, innermost], ..of(&done, None) });
+
+    assert!(text.contains("- f7 \"Find the slow test\" completed: tokens.rs rewritten"), "{text}");
+    assert!(!text.contains("Profile it"), "{text}");
+    for kept in ["keep the fixture", "no new crate", "one pass, no regex"] {
+        assert!(text.contains(kept), "{text}");
+    }
+    assert_eq!(text.matches("notes.md").count(), 1, "{text}");
 }

@@ -28,6 +28,10 @@ const WORDS: usize = 12;
 /// Planned children that are looked at.
 const PLANNED: u32 = 24;
 
+/// Finished frames inside a finished one that it names, and that it gathers decisions and artifacts of.
+const CHILDREN: u32 = 12;
+const DESCENDANTS: usize = 40;
+
 /// Everything around a frame that its context may show.
 struct Surroundings {
     frame: Frame,
@@ -143,8 +147,11 @@ impl Engine {
             Some(session) => self.pins_since_system(view, session, num)?,
             None => Vec::new(),
         };
+        let mut inside = Vec::new();
+        below(view, num, &mut inside)?;
         Ok(returned(&Returned {
             frame: &frame,
+            inside: &inside,
             evidence,
             parent: parent.as_ref(),
             planned: &planned,
@@ -213,6 +220,19 @@ fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineEr
         pins,
         visible,
     })
+}
+
+/// Finished frames below one, each before those below itself; as many as a reader can use.
+fn below(view: &View<'_>, num: FrameNum, found: &mut Vec<Frame>) -> Result<(), EngineError> {
+    for child in view.finished_children(num, CHILDREN)? {
+        if found.len() >= DESCENDANTS {
+            break;
+        }
+        let num = child.num;
+        found.push(child);
+        below(view, num, found)?;
+    }
+    Ok(())
 }
 
 fn slot(counts: &mut StatusCounts, status: Status) -> &mut usize {

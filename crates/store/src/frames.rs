@@ -82,6 +82,18 @@ impl View<'_> {
         )
     }
 
+    /// The finished children of a frame in the order in which they came to be; the first `limit`.
+    pub fn finished_children(
+        &self,
+        parent: FrameNum,
+        limit: u32,
+    ) -> Result<Vec<Frame>, StoreError> {
+        self.wholes(
+            &format!("{FRAME} WHERE parent = ?1 AND finished = 1 ORDER BY num LIMIT ?2"),
+            params![sql(parent), limit],
+        )
+    }
+
     /// How many attached children of each status a frame has, or how many roots.
     pub fn counts(&self, parent: Option<FrameNum>) -> Result<StatusCounts, StoreError> {
         self.counted(parent.map_or(ROOTS, sql))
@@ -296,6 +308,18 @@ impl Neighbourhood for View<'_> {
         )
     }
 
+    fn subtree(&self, num: FrameNum) -> Result<Vec<Frame>, StoreError> {
+        self.wholes(
+            &format!(
+                "WITH RECURSIVE inside(n) AS (
+                   VALUES (?1)
+                   UNION ALL SELECT frames.num FROM frames JOIN inside ON frames.parent = inside.n)
+                 {FRAME} WHERE num IN inside ORDER BY num"
+            ),
+            params![sql(num)],
+        )
+    }
+
     fn open_spans(&self, session: &str) -> Result<Vec<Span>, StoreError> {
         self.session_open_spans(session)
     }
@@ -331,14 +355,17 @@ fn pin_of(row: &Row<'_>) -> rusqlite::Result<Pin> {
 
 fn frame_of(row: &Row<'_>) -> rusqlite::Result<Frame> {
     let status: String = row.get(4)?;
+    let status: Status = status.parse().map_err(|error: String| {
+        rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, error.into())
+    })?;
+    // The row keeps the reason while the invalidation is undone, for its redo.
+    let reason: Option<String> = row.get(15)?;
     Ok(Frame {
         num: frame_num(row.get(0)?),
         id: row.get(1)?,
         parent: row.get::<_, Option<i64>>(2)?.map(frame_num),
         session: row.get(3)?,
-        status: status.parse().map_err(|error: String| {
-            rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, error.into())
-        })?,
+        status,
         identity: Identity {
             title: row.get(5)?,
             success_criteria: row.get(6)?,
@@ -354,7 +381,7 @@ fn frame_of(row: &Row<'_>) -> rusqlite::Result<Frame> {
         decisions: Vec::new(),
         pins: Vec::new(),
         log_path: row.get(14)?,
-        invalidation_reason: row.get(15)?,
+        invalidation_reason: reason.filter(|_| status == Status::Invalidated),
         invalidated_at: row.get(16)?,
         depth: row.get(17)?,
         detached: row.get(18)?,
