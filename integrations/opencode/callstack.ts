@@ -43,8 +43,10 @@ type Print = { id: string; light: number; full: number }
 type Session = {
   /** The operations last answered. `run` and `prints` say which process has acknowledged which messages with them. */
   held?: { run: number; prints: Print[]; serial: number; ops: Op[] }
-  /** The answer whose operations went into the last model call. */
-  applied?: { run: number; serial: number } | undefined
+  /** The serial of the answer whose operations went into the last model call, whichever process gave it: serials
+   * grow from one process to the next. -1 if that call went out without any, or without our system prompt; 0 if there
+   * was none yet. */
+  applied: number
   /** The request under way. One at a time, because the next one builds on its answer. */
   flight?: Promise<void> | undefined
   compacting?: boolean
@@ -80,8 +82,7 @@ class Host {
   #last = 0
   #line = ""
   #watchdog: ReturnType<typeof setTimeout> | undefined
-  /** It has answered more than the greeting, so its end is an accident and not its habit. */
-  #proved = false
+  #answers = 0
   #backoff = 0
   #notBefore = 0
   #retry: ReturnType<typeof setTimeout> | undefined
@@ -104,6 +105,7 @@ class Host {
     if (this.#closed || (!now && Date.now() < this.#notBefore)) throw new Gone(this.#why)
     this.run++
     this.#line = ""
+    this.#answers = 0
     try {
       this.#start()
     } catch (error) {
@@ -186,8 +188,9 @@ class Host {
     this.#waiting.clear()
     for (const { reject } of waiting) reject(new Gone(why))
     if (this.#closed) return
-    this.#backoff = this.#proved ? 0 : Math.min(Math.max(this.#backoff * 2, BACKOFF_MS.first), BACKOFF_MS.most)
-    this.#proved = false
+    // One that has answered more than the greeting ended by accident; one that has not will do so again.
+    const accident = this.#answers > 1
+    this.#backoff = accident ? 0 : Math.min(Math.max(this.#backoff * 2, BACKOFF_MS.first), BACKOFF_MS.most)
     this.#notBefore = Date.now() + this.#backoff
     clearTimeout(this.#retry)
     this.#retry = setTimeout(() => attempt(async () => this.ensure(true)), Math.max(this.#backoff, BACKOFF_MS.first))
@@ -201,7 +204,10 @@ class Host {
   #watch(): void {
     clearTimeout(this.#watchdog)
     if (this.#waiting.size === 0) return
-    this.#watchdog = setTimeout(() => this.#lost(`it did not answer for ${HANG_MS / 1_000} s`), HANG_MS)
+    this.#watchdog = setTimeout(() => {
+      this.#lost(`it did not answer for ${HANG_MS / 1_000} s`)
+      this.miss(this.#why)
+    }, HANG_MS)
     this.#watchdog.unref()
   }
 
@@ -222,7 +228,7 @@ class Host {
     const waiting = this.#waiting.get(answer?.id)
     if (!waiting) return
     this.#waiting.delete(answer.id)
-    this.#proved ||= this.ready
+    this.#answers++
     this.#watch()
     if (answer.error) waiting.reject(new Error([answer.error.message, answer.error.hint].filter(Boolean).join(" ")))
     else waiting.resolve(answer.result)
@@ -331,13 +337,16 @@ function completed(part: ToolPart, output: string): Part {
   return { ...part, state: { status: "completed", input, output, title, metadata, time: { start, end } } }
 }
 
-/** No reasoning may be sent behind a prefix other than its own, and a pop may have changed the prefix. */
-function withoutFoldedReasoning(messages: Entry[]): Entry[] {
+/**
+ * No reasoning may be sent behind a prefix other than its own. Without an answer from the child, what was written
+ * before this process may have been written behind its system prompt, and what follows a pop behind a folded span.
+ */
+function withoutStaleReasoning(messages: Entry[], started: number): Entry[] {
   const pop = messages.findIndex(({ parts }) => parts.some(isPop))
-  if (pop < 0) return messages
-  return messages.map(({ info, parts }, i) =>
-    i > pop ? { info, parts: parts.filter(({ type }) => type !== "reasoning") } : { info, parts },
-  )
+  return messages.map(({ info, parts }, i) => {
+    const stale = info.time.created < started || (pop >= 0 && i > pop)
+    return { info, parts: stale ? parts.filter(({ type }) => type !== "reasoning") : parts }
+  })
 }
 
 function isPop(part: Part): boolean {
@@ -383,8 +392,7 @@ async function exchange(host: Host, session: Session, id: string, messages: Entr
 }
 
 function requestSync(host: Host, session: Session, id: string, params: Json): Promise<any> {
-  const applied = session.applied?.run === host.run ? session.applied.serial : 0
-  return host.request("sync", { session: id, ...params, applied })
+  return host.request("sync", { session: id, ...params, applied: session.applied })
 }
 
 // ---- what of OpenCode's objects is forwarded
@@ -434,9 +442,10 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
     tools = await within(START_MS, host.greeting)
   } catch {}
 
+  const started = Date.now()
   const sessions = new Map<string, Session>()
   const sessionOf = (id: string): Session => {
-    const session = sessions.get(id) ?? { texts: new Map() }
+    const session = sessions.get(id) ?? { applied: 0, texts: new Map() }
     sessions.delete(id)
     sessions.set(id, session)
     if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value!)
@@ -518,14 +527,15 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         missed(error)
       }
       ops ??= session.held?.ops
-      const result = ops ? afterOperations(messages, ops) : withoutFoldedReasoning(messages)
+      const result = ops ? afterOperations(messages, ops) : withoutStaleReasoning(messages, started)
       messages.splice(0, messages.length, ...result)
-      if (!compaction) session.applied = session.held && { run: session.held.run, serial: session.held.serial }
+      if (!compaction) session.applied = session.held?.serial ?? -1
     }),
 
     "experimental.chat.system.transform": guarded(async ({ sessionID, model }, { system }) => {
       if (!sessionID) return
-      const { texts } = sessionOf(sessionID)
+      const session = sessionOf(sessionID)
+      const { texts } = session
       const head = system[0]?.slice(0, 200) ?? ""
       const about = { id: model.id, provider: model.providerID, context: model.limit?.context ?? null }
       const answer = host.request("system", { session: sessionID, model: about, head }).then((result) => {
@@ -533,7 +543,11 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         if (texts.size > 4) texts.delete(texts.keys().next().value!)
       })
       // While the child is late, what stood there before stays: a change would cost the whole prompt cache.
-      await within(HOOK_MS, answer).finally(() => system.push(...(texts.get(head) ?? [])))
+      await within(HOOK_MS, answer).finally(() => {
+        const held = texts.get(head)
+        if (held) system.push(...held)
+        else session.applied = -1
+      })
     }),
 
     "experimental.session.compacting": guarded(async ({ sessionID }, output) => {
@@ -551,9 +565,10 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       const { type, properties } = event as { type: string; properties: any }
       if (type === "message.updated" && isClosing(properties.info)) {
         const { id, sessionID, finish, error } = properties.info
-        const session = sessionOf(sessionID)
+        const session = sessions.get(sessionID)
         const key = `${id} ${finish} ${error?.name}`
-        if (session.recorded === key) return
+        // A fork copies messages before anybody works in it: they come with its first call, in their order.
+        if (!session || session.recorded === key) return
         session.recorded = key
         const fetching: Promise<void> = record(sessionID, id).catch(() => {}).finally(() => records.delete(fetching))
         records.add(fetching)

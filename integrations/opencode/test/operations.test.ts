@@ -1,0 +1,146 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { assistant, reasoning, staged, text, texts, tool, user, type Json, type Stage } from "./harness.js"
+
+const S = "ses_1"
+const history = () => [
+  user(S, "msg_1", "first"),
+  assistant(S, "msg_2", [reasoning("r2"), tool("stack_frame_push", "pushed"), tool("read", "file")]),
+  assistant(S, "msg_3", [reasoning("r3"), tool("write", "written")]),
+  assistant(S, "msg_4", [reasoning("r4"), tool("stack_frame_pop", "popped"), text("said")]),
+  user(S, "msg_5", "second"),
+]
+const ids = (messages: Json[]) => messages.map(({ info }) => info.id)
+
+async function applying(stage: Stage, ops: unknown[], messages = history()): Promise<Json[]> {
+  stage.answers["sync"] = () => ({ serial: 1, keep: 0, ops })
+  const before = structuredClone(messages)
+  const after = await stage.transform(messages)
+  assert.deepEqual(messages, before)
+  return after
+}
+
+test(
+  "cut removes both ends and what lies between, and nothing when an end is missing or comes first",
+  staged(async (stage) => {
+    assert.deepEqual(ids(await applying(stage, [{ op: "cut", from: "msg_3", to: "msg_4" }])), ["msg_1", "msg_2", "msg_5"])
+    const whole = ids(history())
+    assert.deepEqual(ids(await applying(stage, [{ op: "cut", from: "msg_3", to: "msg_9" }])), whole)
+    assert.deepEqual(ids(await applying(stage, [{ op: "cut", from: "msg_9", to: "msg_3" }])), whole)
+    assert.deepEqual(ids(await applying(stage, [{ op: "cut", from: "msg_4", to: "msg_3" }])), whole)
+  }),
+)
+
+test(
+  "operations act on the list as the ones before have left it",
+  staged(async (stage) => {
+    const cuts = [
+      { op: "cut", from: "msg_3", to: "msg_3" },
+      { op: "cut", from: "msg_3", to: "msg_5" },
+      { op: "append", message: "msg_3", text: "lost" },
+      { op: "cut", from: "msg_2", to: "msg_4" },
+    ]
+    assert.deepEqual(ids(await applying(stage, cuts)), ["msg_1", "msg_5"])
+  }),
+)
+
+test(
+  "keep leaves the named parts in their order",
+  staged(async (stage) => {
+    const after = await applying(stage, [{ op: "keep", message: "msg_4", parts: ["prt_msg_4_2", "prt_msg_4_1"] }])
+    assert.deepEqual(
+      after[3]!.parts.map(({ id }: Json) => id),
+      ["prt_msg_4_1", "prt_msg_4_2"],
+    )
+  }),
+)
+
+test(
+  "output completes a tool part, also a failed or a pruned one, and keeps its call",
+  staged(async (stage) => {
+    const failed = { type: "tool", tool: "x", callID: "c", state: { status: "error", input: { b: 2 }, error: "no", time: { start: 3, end: 4 } } }
+    const pruned = tool("y", "old")
+    pruned.state.time.compacted = 5
+    pruned.state.attachments = [{}]
+    const messages = [...history(), assistant(S, "msg_6", [failed, pruned])]
+    const part = (n: number) => ({ op: "output", message: "msg_6", part: `prt_msg_6_${n}`, text: `new ${n}` })
+    const [first, second] = (await applying(stage, [part(0), part(1)], messages))[5]!.parts
+    assert.equal(first.callID, "c")
+    assert.deepEqual(first.state, {
+      status: "completed",
+      input: { b: 2 },
+      output: "new 0",
+      title: "",
+      metadata: {},
+      time: { start: 3, end: 4 },
+    })
+    assert.deepEqual(second.state, {
+      status: "completed",
+      input: { a: 1 },
+      output: "new 1",
+      title: "y",
+      metadata: {},
+      time: { start: 1, end: 2 },
+    })
+  }),
+)
+
+test(
+  "replace puts a text of ours in the part's place",
+  staged(async (stage) => {
+    const after = await applying(stage, [{ op: "replace", message: "msg_2", part: "prt_msg_2_1", text: "instead" }])
+    assert.deepEqual(after[1]!.parts[1], {
+      id: "prt_msg_2_1",
+      messageID: "msg_2",
+      sessionID: S,
+      type: "text",
+      text: "instead",
+      synthetic: true,
+    })
+  }),
+)
+
+test(
+  "append and insert make synthetic texts with ids that stay the same",
+  staged(async (stage) => {
+    const ops = [
+      { op: "append", message: "msg_1", text: "note" },
+      { op: "insert", after: "msg_3", text: "between" },
+    ]
+    const after = await applying(stage, ops)
+    assert.deepEqual(texts(after[0]), ["first", "note"])
+    assert.equal(after[0]!.parts[1].synthetic, true)
+    assert.equal(ids(after).indexOf("msg_3"), 2)
+    const inserted = after[3]!
+    assert.deepEqual([inserted.info.role, inserted.info.agent, texts(inserted)], ["user", "build", ["between"]])
+    assert.equal(inserted.parts[0].messageID, inserted.info.id)
+    assert.deepEqual(await applying(stage, ops), after)
+  }),
+)
+
+test(
+  "unknown and malformed operations are skipped or leave the whole list as it was",
+  staged(async (stage) => {
+    assert.deepEqual(await applying(stage, [{ op: "paint", message: "msg_1" }]), history())
+    const broken = [
+      { op: "cut", from: "msg_3", to: "msg_4" },
+      { op: "keep", message: "msg_1" },
+    ]
+    assert.deepEqual(await applying(stage, broken), history())
+    assert.deepEqual(await applying(stage, [null]), history())
+  }),
+)
+
+test(
+  "many operations over many messages end in time",
+  staged(async (stage) => {
+    const messages = Array.from({ length: 2_000 }, (_, i) => user(S, `msg_${i}`, "x"))
+    const ops = Array.from({ length: 500 }, (_, i) => [
+      { op: "append", message: `msg_${i * 4}`, text: "results" },
+      { op: "cut", from: `msg_${i * 4 + 1}`, to: `msg_${i * 4 + 3}` },
+    ]).flat()
+    const after = await applying(stage, ops, messages)
+    assert.equal(after.length, 500)
+    assert.deepEqual(texts(after[499]), ["x", "results"])
+  }),
+)
