@@ -252,7 +252,7 @@ function mixText(hash: number, text: string, step = 1): number {
 }
 
 const sample = (hash: number, text: unknown) =>
-  typeof text === "string" ? mixText(hash, text, (text.length >> 3) + 1) : mix(hash, -1)
+  typeof text === "string" ? mixText(hash, text, (text.length >> 2) + 1) : mix(hash, -1)
 
 function mixAll(hash: number, value: unknown): number {
   if (typeof value === "string") return mixText(hash, value)
@@ -266,7 +266,7 @@ function fingerprint({ info, parts }: Entry, whole: boolean): Print {
   let light = sample(mix(info.role.length, parts.length), info.id)
   if (info.role === "assistant") light = sample(sample(light, info.finish), info.error?.name)
   for (const part of parts) {
-    light = sample(mixText(light, part.type, 3), part.id)
+    light = sample(mix(light, part.type.length), part.id)
     if (part.type === "text" || part.type === "reasoning") light = sample(light, part.text)
     if (part.type !== "tool") continue
     const state: any = part.state
@@ -275,13 +275,13 @@ function fingerprint({ info, parts }: Entry, whole: boolean): Print {
   return { id: info.id, light, full: whole ? mixAll(light, parts) : 0 }
 }
 
-/** How many leading messages are the same. Whole hashes that only the older list has are handed on. */
+/** How many leading messages are the same. */
 function commonPrefix(before: Print[], now: Print[]): number {
   let same = 0
   for (; same < before.length && same < now.length; same++) {
-    const [a, b] = [before[same]!, now[same]!]
+    const a = before[same]!
+    const b = now[same]!
     if (a.id !== b.id || a.light !== b.light || (a.full && b.full && a.full !== b.full)) break
-    b.full ||= a.full
   }
   return same
 }

@@ -124,6 +124,7 @@ test(
     assert.deepEqual(await applying(stage, [{ op: "paint", message: "msg_1" }]), history())
     const broken = [
       { op: "cut", from: "msg_3", to: "msg_4" },
+      { op: "append", message: "msg_5", text: "half-way" },
       { op: "keep", message: "msg_1" },
     ]
     assert.deepEqual(await applying(stage, broken), history())
