@@ -29,7 +29,7 @@ use crate::args::Args;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::page::{PLAIN, style};
+use crate::page::{DIM, PLAIN, style};
 
 /// What can be asked for.
 #[derive(Debug, Subcommand)]
@@ -84,12 +84,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// Tells that work in a frame began.
-fn began(output: &mut Output, answer: &Answer) -> Result<(), Failure> {
+fn began(output: &mut Output, answer: &Answer, session: &str) -> Result<(), Failure> {
     output.either(&answer.data, |page| {
         if let Some(Ok(status)) = answer.data["status"].as_str().map(str::parse) {
             page.put(style(status), sign(status)).put(PLAIN, " ");
         }
-        page.put(PLAIN, &answer.title).end();
+        page.put(PLAIN, &answer.title).put(DIM, &format!("  in session {session}")).end();
     })
 }
 

@@ -1,3 +1,4 @@
 //! The binary as people and agents use it.
 
+mod cli;
 mod opencode;

@@ -19,5 +19,5 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
     let answer = invocation.run(&engine, "stack_frame_activate", json!({"frame": args.frame}))?;
-    began(output, &answer)
+    began(output, &answer, &invocation.caller(&engine)?.session)
 }

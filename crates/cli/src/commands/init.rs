@@ -21,7 +21,7 @@ pub(crate) struct InitArgs {
     agent: Agent,
     /// The project's folder [default: the project that has a store, else the root of the work tree]
     #[arg(value_name = "DIR")]
-    directory: Option<PathBuf>,
+    folder: Option<PathBuf>,
     /// Take the plugin out again; the store, with all frames and logs, is kept
     #[arg(long)]
     remove: bool,
@@ -41,8 +41,8 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let Agent::Opencode = args.agent;
     let place = &invocation.place;
-    let project = match &args.directory {
-        Some(directory) => place.not_home(place.folder(directory)?)?,
+    let project = match &args.folder {
+        Some(folder) => place.not_home(place.folder(folder)?)?,
         None => place.existing_or_new()?,
     };
     if args.remove { remove(&project, output) } else { tell_installed(&project, output) }

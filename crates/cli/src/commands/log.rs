@@ -3,6 +3,7 @@ use serde_json::json;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
+use crate::page::PLAIN;
 
 /// Read again what was said and done in a frame, also after it was folded away
 #[derive(Debug, clap::Args)]
@@ -26,6 +27,10 @@ pub(crate) fn run(
     let arguments = json!({"frame": args.frame, "from": args.from, "count": args.count});
     let answer = invocation.run(&engine, "stack_log", arguments)?;
     output.either(&answer.data, |page| {
-        page.block("", &answer.text);
+        if answer.data["total"] == 0 {
+            page.put(PLAIN, &format!("{}: no messages are kept", answer.title)).end();
+        } else {
+            page.block("", &answer.text);
+        }
     })
 }

@@ -29,7 +29,7 @@ pub(crate) fn run(
     if args.criteria.len() > args.titles.len() {
         let (criteria, titles) = (args.criteria.len(), args.titles.len());
         return Err(EngineError::invalid(
-            format!("there are {criteria} criteria for {titles} titles"),
+            format!("there are more criteria ({criteria}) than titles ({titles})"),
             "Give --criteria at most once for each title.",
         )
         .into());

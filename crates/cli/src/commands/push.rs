@@ -28,5 +28,5 @@ pub(crate) fn run(
     let engine = invocation.engine_or_new()?;
     let arguments = json!({"title": args.title, "successCriteria": criteria});
     let answer = invocation.run(&engine, "stack_frame_push", arguments)?;
-    began(output, &answer)
+    began(output, &answer, &invocation.caller(&engine)?.session)
 }

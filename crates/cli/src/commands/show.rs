@@ -1,3 +1,4 @@
+use callstack_core::frame::Status;
 use callstack_core::text::format_duration;
 use callstack_engine::FrameMetadata;
 use callstack_engine::tree::sign;
@@ -32,7 +33,7 @@ pub(crate) fn run(
 fn draw(page: &mut Page, frame: &FrameMetadata, now: i64) {
     page.put(style(frame.status), sign(frame.status)).put(PLAIN, &format!(" {} ", frame.handle));
     page.put(BOLD, &frame.title).put(PLAIN, " ");
-    page.put(style(frame.status), &frame.status.as_str().replace('_', " ")).end();
+    page.put(style(frame.status), &format!("[{}]", frame.status.as_str().replace('_', " "))).end();
     let mut row = |name: &str, value: &str| {
         if !value.is_empty() {
             page.put(DIM, name).put(PLAIN, ": ").put(PLAIN, value).end();
@@ -46,6 +47,9 @@ fn draw(page: &mut Page, frame: &FrameMetadata, now: i64) {
         Some(ended) => {
             row("took", &worked);
             row("ended", &ago(now.saturating_sub(ended)));
+        }
+        None if frame.status == Status::Planned => {
+            row("planned", &ago(now.saturating_sub(frame.created_at)));
         }
         None => row("begun", &ago(now.saturating_sub(frame.created_at))),
     }

@@ -18,7 +18,6 @@ pub(crate) struct TreeArgs {}
 
 /// Columns that a title keeps on a narrow terminal, at the price of what stands behind it.
 const TITLE: usize = 12;
-const ACTIVE: &str = "  ← open";
 
 pub(crate) fn run(
     _: &TreeArgs,
@@ -50,27 +49,24 @@ pub(crate) fn draw(page: &mut Page, lines: &[TreeLine], width: Option<usize>) {
 fn draw_line(page: &mut Page, line: &TreeLine, now: i64, width: Option<usize>) {
     let frame = &line.frame;
     let handle = format!(" {} ", frame.num);
-    let active = if line.active { ACTIVE } else { "" };
     let time = match (frame.ended_at, frame.status) {
         (Some(ended), _) => format!("  {}", ago(now.saturating_sub(ended))),
         (None, Status::Planned) => String::new(),
         (None, _) => format!("  for {}", format_duration(now.saturating_sub(frame.created_at))),
     };
-    let mut time = time.as_str();
+    let (open, mark) = if line.active { ("  ← open", " ←") } else { ("", "") };
     let title = &frame.identity.title;
-    let title = match width {
-        None => crate::page::line(title),
-        Some(width) => {
-            let before = columns(&line.branches) + 1 + columns(&handle);
-            let room = width.saturating_sub(before + columns(active));
-            let wanted = columns(title).min(TITLE);
-            if room < wanted + columns(time) {
-                time = "";
-            }
-            fitted(title, room.saturating_sub(columns(time)).max(1))
-        }
+    let before = columns(&line.branches) + 1 + columns(&handle);
+    let mut behind = [(time.as_str(), open), ("", open), ("", mark), ("", "")].into_iter();
+    let fits = |(time, open): &(&str, &str)| {
+        let wanted = columns(title).min(TITLE);
+        width.is_none_or(|width| before + wanted + columns(time) + columns(open) <= width)
     };
+    // Where nothing fits, the mark matters more than the title.
+    let (time, open) = behind.find(fits).unwrap_or(("", mark));
+    let room = width.map(|width| width.saturating_sub(before + columns(time) + columns(open)));
+    let title = room.map_or_else(|| title.clone(), |room| fitted(title, room.max(1)));
     page.put(DIM, &line.branches).put(style(frame.status), sign(frame.status));
     page.put(DIM, &handle).put(if line.active { BOLD } else { PLAIN }, &title);
-    page.put(DIM, time).put(BOLD, active).end();
+    page.put(DIM, time).put(BOLD, open).end();
 }

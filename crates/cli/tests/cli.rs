@@ -1,0 +1,21 @@
+//! The command line as people and scripts use it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "helpers of tests fail as tests do, and a skip says why"
+)]
+
+mod desk;
+mod doctor;
+mod frames;
+mod help;
+mod host;
+mod init;
+mod places;
+mod refusals;
+mod shown;
+mod stores;
+mod terminal;
+mod texts;

@@ -1,0 +1,112 @@
+//! What is looked after.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use rusqlite::Connection;
+
+use super::desk::{Desk, says};
+
+fn opencode(desk: &Desk, script: &str) {
+    let path = desk.sealed.root().join("fake");
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    desk.sealed.put_on_path("opencode", &path).unwrap();
+}
+
+#[test]
+fn a_sound_project() {
+    let desk = Desk::with_frames();
+    opencode(&desk, "echo 1.18.33");
+    desk.ok(&["init", "opencode"]);
+    says!(desk, ["doctor"], @r#"
+    exit 0
+    ✓ callstack 0.1.0, $BINARY
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 1, SIZE
+    ✓ 23 events, and the tables agree with them
+    ✓ 0 messages, 0 B, stored in 0 B
+    ✓ plugin $ROOT/project/.opencode/plugin/callstack.ts, starts $BINARY
+    ✓ OpenCode 1.18.33
+    "#);
+    says!(desk, ["doctor", "--rebuild"], @r#"
+    exit 0
+    ✓ callstack 0.1.0, $BINARY
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 1, SIZE
+    ✓ rebuilt the tables from 23 events
+    ✓ 23 events, and the tables agree with them
+    ✓ 0 messages, 0 B, stored in 0 B
+    ✓ plugin $ROOT/project/.opencode/plugin/callstack.ts, starts $BINARY
+    ✓ OpenCode 1.18.33
+    "#);
+    let told = desk.json(&["doctor"]);
+    assert_eq!(told["problems"], serde_json::json!([]));
+    assert_eq!(told["opencode"]["version"], "1.18.33");
+    assert_eq!(told["store"]["schema"], 1);
+    assert_eq!(told["store"]["readOnly"], false);
+    assert!(told["store"]["bytes"].as_u64().unwrap() > 4096);
+    assert_eq!(told["plugin"]["binaryExists"], true);
+}
+
+#[test]
+fn a_project_without_a_store() {
+    let desk = Desk::new();
+    opencode(&desk, "exit 1");
+    says!(desk, ["doctor"], @r#"
+    exit 3
+    ✓ callstack 0.1.0, $BINARY
+    ✗ no callstack store in $ROOT/project or above
+      hint: `callstack init opencode` makes one, and so does the first `callstack push`.
+    ! OpenCode does not say its version
+      hint: Frames need it only where its agent is to work in them.
+    "#);
+    assert!(!desk.project().join(".callstack").exists());
+}
+
+#[test]
+fn tables_that_drifted_are_found_and_derived_anew() {
+    let desk = Desk::with_frames();
+    opencode(&desk, "echo 1.18.33");
+    let before = desk.json(&["tree"]);
+    let raw = Connection::open(desk.database()).unwrap();
+    raw.execute("UPDATE frames SET title = 'changed behind our back' WHERE num = 2", []).unwrap();
+    raw.execute("DELETE FROM decisions", []).unwrap();
+    drop(raw);
+    says!(desk, ["doctor"], @r#"
+    exit 6
+    ✓ callstack 0.1.0, $BINARY
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 1, SIZE
+    ✗ tables that are not what the events say: decisions, frames
+      hint: `callstack doctor --rebuild` derives them from the events anew.
+    ✓ 0 messages, 0 B, stored in 0 B
+    ! OpenCode's plugin is not installed
+      hint: `callstack init opencode` installs it.
+    ✓ OpenCode 1.18.33
+    "#);
+    assert_ne!(desk.json(&["tree"]), before);
+    desk.ok(&["doctor", "--rebuild"]);
+    assert_eq!(desk.json(&["tree"]), before);
+    desk.is_whole(&["f1", "f2", "f3", "f4", "f5"]);
+}
+
+#[test]
+fn a_plugin_whose_binary_is_gone() {
+    let desk = Desk::new();
+    opencode(&desk, "echo 1.18.33");
+    let other = desk.sealed.root().join("bin/elsewhere");
+    std::fs::copy(super::desk::BINARY, &other).unwrap();
+    let mut command = desk.sealed.command(&other);
+    command.args(["init", "opencode"]);
+    assert_eq!(desk.finish(command).code, 0);
+    std::fs::remove_file(&other).unwrap();
+    says!(desk, ["doctor"], @r#"
+    exit 6
+    ✓ callstack 0.1.0, $BINARY
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 1, SIZE
+    ✓ 0 events, and the tables agree with them
+    ✓ 0 messages, 0 B, stored in 0 B
+    ✗ the plugin starts $ROOT/bin/elsewhere, which is not there
+      hint: `callstack init opencode` installs it anew.
+    ✓ OpenCode 1.18.33
+    "#);
+    desk.ok(&["init", "opencode"]);
+    assert_eq!(desk.run(&["doctor"]).code, 0);
+}

@@ -1,0 +1,157 @@
+//! Putting the plugin into a project and taking it out again.
+
+use serde_json::Value;
+
+use super::desk::{BINARY, Desk, says};
+
+const PLUGIN: &str = ".opencode/plugin/callstack.ts";
+
+#[test]
+fn twice_changes_nothing_and_remove_leaves_the_folder_as_it_was() {
+    let desk = Desk::new();
+    desk.sealed.write("src/main.rs", "fn main() {}\n").unwrap();
+    let before = desk.files();
+    says!(desk, ["init", "opencode"], @r#"
+    exit 0
+    plugin installed: $ROOT/project/.opencode/plugin/callstack.ts
+    store made: $ROOT/project/.callstack/callstack.db
+    Restart OpenCode in this project. `callstack tree` shows what its agent does.
+    "#);
+    let plugin = desk.sealed.read(PLUGIN).unwrap();
+    says!(desk, ["init", "opencode"], @r#"
+    exit 0
+    plugin is there: $ROOT/project/.opencode/plugin/callstack.ts
+    store is there: $ROOT/project/.callstack/callstack.db
+    Restart OpenCode in this project. `callstack tree` shows what its agent does.
+    "#);
+    assert_eq!(desk.sealed.read(PLUGIN).unwrap(), plugin);
+    says!(desk, ["init", "opencode", "--remove"], @r#"
+    exit 0
+    plugin removed: $ROOT/project/.opencode/plugin/callstack.ts
+    store kept: $ROOT/project/.callstack
+    It holds all frames and logs. Delete the folder if you want them gone.
+    "#);
+    assert_eq!(desk.files(), before);
+    says!(desk, ["init", "opencode", "--remove"], @r#"
+    exit 0
+    plugin absent: $ROOT/project/.opencode/plugin/callstack.ts
+    store kept: $ROOT/project/.callstack
+    It holds all frames and logs. Delete the folder if you want them gone.
+    "#);
+    assert!(desk.database().is_file());
+}
+
+#[test]
+fn the_plugin_starts_this_binary_and_knows_the_default_tools() {
+    let desk = Desk::new();
+    desk.ok(&["init", "opencode"]);
+    let plugin = desk.sealed.read(PLUGIN).unwrap();
+    let marked = |marker: &str| -> Value {
+        let line = plugin.lines().find_map(|line| line.strip_suffix(marker)).unwrap();
+        serde_json::from_str(line.split_once(" = ").unwrap().1).unwrap()
+    };
+    let binary = std::path::Path::new(BINARY).canonicalize().unwrap();
+    assert_eq!(marked(" // callstack:binary"), binary.to_str().unwrap());
+    let tools = marked(" // callstack:tools");
+    let names: Vec<_> =
+        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let default = [
+        "stack_frame_push",
+        "stack_frame_pop",
+        "stack_frame_plan",
+        "stack_frame_activate",
+        "stack_add_decision",
+        "stack",
+    ];
+    assert_eq!(names, default);
+    assert_eq!(tools[0]["parameters"]["type"], "object");
+}
+
+#[test]
+fn what_the_user_has_in_opencodes_folder_stays() {
+    let desk = Desk::new();
+    desk.sealed.write(".opencode/plugin/mine.ts", "export {}\n").unwrap();
+    desk.ok(&["init", "opencode"]);
+    desk.sealed.write(".opencode/agent.md", "be kind\n").unwrap();
+    desk.ok(&["init", "opencode", "--remove"]);
+    let left =
+        [".opencode/", ".opencode/agent.md", ".opencode/plugin/", ".opencode/plugin/mine.ts"];
+    assert_eq!(desk.files(), left);
+}
+
+#[test]
+fn folders_that_were_there_stay_even_when_they_are_empty() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.project().join(".opencode")).unwrap();
+    desk.ok(&["init", "opencode"]);
+    desk.ok(&["init", "opencode"]);
+    desk.ok(&["init", "opencode", "--remove"]);
+    assert_eq!(desk.files(), [".opencode/"]);
+}
+
+#[test]
+fn a_plugin_of_that_name_which_is_not_ours_is_left_alone() {
+    let desk = Desk::new();
+    desk.sealed.write(PLUGIN, "export const Mine = 1\n").unwrap();
+    says!(desk, ["init", "opencode"], @r#"
+    exit 4
+    --- stderr
+    error: $ROOT/project/.opencode/plugin/callstack.ts is not callstack's, and is left as it is
+    hint: Give it another name, and try again.
+    "#);
+    says!(desk, ["init", "opencode", "--remove"], @r#"
+    exit 4
+    --- stderr
+    error: $ROOT/project/.opencode/plugin/callstack.ts is not callstack's, and is left as it is
+    hint: Give it another name, and try again.
+    "#);
+    assert_eq!(desk.sealed.read(PLUGIN).unwrap(), "export const Mine = 1\n");
+}
+
+#[test]
+fn an_older_plugin_is_brought_up_to_date() {
+    let desk = Desk::new();
+    desk.ok(&["init", "opencode"]);
+    let current = desk.sealed.read(PLUGIN).unwrap();
+    desk.sealed
+        .write(PLUGIN, &current.replace("const HOOK_MS = 250", "const HOOK_MS = 9"))
+        .unwrap();
+    assert_eq!(desk.json(&["doctor"])["plugin"]["current"], false);
+    assert_eq!(desk.json(&["init", "opencode"])["plugin"]["change"], "updated");
+    assert_eq!(desk.sealed.read(PLUGIN).unwrap(), current);
+    assert_eq!(desk.json(&["doctor"])["plugin"]["current"], true);
+}
+
+#[test]
+fn another_folder_can_be_named() {
+    let desk = Desk::new();
+    let said = desk.run_in(desk.sealed.root(), &["init", "opencode", "project", "--json"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let told: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(told["project"], desk.project().to_str().unwrap());
+    assert_eq!(told["store"]["change"], "made");
+    assert!(desk.project().join(PLUGIN).is_file());
+    says!(desk, ["init", "opencode", "nowhere"], @r#"
+    exit 2
+    --- stderr
+    error: $ROOT/project/nowhere is no folder that can be used: No such file or directory (os error 2)
+    hint: Name a folder that is there.
+    "#);
+    says!(desk, ["init", "vim"], @r#"
+    exit 2
+    --- stderr
+    error: invalid value 'vim' for '<AGENT>'
+      [possible values: opencode]
+
+    For more information, try '--help'.
+    "#);
+}
+
+#[test]
+fn a_store_that_cannot_be_used_leaves_the_project_as_it_was() {
+    let desk = Desk::new();
+    desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
+    let said = desk.run(&["init", "opencode"]);
+    assert_eq!(said.code, 6, "{}", said.stderr);
+    assert_eq!(desk.files(), [""; 0]);
+}

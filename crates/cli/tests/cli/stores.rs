@@ -1,0 +1,275 @@
+//! Stores that can't be used: each is told apart, and left as it was.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
+
+use rusqlite::Connection;
+
+use super::desk::{BINARY, Desk, Said, says};
+
+const FRAMES: [&str; 5] = ["f1", "f2", "f3", "f4", "f5"];
+
+/// Neither looking nor writing changes a byte, and both end with 6.
+#[track_caller]
+fn is_left_alone(desk: &Desk) {
+    let before = fs::read(desk.database()).unwrap();
+    for args in [
+        &["tree"][..],
+        &["status"],
+        &["show", "f1"],
+        &["push", "x", "-c", "y"],
+        &["pop", "-r", "x"],
+        &["doctor"],
+        &["doctor", "--rebuild"],
+        &["init", "opencode"],
+    ] {
+        let said = desk.run(args);
+        assert_eq!(said.code, 6, "{args:?}: {}{}", said.stdout, said.stderr);
+    }
+    assert_eq!(fs::read(desk.database()).unwrap(), before, "the store was changed");
+}
+
+#[test]
+fn garbage() {
+    let desk = Desk::with_frames();
+    fs::write(desk.database(), "no database at all ".repeat(600)).unwrap();
+    says!(desk, ["tree"], @r#"
+    exit 6
+    --- stderr
+    error: the store $ROOT/project/.callstack/callstack.db is damaged: file is not a database
+    hint: Nothing was changed. Keep a copy of the file; `callstack doctor` says what is damaged, and `callstack doctor --rebuild` derives its tables anew.
+    "#);
+    says!(desk, ["push", "x", "-c", "y", "--json"], @r#"
+    exit 6
+    --- stderr
+    {
+      "error": {
+        "kind": "unavailable",
+        "message": "the store $ROOT/project/.callstack/callstack.db is damaged: file is not a database",
+        "hint": "Nothing was changed. Keep a copy of the file; `callstack doctor` says what is damaged, and `callstack doctor --rebuild` derives its tables anew."
+      }
+    }
+    "#);
+    is_left_alone(&desk);
+    let said = desk.run(&["doctor", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(told["problems"][0]["kind"], "unavailable");
+}
+
+#[test]
+fn cut_short() {
+    let desk = Desk::with_frames();
+    let whole = fs::read(desk.database()).unwrap();
+    for part in [whole.len() / 2, 5000, 100] {
+        fs::write(desk.database(), &whole[..part]).unwrap();
+        is_left_alone(&desk);
+    }
+    fs::write(desk.database(), &whole).unwrap();
+    desk.is_whole(&FRAMES);
+}
+
+#[test]
+fn emptied_beside_its_log() {
+    let desk = Desk::with_frames();
+    // An open connection keeps the log from being merged into the database.
+    let raw = Connection::open(desk.database()).unwrap();
+    raw.query_row("SELECT count(*) FROM frames", [], |row| row.get::<_, i64>(0)).unwrap();
+    desk.ok(&["decision", "only in the log"]);
+    let log = desk.database().with_file_name("callstack.db-wal");
+    let (whole, logged) = (fs::read(desk.database()).unwrap(), fs::read(&log).unwrap());
+    drop(raw);
+    fs::write(desk.database(), "").unwrap();
+    fs::write(&log, &logged).unwrap();
+    is_left_alone(&desk);
+    assert_eq!(fs::read(&log).unwrap(), logged);
+    fs::write(desk.database(), &whole).unwrap();
+    desk.is_whole(&FRAMES);
+    assert_eq!(desk.json(&["show", "f5"])["decisions"][0], "only in the log");
+}
+
+#[test]
+fn a_page_that_was_overwritten() {
+    let desk = Desk::with_frames();
+    let mut bytes = fs::read(desk.database()).unwrap();
+    let whole = bytes.clone();
+    for page in bytes.chunks_mut(4096).skip(1) {
+        page[..64].fill(0xee);
+    }
+    fs::write(desk.database(), &bytes).unwrap();
+    let said = desk.run(&["tree"]);
+    assert_eq!(said.code, 6, "{}", said.stderr);
+    assert!(said.stderr.contains("is damaged"), "{}", said.stderr);
+    assert_eq!(desk.run(&["doctor"]).code, 6);
+    fs::write(desk.database(), &whole).unwrap();
+    desk.is_whole(&FRAMES);
+}
+
+#[test]
+fn a_newer_schema() {
+    let desk = Desk::with_frames();
+    let raw = Connection::open(desk.database()).unwrap();
+    raw.pragma_update(None, "user_version", 99).unwrap();
+    drop(raw);
+    says!(desk, ["tree"], @r#"
+    exit 6
+    --- stderr
+    error: the store $ROOT/project/.callstack/callstack.db has schema 99, and this callstack knows schemas up to 1
+    hint: Nothing was changed. Install the newer callstack that wrote it.
+    "#);
+    is_left_alone(&desk);
+    let raw = Connection::open(desk.database()).unwrap();
+    raw.pragma_update(None, "user_version", 1).unwrap();
+    drop(raw);
+    desk.is_whole(&FRAMES);
+}
+
+#[test]
+fn a_database_of_another_program() {
+    let desk = Desk::new();
+    fs::create_dir(desk.project().join(".callstack")).unwrap();
+    let raw = Connection::open(desk.database()).unwrap();
+    raw.execute_batch("CREATE TABLE cookies (name TEXT); INSERT INTO cookies VALUES ('mine')")
+        .unwrap();
+    drop(raw);
+    says!(desk, ["tree"], @r#"
+    exit 6
+    --- stderr
+    error: the store $ROOT/project/.callstack/callstack.db is damaged: it is a database of another program
+    hint: Nothing was changed. Keep a copy of the file; `callstack doctor` says what is damaged, and `callstack doctor --rebuild` derives its tables anew.
+    "#);
+    is_left_alone(&desk);
+}
+
+#[test]
+fn read_only() {
+    let desk = Desk::with_frames();
+    let folder = desk.project().join(".callstack");
+    let tree = desk.json(&["tree"]);
+    // The store goes by the folder's mode, so that this holds for root too.
+    fs::set_permissions(desk.database(), Permissions::from_mode(0o400)).unwrap();
+    fs::set_permissions(&folder, Permissions::from_mode(0o500)).unwrap();
+    let looked = desk.run(&["tree", "--json"]);
+    let pushed = desk.run(&["push", "x", "-c", "y"]);
+    let popped = desk.run(&["pop", "-r", "x"]);
+    let checked = desk.run(&["doctor"]);
+    let rebuilt = desk.run(&["doctor", "--rebuild"]);
+    fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(desk.database(), Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(looked.code, 0, "{}", looked.stderr);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&looked.stdout).unwrap(), tree);
+    says!(told: desk, pushed, @r#"
+    exit 6
+    --- stderr
+    error: the store $ROOT/project/.callstack/callstack.db is read-only
+    hint: It can be read but not changed: make the file and its folder writable.
+    "#);
+    assert_eq!((popped.code, rebuilt.code), (6, 6));
+    assert_eq!(checked.code, 0);
+    assert!(checked.stdout.contains("! the store is read-only"), "{}", checked.stdout);
+    desk.is_whole(&FRAMES);
+}
+
+/// Runs a line of shell in a mount namespace of its own; none, with the reason printed, where that is
+/// not allowed.
+fn in_a_namespace(desk: &Desk, line: &str) -> Option<Said> {
+    for flags in [&["-Urm"][..], &["-m"]] {
+        let mut trial = desk.sealed.command("unshare");
+        trial.args(flags).args(["sh", "-c", "mount -t tmpfs none /mnt"]);
+        trial.stdout(Stdio::null()).stderr(Stdio::null());
+        if trial.status().is_ok_and(|status| status.success()) {
+            let mut command = desk.sealed.command("unshare");
+            command.args(flags).args(["sh", "-c", line]);
+            return Some(desk.finish(command));
+        }
+    }
+    eprintln!("skipped: no file system may be mounted here");
+    None
+}
+
+#[test]
+fn a_read_only_file_system() {
+    let desk = Desk::with_frames();
+    let project = desk.project().display().to_string();
+    let line = format!(
+        "mount --bind {project} /mnt && mount -o remount,bind,ro /mnt || exit 99
+         {BINARY} -C /mnt status && {BINARY} -C /mnt push x -c y"
+    );
+    let Some(said) = in_a_namespace(&desk, &line) else { return };
+    if said.code == 99 {
+        eprintln!("skipped: nothing may be mounted read-only here: {}", said.stderr);
+        return;
+    }
+    says!(told: desk, said, @r#"
+    exit 6
+    session cli
+    ▶ f1 Build the parser
+      ▶ f5 Write the parser
+          cargo test is green
+    in all: 1 completed, 1 failed, 2 in progress, 1 planned
+    --- stderr
+    error: the store /mnt/.callstack/callstack.db is read-only
+    hint: It can be read but not changed: make the file and its folder writable.
+    "#);
+    desk.is_whole(&FRAMES);
+}
+
+#[test]
+fn a_full_disk() {
+    let desk = Desk::new();
+    let line = format!(
+        "mount -t tmpfs -o size=400k none /mnt && cd /mnt && {BINARY} push Root -c x || exit 99
+         dd if=/dev/zero of=filler bs=1k 2>/dev/null
+         head -c 200000 /dev/zero | tr '\\0' x > $TMPDIR/long
+         {BINARY} decision - < $TMPDIR/long; echo ended with $?
+         rm filler
+         {BINARY} show f1 && {BINARY} doctor && {BINARY} decision 'there is room again'"
+    );
+    let Some(said) = in_a_namespace(&desk, &line) else { return };
+    assert_ne!(said.code, 99, "{}", said.stderr);
+    says!(told: desk, said, @r#"
+    exit 0
+    ▶ f1 "Root"  in session cli
+    ended with 6
+    ▶ f1 Root [in progress]
+    id: frm-ID
+    session: cli
+    begun: TIME
+
+    success criteria:
+      x
+    ✓ callstack 0.1.0, $BINARY
+    ✓ store /mnt/.callstack/callstack.db, schema 1, SIZE
+    ✓ 4 events, and the tables agree with them
+    ✓ 0 messages, 0 B, stored in 0 B
+    ! OpenCode's plugin is not installed
+      hint: `callstack init opencode` installs it.
+    ! there is no OpenCode on the path
+      hint: Frames need it only where its agent is to work in them.
+    decision noted in f1
+    --- stderr
+    error: the store /mnt/.callstack/callstack.db can't be used: disk I/O error
+    hint: What was acknowledged is safe. Check the disk's space and quotas and who owns the folder, and try again.
+    "#);
+}
+
+/// A quota or a limit on the size of files ends a write differently from a full disk. Needs no rights.
+#[test]
+fn a_write_that_the_system_refuses() {
+    let desk = Desk::with_frames();
+    let before = desk.json(&["tree"]);
+    let long = desk.sealed.root().join("long");
+    fs::write(&long, vec![b'x'; 200_000]).unwrap();
+    let mut command = desk.sealed.command("bash");
+    let line =
+        format!("trap '' XFSZ; ulimit -f 160; exec {BINARY} decision - < {}", long.display());
+    command.args(["-c", &line]);
+    says!(told: desk, desk.finish(command), @r#"
+    exit 6
+    --- stderr
+    error: the store $ROOT/project/.callstack/callstack.db can't be used: disk I/O error
+    hint: What was acknowledged is safe. Check the disk's space and quotas and who owns the folder, and try again.
+    "#);
+    assert_eq!(desk.json(&["tree"]), before);
+    desk.is_whole(&FRAMES);
+}
