@@ -84,6 +84,12 @@ impl From<StoreError> for EngineError {
                 Kind::Unavailable,
                 "What was acknowledged is safe; free some space and try again.".to_owned(),
             ),
+            StoreError::System { .. } => (
+                Kind::Unavailable,
+                "What was acknowledged is safe. Check the disk's space and quotas and who owns the \
+                 folder, and try again."
+                    .to_owned(),
+            ),
             StoreError::Busy { .. } => {
                 (Kind::Unavailable, "Nothing was changed; try again.".to_owned())
             }
@@ -125,6 +131,9 @@ impl From<Refusal<StoreError>> for EngineError {
                  activated."
                     .to_owned(),
             ),
+            Refusal::Undone(_) => {
+                (Kind::Conflict, "Redo it in the host, or push a frame like it.".to_owned())
+            }
             Refusal::NothingOpen { .. } => {
                 (Kind::Conflict, "Begin one with `stack_frame_push`, or name a frame.".to_owned())
             }

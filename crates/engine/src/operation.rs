@@ -114,12 +114,41 @@ fn run_typed<O: Operate>(
     arguments: Value,
 ) -> Result<Answer, EngineError> {
     let arguments = if arguments.is_null() { json!({}) } else { arguments };
+    if let Some((name, bytes)) = longest(&arguments).filter(|(_, bytes)| *bytes > LONGEST) {
+        return Err(EngineError {
+            kind: Kind::Limit,
+            message: format!("`{name}` is {bytes} bytes long, and the limit is {LONGEST}"),
+            hint: Some(
+                "Nothing was changed. Put the text into a file, record that with \
+                 `stack_add_artifact`, and give its essence here."
+                    .to_owned(),
+            ),
+        });
+    }
     let params = serde_json::from_value(arguments).map_err(|error| EngineError {
         kind: Kind::Invalid,
         message: format!("the arguments of `{}` are not right: {error}", O::NAME),
         hint: Some(format!("It takes: {}.", Operation::of::<O>().takes())),
     })?;
     O::run(engine, caller, params)
+}
+
+/// Bytes of one text. Every text may end up in what a model is sent, and none that is longer than this
+/// would leave room for anything else.
+const LONGEST: usize = 256 * 1024;
+
+/// The longest text among arguments, with the name of the argument that it is in.
+fn longest(arguments: &Value) -> Option<(&str, usize)> {
+    fn within(value: &Value) -> usize {
+        match value {
+            Value::String(text) => text.len(),
+            Value::Array(values) => values.iter().map(within).max().unwrap_or(0),
+            Value::Object(fields) => fields.values().map(within).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+    let fields = arguments.as_object()?.iter();
+    fields.map(|(name, value)| (name.as_str(), within(value))).max_by_key(|(_, bytes)| *bytes)
 }
 
 impl Operation {

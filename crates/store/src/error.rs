@@ -43,6 +43,14 @@ pub enum StoreError {
         /// The database file.
         path: PathBuf,
     },
+    /// The system did not let SQLite read or write.
+    #[error("the store {path} can't be used: {detail}")]
+    System {
+        /// The database file.
+        path: PathBuf,
+        /// What SQLite says.
+        detail: String,
+    },
     /// No store could be found or made.
     #[error("{path}: {source}")]
     Io {
@@ -92,6 +100,12 @@ pub(crate) fn at(path: &std::path::Path, source: rusqlite::Error) -> StoreError 
         Some(ErrorCode::DiskFull) => StoreError::Full { path },
         Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
+        Some(
+            ErrorCode::SystemIoFailure
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::FileLockingProtocolFailed,
+        ) => StoreError::System { path, detail: source.to_string() },
         _ => StoreError::Database { path, source },
     }
 }
