@@ -233,7 +233,8 @@ impl Writer<'_, '_> {
         )?;
         self.set_status(num, Status::InProgress)?;
         self.run(
-            "UPDATE frames SET id = ?2, session = ?3, ended_at = NULL WHERE num = ?1",
+            "UPDATE frames SET id = ?2, session = ?3, ended_at = NULL, invalidated_at = NULL
+             WHERE num = ?1",
             params![sql(num), id, session],
         )
     }
@@ -263,8 +264,9 @@ impl Writer<'_, '_> {
 
     fn reopen(&self, num: FrameNum, status: Status) -> Result<(), StoreError> {
         self.run(
-            "UPDATE frames SET ended_at = NULL, reason = NULL, invalidated_at = NULL WHERE num = ?1",
-            params![sql(num)],
+            "UPDATE frames SET ended_at = NULL, invalidated_at = NULL,
+               session = CASE WHEN ?2 THEN NULL ELSE session END WHERE num = ?1",
+            params![sql(num), status == Status::Planned],
         )?;
         self.set_status(num, status)
     }

@@ -56,6 +56,10 @@ impl View<'_> {
         if reference.is_empty() {
             return Ok(Vec::new());
         }
+        // Every handle begins so, whatever the ids begin with.
+        if reference == "f" {
+            return self.nums("SELECT num FROM frames WHERE id > ?1 ORDER BY num LIMIT 6", "", "");
+        }
         if let Ok(FrameNum(digits)) = reference.parse::<FrameNum>() {
             return self.handles_beginning_with(digits);
         }
@@ -71,6 +75,10 @@ impl View<'_> {
 
     fn handles_beginning_with(&self, digits: u64) -> Result<Vec<FrameNum>, StoreError> {
         let mut found = Vec::new();
+        // Handles are written without leading zeros.
+        if digits == 0 {
+            return Ok(found);
+        }
         let (mut low, mut high) = (digits, digits);
         while found.len() <= NAMED && high < i64::MAX.unsigned_abs() / 10 {
             low *= 10;
@@ -88,9 +96,6 @@ impl View<'_> {
                 })
                 .map_err(|source| self.failed(source))?;
             found.extend(nums.into_iter().map(frame_num));
-            if low == 0 {
-                break;
-            }
         }
         Ok(found)
     }

@@ -35,6 +35,12 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     transaction.commit().map_err(failed)
 }
 
+/// Refuses a database of another program, and one that a newer callstack wrote.
+pub(crate) fn check_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let (version, application) = found(connection).map_err(|source| at(path, source))?;
+    check(path, version, application, connection)
+}
+
 /// Checks a store that can only be read: it can't be migrated.
 pub(crate) fn check_readable(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let (version, application) = found(connection).map_err(|source| at(path, source))?;

@@ -1,6 +1,6 @@
 //! A frame's life: begin, end, come back.
 
-use super::walk::{close_spans, leave, opened};
+use super::walk::{close_spans, leave, opened, outcome_of};
 use super::{Decision, Neighbourhood, Refusal, about};
 use crate::event::{Event, Session};
 use crate::frame::{Frame, FrameNum, Identity, Status};
@@ -264,6 +264,8 @@ pub(super) fn reopen<N: Neighbourhood>(
             session: session.id.clone(),
         });
     }
+    // One that was invalidated while an inner frame went on may still have its old span open.
+    close_spans(tree, &session.id, num, &command.anchor, &outcome_of(&frame), &mut events)?;
     events.push(opened(tree, num, &session.id, command.anchor.clone(), SpanOrigin::Reopen)?);
     events.push(Event::ActiveSet { session: session.id, frame: Some(num) });
     Ok(about(num, events))

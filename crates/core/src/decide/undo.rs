@@ -153,9 +153,8 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         let before = self.tree.spans_of(num).map_err(Refusal::Store)?;
         let after: Vec<Span> = before.iter().map(|span| self.changed(span)).collect();
         let mut frame = self.frame(num)?;
-        let standing = Standing::of(&after);
-        let explained = Standing::of(&before).status() == frame.status;
-        if !explained || standing == Standing::of(&before) || self.passed(&after) {
+        let (before, standing) = (self.standing(&before), self.standing(&after));
+        if before.status() != frame.status || standing == before {
             return Ok(());
         }
         self.concerned.extend(frame.session.clone());
@@ -198,15 +197,25 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         }
     }
 
-    /// Whether the close that was undone was that of an inner frame, which took the session past this
-    /// one: it had been invalidated before.
-    fn passed(&self, spans: &[Span]) -> bool {
+    /// How a frame stands by its spans. A close that was undone may only have tidied up: the frame had
+    /// been invalidated while an inner one went on, and its span closed with the inner one's pop or with
+    /// its own reopening. It stays invalidated then.
+    fn standing(&self, spans: &[Span]) -> Standing {
         let Some(last) = spans.iter().rfind(|span| !span.detached && span.close_undone) else {
-            return false;
+            return Standing::of(spans);
         };
-        let invalidated = last.outcome.as_ref().is_some_and(|it| it.status == Status::Invalidated);
-        invalidated
-            && self.spans.values().any(|inner| inner.num > last.num && inner.close == last.close)
+        let tidied = |other: &Span| {
+            other.num > last.num
+                && (other.close == last.close || Some(&other.open) == last.close.as_ref())
+        };
+        match &last.outcome {
+            Some(outcome)
+                if outcome.status == Status::Invalidated && self.spans.values().any(tidied) =>
+            {
+                Standing::Ended { session: last.session.clone(), outcome: outcome.clone() }
+            }
+            _ => Standing::of(spans),
+        }
     }
 
     /// Puts a frame and what is below it where its own span and its parent say: in the tree or out.

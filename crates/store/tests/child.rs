@@ -1,0 +1,131 @@
+//! Further processes on a store: the test binary starts itself with a task.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+
+use callstack_core::limits::Limits;
+use callstack_store::{Store, StoreError};
+
+use crate::support::{carry_out, pop, push, record, root};
+
+const TASK: &str = "CALLSTACK_TEST_STORE_TASK";
+const FOLDER: &str = "CALLSTACK_TEST_STORE_FOLDER";
+
+/// A process on the store in a folder; killed when it is dropped.
+pub(crate) struct Process {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Process {
+    pub(crate) fn start(task: &str, folder: &Path) -> Self {
+        Self::spawn(Command::new(std::env::current_exe().unwrap()), task, folder)
+    }
+
+    /// Starts the process through a program that runs the command line behind its own arguments.
+    pub(crate) fn start_through(mut program: Command, task: &str, folder: &Path) -> Self {
+        program.arg(std::env::current_exe().unwrap());
+        Self::spawn(program, task, folder)
+    }
+
+    fn spawn(mut command: Command, task: &str, folder: &Path) -> Self {
+        let mut child = command
+            .args(["--exact", "child::process", "--ignored", "--nocapture"])
+            .env(TASK, task)
+            .env(FOLDER, folder)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// What the process says next; none when it has ended.
+    pub(crate) fn says(&mut self) -> Option<String> {
+        loop {
+            let line = self.lines.next()?.ok()?;
+            if let Some(said) = line.strip_prefix("says ") {
+                return Some(said.to_owned());
+            }
+        }
+    }
+
+    pub(crate) fn kill(&mut self) {
+        // It fails only when the process has ended already.
+        let _ended = self.child.kill();
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+pub(crate) fn say(what: &str) {
+    let mut out = std::io::stdout().lock();
+    // The test harness does not end its own line before a test runs.
+    writeln!(out, "\nsays {what}").unwrap();
+    out.flush().unwrap();
+}
+
+/// No limit is in the way of these tasks.
+pub(crate) const WIDE: Limits = Limits { depth: 24, children: 1_000_000, live_frames: 1_000_000 };
+
+/// Pushes, records a message and pops, `steps` times, and says each once it is acknowledged.
+fn work(folder: &Path, session: &str, steps: u64) {
+    let store = Store::open(folder).unwrap();
+    carry_out(&store, &root(session, None), &WIDE).unwrap();
+    say("root");
+    // A predecessor that was killed in a frame left it open.
+    let start: Result<_, StoreError> = store.read(|view| {
+        let root = view.session_row(session)?.and_then(|it| it.root).unwrap();
+        view.children(Some(root))
+    });
+    let start = start.unwrap();
+    if start.last().is_some_and(|last| last.ended_at.is_none()) {
+        carry_out(&store, &pop(session, "left open"), &WIDE).unwrap();
+    }
+    let start = start.len() as u64;
+    for step in start..start.saturating_add(steps) {
+        let id = format!("frm-{session}-{step}");
+        let num = carry_out(&store, &push(session, &id, &format!("step {step}")), &WIDE).unwrap();
+        say(&format!("push {step} {num}"));
+        record(&store, session, &[(&format!("msg-{step}"), &message(session, step))]);
+        say(&format!("message {step}"));
+        carry_out(&store, &pop(session, &format!("result {step}")), &WIDE).unwrap();
+        say(&format!("pop {step}"));
+    }
+}
+
+/// The message of a step.
+pub(crate) fn message(session: &str, step: u64) -> String {
+    format!("{{\"session\":\"{session}\",\"step\":{step},\"text\":\"{}\"}}", "words ".repeat(200))
+}
+
+#[test]
+#[ignore = "other tests start it as a process of its own"]
+fn process() {
+    let (Ok(task), Some(folder)) = (std::env::var(TASK), std::env::var_os(FOLDER)) else {
+        println!("{TASK} is not set: nobody asked for anything");
+        return;
+    };
+    let folder = Path::new(&folder);
+    match task.split_once(' ') {
+        Some(("work", rest)) => {
+            let (session, steps) = rest.split_once(' ').unwrap();
+            work(folder, session, steps.parse().unwrap());
+        }
+        _ => match task.as_str() {
+            "fill" => crate::damaged::fill(folder),
+            "look" => crate::damaged::look(folder),
+            _ => panic!("there is no task `{task}`"),
+        },
+    }
+}

@@ -1,0 +1,132 @@
+//! Several processes, and several threads with a store of their own each, at the same time.
+
+use std::collections::BTreeSet;
+use std::sync::Barrier;
+
+use callstack_core::decide::Refusal;
+use callstack_core::frame::Status;
+use callstack_core::limits::Limits;
+use callstack_store::StoreError;
+
+use crate::child::{Process, WIDE, message};
+use crate::support::{Project, Refused, assert_sound, carry_out, push, root};
+
+const PROCESSES: usize = 4;
+const STEPS: usize = 25;
+
+#[test]
+fn processes_lose_nothing_of_one_another() {
+    let project = Project::new();
+    let folder = project.folder();
+    let mut processes: Vec<_> = (0..PROCESSES)
+        .map(|number| Process::start(&format!("work ses_{number} {STEPS}"), &folder))
+        .collect();
+    let mut handles = BTreeSet::new();
+    for process in &mut processes {
+        while let Some(said) = process.says() {
+            if let Some((_, handle)) = said.strip_prefix("push ").and_then(|it| it.split_once(' '))
+            {
+                assert!(handles.insert(handle.to_owned()), "{handle} was given out twice");
+            }
+        }
+        assert!(process.wait().success());
+    }
+    assert_eq!(handles.len(), PROCESSES * STEPS);
+    let store = project.open();
+    assert_sound(&store);
+    store
+        .read(|view| {
+            for number in 0..PROCESSES {
+                let session = format!("ses_{number}");
+                let known = view.session_row(&session)?.unwrap();
+                assert_eq!(known.active, known.root);
+                let children = view.children(known.root)?;
+                assert_eq!(children.len(), STEPS, "{session}");
+                let messages = view.messages(&session)?;
+                assert_eq!(messages.len(), STEPS, "{session}");
+                for (step, (child, kept)) in (0..).zip(children.iter().zip(&messages)) {
+                    assert_eq!(child.identity.title, format!("step {step}"));
+                    assert_eq!(child.results.as_deref(), Some(&*format!("result {step}")));
+                    assert_eq!(kept.json, message(&session, step));
+                }
+            }
+            Ok::<_, StoreError>(())
+        })
+        .unwrap();
+}
+
+/// How many of `threads` times `each` attempts get through when all begin at once.
+fn race(
+    project: &Project,
+    limits: &Limits,
+    threads: usize,
+    each: usize,
+    attempt: impl Fn(usize, usize) -> callstack_core::decide::Command + Sync,
+) -> usize {
+    let barrier = Barrier::new(threads);
+    std::thread::scope(|scope| {
+        let racers: Vec<_> = (0..threads)
+            .map(|thread| {
+                let (barrier, attempt) = (&barrier, &attempt);
+                scope.spawn(move || {
+                    let store = project.open();
+                    barrier.wait();
+                    let tried =
+                        (0..each).map(|number| carry_out(&store, &attempt(thread, number), limits));
+                    tried
+                        .filter(|outcome| match outcome {
+                            Ok(_) => true,
+                            Err(Refused(Refusal::Limit { .. })) => false,
+                            Err(other) => panic!("{other:?}"),
+                        })
+                        .count()
+                })
+            })
+            .collect();
+        racers.into_iter().map(|racer| racer.join().unwrap()).sum()
+    })
+}
+
+#[test]
+fn the_number_of_frames_in_progress_holds_when_all_push_at_once() {
+    let project = Project::new();
+    let store = project.open();
+    for session in 0..4 {
+        carry_out(&store, &root(&format!("ses_{session}"), None), &WIDE).unwrap();
+    }
+    let limits = Limits { live_frames: 15, ..WIDE };
+    let done = race(&project, &limits, 4, 6, |thread, number| {
+        push(&format!("ses_{thread}"), &format!("frm-{thread}-{number}"), "one of many")
+    });
+    assert_eq!(done, 15 - 4);
+    let live = store.read(|view| view.all_counts()).unwrap()[&Status::InProgress];
+    assert_eq!(live, 15);
+    assert_sound(&store);
+}
+
+#[test]
+fn the_number_of_children_holds_when_many_sessions_start_at_once() {
+    let project = Project::new();
+    let store = project.open();
+    let parent = carry_out(&store, &root("ses_parent", None), &WIDE).unwrap();
+    let limits = Limits { children: 7, ..WIDE };
+    let done = race(&project, &limits, 4, 4, |thread, number| {
+        root(&format!("ses_{thread}_{number}"), Some("ses_parent"))
+    });
+    assert_eq!(done, 7);
+    assert_eq!(store.read(|view| view.children(Some(parent))).unwrap().len(), 7);
+}
+
+#[test]
+fn the_depth_holds_when_a_session_pushes_from_many_sides() {
+    let project = Project::new();
+    let store = project.open();
+    carry_out(&store, &root("ses_a", None), &WIDE).unwrap();
+    let limits = Limits { depth: 9, ..WIDE };
+    let done = race(&project, &limits, 4, 4, |thread, number| {
+        push("ses_a", &format!("frm-{thread}-{number}"), "deeper")
+    });
+    assert_eq!(done, 8);
+    let deepest = store.read(|view| view.all_frames()).unwrap().iter().map(|it| it.depth).max();
+    assert_eq!(deepest, Some(8));
+}

@@ -1,0 +1,201 @@
+//! A store of every schema that was released is read, and stays readable.
+//!
+//! `GOLDEN=1 cargo test -p callstack-store golden` writes the one of the present schema.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use callstack_core::decide::{
+    Activate, Command, Invalidate, Plan, PlannedChild, Pop, Push, Reconcile, Reopen,
+};
+use callstack_core::event::Event;
+use callstack_core::frame::{Artifact, FrameNum, Status};
+use callstack_core::transcript::{Anchor, Fold, Outcome, SpanNum};
+use callstack_store::{DATABASE, SCHEMA_VERSION, Store, StoreError};
+
+use crate::child::WIDE;
+use crate::support::{Project, append, assert_sound, carry_out, identity, nowhere, record, root};
+
+fn golden(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+fn at(call: u32) -> Anchor {
+    Anchor { message: Some(format!("msg-{call}")), call: Some(format!("call-{call}")) }
+}
+
+fn push(session: &str, call: u32, title: &str) -> Command {
+    Command::Push(Push {
+        session: session.to_owned(),
+        anchor: at(call),
+        identity: identity(title),
+        id: format!("frm-{call:04}"),
+    })
+}
+
+fn pop(session: &str, call: u32, status: Status) -> Command {
+    Command::Pop(Pop {
+        session: session.to_owned(),
+        frame: None,
+        anchor: at(call),
+        outcome: Outcome {
+            status,
+            results: Some(format!("what came of it at {call}: \"é\" & 漢字")),
+            results_compacted: Some("dense".to_owned()),
+        },
+    })
+}
+
+fn planned(id: &str, children: Vec<PlannedChild>) -> PlannedChild {
+    PlannedChild { id: id.to_owned(), identity: identity(&format!("later {id}")), children }
+}
+
+fn activate(frame: u64, call: u32) -> Command {
+    Command::Activate(Activate {
+        frame: FrameNum(frame),
+        session: "ses_a".to_owned(),
+        anchor: at(call),
+        id: format!("frm-{call:04}"),
+    })
+}
+
+/// A bit of everything that a store holds.
+pub(crate) fn fill(store: &Store) {
+    let done = |command: &Command| carry_out(store, command, &WIDE).unwrap();
+    done(&root("ses_a", None));
+    let goal = identity("the goal");
+    done(&Command::SetIdentity { frame: FrameNum(1), identity: goal, derived: false });
+    done(&push("ses_a", 1, "parser"));
+    for (path, hash) in [("src/parser.rs", Some("ab".repeat(32))), ("issue 12", None)] {
+        let artifact = Artifact { path: path.to_owned(), hash };
+        done(&Command::AddArtifact { frame: FrameNum(2), artifact });
+    }
+    done(&Command::AddDecision { frame: FrameNum(2), text: "hand-written".to_owned() });
+    done(&pop("ses_a", 2, Status::Completed));
+    let children =
+        vec![planned("plan-a", vec![planned("plan-b", vec![])]), planned("plan-c", vec![])];
+    done(&Command::Plan(Plan { parent: Some(FrameNum(1)), children }));
+    done(&Command::Pin { frame: FrameNum(1), text: "never touch main".to_owned() });
+    done(&Command::Pin { frame: FrameNum(1), text: "no network".to_owned() });
+    done(&Command::Unpin { frame: FrameNum(1), pin: 2 });
+    done(&activate(3, 3));
+    done(&pop("ses_a", 4, Status::Blocked));
+    done(&activate(3, 5));
+    done(&root("ses_b", Some("ses_a")));
+    done(&pop("ses_b", 6, Status::Failed));
+    done(&pop("ses_a", 7, Status::Completed));
+    done(&Command::Invalidate(Invalidate {
+        frame: FrameNum(5),
+        reason: "not needed".to_owned(),
+        anchor: nowhere(),
+    }));
+    done(&push("ses_a", 8, "undone and done again"));
+    done(&pop("ses_a", 9, Status::Completed));
+    done(&push("ses_a", 10, "undone"));
+    let reconcile = |detach: &[u64], unclose: &[u64], reclose: &[u64]| {
+        let spans = |nums: &[u64]| nums.iter().map(|num| SpanNum(*num)).collect();
+        Command::Reconcile(Reconcile {
+            session: "ses_a".to_owned(),
+            detach: spans(detach),
+            attach: Vec::new(),
+            unclose: spans(unclose),
+            reclose: spans(reclose),
+        })
+    };
+    let spans = store.read(|view| view.session_spans("ses_a")).unwrap();
+    let [.., again, gone] = spans.as_slice() else { panic!("there are spans") };
+    done(&reconcile(&[gone.num.0], &[again.num.0], &[]));
+    done(&reconcile(&[], &[], &[again.num.0]));
+    done(&Command::Reopen(Reopen {
+        frame: FrameNum(2),
+        session: "ses_a".to_owned(),
+        anchor: at(11),
+    }));
+    let fold = Fold {
+        text: "what the model reads".to_owned(),
+        settled_at: Some("msg-12".to_owned()),
+        settled_serial: Some(3),
+        renderer: 1,
+    };
+    append(
+        store,
+        &[
+            Event::FoldSet { span: again.num, fold },
+            Event::Rendered {
+                session: "ses_a".to_owned(),
+                slot: "system:start".to_owned(),
+                text: "<stack/>".to_owned(),
+                renderer: 1,
+            },
+            Event::SettingSet { name: "autonomy".to_owned(), value: "manual".to_owned() },
+        ],
+    );
+    record(store, "ses_a", &[("msg-1", "{\"first\":true}"), ("msg-2", &"again ".repeat(500))]);
+    record(store, "ses_a", &[("msg-1", "{\"first\":false}")]);
+}
+
+/// All that a store says, as text.
+pub(crate) fn describe(store: &Store) -> String {
+    let mut text = String::new();
+    store
+        .read(|view| {
+            for num in 1.. {
+                match view.frame(FrameNum(num)) {
+                    Ok(frame) => writeln!(text, "{frame:#?}").unwrap(),
+                    Err(StoreError::NoFrame(_)) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            for session in view.sessions(100)? {
+                writeln!(text, "{session:#?}").unwrap();
+                for span in view.session_spans(&session.id)? {
+                    writeln!(text, "{span:#?}").unwrap();
+                }
+                for message in view.messages(&session.id)? {
+                    writeln!(text, "{message:#?}").unwrap();
+                }
+                for render in view.renders(&session.id, "")? {
+                    writeln!(text, "{render:?}").unwrap();
+                }
+            }
+            writeln!(text, "plan-a is {}", view.resolve("plan-a")?.num).unwrap();
+            writeln!(text, "{:?} {:?}", view.all_counts()?, view.setting("autonomy")?).unwrap();
+            Ok(())
+        })
+        .unwrap();
+    text
+}
+
+#[test]
+fn stores_of_all_schemas_are_read_and_go_on() {
+    if std::env::var_os("GOLDEN").is_some() {
+        make();
+    }
+    for schema in 1..=SCHEMA_VERSION {
+        let database = golden(&format!("schema-{schema}.db"));
+        let project = Project::new();
+        fs::copy(&database, project.database())
+            .unwrap_or_else(|error| panic!("{}: {error}; GOLDEN=1 writes it", database.display()));
+        let store = project.open();
+        assert_sound(&store);
+        let told = fs::read_to_string(golden(&format!("schema-{schema}.txt"))).unwrap();
+        assert_eq!(describe(&store), told, "schema {schema}");
+        carry_out(&store, &root("ses_new", None), &WIDE).unwrap();
+        assert_sound(&store);
+        assert_eq!(store.rebuild().unwrap(), store.check().unwrap().events);
+    }
+}
+
+fn make() {
+    let project = Project::new();
+    let store = project.open();
+    fill(&store);
+    let told = describe(&store);
+    // Closing brings the write-ahead log into the file.
+    drop(store);
+    fs::copy(project.folder().join(DATABASE), golden(&format!("schema-{SCHEMA_VERSION}.db")))
+        .unwrap();
+    fs::write(golden(&format!("schema-{SCHEMA_VERSION}.txt")), told).unwrap();
+    println!("wrote {}", golden(&format!("schema-{SCHEMA_VERSION}.db")).display());
+}

@@ -1,0 +1,107 @@
+//! Which store a folder belongs to, and what is made when there is none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use callstack_store::{DATABASE, FOLDER, Store, StoreError, find, prepare, project_root};
+use tempfile::TempDir;
+
+/// A home with a project in it that has a folder deep inside.
+struct Place {
+    _folder: TempDir,
+    home: PathBuf,
+    project: PathBuf,
+    deep: PathBuf,
+}
+
+fn place() -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let project = home.join("work/project");
+    let deep = project.join("crates/inner/src");
+    fs::create_dir_all(&deep).unwrap();
+    Place { _folder: folder, home, project, deep }
+}
+
+fn with_store(folder: &Path) {
+    fs::create_dir_all(folder.join(FOLDER)).unwrap();
+}
+
+#[test]
+fn the_nearest_store_upwards_is_found() {
+    let place = place();
+    assert_eq!(find(&place.deep, Some(&place.home)), None);
+    with_store(&place.project);
+    assert_eq!(find(&place.deep, Some(&place.home)), Some(place.project.clone()));
+    assert_eq!(find(&place.project, Some(&place.home)), Some(place.project.clone()));
+    let inner = place.project.join("crates/inner");
+    with_store(&inner);
+    assert_eq!(find(&place.deep, Some(&place.home)), Some(inner));
+    assert_eq!(find(&place.project, Some(&place.home)), Some(place.project.clone()));
+}
+
+#[test]
+fn the_home_folder_and_what_is_above_it_are_never_a_project() {
+    let place = place();
+    with_store(&place.home);
+    with_store(place.home.parent().unwrap());
+    assert_eq!(find(&place.deep, Some(&place.home)), None);
+    assert_eq!(find(&place.home, Some(&place.home)), None);
+    fs::create_dir(place.home.join(".git")).unwrap();
+    assert_eq!(project_root(&place.deep, Some(&place.home)), place.deep);
+}
+
+#[test]
+fn a_file_with_the_folders_name_is_no_store() {
+    let place = place();
+    fs::write(place.project.join(FOLDER), "").unwrap();
+    assert_eq!(find(&place.deep, Some(&place.home)), None);
+    assert!(matches!(prepare(&place.project), Err(StoreError::Io { .. })));
+}
+
+#[test]
+fn a_new_store_goes_to_the_root_of_the_work_tree() {
+    let place = place();
+    assert_eq!(project_root(&place.deep, Some(&place.home)), place.deep);
+    fs::create_dir(place.project.join(".git")).unwrap();
+    assert_eq!(project_root(&place.deep, Some(&place.home)), place.project);
+    // A worktree or submodule has a file there.
+    let inner = place.project.join("crates/inner");
+    fs::write(inner.join(".git"), "gitdir: elsewhere\n").unwrap();
+    assert_eq!(project_root(&place.deep, Some(&place.home)), inner);
+}
+
+#[test]
+fn git_never_sees_a_store() {
+    let place = place();
+    let folder = prepare(&place.project).unwrap();
+    assert_eq!(folder, place.project.join(FOLDER));
+    let ignore = folder.join(".gitignore");
+    assert_eq!(fs::read_to_string(&ignore).unwrap(), "*\n");
+    fs::remove_file(&ignore).unwrap();
+    prepare(&place.project).unwrap();
+    assert_eq!(fs::read_to_string(&ignore).unwrap(), "*\n", "it comes back");
+    fs::write(&ignore, "# mine\n").unwrap();
+    prepare(&place.project).unwrap();
+    assert_eq!(fs::read_to_string(&ignore).unwrap(), "# mine\n", "a changed one stays");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = place();
+    let folder = prepare(&place.project).unwrap();
+    let store = Store::open(&folder).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    assert_eq!(mode(&folder.join(DATABASE)), 0o600);
+    for beside in ["-wal", "-shm"] {
+        assert_eq!(mode(&folder.join(format!("{DATABASE}{beside}"))), 0o600, "{beside}");
+    }
+    drop(store);
+    // Somebody who shares a store with a group on purpose keeps it shared.
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).unwrap();
+    prepare(&place.project).unwrap();
+    assert_eq!(mode(&folder), 0o770);
+}

@@ -1,0 +1,32 @@
+//! The store from outside: what callers of its public interface rely on.
+
+#![cfg_attr(
+    test,
+    expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method that the lint suggests is one of a view of one lifetime, which does not compile"
+    )
+)]
+
+#[cfg(test)]
+mod child;
+#[cfg(test)]
+mod concurrent;
+#[cfg(test)]
+mod damaged;
+#[cfg(test)]
+mod domain;
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod killed;
+#[cfg(test)]
+mod location;
+#[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod rebuild;
+#[cfg(test)]
+mod references;
+#[cfg(test)]
+mod support;
