@@ -35,8 +35,11 @@ impl Store {
         }
         let failed = |source| at(&path, source);
         refuse_emptied(&path)?;
+        check_beginning(&path)?;
         let mut connection = Connection::open(&path).map_err(failed)?;
         connection.busy_timeout(BUSY).map_err(failed)?;
+        // Before anything is set in it: it may be another program's.
+        schema::check_ours(&connection, &path)?;
         configure(&connection).map_err(failed)?;
         schema::migrate(&mut connection, &path)?;
         Ok(Self { path, connection: Mutex::new(connection), read_only: false })
@@ -178,6 +181,23 @@ fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Corrupt { path: path.to_path_buf(), detail });
     }
     Ok(())
+}
+
+/// SQLite takes a file that is too short to be a database for an empty one, and overwrites it.
+fn check_beginning(path: &Path) -> Result<(), StoreError> {
+    use std::io::Read as _;
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    let mut beginning = [0; MAGIC.len()];
+    // Less than SQLite's header of 100 bytes is never a database; nothing at all is a new one.
+    if length == 0
+        || (length >= 100 && file.read_exact(&mut beginning).is_ok() && beginning == MAGIC)
+    {
+        return Ok(());
+    }
+    Err(StoreError::Corrupt { path: path.to_path_buf(), detail: "it is not a database".to_owned() })
 }
 
 /// WAL needs to make files beside the database.
