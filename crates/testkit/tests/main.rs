@@ -1,4 +1,6 @@
-//! The real `OpenCode` against the scripted model.
+//! The real `OpenCode` against the scripted model, and the directions in which our crates depend.
 
+#[cfg(test)]
+mod architecture;
 #[cfg(test)]
 mod opencode;

@@ -1,0 +1,181 @@
+//! The directions in which crates may depend on one another, and what each may touch.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// What a crate may use of ours. Every crate of the workspace stands here.
+const ARROWS: [(&str, &[&str]); 7] = [
+    ("core", &[]),
+    ("store", &["core"]),
+    ("engine", &["core", "store"]),
+    ("hosts", &["core", "engine"]),
+    ("scripted-model", &[]),
+    ("cli", &["core", "store", "engine", "hosts", "scripted-model"]),
+    ("testkit", &["scripted-model"]),
+];
+
+/// What the domain may use: nothing that reads, writes, waits or asks for the time.
+const PURE: [&str; 5] = ["regex", "serde", "serde_json", "sha2", "thiserror"];
+
+/// Lines of a source file.
+const LONGEST: usize = 600;
+
+/// What may not stand in the sources of a crate, tests aside. Only the binary reads the environment.
+const FORBIDDEN: [(&str, &[&str]); 4] = [
+    ("core", &["std::env", "std::fs", "std::time", "std::net", "std::process", "std::thread"]),
+    ("store", &["std::env", "std::net", "std::process"]),
+    ("engine", &["std::env", "std::net", "std::process"]),
+    ("hosts", &["std::env", "std::net"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The dependencies of our crates: crate, kind (`normal`, `build`, `dev`) and what it uses.
+fn dependencies() -> Vec<(String, String, String)> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &Value, otherwise: &str| value.as_str().unwrap_or(otherwise).to_owned();
+    let mut found = Vec::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = text(&package["name"], "");
+        // A crate without dependencies is one of ours too.
+        found.push((name.clone(), "itself".to_owned(), name.clone()));
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let kind = text(&dependency["kind"], "normal");
+            found.push((name.clone(), kind, text(&dependency["name"], "")));
+        }
+    }
+    found
+}
+
+/// Why a dependency may not be, if it may not.
+fn wrong(from: &str, kind: &str, to: &str) -> Option<String> {
+    let from = from.strip_prefix("callstack-")?;
+    let arrows: BTreeMap<_, _> = ARROWS.into_iter().collect();
+    let Some(allowed) = arrows.get(from) else {
+        return Some(format!("{from} has no place in ARROWS yet"));
+    };
+    let Some(to) = to.strip_prefix("callstack-") else {
+        let pure = from != "core" || kind == "dev" || PURE.contains(&to);
+        return (!pure).then(|| format!("core uses {to}, which is not known to be pure"));
+    };
+    let for_tests = kind == "dev" && from != "core" && to == "testkit";
+    let fine = kind == "itself" || allowed.contains(&to) || for_tests;
+    (!fine).then(|| format!("{from} uses {to} ({kind})"))
+}
+
+#[test]
+fn arrows_between_crates_point_one_way() {
+    let dependencies = dependencies();
+    for (name, _) in ARROWS {
+        let name = format!("callstack-{name}");
+        assert!(dependencies.iter().any(|it| it.0 == name), "{name} is not in the workspace");
+    }
+    let wrong: Vec<_> =
+        dependencies.iter().filter_map(|(from, kind, to)| wrong(from, kind, to)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_wrong_arrow_is_found() {
+    for (from, kind, to) in [
+        ("callstack-core", "normal", "callstack-store"),
+        ("callstack-core", "dev", "callstack-testkit"),
+        ("callstack-core", "normal", "rusqlite"),
+        ("callstack-store", "normal", "callstack-engine"),
+        ("callstack-hosts", "normal", "callstack-store"),
+        ("callstack-cli", "normal", "callstack-testkit"),
+        ("callstack-engine", "build", "callstack-testkit"),
+        ("callstack-other", "normal", "serde"),
+    ] {
+        assert!(wrong(from, kind, to).is_some(), "{from} may use {to}");
+    }
+    assert_eq!(wrong("callstack-engine", "dev", "callstack-testkit"), None);
+    assert_eq!(wrong("callstack-core", "dev", "proptest"), None);
+}
+
+/// Our own source files below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !matches!(name.as_str(), "node_modules" | "target") && !name.starts_with('.') {
+                sources(&path, found);
+            }
+        } else if [".rs", ".ts", ".mjs"].iter().any(|ending| name.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_source_file_is_too_long() {
+    let mut files = Vec::new();
+    for folder in ["crates", "integrations"] {
+        sources(&root().join(folder), &mut files);
+    }
+    assert!(files.len() > 100, "sources are somewhere else: {files:?}");
+    let long: Vec<_> = files
+        .into_iter()
+        .map(|file| (fs::read_to_string(&file).unwrap().lines().count(), file))
+        .filter(|(lines, _)| *lines >= LONGEST)
+        .collect();
+    assert!(long.is_empty(), "split these by what they are about: {long:#?}");
+}
+
+/// The lines of a source that use one of `words`. Comments may talk about anything.
+fn uses<'s>(source: &'s str, words: &[&str]) -> Vec<&'s str> {
+    source
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .filter(|line| words.iter().any(|word| mentions(line, word)))
+        .collect()
+}
+
+/// Whether a line names a module, also as one of several: `use std::{env, fs}`.
+fn mentions(line: &str, word: &str) -> bool {
+    let module = word.trim_start_matches("std::");
+    let several = line.split_once("std::{").is_some_and(|(_, inside)| {
+        inside.split([',', '{', '}', ' ', ':', ';']).any(|name| name == module)
+    });
+    line.contains(word) || several
+}
+
+#[test]
+fn crates_touch_only_what_is_theirs() {
+    for (name, words) in FORBIDDEN {
+        let mut files = Vec::new();
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+        files.retain(|file| !file.to_string_lossy().ends_with("_tests.rs"));
+        assert!(!files.is_empty());
+        for file in files {
+            let source = fs::read_to_string(&file).unwrap();
+            let found = uses(&source, words);
+            assert!(found.is_empty(), "{}: {found:?}", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_use_of_the_environment_is_found() {
+    for line in ["use std::env;", "let home = std::env::var_os(x);", "use std::{env, fs};"] {
+        assert_eq!(uses(line, &["std::env"]), [line]);
+    }
+    for line in ["// std::env is for the binary", "use std::{fmt, environment};", "env!(\"CARGO\")"]
+    {
+        assert_eq!(uses(line, &["std::env"]), Vec::<&str>::new(), "{line}");
+    }
+}
