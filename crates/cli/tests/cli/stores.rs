@@ -37,7 +37,7 @@ fn garbage() {
     says!(desk, ["tree"], @r#"
     exit 6
     --- stderr
-    error: the store $ROOT/project/.callstack/callstack.db is damaged: file is not a database
+    error: the store $ROOT/project/.callstack/callstack.db is damaged: it is not a database
     hint: Nothing was changed. Keep a copy of the file; `callstack doctor` says what is damaged, and `callstack doctor --rebuild` derives its tables anew.
     "#);
     says!(desk, ["push", "x", "-c", "y", "--json"], @r#"
@@ -46,7 +46,7 @@ fn garbage() {
     {
       "error": {
         "kind": "unavailable",
-        "message": "the store $ROOT/project/.callstack/callstack.db is damaged: file is not a database",
+        "message": "the store $ROOT/project/.callstack/callstack.db is damaged: it is not a database",
         "hint": "Nothing was changed. Keep a copy of the file; `callstack doctor` says what is damaged, and `callstack doctor --rebuild` derives its tables anew."
       }
     }
