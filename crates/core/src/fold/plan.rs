@@ -82,11 +82,12 @@ impl<'a> Plan<'a> {
         }
         self.place_text(places, region, turns.users.last().copied());
         for inner in &chosen.beside {
-            if let (Some(push), Some(fold)) = (inner.push, inner.text()) {
-                self.edit(push.message).outputs.push((push.part, fold.text.as_str().into()));
+            if let Some(push) = inner.push {
+                let output = wording::ended_inside(inner.span.frame, region.span.frame);
+                self.edit(push.message).outputs.push((push.part, output.into()));
             }
         }
-        for one in chosen.with_text().filter(|one| one.in_one_step()) {
+        for one in chosen.with_push().filter(|one| one.in_one_step()) {
             if let Some(pop) = one.pop {
                 self.all_parts(places, pop.message)[pop.part] = false;
             }

@@ -9,8 +9,7 @@ use super::region::Region;
 /// An outermost span that is folded.
 pub(super) struct Chosen<'a> {
     pub(super) region: Region<'a>,
-    /// Spans inside it that were pushed in the same step: their calls stay with its own, each with
-    /// its own text.
+    /// Spans inside it that were pushed in the same step: their calls stay with its own.
     pub(super) beside: Vec<Region<'a>>,
     /// Parts of the pop's message in front of the pop that stay all the same: pushes of frames that
     /// go on behind it.
@@ -18,8 +17,13 @@ pub(super) struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// The spans of it whose text stands in the request.
+    /// The spans whose text stands in the request: an inner one's would name a parent that is closed.
     pub(super) fn with_text(&self) -> impl Iterator<Item = &Region<'a>> {
+        std::iter::once(&self.region)
+    }
+
+    /// The spans whose pushes stay.
+    pub(super) fn with_push(&self) -> impl Iterator<Item = &Region<'a>> {
         std::iter::once(&self.region).chain(&self.beside)
     }
 
@@ -54,7 +58,7 @@ fn behind_pop(places: &Places<'_>, region: &Region<'_>) -> Vec<usize> {
 pub(super) struct Selection<'a> {
     /// In the order of the transcript.
     pub(super) outermost: Vec<Chosen<'a>>,
-    /// Closed spans that leave no trace of their own.
+    /// Closed spans whose own text stands nowhere.
     pub(super) swallowed: Vec<SpanNum>,
 }
 
@@ -73,6 +77,7 @@ pub(super) fn outermost<'a>(
                 if one_step.is_some_and(|(inner, outer)| inner.message == outer.message)
                     && region.text().is_some()
                 {
+                    selection.swallowed.push(region.span.num);
                     chosen.beside.push(region);
                 } else if region.text().is_some() {
                     selection.swallowed.push(region.span.num);

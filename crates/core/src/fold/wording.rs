@@ -17,6 +17,15 @@ pub(super) fn returned_below(frame: FrameNum) -> String {
     )
 }
 
+/// The result of a push whose frame ended inside another one, pushed in the same step, that has
+/// ended, too.
+pub(super) fn ended_inside(frame: FrameNum, outer: FrameNum) -> String {
+    format!(
+        "[callstack] Frame {frame} has ended, and {outer} around it, too. What came of both is in what \
+         {outer} returned."
+    )
+}
+
 /// Stands at a user message whose turn was broken off.
 pub(super) fn taken_up(frame: FrameNum) -> String {
     format!(

@@ -164,6 +164,11 @@ fn short(text: &str) -> String {
         if text == wording::taken_up(frame) {
             return format!("(taken up in {frame})");
         }
+        for outer in (1..number).map(FrameNum) {
+            if text == wording::ended_inside(frame, outer) {
+                return format!("(ended inside {outer})");
+            }
+        }
     }
     text.replace('\n', "⏎")
 }
