@@ -35,8 +35,8 @@ pub(crate) struct Child {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PlanParams {
     /// In working order
-    #[serde(default)]
-    children: Vec<Child>,
+    #[schemars(required)]
+    children: Option<Vec<Child>>,
     /// Handle of the frame to plan below; default: the open one
     #[serde(alias = "parentSessionID")]
     parent: Option<String>,
@@ -60,7 +60,7 @@ impl Operate for Plan {
             Some(reference) => Some(engine.resolve(reference)?.num),
             None => engine.active(&caller.session)?,
         };
-        let mut children = params.children;
+        let mut children = params.children.unwrap_or_default();
         if let Some(title) = params.title {
             children.insert(
                 0,

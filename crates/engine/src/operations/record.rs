@@ -1,6 +1,7 @@
 //! Operations that note something down in a frame.
 
 use callstack_core::decide::Command;
+use callstack_core::event::Event;
 use callstack_core::frame::{Artifact, FrameNum};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -103,7 +104,7 @@ impl Operate for SetGoal {
         let identity =
             identity(&params.title, params.success_criteria, params.success_criteria_compacted)?;
         engine.change(&Command::SetIdentity { frame, identity, derived: false })?;
-        Ok(noted(frame, "goal"))
+        Ok(Answer { text: format!("The goal of {frame} is set."), ..noted(frame, "goal") })
     }
 }
 
@@ -127,8 +128,14 @@ impl Operate for PinConstraint {
 
     fn run(engine: &Engine, caller: &Caller, params: PinParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        engine.change(&Command::Pin { frame, text: params.text })?;
-        Ok(noted(frame, "pin"))
+        let decision = engine.change(&Command::Pin { frame, text: params.text })?;
+        let made = decision.events.iter().find_map(|event| match event {
+            Event::PinSet { pin, .. } => Some(pin.num),
+            _ => None,
+        });
+        let number = made.map_or_else(String::new, |num| format!(" as p{num}"));
+        let text = format!("Pinned{number}: it holds in {frame} and in every frame below.");
+        Ok(Answer { text, ..noted(frame, "pin") })
     }
 }
 
@@ -158,7 +165,8 @@ impl Operate for Unpin {
             )
         })?;
         engine.change(&Command::Unpin { frame, pin })?;
-        Ok(noted(frame, "pin removed"))
+        let text = format!("The pin p{pin} of {frame} holds no more.");
+        Ok(Answer { text, ..noted(frame, "pin removed") })
     }
 }
 
