@@ -574,6 +574,8 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         records.add(fetching)
       }
       if (!EVENTS.includes(type)) return
+      // A session that falls silent ends its frames with its last words.
+      if (type === "session.idle") await within(HOOK_MS, Promise.all(records)).catch(() => {})
       const fields = outline(properties)
       host.notify("event", { type, properties: fields })
       const session = sessions.get(String(fields["sessionID"]))

@@ -88,6 +88,9 @@ pub struct Input<'a> {
     /// Id of the last message that was written before the host's last compaction and is still
     /// shown behind its summary: what was reasoned up to there had another prefix.
     pub stale_until: Option<&'a str>,
+    /// Ids of further messages that were written behind another prefix, since the request for them
+    /// went out without these operations.
+    pub stale: &'a [String],
 }
 
 /// Operations, and whom they fold.

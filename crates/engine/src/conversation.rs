@@ -21,6 +21,7 @@ use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
 use crate::session::identity_of;
 use calibration::Calibration;
+use stale::Stale;
 
 /// How long a fold waits for its span to be on the disk. The host waits a little longer for us; what
 /// is not there by then is folded at the next call.
@@ -123,8 +124,7 @@ pub(crate) struct Conversation {
     sent: Vec<FoldOp>,
     spans: Vec<Span>,
     notes: Vec<Note>,
-    /// Messages up to which everything was written behind another prefix.
-    stale: Vec<String>,
+    stale: Stale,
     revision: i64,
     /// The frame that was active when the current step began: what the step does is its work, also
     /// where a push stands in the same step.
@@ -201,29 +201,30 @@ impl Engine {
             return Ok(SyncAnswer::All);
         }
         self.load(&mut conversation, &session)?;
-        let first_sight = conversation.order.is_empty();
+        self.load_spans(&mut conversation, &session)?;
         let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
+        let forked = fork::is_fork(&conversation, &opened);
         let first_words = request
             .shown
             .iter()
             .find(|it| it.message.role == Role::User && !it.words.is_empty())
             .map(|it| it.words.clone());
         let unwitnessed =
-            if first_sight { None } else { stale::unwitnessed(&conversation, &request) };
+            if forked { Vec::new() } else { stale::unwitnessed(&conversation, &request) };
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
         if let Some(words) = first_words {
             let start = Anchor { message: None, call: None };
             self.ensure_root(&session, &request.host, identity_of(&words), start)?;
         }
-        if first_sight && !opened.is_empty() {
+        if forked {
             self.fork(&conversation, &session, &opened)?;
         }
         self.load_spans(&mut conversation, &session)?;
         if self.follow_undo(&conversation, &session)? {
             self.load_spans(&mut conversation, &session)?;
         }
-        self.mark_stale(&mut conversation, &session, request.applied, unwitnessed)?;
+        self.mark_stale(&mut conversation, &session, unwitnessed)?;
         conversation.step_frame = self.active(&session)?;
         self.make_notes(&mut conversation, &session)?;
         conversation.serial = self.now().max(conversation.serial + 1);
@@ -276,7 +277,7 @@ impl Engine {
             if revision != conversation.revision {
                 conversation.spans = view.session_spans(session)?;
                 conversation.notes = notes::kept(view, session)?;
-                conversation.stale = stale::kept(view, session)?;
+                conversation.stale = Stale::kept(view, session)?;
                 conversation.revision = revision;
             }
             Ok(())
@@ -334,6 +335,7 @@ impl Engine {
             notes: &conversation.notes,
             reasoning: self.settings.reasoning,
             stale_until: conversation.stale_until(),
+            stale: &conversation.stale.steps,
         })
     }
 
@@ -343,7 +345,19 @@ impl Engine {
         conversation: &mut Conversation,
         request: SyncRequest,
     ) -> Result<SyncAnswer, EngineError> {
+        self.load(conversation, &request.session)?;
         self.load_spans(conversation, &request.session)?;
+        let unknown: Vec<_> = request
+            .shown
+            .iter()
+            .filter(|shown| !conversation.order.contains_key(&shown.message.id))
+            .map(|shown| MessageBody { id: shown.message.id.clone(), json: shown.json.clone() })
+            .collect();
+        for body in &unknown {
+            let next = conversation.order.len() as u64;
+            conversation.order.insert(body.id.clone(), next);
+        }
+        conversation.ticket = self.recorder()?.record(self.now(), &request.session, unknown);
         let transcript: Vec<_> = request.shown.into_iter().map(|shown| shown.message).collect();
         let folded = fold(&Input {
             transcript: &transcript,
@@ -351,6 +365,7 @@ impl Engine {
             notes: &[],
             reasoning: self.settings.reasoning,
             stale_until: None,
+            stale: &[],
         });
         Ok(SyncAnswer::Ops { serial: conversation.serial, keep: 0, ops: folded.ops })
     }
@@ -375,7 +390,7 @@ fn live(spans: &[Span]) -> Vec<Span> {
 /// Whether the answer that first folded the span never went into a request of the host.
 fn never_arrived(span: &Span, applied: i64) -> bool {
     let serial = span.fold.as_ref().and_then(|fold| fold.settled_serial);
-    applied == -1 || (applied > 0 && serial.is_some_and(|serial| serial > applied))
+    applied > 0 && serial.is_some_and(|serial| serial > applied)
 }
 
 /// The spans without the folds that are not on the disk yet.

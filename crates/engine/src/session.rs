@@ -73,7 +73,7 @@ impl Engine {
             let conversation = lock(&conversation);
             conversation.closing.clone()
         };
-        let Some(said) = closing else { return Ok(()) };
+        let said = closing.unwrap_or_else(|| "It ended without a word.".to_owned());
         let caller = Caller {
             session: session.to_owned(),
             host: known.host,

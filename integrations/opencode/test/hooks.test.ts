@@ -160,6 +160,23 @@ test(
 )
 
 test(
+  "a session's last words go before the news that it fell silent",
+  staged(async (stage) => {
+    const child = await stage.child(0)
+    await stage.turn(S)
+    stage.messages.set("msg_1", { info: { id: "msg_1" }, parts: [text("done")] })
+    const info = { id: "msg_1", sessionID: S, role: "assistant", time: { created: 1, completed: 2 }, finish: "stop" }
+    await Promise.all([
+      event(stage, "message.updated", { info }),
+      event(stage, "session.idle", { sessionID: S }),
+    ])
+    await child.next("event")
+    await child.next("record")
+    assert.deepEqual(child.all.slice(-2).map(({ method }) => method), ["record", "event"])
+  }),
+)
+
+test(
   "what is known of a session goes with it, or with the hundredth after it",
   staged(async (stage) => {
     const child = await stage.child(0)

@@ -229,6 +229,25 @@ fn reasoning_of_the_tail_that_a_host_keeps_is_not_sent_behind_its_summary() {
 }
 
 #[test]
+fn reasoning_of_a_step_whose_request_went_out_without_us_is_not_sent() {
+    let mut session = Session::read(
+        r#"
+        u1: "go"
+        a1: think edit
+        a2: think test
+        a3: think "done"
+    "#,
+    );
+    session.stale = vec!["a2".to_owned()];
+    assert_snapshot!(session.request(), @r#"
+    u1: "go"
+    a1: think edit
+    a2: test
+    a3: think "done"
+    "#);
+}
+
+#[test]
 fn a_note_shares_the_message_of_ours_behind_the_summary() {
     assert_snapshot!(request(r#"
         - a0: push:A

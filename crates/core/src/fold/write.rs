@@ -21,7 +21,7 @@ pub(super) fn ops(
         run: None,
     };
     for (index, (edit, fate)) in plan.edits.into_iter().zip(plan.fates).enumerate() {
-        let stale = stale.reaches(index);
+        let stale = stale.reaches(index) || input.stale.contains(&places.transcript[index].id);
         let here = std::iter::from_fn(|| notes.next_if(|(at, _)| *at == index));
         match fate {
             Fate::Cut(fold) => {

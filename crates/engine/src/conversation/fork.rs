@@ -5,9 +5,19 @@ use callstack_core::decide::{Command, Fork, ForkedSpan};
 use callstack_core::transcript::{Anchor, Fold, PartBody, Span};
 use callstack_store::{StoreError, View};
 
-use super::{Conversation, stale};
+use super::Conversation;
+use super::stale::Stale;
 use crate::engine::Engine;
 use crate::error::EngineError;
+
+/// Whether the host shows calls at first sight that opened frames, none of them in this session.
+pub(super) fn is_fork(conversation: &Conversation, opened: &[(String, String)]) -> bool {
+    let known =
+        |call: &str| conversation.spans.iter().any(|span| span.open.call.as_deref() == Some(call));
+    conversation.transcript.is_empty()
+        && !opened.is_empty()
+        && !opened.iter().any(|(call, _)| known(call))
+}
 
 impl Engine {
     /// Copies the frames whose opening calls a newly seen session shows. `opened` are those calls with
@@ -44,18 +54,14 @@ impl Engine {
         session: &str,
         original: &str,
     ) -> Result<(), EngineError> {
-        let places = self.store.read(|view| {
-            let order = view.message_order(original)?;
-            let marks = stale::kept(view, original)?;
-            let place = |mark: &String| order.iter().position(|known| known == mark);
-            Ok::<_, EngineError>(marks.iter().map(place).collect::<Vec<_>>())
+        let (order, stale) = self.store.read(|view| {
+            Ok::<_, EngineError>((view.message_order(original)?, Stale::kept(view, original)?))
         })?;
         let transcript = &conversation.transcript;
-        let marks: Vec<_> = places
-            .into_iter()
-            .filter_map(|place| place.and_then(|at| transcript.get(at)).or(transcript.last()))
-            .map(|message| stale::mark(session, &message.id))
-            .collect();
+        let marks = stale.marks(session, |message| {
+            let at = order.iter().position(|known| known == message)?;
+            transcript.get(at).or(transcript.last()).map(|message| message.id.clone())
+        });
         self.store.write(|change| change.append(self.now(), &marks))?;
         Ok(())
     }

@@ -12,33 +12,71 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::settings::Placement;
 
-/// A mark at a message: everything up to it is stale.
 const SLOT: &str = "stale:";
+/// Marks a message up to which everything is stale.
+const UNTIL: &str = "until:";
+/// Marks a single step.
+const STEP: &str = "step:";
 
-/// The messages with marks, in the order in which they were made.
-pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Vec<String>, StoreError> {
-    Ok(view.renders(session, SLOT)?.into_iter().map(|it| it.0).collect())
+/// The stale messages of a session.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stale {
+    /// Messages up to which everything is stale.
+    until: Vec<String>,
+    /// Single steps.
+    pub(super) steps: Vec<String>,
 }
 
-/// A mark at a message of a session.
-pub(super) fn mark(session: &str, message: &str) -> Event {
+impl Stale {
+    pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Self, StoreError> {
+        let mut stale = Self::default();
+        for (mark, ..) in view.renders(session, SLOT)? {
+            if let Some(message) = mark.strip_prefix(UNTIL) {
+                stale.until.push(message.to_owned());
+            } else if let Some(message) = mark.strip_prefix(STEP) {
+                stale.steps.push(message.to_owned());
+            }
+        }
+        Ok(stale)
+    }
+
+    /// The events that mark the same in another session, where messages have other ids.
+    pub(super) fn marks(
+        &self,
+        session: &str,
+        moved: impl Fn(&str) -> Option<String>,
+    ) -> Vec<Event> {
+        let of = |kind, messages: &[String]| -> Vec<Event> {
+            let ids = messages.iter().filter_map(|message| moved(message));
+            ids.map(|message| mark(session, kind, &message)).collect()
+        };
+        [of(UNTIL, &self.until), of(STEP, &self.steps)].concat()
+    }
+}
+
+fn mark(session: &str, kind: &str, message: &str) -> Event {
     Event::Rendered {
         session: session.to_owned(),
-        slot: format!("{SLOT}{message}"),
+        slot: format!("{SLOT}{kind}{message}"),
         text: String::new(),
         renderer: RENDERER_VERSION,
     }
 }
 
-/// The last step that nobody told us of while it was made: whoever made the request for it may have
-/// gone without us. Only a host that has made no request yet leaves that open.
-pub(super) fn unwitnessed(conversation: &Conversation, request: &SyncRequest) -> Option<String> {
-    if request.applied != 0 || !conversation.transcript.is_empty() {
-        return None;
+/// The steps of which it is not known that the requests for them went out with what is ours: the last
+/// one, when the host says so, and those that nobody told us of while they were made. A host that goes
+/// on with an answer of ours has had it for all of them.
+pub(super) fn unwitnessed(conversation: &Conversation, request: &SyncRequest) -> Vec<String> {
+    let cold = conversation.transcript.is_empty();
+    if request.applied > 0 || (request.applied == 0 && !cold) {
+        return Vec::new();
     }
-    let shown = request.shown.iter().map(|shown| &shown.message);
-    let unknown = |message: &&Message| is_step(message) && !conversation.has_seen(&message.id);
-    shown.filter(unknown).next_back().map(|message| message.id.clone())
+    let steps = request.shown.iter().map(|shown| &shown.message).filter(|it| is_step(it));
+    let last = steps.clone().next_back().filter(|_| request.applied == -1);
+    let unknown = steps.filter(|step| !conversation.order.contains_key(&step.id));
+    let mut found: Vec<String> = unknown.chain(last).map(|step| step.id.clone()).collect();
+    found.dedup();
+    found
 }
 
 fn is_step(message: &Message) -> bool {
@@ -46,22 +84,18 @@ fn is_step(message: &Message) -> bool {
 }
 
 impl Conversation {
-    fn has_seen(&self, message: &str) -> bool {
-        self.order.contains_key(message)
-    }
-
     /// The last message, if the model has written anything yet.
     fn written_until(&self) -> Option<&str> {
         let any = self.transcript.iter().any(is_step);
         self.transcript.last().filter(|_| any).map(|message| message.id.as_str())
     }
 
-    /// The last message that is stale.
+    /// The last message up to which everything is stale.
     pub(super) fn stale_until(&self) -> Option<&str> {
         let place = |message: &str| self.order.get(message).copied();
         let summary = self.transcript.iter().rfind(|it| it.standing == Standing::Summary);
         let before_summary = summary.and_then(|it| place(&it.id)?.checked_sub(1));
-        let marked = self.stale.iter().filter_map(|id| place(id)).max();
+        let marked = self.stale.until.iter().filter_map(|id| place(id)).max();
         let bound = before_summary.max(marked);
         let is_stale = |message: &&Message| place(&message.id) <= bound;
         self.transcript.iter().rfind(is_stale).map(|message| message.id.as_str())
@@ -69,7 +103,7 @@ impl Conversation {
 
     /// What is to be marked when a system prompt is built: nothing written so far had it.
     pub(crate) fn mark_for_new_system(&self, session: &str) -> Option<Event> {
-        self.written_until().map(|message| mark(session, message))
+        self.written_until().map(|message| mark(session, UNTIL, message))
     }
 }
 
@@ -79,24 +113,22 @@ impl Engine {
         &self,
         conversation: &mut Conversation,
         session: &str,
-        applied: i64,
-        unwitnessed: Option<String>,
+        mut unwitnessed: Vec<String>,
     ) -> Result<(), EngineError> {
-        let went_without = conversation.written_until().filter(|_| applied == -1);
-        let until = went_without.map(str::to_owned).or(unwitnessed);
-        if let Some(until) = until
-            && !conversation.stale.contains(&until)
-        {
-            self.store.write(|change| change.append(self.now(), &[mark(session, &until)]))?;
-            conversation.stale.push(until);
-        }
         // The request that this call is for will be the first with a system prompt of ours; the mark
         // is kept once that prompt is.
         if self.settings.placement == Placement::Output
             && let Some(until) = conversation.written_until().map(str::to_owned)
             && !self.has_system(session, conversation.epoch())?
         {
-            conversation.stale.push(until);
+            conversation.stale.until.push(until);
+            return Ok(());
+        }
+        unwitnessed.retain(|step| !conversation.stale.steps.contains(step));
+        if !unwitnessed.is_empty() {
+            let marks: Vec<_> = unwitnessed.iter().map(|step| mark(session, STEP, step)).collect();
+            self.store.write(|change| change.append(self.now(), &marks))?;
+            conversation.stale.steps.extend(unwitnessed);
         }
         Ok(())
     }

@@ -107,6 +107,8 @@ struct Seen<'a> {
     calls: HashMap<(&'a str, &'a str), CallState>,
     order: &'a HashMap<String, u64>,
     oldest: Option<u64>,
+    /// Whether the host has compacted the session.
+    compacted: bool,
 }
 
 impl<'a> Seen<'a> {
@@ -124,6 +126,7 @@ impl<'a> Seen<'a> {
             messages: transcript.iter().map(|message| message.id.as_str()).collect(),
             calls,
             order,
+            compacted: transcript.iter().any(|it| it.standing == Standing::Summary),
             oldest: conversation.filter_map(|message| order.get(&message.id).copied()).min(),
         }
     }
@@ -142,6 +145,8 @@ impl<'a> Seen<'a> {
                 match (place, self.oldest) {
                     (Some(place), Some(oldest)) if oldest > *place => State::Unknown,
                     (_, None) => State::Unknown,
+                    // A compaction may follow the very step that pops: nothing ever showed it.
+                    (None, _) if self.compacted => State::Unknown,
                     _ => State::Gone,
                 }
             }

@@ -120,6 +120,7 @@ fn call(
         notes: &[],
         reasoning: engine.settings().reasoning,
         stale_until: None,
+        stale: &[],
     });
     let mut sent: Vec<Vec<Piece>> = pieces[from..].to_vec();
     for op in &folded.ops {

@@ -27,6 +27,7 @@ pub(in super::super) struct Session {
     pub(in super::super) notes: Vec<Note>,
     pub(in super::super) reasoning: ReasoningPolicy,
     pub(in super::super) stale_until: Option<String>,
+    pub(in super::super) stale: Vec<String>,
     /// The spans' names, in their order.
     names: Vec<String>,
 }
@@ -39,6 +40,7 @@ impl Session {
             notes: Vec::new(),
             reasoning: ReasoningPolicy::Strip,
             stale_until: None,
+            stale: Vec::new(),
             names: Vec::new(),
         };
         session.extend(text);
@@ -161,6 +163,7 @@ impl Session {
             notes: &self.notes,
             reasoning: self.reasoning,
             stale_until: self.stale_until.as_deref(),
+            stale: &self.stale,
         }
     }
 

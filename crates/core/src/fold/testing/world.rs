@@ -100,6 +100,7 @@ impl World {
             notes: &self.notes,
             reasoning: self.policy,
             stale_until: self.stale_until.as_deref(),
+            stale: &[],
         })
     }
 
