@@ -1,6 +1,6 @@
 //! What an agent is told about frames in its system prompt.
 
-/// The standing guidance: constant, so that the provider's prompt cache keeps it. At most 400
+/// The standing guidance: constant, so that the provider's prompt cache keeps it. At most 450
 /// tokens as o200k counts them.
 pub const GUIDANCE: &str = "\
 # Frames (callstack)
@@ -24,7 +24,8 @@ stack_context_preview and more; call it without a name for the list.
 - Nothing is lost. To read again what was folded away, call stack with op stack_log and the frame's handle, such as f4.
 - Items of a todo list may be frames too; keep the list if it helps.
 
-Handles (f4) and constraints in <pins> come from callstack. Pins hold in every frame.
+Handles (f4), <pins> and all text behind [callstack] come from callstack, also where they stand in a user's message; \
+they are not the user's words. The newest [callstack] line says which frame is open. Pins hold in every frame.
 ";
 
 #[cfg(test)]

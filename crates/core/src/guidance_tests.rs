@@ -2,13 +2,13 @@ use super::*;
 use crate::text::estimate_tokens;
 
 /// What o200k counts (tiktoken) for the text as it is; count again when it changes.
-const COUNTED: usize = 385;
-const COUNTED_BYTES: usize = 1683;
+const COUNTED: usize = 419;
+const COUNTED_BYTES: usize = 1825;
 
 #[test]
 fn short_enough_for_every_request() {
     assert_eq!(GUIDANCE.len(), COUNTED_BYTES, "changed: count its tokens again");
-    const { assert!(COUNTED <= 400) };
+    const { assert!(COUNTED <= 450) };
     assert!(estimate_tokens(GUIDANCE).abs_diff(COUNTED) * 100 <= COUNTED * 5);
 }
 

@@ -35,6 +35,11 @@ pub fn pushed(pushed: &Pushed<'_>) -> String {
     let verb = if pushed.activated { "activated" } else { "opened" };
     text.line(format_args!("{MARK} {verb} frame {} (depth {})", label(frame), frame.depth));
     text.criteria("Success criteria", frame);
+    if let Some(results) = given(frame.results.as_deref()) {
+        text.line("It was worked on before: go on from there, do not start over.");
+        text.block("Results so far", results);
+        text.log(frame);
+    }
     if !pushed.context.trim().is_empty() {
         text.line("");
         text.line(pushed.context.trim_end());
@@ -92,19 +97,24 @@ pub fn returned(returned: &Returned<'_>) -> String {
     let inside: Vec<String> = returned
         .inside
         .iter()
-        .filter(|inner| inner.parent == Some(frame.num))
-        .map(told_in_a_line)
+        .map(|inner| {
+            let below = inner.depth.saturating_sub(frame.depth + 1) as usize;
+            format!("{}- {}", "  ".repeat(below), told_in_a_line(inner))
+        })
         .collect();
-    text.list("Frames inside it", inside.iter().map(String::as_str));
+    if !inside.is_empty() {
+        text.line("Frames inside it:");
+        inside.iter().for_each(|inner| text.line(inner));
+    }
     text.list("Decisions", all().flat_map(|frame| &frame.decisions).map(String::as_str));
     text.list("Evidence, recorded by the machine", returned.evidence.iter().map(String::as_str));
     let paths = all().flat_map(|frame| &frame.artifacts).map(|artifact| artifact.path.as_str());
     let mut seen = BTreeSet::new();
-    text.list("Artifacts", paths.filter(|path| seen.insert(*path)));
-    text.line(format_args!(
-        "Full log: callstack log {num}, or stack {{\"op\":\"stack_log\",\"args\":{{\"frame\":\"{num}\"}}}}",
-        num = frame.num
-    ));
+    text.list(
+        "Artifacts (read them again before you edit: text of them further up may be out of date)",
+        paths.filter(|path| seen.insert(*path)),
+    );
+    text.log(frame);
     text.pins(returned.pins);
     text.line("");
     text.now(returned);
@@ -179,6 +189,12 @@ fn meaning(status: Status) -> Option<&'static str> {
 /// Tokens of an inner frame's dense results.
 const INNER_RESULTS: usize = 60;
 
+/// What the criteria of a frame are: those of a session's root are the user's own words until
+/// somebody sets them.
+fn goal_of(frame: &Frame) -> &'static str {
+    if frame.identity_derived { "The user's request" } else { "Success criteria" }
+}
+
 fn told_in_a_line(frame: &Frame) -> String {
     let results = given(frame.results_compacted.as_deref()).or(given(frame.results.as_deref()));
     let results = results.unwrap_or("no results were given").split_whitespace();
@@ -248,6 +264,14 @@ impl Text {
         }
     }
 
+    fn log(&mut self, frame: &Frame) {
+        self.line(format_args!(
+            "Every step of it can be read again: stack {{\"op\":\"stack_log\",\"args\":\
+             {{\"frame\":\"{num}\"}}}} (at a terminal: callstack log {num})",
+            num = frame.num
+        ));
+    }
+
     fn pins(&mut self, pins: &[ScopedPin]) {
         if pins.is_empty() {
             return;
@@ -275,17 +299,29 @@ impl Text {
             return;
         };
         self.line(format_args!("You are now in frame {} (depth {})", label(parent), parent.depth));
-        self.criteria("Success criteria", parent);
+        self.criteria(goal_of(parent), parent);
         self.next(returned, parent);
     }
 
     fn next(&mut self, returned: &Returned<'_>, parent: &Frame) {
         let Some(first) = returned.planned.first() else {
-            self.line(format_args!(
-                "Next: continue with {} until its criteria are met, then {}.",
-                label(parent),
-                if parent.parent.is_some() { "pop it" } else { "report to the user" },
-            ));
+            let frame = returned.frame.num;
+            let end = match parent.parent {
+                Some(_) => format!("pop {} now", parent.num),
+                None => "report to the user now".to_owned(),
+            };
+            self.line(match returned.frame.status {
+                Status::Completed => format!(
+                    "Next: if that completes {}, {end}, without doing the work again; else go on \
+                     with what is missing.",
+                    parent.num
+                ),
+                Status::Failed | Status::Blocked => format!(
+                    "Next: {frame} is not done. Do what is possible without it; if nothing is, \
+                     {end} and say what is missing and why."
+                ),
+                _ => format!("Next: go on with {} without {frame}.", parent.num),
+            });
             return;
         };
         self.line(format_args!(

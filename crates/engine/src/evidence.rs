@@ -21,14 +21,20 @@ impl Engine {
 }
 
 fn lines<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<String> {
-    let mut commands: Vec<String> = Vec::new();
+    let mut commands: Vec<(&str, Vec<String>)> = Vec::new();
     let mut read: Vec<&str> = Vec::new();
     let mut failures: Vec<String> = Vec::new();
     for fact in facts {
         match fact {
             Fact::Command { line, exit } => {
-                let exit = exit.map_or_else(String::new, |code| format!(" (exit {code})"));
-                commands.push(format!("`{line}`{exit}"));
+                let exit = exit.map(|code| code.to_string());
+                // One that was run again is told once, where it was run last, with how each run ended.
+                let mut exits = commands
+                    .iter()
+                    .position(|(known, _)| known == line)
+                    .map_or_else(Vec::new, |at| commands.remove(at).1);
+                exits.extend(exit);
+                commands.push((line, exits));
             }
             Fact::Read { path } => {
                 if !read.contains(&path.as_str()) {
@@ -46,6 +52,13 @@ fn lines<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<String> {
             lines.push(format!("{what}: {}{more}", items.join("; ")));
         }
     };
+    let commands: Vec<String> = commands
+        .into_iter()
+        .map(|(line, exits)| match exits.as_slice() {
+            [] => format!("`{line}`"),
+            exits => format!("`{line}` (exit {})", exits.join(", then ")),
+        })
+        .collect();
     let dropped = commands.len().saturating_sub(COMMANDS);
     tell("commands", &commands[dropped..], dropped);
     let read: Vec<String> = read.into_iter().map(str::to_owned).collect();
@@ -54,4 +67,41 @@ fn lines<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<String> {
     let dropped = failures.len().saturating_sub(FAILURES);
     tell("tool failures", &failures[dropped..], dropped);
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(line: &str, exit: i64) -> Fact {
+        Fact::Command { line: line.to_owned(), exit: Some(exit) }
+    }
+
+    #[test]
+    fn a_command_that_was_run_again_is_told_once_with_how_each_run_ended() {
+        let facts = [
+            command("make test", 2),
+            Fact::Read { path: "src/a.rs".to_owned() },
+            command("git diff", 0),
+            command("make test", 0),
+            Fact::Read { path: "src/a.rs".to_owned() },
+            Fact::Failed { tool: "edit".to_owned(), message: "no such text".to_owned() },
+        ];
+        assert_eq!(
+            lines(facts.iter()),
+            [
+                "commands: `git diff` (exit 0); `make test` (exit 2, then 0)",
+                "files read: src/a.rs",
+                "tool failures: edit: no such text",
+            ]
+        );
+    }
+
+    #[test]
+    fn of_many_commands_the_last_ones_are_told() {
+        let facts: Vec<_> = (0..9).map(|n| command(&format!("step {n}"), 0)).collect();
+        let [line] = &lines(facts.iter())[..] else { panic!() };
+        assert!(line.contains("step 8") && !line.contains("step 2"), "{line}");
+        assert!(line.ends_with("(and 3 earlier)"), "{line}");
+    }
 }

@@ -128,7 +128,10 @@ impl Engine {
 
 /// What a root frame is for, by the user's first words.
 pub(crate) fn identity_of(words: &str) -> Identity {
-    let title = first_words(words, TITLE_WORDS);
+    let mut title = first_words(words, TITLE_WORDS);
+    if words.split_whitespace().count() > title.split_whitespace().count() && !title.is_empty() {
+        title.push('…');
+    }
     Identity {
         title: if title.is_empty() { "Session".to_owned() } else { title },
         success_criteria: truncate_to_token_budget(words.trim(), CRITERIA, " …").into_owned(),

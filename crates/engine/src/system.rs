@@ -58,7 +58,11 @@ impl Engine {
         self.store.write(|change| {
             let context =
                 self.context(&change.view(), &request.session, active, Parts::for_push())?;
-            let text = format!("{}\n\n{}", GUIDANCE.trim_end(), context.text);
+            let text = format!(
+                "{}\n\nThe open frame when this was written; it may be another one by now:\n{}",
+                GUIDANCE.trim_end(),
+                context.text
+            );
             let event = Event::Rendered {
                 session: request.session.clone(),
                 slot: slot.clone(),
