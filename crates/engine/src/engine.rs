@@ -139,6 +139,18 @@ impl Engine {
         })
     }
 
+    /// Where a frame ends by a call: at the call, or in the transcript of another session behind the
+    /// last message of that one, which will never show the call.
+    pub(crate) fn anchor_in(&self, caller: &Caller, frame: &Frame) -> Result<Anchor, EngineError> {
+        match &frame.session {
+            Some(session) if *session != caller.session => {
+                let message = self.store.read(|view| view.last_message(session))?;
+                Ok(Anchor { message, call: None })
+            }
+            _ => Ok(caller.anchor.clone()),
+        }
+    }
+
     /// Decides a command and appends what it leads to, in one transaction.
     pub(crate) fn change(&self, command: &Command) -> Result<Decision, EngineError> {
         self.store.write(|change| self.carry_out(change, command))

@@ -60,8 +60,12 @@ impl Operate for Pop {
             Ending::Blocked => Status::Blocked,
         };
         let frame = match &params.frame {
-            Some(reference) => Some(engine.resolve(reference)?.num),
+            Some(reference) => Some(engine.resolve(reference)?),
             None => None,
+        };
+        let anchor = match &frame {
+            Some(frame) => engine.anchor_in(caller, frame)?,
+            None => caller.anchor.clone(),
         };
         let dense = params.results_compacted.filter(|text| !text.trim().is_empty());
         let outcome = Outcome {
@@ -71,8 +75,8 @@ impl Operate for Pop {
         };
         let command = decide::Command::Pop(decide::Pop {
             session: caller.session.clone(),
-            frame,
-            anchor: caller.anchor.clone(),
+            frame: frame.map(|frame| frame.num),
+            anchor,
             outcome,
         });
         engine.end(caller, &command)
@@ -107,7 +111,7 @@ impl Operate for Invalidate {
         let command = decide::Command::Invalidate(decide::Invalidate {
             frame: frame.num,
             reason: params.reason,
-            anchor: caller.anchor.clone(),
+            anchor: engine.anchor_in(caller, &frame)?,
         });
         let decision = engine.change(&command)?;
         let mut text = format!("Frame {} is invalidated.", frame.label());

@@ -1,0 +1,12 @@
+//! The engine from outside: what hosts and the command line rely on.
+
+#[cfg(test)]
+mod operations;
+#[cfg(test)]
+mod schemas;
+#[cfg(test)]
+mod sessions;
+#[cfg(test)]
+mod settings;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,307 @@
+//! Every operation, called rightly and wrongly.
+
+use callstack_core::limits::Limits;
+use callstack_engine::operation::{Answer, Operation};
+use callstack_engine::{Kind, Settings, operations};
+use serde_json::{Map, Value, json};
+
+use crate::support::Project;
+
+/// A user's root `f1` with the pin `p1`; below it `f2` and `f3` planned, `f4` completed, `f5` failed.
+fn project() -> Project {
+    let project = Project::new();
+    project.user("ses_a", "Write the parser for the new format, please");
+    let child = |title: &str| json!({"title": title, "successCriteria": "it is done"});
+    project.did("ses_a", "stack_frame_plan", json!({"children": [child("one"), child("two")]}));
+    project.did("ses_a", "stack_pin", json!({"text": "never touch main"}));
+    for (title, status) in [("lexer", "completed"), ("tables", "failed")] {
+        project.did("ses_a", "stack_frame_push", child(title));
+        let results = json!({"results": format!("{title} came out {status}"), "status": status});
+        project.did("ses_a", "stack_frame_pop", results);
+    }
+    project
+}
+
+/// Arguments with which each operation goes well in that project.
+fn right() -> Vec<(&'static str, Value)> {
+    let identity = json!({"title": "the goal", "successCriteria": "tests pass"});
+    vec![
+        ("stack_frame_push", identity.clone()),
+        ("stack_frame_pop", json!({"results": "all done"})),
+        ("stack_frame_plan", json!({"children": [identity.clone()], "parent": "f2"})),
+        ("stack_frame_activate", json!({"frame": "f2"})),
+        ("stack_add_decision", json!({"decision": "recursive descent"})),
+        ("stack", json!({"op": "stack_status", "args": {}})),
+        ("stack_frame_invalidate", json!({"frame": "f2", "reason": "not needed"})),
+        ("stack_frame_reopen", json!({"frame": "f4"})),
+        ("stack_add_artifact", json!({"artifact": "src/parser.rs", "frame": "f4"})),
+        ("stack_set_goal", identity),
+        ("stack_pin", json!({"text": "no network"})),
+        ("stack_unpin", json!({"pin": "p1"})),
+        ("stack_status", json!({})),
+        ("stack_tree", json!({})),
+        ("stack_frame_details", json!({"frame": "f4"})),
+        ("stack_log", json!({"frame": "f1", "from": 1, "count": 5})),
+        ("stack_context_preview", json!({"frame": "f4"})),
+        ("stack_context_info", json!({})),
+        ("stack_cache_clear", json!({"sessionID": "ses_a"})),
+        ("stack_get_state", json!({})),
+    ]
+}
+
+fn right_for(operation: &Operation) -> Value {
+    let found = right().into_iter().find(|(name, _)| *name == operation.name);
+    found.unwrap_or_else(|| panic!("{} is not tried here yet", operation.name)).1
+}
+
+/// What each operation has done when it answers.
+fn check(project: &Project, name: &str, answer: &Answer) {
+    let frame = |reference: &str| project.engine.resolve(reference).unwrap();
+    let text = &answer.text;
+    match name {
+        "stack_frame_push" => {
+            assert_eq!(frame("f6").identity.title, "the goal");
+            assert_eq!(answer.opened.map(|it| it.0), Some(6));
+            assert!(text.contains("f6"), "{text}");
+        }
+        "stack_frame_pop" => {
+            assert_eq!(project.status("f1"), "completed");
+            assert_eq!(answer.closed.map(|it| it.0), Some(1));
+            assert!(text.contains("all done"), "{text}");
+        }
+        "stack_frame_plan" => assert_eq!(frame("f6").parent, Some(frame("f2").num)),
+        "stack_frame_activate" => {
+            assert_eq!(project.status("f2"), "in_progress");
+            assert_eq!(answer.opened.map(|it| it.0), Some(2));
+        }
+        "stack_add_decision" => assert_eq!(frame("f1").decisions, ["recursive descent"]),
+        "stack" | "stack_status" => {
+            assert!(text.contains("f1") && text.contains("2 planned"), "{text}");
+        }
+        "stack_frame_invalidate" => assert_eq!(project.status("f2"), "invalidated"),
+        "stack_frame_reopen" => assert_eq!(project.status("f4"), "in_progress"),
+        "stack_add_artifact" => assert_eq!(frame("f4").artifacts[0].path, "src/parser.rs"),
+        "stack_set_goal" => assert_eq!(frame("f1").identity.title, "the goal"),
+        "stack_pin" => assert_eq!(frame("f1").pins[1].text, "no network"),
+        "stack_unpin" => assert!(frame("f1").pins.is_empty()),
+        "stack_tree" => {
+            for handle in ["f1", "f2", "f3", "f4", "f5"] {
+                assert!(text.contains(handle), "{text}");
+            }
+        }
+        "stack_frame_details" => assert!(text.contains("lexer came out completed"), "{text}"),
+        "stack_log" => assert_eq!(answer.data["total"], 0),
+        "stack_context_preview" => assert!(text.contains('<') && text.contains("lexer"), "{text}"),
+        "stack_context_info" => assert!(answer.data["budget"].is_object()),
+        "stack_cache_clear" => assert!(answer.data["cleared"].is_u64()),
+        "stack_get_state" => assert_eq!(answer.data["frames"].as_object().unwrap().len(), 5),
+        _ => panic!("{name} is not checked here yet"),
+    }
+}
+
+#[test]
+fn every_operation_does_what_it_says() {
+    for operation in operations::TABLE {
+        let project = project();
+        let answer = project.did("ses_a", operation.name, right_for(operation));
+        assert!(!answer.title.is_empty() && !answer.text.is_empty(), "{}", operation.name);
+        check(&project, operation.name, &answer);
+    }
+}
+
+#[test]
+fn every_operation_is_reached_through_the_one_tool() {
+    for operation in operations::TABLE.iter().filter(|operation| operation.name != "stack") {
+        for name in [operation.name, operation.name.strip_prefix("stack_").unwrap()] {
+            let project = project();
+            let arguments = json!({"op": name, "args": right_for(operation)});
+            let answer = project.did("ses_a", "stack", arguments);
+            check(&project, operation.name, &answer);
+        }
+    }
+}
+
+#[test]
+fn the_one_tool_lists_every_operation_with_what_it_takes() {
+    let answer = project().did("ses_a", "stack", json!({}));
+    for operation in operations::TABLE.iter().filter(|operation| operation.name != "stack") {
+        let line = format!("- {}({})", operation.name, operation.signature());
+        assert!(answer.text.contains(&line), "{line} is missing in\n{}", answer.text);
+        assert!(answer.text.contains(operation.summary));
+    }
+}
+
+/// Arguments that are not right: what is wrong with them, and the arguments.
+fn wrong(operation: &Operation) -> Vec<(String, Value)> {
+    let schema = (operation.parameters)();
+    let whole = right_for(operation);
+    let whole = whole.as_object().unwrap();
+    let mut found = vec![("no object".to_owned(), json!("f1")), ("a list".to_owned(), json!([7]))];
+    for required in schema["required"].as_array().unwrap() {
+        let name = required.as_str().unwrap();
+        let mut part: Map<_, _> = whole.clone();
+        part.remove(name);
+        found.push((format!("`{name}`"), part.into()));
+    }
+    for (name, property) in schema["properties"].as_object().unwrap() {
+        let values = match property["type"].as_str().unwrap() {
+            "string" if property.get("enum").is_some() => vec![json!(5), json!("unheard of")],
+            "string" => vec![json!(5), json!({"a": 1})],
+            "integer" => vec![json!("many"), json!(-1), json!(1.5)],
+            "array" | "object" => vec![json!(true), json!("text")],
+            other => panic!("{}: {other} is not tried here yet", operation.name),
+        };
+        for value in values {
+            let mut changed = whole.clone();
+            changed.insert(name.clone(), value.clone());
+            found.push((format!("{name} is {value}"), changed.into()));
+        }
+    }
+    found
+}
+
+#[test]
+fn wrong_arguments_are_told_with_what_is_right_and_change_nothing() {
+    let project = project();
+    let before = project.engine.state().unwrap();
+    for operation in operations::TABLE {
+        let takes_nothing = operation.signature().is_empty();
+        for (what, arguments) in wrong(operation) {
+            if takes_nothing && arguments.is_array() {
+                continue;
+            }
+            let error = match project.call("ses_a", operation.name, arguments) {
+                Err(error) => error,
+                Ok(answer) => panic!("{}: {what} was taken: {}", operation.name, answer.text),
+            };
+            assert_eq!(error.kind, Kind::Invalid, "{}: {what}: {error:?}", operation.name);
+            let told = error.sentence();
+            // What is missing is named; otherwise the operation with all that it takes.
+            if what.starts_with('`') {
+                assert!(told.contains(&what), "{told} does not name {what}");
+                continue;
+            }
+            assert!(told.contains(&format!("`{}`", operation.name)), "{what}: {told}");
+            let signature = operation.signature();
+            let takes = if takes_nothing { "no arguments" } else { signature.as_str() };
+            assert!(told.contains(takes), "{what}: {told}");
+        }
+    }
+    assert_eq!(project.engine.state().unwrap(), before);
+}
+
+#[test]
+fn frames_that_do_not_exist_or_could_be_several_are_told() {
+    let project = project();
+    let before = project.engine.state().unwrap();
+    let mut tried = 0;
+    for operation in operations::TABLE {
+        let schema = (operation.parameters)();
+        for name in ["frame", "parent"] {
+            if schema["properties"].get(name).is_none() {
+                continue;
+            }
+            for (reference, told) in
+                [("f99", "no frame `f99`"), ("plan-", "f2 (plan-"), ("nonsense", "no frame")]
+            {
+                let mut arguments = right_for(operation);
+                arguments[name] = reference.into();
+                let error = project.call("ses_a", operation.name, arguments).unwrap_err();
+                assert_eq!(error.kind, Kind::NotFound, "{}: {error:?}", operation.name);
+                assert!(error.message.contains(told), "{}: {error}", operation.name);
+                assert!(error.hint.is_some_and(|hint| !hint.is_empty()), "{}", operation.name);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 20, "hardly any operation takes a frame");
+    assert_eq!(project.engine.state().unwrap(), before);
+}
+
+#[test]
+fn what_is_empty_or_unheard_of_is_refused() {
+    let project = project();
+    for (name, arguments, told) in [
+        ("stack_frame_push", json!({"title": "  ", "successCriteria": "x"}), "title"),
+        ("stack_frame_pop", json!({"results": " \n"}), "results"),
+        ("stack_frame_plan", json!({"children": []}), "nothing to plan"),
+        ("stack_set_goal", json!({"title": "", "successCriteria": "x"}), "title"),
+        ("stack", json!({"op": "stack_everything"}), "stack_everything"),
+        ("stack", json!({"op": "stack"}), "`stack`"),
+        ("stack_unpin", json!({"pin": "first"}), "first"),
+    ] {
+        let error = project.call("ses_a", name, arguments).unwrap_err();
+        assert_eq!(error.kind, Kind::Invalid, "{name}: {error:?}");
+        assert!(error.message.contains(told), "{name}: {error}");
+        assert!(error.hint.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn what_the_state_does_not_allow_is_a_conflict_with_a_way_out() {
+    let project = project();
+    project.did("ses_a", "stack_frame_activate", json!({"frame": "f2"}));
+    for (name, arguments, told, way) in [
+        ("stack_frame_activate", json!({"frame": "f3"}), "f2", "pop f2 first"),
+        ("stack_frame_activate", json!({"frame": "f4"}), "completed", "stack_frame_reopen"),
+        ("stack_frame_pop", json!({"frame": "f1", "results": "x"}), "open children", "Pop f2"),
+        ("stack_frame_pop", json!({"frame": "f3", "results": "x"}), "planned", "Activate f3"),
+        ("stack_frame_invalidate", json!({"frame": "f4", "reason": "x"}), "f4", "reopen"),
+        (
+            "stack_set_goal",
+            json!({"frame": "f4", "title": "x", "successCriteria": "y"}),
+            "fixed",
+            "Push or plan",
+        ),
+        (
+            "stack_frame_plan",
+            json!({"parent": "f4", "children": [{"title": "x", "successCriteria": "y"}]}),
+            "no further children",
+            "Reopen f4",
+        ),
+    ] {
+        let error = project.call("ses_a", name, arguments).unwrap_err();
+        assert_eq!(error.kind, Kind::Conflict, "{name}: {error:?}");
+        assert!(error.message.contains(told), "{name}: {error}");
+        let hint = error.hint.unwrap();
+        assert!(hint.contains(way), "{name}: {hint}");
+    }
+}
+
+#[test]
+fn limits_refuse_with_the_limit_and_a_hint() {
+    let tight = |limits: Limits| {
+        let project = Project::with(Settings { limits, ..Settings::default() });
+        project.user("ses_a", "Do it");
+        project
+    };
+    let child = || json!({"title": "more", "successCriteria": "done"});
+    let refused = |project: &Project, name: &str, arguments: Value, what: &str| {
+        let error = project.call("ses_a", name, arguments).unwrap_err();
+        assert_eq!(error.kind, Kind::Limit, "{error:?}");
+        assert!(error.message.contains(what) && error.message.contains('2'), "{error}");
+        assert!(error.hint.is_some_and(|hint| hint.contains("Pop")), "{what}");
+    };
+
+    let project = tight(Limits { depth: 2, ..Limits::default() });
+    project.did("ses_a", "stack_frame_push", child());
+    refused(&project, "stack_frame_push", child(), "depth");
+    let nested = json!({"parent": "f1", "children": [
+        {"title": "a", "successCriteria": "b", "children": [child()]}]});
+    refused(&project, "stack_frame_plan", nested, "depth");
+
+    let project = tight(Limits { children: 2, ..Limits::default() });
+    for _ in 0..2 {
+        project.did("ses_a", "stack_frame_push", child());
+        project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
+    }
+    refused(&project, "stack_frame_push", child(), "children");
+    refused(&project, "stack_frame_plan", json!({"children": [child()]}), "children");
+
+    let project = tight(Limits { live_frames: 2, ..Limits::default() });
+    project.did("ses_a", "stack_frame_plan", json!({"children": [child()]}));
+    project.did("ses_a", "stack_frame_push", child());
+    refused(&project, "stack_frame_push", child(), "in progress");
+    project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
+    project.did("ses_a", "stack_frame_activate", json!({"frame": "f2"}));
+}

@@ -1,0 +1,69 @@
+//! Settings from variables.
+
+use callstack_engine::{EngineError, Kind, Settings};
+
+/// Every variable with a value that is not its default, and one that is wrong.
+const VARIABLES: [(&str, &str, &str); 10] = [
+    ("STACK_TOOLS", "full", "some"),
+    ("STACK_CONTEXT_PLACEMENT", "system", "below"),
+    ("STACK_FOLD_REASONING", "wait", "never"),
+    ("STACK_TOKEN_BUDGET_TOTAL", "5000", "much"),
+    ("STACK_TOKEN_BUDGET_ANCESTORS", "1234", "-5"),
+    ("STACK_TOKEN_BUDGET_SIBLINGS", "1234", "1.5"),
+    ("STACK_TOKEN_BUDGET_CURRENT", "321", "1e3"),
+    ("STACK_LIMIT_DEPTH", "7", "deep"),
+    ("STACK_LIMIT_CHILDREN", "7", "-1"),
+    ("STACK_LIMIT_LIVE_FRAMES", "7", "99999999999999999999999"),
+];
+
+fn with(name: &str, value: &str) -> Result<Settings, EngineError> {
+    Settings::from_vars(|asked| (asked == name).then(|| value.to_owned()))
+}
+
+fn shown(settings: &Settings) -> String {
+    format!("{settings:?}")
+}
+
+#[test]
+fn every_variable_changes_something_of_its_own() {
+    let plain = shown(&Settings::from_vars(|_| None).unwrap());
+    assert_eq!(plain, shown(&Settings::default()));
+    let mut seen = vec![plain];
+    for (name, value, _) in VARIABLES {
+        let changed = shown(&with(name, value).unwrap());
+        assert!(!seen.contains(&changed), "{name}={value} changes nothing of its own: {changed}");
+        seen.push(changed);
+    }
+}
+
+#[test]
+fn a_value_that_is_not_understood_names_its_variable_and_what_it_may_be() {
+    for (name, _, value) in VARIABLES {
+        let error = with(name, value).expect_err(name);
+        assert_eq!(error.kind, Kind::Invalid, "{name}");
+        assert!(error.message.contains(name) && error.message.contains(value), "{name}: {error}");
+        assert!(error.hint.is_some_and(|hint| !hint.is_empty()), "{name}");
+    }
+}
+
+#[test]
+fn an_empty_variable_is_none() {
+    for (name, ..) in VARIABLES {
+        let settings = with(name, "").unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(shown(&settings), shown(&Settings::default()), "{name}");
+    }
+}
+
+/// A variable that is read and does not stand above would go untested.
+#[test]
+fn no_variable_is_read_that_is_not_tried_here() {
+    let asked = std::cell::RefCell::new(Vec::new());
+    Settings::from_vars(|name| {
+        asked.borrow_mut().push(name.to_owned());
+        None
+    })
+    .unwrap();
+    for name in asked.into_inner() {
+        assert!(VARIABLES.iter().any(|(known, ..)| *known == name), "{name} is not tried");
+    }
+}

@@ -1,0 +1,86 @@
+//! An engine in a temporary project, with a clock and ids that a test can foretell.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use callstack_core::transcript::Anchor;
+use callstack_engine::operation::{Answer, Caller};
+use callstack_engine::{Engine, EngineError, Settings, UserMessage, World, operations};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A second passes with every look at the clock; ids count up.
+#[derive(Default)]
+struct Foreseen {
+    ticks: AtomicI64,
+    ids: AtomicI64,
+}
+
+impl World for Foreseen {
+    fn now(&self) -> i64 {
+        1_700_000_000_000 + 1_000 * self.ticks.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn id(&self, prefix: &str) -> String {
+        format!("{prefix}{:04}", self.ids.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// An engine whose project goes with it.
+pub(crate) struct Project {
+    pub(crate) engine: Engine,
+    _folder: TempDir,
+}
+
+impl Project {
+    pub(crate) fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    pub(crate) fn with(settings: Settings) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::open(folder.path(), settings, Box::<Foreseen>::default()).unwrap();
+        Self { engine, _folder: folder }
+    }
+
+    /// The user says something in a session.
+    pub(crate) fn user(&self, session: &str, words: &str) {
+        let message = UserMessage {
+            session: session.to_owned(),
+            host: "test".to_owned(),
+            text: words.to_owned(),
+        };
+        self.engine.user_message(&message).unwrap();
+    }
+
+    /// A session calls an operation.
+    pub(crate) fn call(
+        &self,
+        session: &str,
+        name: &str,
+        arguments: Value,
+    ) -> Result<Answer, EngineError> {
+        let operation = operations::find(name).unwrap_or_else(|| panic!("there is no {name}"));
+        operation.run(&self.engine, &caller(session), arguments)
+    }
+
+    /// The same, for what must go well.
+    pub(crate) fn did(&self, session: &str, name: &str, arguments: Value) -> Answer {
+        self.call(session, name, arguments).unwrap_or_else(|error| panic!("{name}: {error:?}"))
+    }
+
+    /// The status of a frame.
+    pub(crate) fn status(&self, frame: &str) -> String {
+        self.engine.resolve(frame).unwrap().status.to_string()
+    }
+}
+
+pub(crate) fn caller(session: &str) -> Caller {
+    Caller {
+        session: session.to_owned(),
+        host: "test".to_owned(),
+        anchor: Anchor {
+            message: Some("msg-call".to_owned()),
+            call: Some(format!("call-{session}")),
+        },
+    }
+}
