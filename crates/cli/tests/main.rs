@@ -1,4 +1,5 @@
 //! The binary as people and agents use it.
 
 mod cli;
+#[cfg(test)]
 mod opencode;

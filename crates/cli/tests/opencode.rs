@@ -1,4 +1,15 @@
 //! Frames in the real `OpenCode` with the scripted model.
 
+mod artifacts;
+mod budget;
+mod cache;
 mod folding;
+mod placement;
+mod presence;
 mod project;
+mod reach;
+mod reasoning;
+mod reminders;
+mod seen;
+mod steps;
+mod talk;

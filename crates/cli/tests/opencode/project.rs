@@ -19,13 +19,19 @@ pub(crate) struct Project {
 impl Project {
     /// None, with a printed reason, where there is no `OpenCode`.
     pub(crate) fn new(script: Script) -> Option<Self> {
+        let project = Self::without_plugin(script)?;
+        project.sealed.install_plugin("callstack.ts", Path::new(PLUGIN)).unwrap();
+        project.callstack.put_on_path(&project.sealed).unwrap();
+        Some(project)
+    }
+
+    /// The same project as if there were no callstack.
+    pub(crate) fn without_plugin(script: Script) -> Option<Self> {
         let opencode = OpenCode::locate_or_skip()?;
         let sealed = Sealed::new().unwrap();
         let model = ScriptedModel::start(script).unwrap();
         opencode.configure(&sealed, &model.base_url()).unwrap();
-        sealed.install_plugin("callstack.ts", Path::new(PLUGIN)).unwrap();
         let callstack = Callstack::at(env!("CARGO_BIN_EXE_callstack"));
-        callstack.put_on_path(&sealed).unwrap();
         Some(Self { sealed, model, opencode, callstack })
     }
 

@@ -1,0 +1,104 @@
+//! Every operation through the one tool that reaches them all: once rightly, once wrongly.
+
+use std::fmt::Write as _;
+
+use callstack_scripted_model::{Script, Step};
+use callstack_testkit::{Run, assert_clean};
+use serde_json::{Value, json};
+
+use super::project::Project;
+use super::seen::{result_of, snapshot};
+use super::steps::{named, stack, write};
+
+/// Calls and what is expected of their answers.
+fn calls() -> Vec<(&'static str, Value, &'static str)> {
+    let child = json!({"title": "Second draft", "successCriteria": "It reads well"});
+    vec![
+        ("stack_set_goal", json!({"title": "Write a poem", "successCriteria": "It rhymes"}), "f1"),
+        ("stack_set_goal", json!({"title": "Write a poem"}), "successCriteria"),
+        ("stack_frame_plan", json!({"children": [child]}), "f2"),
+        ("stack_frame_plan", json!({"children": []}), "nothing to plan"),
+        (
+            "stack_frame_push",
+            json!({"title": "First draft", "successCriteria": "It is there"}),
+            "f3",
+        ),
+        ("stack_frame_push", json!({"title": " ", "successCriteria": "It is there"}), "title"),
+        ("stack_pin", json!({"text": "No more than 14 lines."}), "f3"),
+        ("stack_pin", json!({"words": "No more than 14 lines."}), "text"),
+        ("stack_add_decision", json!({"decision": "It is a sonnet: short."}), "f3"),
+        ("stack_add_decision", json!({"decision": 4}), "decision"),
+        ("stack_add_artifact", json!({"artifact": "poem.txt"}), "f3"),
+        ("stack_add_artifact", json!({"artifact": "poem.txt", "frame": "f99"}), "f99"),
+        ("stack_status", json!({}), "First draft"),
+        ("stack_tree", json!({}), "○ f2 Second draft"),
+        ("stack_tree", json!("f1"), "Error"),
+        ("stack_frame_details", json!({}), "14 lines"),
+        ("stack_frame_details", json!({"frame": "frm-none"}), "frm-none"),
+        ("stack_context_preview", json!({}), "<stack-context"),
+        ("stack_context_preview", json!({"frame": "x"}), "`x`"),
+        ("stack_context_info", json!({}), "tokens"),
+        ("stack_context_info", json!({"frame": 3}), "frame"),
+        ("stack_cache_clear", json!({}), "forgotten"),
+        ("stack_cache_clear", json!({"sessionID": 1}), "sessionID"),
+        ("stack_get_state", json!({}), "\"rootFrameIDs\""),
+        ("stack_unpin", json!({"pin": "p1"}), "f3"),
+        ("stack_unpin", json!({"pin": "p7"}), "p7"),
+        ("stack_frame_pop", json!({"results": "", "status": "completed"}), "results are empty"),
+        ("stack_frame_pop", json!({"results": "Done.", "status": "done"}), "completed"),
+        ("stack_frame_pop", json!({"results": "14 lines, rhymed abab."}), "rhymed abab"),
+        ("stack_log", json!({"frame": "f3", "from": 2, "count": 1}), "messages 2 to 2"),
+        ("stack_log", json!({"frame": "f3", "count": "all"}), "count"),
+        ("stack_frame_reopen", json!({"frame": "f3"}), "f3"),
+        ("stack_frame_reopen", json!({"frame": "f2"}), "Error"),
+        ("stack_frame_pop", json!({"results": "The last word is changed."}), "last word"),
+        ("stack_frame_activate", json!({"frame": "f3"}), "Error"),
+        ("stack_frame_activate", json!({"frame": "f2"}), "activated frame f2"),
+        ("stack_frame_invalidate", json!({"frame": "f2"}), "reason"),
+        ("stack_frame_invalidate", json!({"frame": "f2", "reason": "One is enough."}), "f2"),
+        ("stack_frame_fly", json!({}), "no operation"),
+        ("tree", json!({}), "⊘ f2 Second draft"),
+    ]
+}
+
+/// Operations that answer with times and measurements.
+const UNSTEADY: [&str; 3] = ["stack_get_state", "stack_context_info", "stack_cache_clear"];
+
+#[test]
+fn each_operation_answers_and_a_wrong_call_says_what_is_right() {
+    let listed = named(Step::call("stack", json!({})), "list");
+    let numbered = calls().into_iter().enumerate();
+    let asked = numbered.map(|(at, (op, args, _))| named(stack(op, &args), &format!("call-{at}")));
+    let first = [write("poem.txt", "Roses are red"), listed];
+    let closing = [Step::text("A poem.")];
+    let Some(project) = Project::new(Script::steps(first.into_iter().chain(asked).chain(closing)))
+    else {
+        return;
+    };
+    project.run(&Run::prompt("Write me a poem, please."));
+    assert_clean(&project.model);
+    let requests = project.requests();
+    let list = result_of(&requests[2], "list");
+    for operation in callstack_engine::operations::TABLE {
+        let named = operation.name == "stack" || list.contains(&format!("- {}(", operation.name));
+        assert!(named, "{} is not listed", operation.name);
+        let called = operation.name == "stack" || calls().iter().any(|it| it.0 == operation.name);
+        assert!(called, "{} is not called here", operation.name);
+    }
+    let mut told = format!("── stack {{}}\n{}\n", list.trim_end());
+    let mut wrong = Vec::new();
+    for (at, (op, args, expected)) in calls().into_iter().enumerate() {
+        // The answer as it was at first: a later pop folds it away. A pop's own is where its push is.
+        let request = &requests[at + 3];
+        let own = Some(result_of(request, &format!("call-{at}"))).filter(|own| !own.is_empty());
+        let answer = own.or_else(|| request.last_tool_text()).unwrap();
+        if !UNSTEADY.contains(&op) {
+            writeln!(told, "── stack {op} {args}\n{}", answer.trim_end()).unwrap();
+        }
+        if !answer.contains(expected) {
+            wrong.push(format!("{op} {args}: {expected:?} is not in {answer:?}"));
+        }
+    }
+    snapshot("operations", &told);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

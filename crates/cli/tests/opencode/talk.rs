@@ -1,0 +1,65 @@
+//! A server with the plugin in it, and sessions of several turns.
+
+use callstack_scripted_model::{Checks, Conversation, RecordedRequest, Script, Step};
+use callstack_testkit::{Server, assert_clean};
+
+use super::project::Project;
+
+pub(crate) struct Talk {
+    pub(crate) project: Project,
+    pub(crate) server: Server,
+}
+
+impl Talk {
+    /// None, with a printed reason, where there is no `OpenCode`.
+    pub(crate) fn new(env: &[(&str, &str)]) -> Option<Self> {
+        let project = Project::new(Script::new())?;
+        let server = project.opencode.serve_with(&project.sealed, env).unwrap();
+        Some(Self { project, server })
+    }
+
+    /// A session for which the model has these steps.
+    pub(crate) fn session(&self, steps: impl IntoIterator<Item = Step>) -> Session<'_> {
+        self.session_with(Checks::default(), steps)
+    }
+
+    /// A session with these steps and checks.
+    pub(crate) fn session_with(
+        &self,
+        checks: Checks,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Session<'_> {
+        let conversation = Conversation::new(steps).checks(checks);
+        let steps = conversation.steps.len();
+        self.project.model.add(conversation);
+        Session { talk: self, id: self.server.create_session().unwrap(), steps }
+    }
+}
+
+/// One session. Sessions of one server take turns, they do not run side by side.
+pub(crate) struct Session<'a> {
+    pub(crate) talk: &'a Talk,
+    pub(crate) id: String,
+    steps: usize,
+}
+
+impl Session<'_> {
+    /// Says something and waits for the end of the turn.
+    pub(crate) fn say(&self, text: &str) {
+        self.talk.server.prompt(&self.id, text).unwrap();
+    }
+
+    /// The agent's requests so far.
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
+        self.talk.project.model.agent_requests(&self.id)
+    }
+
+    /// All requests, once there is one for every step and nothing was wrong with any.
+    #[track_caller]
+    pub(crate) fn finished(&self) -> Vec<RecordedRequest> {
+        assert_clean(&self.talk.project.model);
+        let requests = self.requests();
+        assert_eq!(requests.len(), self.steps, "not every step was asked for");
+        requests
+    }
+}
