@@ -3,6 +3,8 @@
 
 mod calibration;
 mod fork;
+#[cfg(test)]
+mod history_tests;
 mod notes;
 mod stale;
 mod undo;
@@ -213,7 +215,8 @@ impl Engine {
             if forked { Vec::new() } else { stale::unwitnessed(&conversation, &request) };
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
-        if let Some(words) = first_words {
+        // A root that was popped stays popped until the user speaks again, which the host tells apart.
+        if let Some(words) = first_words.filter(|_| self.session_root(&session).is_err()) {
             let start = Anchor { message: None, call: None };
             self.ensure_root(&session, &request.host, identity_of(&words), start)?;
         }

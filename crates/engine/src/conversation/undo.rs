@@ -48,8 +48,12 @@ impl Engine {
         let conversation = self.conversation(session);
         let mut conversation = lock(&conversation);
         self.load_spans(&mut conversation, session)?;
+        // What an earlier undo removed does not come back with this one.
+        let transcript = &conversation.transcript;
+        let was_shown =
+            |id: &str| transcript.is_empty() || transcript.iter().any(|message| message.id == id);
         let reconcile = changes(&conversation.spans, session, |anchor| match &anchor.message {
-            Some(message) if removed.contains(message) => State::Unknown,
+            Some(message) if removed.contains(message) || !was_shown(message) => State::Unknown,
             _ => State::There,
         });
         self.reconcile(reconcile)?;
