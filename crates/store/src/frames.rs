@@ -1,6 +1,6 @@
 //! Reading frames, and what decisions and contexts need to know of those around them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use callstack_core::decide::Neighbourhood;
 use callstack_core::event::Session;
@@ -75,10 +75,10 @@ impl View<'_> {
     ) -> Result<Vec<Frame>, StoreError> {
         self.wholes(
             &format!(
-                "{FRAME} WHERE parent IS ?1 AND status = ?2 AND detached = 0
-                 ORDER BY num LIMIT ?3"
+                "{FRAME} WHERE parent IS ?1 AND {} AND detached = 0 ORDER BY num LIMIT ?2",
+                is(status)
             ),
-            params![parent.map(sql), status.as_str(), limit],
+            params![parent.map(sql), limit],
         )
     }
 
@@ -136,13 +136,13 @@ impl View<'_> {
         }
         nums.sort_unstable();
         nums.dedup();
-        let mut frames = Vec::with_capacity(nums.len());
-        for num in nums {
-            let row = self.frame_row(frame_num(num))?;
-            if row.num != frame.num && row.status.is_finished() && !row.detached {
-                frames.push(self.whole(row)?);
-            }
-        }
+        let mut frames = self.wholes(
+            &format!(
+                "{FRAME} WHERE num IN (SELECT value FROM json_each(?1)) AND num <> ?2
+                 AND finished = 1 AND detached = 0"
+            ),
+            params![json_list(nums), sql(frame.num)],
+        )?;
         frames.sort_by_key(|sibling| (std::cmp::Reverse(sibling.ended_at), sibling.num));
         let total = self
             .counts(frame.parent)?
@@ -156,10 +156,7 @@ impl View<'_> {
 
     /// Every attached frame with a status, by handle.
     pub fn frames_with(&self, status: Status) -> Result<Vec<Frame>, StoreError> {
-        self.wholes(
-            &format!("{FRAME} WHERE status = ?1 AND detached = 0 ORDER BY num"),
-            params![status.as_str()],
-        )
+        self.wholes(&format!("{FRAME} WHERE {} AND detached = 0 ORDER BY num", is(status)), [])
     }
 
     /// Every attached frame by handle.
@@ -235,7 +232,56 @@ impl View<'_> {
             .prepare_cached(query)
             .and_then(|mut statement| statement.query_map(params, frame_of)?.collect())
             .map_err(|source| self.failed(source))?;
-        rows.into_iter().map(|row| self.whole(row)).collect()
+        self.filled(rows).map_err(|source| self.failed(source))
+    }
+
+    /// The frames with their artifacts, decisions and pins: one statement for each kind, however many
+    /// frames there are.
+    fn filled(&self, mut frames: Vec<Frame>) -> rusqlite::Result<Vec<Frame>> {
+        if frames.is_empty() {
+            return Ok(frames);
+        }
+        let nums = json_list(frames.iter().map(|frame| sql(frame.num)));
+        let places: HashMap<i64, usize> =
+            frames.iter().enumerate().map(|(place, frame)| (sql(frame.num), place)).collect();
+        let mut each =
+            |query: &str, take: &dyn Fn(&mut Frame, &Row<'_>) -> rusqlite::Result<()>| {
+                let mut statement = self.connection.prepare_cached(query)?;
+                let mut rows = statement.query([&nums])?;
+                while let Some(row) = rows.next()? {
+                    if let Some(place) = places.get(&row.get(0)?) {
+                        take(&mut frames[*place], row)?;
+                    }
+                }
+                Ok::<_, rusqlite::Error>(())
+            };
+        each(
+            "SELECT frame, path, hash FROM artifacts
+             WHERE frame IN (SELECT value FROM json_each(?1)) ORDER BY frame, ord",
+            &|frame, row| {
+                frame.artifacts.push(Artifact { path: row.get(1)?, hash: row.get(2)? });
+                Ok(())
+            },
+        )?;
+        each(
+            "SELECT frame, text FROM decisions
+             WHERE frame IN (SELECT value FROM json_each(?1)) ORDER BY frame, ord",
+            &|frame, row| {
+                frame.decisions.push(row.get(1)?);
+                Ok(())
+            },
+        )?;
+        each(
+            "SELECT frame, num, text FROM pins
+             WHERE frame IN (SELECT value FROM json_each(?1)) AND removed = 0
+             ORDER BY frame, num",
+            &|frame, row| {
+                let num = row.get::<_, i64>(1)?.unsigned_abs();
+                frame.pins.push(Pin { num, text: row.get(2)? });
+                Ok(())
+            },
+        )?;
+        Ok(frames)
     }
 
     fn numbers(&self, query: &str, params: impl Params) -> Result<Vec<i64>, StoreError> {
@@ -302,9 +348,10 @@ impl Neighbourhood for View<'_> {
                 "WITH RECURSIVE below(n) AS (
                    SELECT num FROM frames WHERE parent = ?1
                    UNION ALL SELECT frames.num FROM frames JOIN below ON frames.parent = below.n)
-                 {FRAME} WHERE num IN below AND status = ?2 AND detached = 0 ORDER BY num"
+                 {FRAME} WHERE num IN below AND {} AND detached = 0 ORDER BY num",
+                is(status)
             ),
-            params![sql(num), status.as_str()],
+            params![sql(num)],
         )
     }
 
@@ -343,6 +390,18 @@ impl Neighbourhood for View<'_> {
     fn next_pin(&self) -> Result<u64, StoreError> {
         self.next("pins")
     }
+}
+
+/// A condition on the status, spelled out: SQLite makes a statement anew at each call when a bound value
+/// decides whether a partial index covers it.
+fn is(status: Status) -> String {
+    format!("status = '{}'", status.as_str())
+}
+
+/// Numbers as one parameter, to be read with `json_each`.
+fn json_list(nums: impl IntoIterator<Item = i64>) -> String {
+    let listed: Vec<_> = nums.into_iter().map(|num| num.to_string()).collect();
+    format!("[{}]", listed.join(","))
 }
 
 pub(crate) fn frame_num(num: i64) -> FrameNum {
