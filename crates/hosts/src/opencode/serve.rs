@@ -41,14 +41,14 @@ pub fn serve(
         if line.trim().is_empty() {
             continue;
         }
-        let request: Request = match serde_json::from_str(&line) {
+        let request: Request<'_> = match serde_json::from_str(&line) {
             Ok(request) => request,
             Err(error) => {
                 log(&format!("a request can't be read: {error}"));
                 continue;
             }
         };
-        let outcome = server.answer(&request.method, request.params.as_deref());
+        let outcome = server.answer(&request.method, request.params);
         match (request.id, outcome) {
             (Some(id), outcome) => {
                 let outcome = match outcome {
@@ -117,7 +117,7 @@ impl Server<'_> {
                 Ok(json!({}))
             }
             "record" => {
-                let record: Record = read(params)?;
+                let record: Record<'_> = read(params)?;
                 engine.record(&record.session, shown(engine, &record.messages)?)?;
                 Ok(json!({}))
             }
@@ -190,7 +190,7 @@ fn tools(engine: &Engine) -> Vec<Value> {
 
 fn shown(
     engine: &Engine,
-    messages: &[Box<RawValue>],
+    messages: &[&RawValue],
 ) -> Result<Vec<callstack_engine::Shown>, EngineError> {
     messages
         .iter()
@@ -205,7 +205,7 @@ fn shown(
         .collect()
 }
 
-fn sync(engine: &Engine, sync: Sync) -> Result<Value, EngineError> {
+fn sync(engine: &Engine, sync: Sync<'_>) -> Result<Value, EngineError> {
     let answer = engine.sync(SyncRequest {
         session: sync.session,
         host: HOST.to_owned(),

@@ -9,11 +9,12 @@ pub const PROTOCOL: u32 = 1;
 
 /// A line from the plugin. One without an id is a notification and is not answered.
 #[derive(Debug, Deserialize)]
-pub(super) struct Request {
+pub(super) struct Request<'a> {
     pub(super) id: Option<u64>,
     pub(super) method: String,
-    #[serde(default)]
-    pub(super) params: Option<Box<RawValue>>,
+    /// Borrowed, as messages are: the first `sync` of a session is as long as the whole session.
+    #[serde(default, borrow)]
+    pub(super) params: Option<&'a RawValue>,
 }
 
 /// A line to the plugin.
@@ -39,12 +40,13 @@ pub(super) struct Message {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Sync {
+pub(super) struct Sync<'a> {
     pub(super) session: String,
     #[serde(default)]
     pub(super) purpose: Purpose,
     pub(super) keep: usize,
-    pub(super) messages: Vec<Box<RawValue>>,
+    #[serde(borrow)]
+    pub(super) messages: Vec<&'a RawValue>,
     #[serde(default)]
     pub(super) ops: usize,
     #[serde(default)]
@@ -99,9 +101,10 @@ pub(super) struct After {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Record {
+pub(super) struct Record<'a> {
     pub(super) session: String,
-    pub(super) messages: Vec<Box<RawValue>>,
+    #[serde(borrow)]
+    pub(super) messages: Vec<&'a RawValue>,
 }
 
 #[derive(Debug, Deserialize)]
