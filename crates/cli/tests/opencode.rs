@@ -3,7 +3,12 @@
 mod artifacts;
 mod budget;
 mod cache;
+mod compaction;
+mod concurrency;
+mod demo;
+mod failures;
 mod folding;
+mod interrupted;
 mod placement;
 mod presence;
 mod project;
@@ -13,3 +18,5 @@ mod reminders;
 mod seen;
 mod steps;
 mod talk;
+mod tree;
+mod undo;
