@@ -56,6 +56,23 @@ proptest! {
     }
 }
 
+#[test]
+fn a_reopened_frame_counts_as_one_in_progress() {
+    let mut harness = Harness::new(&STARTED_BY);
+    let completed = Step::Pop(0, None, 0);
+    for step in [Step::OpenRoot(0), Step::Push(0), completed, Step::OpenRoot(1)] {
+        harness.take(&step);
+    }
+    for _ in 0..model::LIVE - 2 {
+        harness.take(&Step::Push(1));
+    }
+    // The second frame, counted from the newest.
+    harness.take(&Step::Reopen(0, model::LIVE - 1));
+    harness.take(&Step::Pop(1, None, 0));
+    harness.take(&Step::Reopen(0, model::LIVE - 1));
+    harness.check_store();
+}
+
 /// Hosts lose single messages too, not only the end of a transcript: whatever spans are said to be
 /// gone or back, no session may end up in a frame that is not there, and no frame without its parent.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use callstack_core::frame::Status;
 
 pub(super) const DEPTH: u32 = 5;
 pub(super) const CHILDREN: usize = 4;
-pub(super) const LIVE: usize = 7;
+pub(super) const LIVE: usize = 5;
 
 /// A session's call, by session and place in its transcript.
 pub(super) type Call = (usize, u64);
