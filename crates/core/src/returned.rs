@@ -104,7 +104,9 @@ pub fn returned(returned: &Returned<'_>) -> String {
         .collect();
     if !inside.is_empty() {
         text.line("Frames inside it:");
-        inside.iter().for_each(|inner| text.line(inner));
+        for inner in &inside {
+            text.line(inner);
+        }
     }
     text.list("Decisions", all().flat_map(|frame| &frame.decisions).map(String::as_str));
     text.list("Evidence, recorded by the machine", returned.evidence.iter().map(String::as_str));

@@ -12,12 +12,8 @@ use callstack_engine::{EngineError, Kind};
 const VERSION: &str = "1.18.33";
 
 /// Packages of OpenCode's native binary, by operating system and processor.
-const NATIVE: &[&str] = &[
-    "opencode-linux-x64",
-    "opencode-linux-arm64",
-    "opencode-darwin-arm64",
-    "opencode-darwin-x64",
-];
+const NATIVE: &[&str] =
+    &["opencode-linux-x64", "opencode-linux-arm64", "opencode-darwin-arm64", "opencode-darwin-x64"];
 
 /// A program and where its npm packages lie, if we put them there.
 pub(super) struct Agent {
@@ -84,9 +80,7 @@ fn cache_folder() -> Result<PathBuf, EngineError> {
     cache
         .or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")))
         .map(|cache| cache.join("callstack"))
-        .ok_or_else(|| {
-            failure("there is no home folder".to_owned(), "Set HOME or XDG_CACHE_HOME.")
-        })
+        .ok_or_else(|| failure("there is no home folder".to_owned(), "Set HOME or XDG_CACHE_HOME."))
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {

@@ -50,7 +50,8 @@ pub(super) fn script() -> Script {
         bash("sh test.sh", "Run the test").reasoning("Run it."),
         push("Find the failure", "the cause of the failing case is known and fixed")
             .reasoning("It fails. The hunt for the cause gets a frame, so that it does not stay."),
-        Step::call("read", json!({ "filePath": "greet.sh" })).reasoning("Look at the script again."),
+        Step::call("read", json!({ "filePath": "greet.sh" }))
+            .reasoning("Look at the script again."),
         bash("sh -x greet.sh ''", "Trace the empty name").reasoning("Trace the odd case."),
         edit("greet.sh", "echo \"Hello, $name\"", "echo \"Hello, $name!\"")
             .reasoning("The exclamation mark is missing."),

@@ -75,6 +75,7 @@ impl<'a> Plan<'a> {
         for &user in &turns.users {
             self.fates[user] = Fate::Kept(position);
             self.edit(user).pointers = pointers(places, user, region.span.frame);
+            self.drop_expansions(places, user);
         }
         for &reply in &turns.replies {
             self.fates[reply] = Fate::Kept(position);
@@ -165,6 +166,19 @@ impl<'a> Plan<'a> {
         took.filter(|_| !answered)
     }
 
+    /// What the host wrote out of a file that the user attached goes with the file: one pointer is
+    /// enough for both.
+    fn drop_expansions(&mut self, places: &Places<'_>, user: usize) {
+        if !has_file(places, user) {
+            return;
+        }
+        let parts = &places.transcript[user].parts;
+        let keep = self.all_parts(places, user);
+        for (stays, part) in keep.iter_mut().zip(parts) {
+            *stays = !matches!(part.body, PartBody::Text { synthetic: true, .. });
+        }
+    }
+
     fn edit(&mut self, message: usize) -> &mut Edit<'a> {
         self.edits[message].get_or_insert_default()
     }
@@ -186,12 +200,18 @@ impl<'a> Plan<'a> {
     }
 }
 
+fn has_file(places: &Places<'_>, message: usize) -> bool {
+    let parts = &places.transcript[message].parts;
+    parts.iter().any(|part| matches!(part.body, PartBody::File { .. }))
+}
+
 /// What stands for those parts of a user message that are not the user's words.
 fn pointers(places: &Places<'_>, user: usize, frame: FrameNum) -> Vec<(usize, String)> {
     let parts = places.transcript[user].parts.iter().enumerate();
+    let file = has_file(places, user);
     parts
         .filter_map(|(index, part)| match &part.body {
-            PartBody::Text { synthetic: true, chars, head } if *chars > 0 => {
+            PartBody::Text { synthetic: true, chars, head } if *chars > 0 && !file => {
                 Some((index, wording::added(frame, *chars, head)))
             }
             PartBody::File { name, mime } => Some((index, wording::attached(frame, name, mime))),

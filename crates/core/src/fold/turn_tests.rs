@@ -98,7 +98,7 @@ fn what_is_not_the_users_own_words_becomes_a_pointer() {
     u1: "build it" @plan.png ~"the plan"
     a1: push:A=(see below)
     a2: "like this?"
-    u2: "like that" [callstack] Attached here: shot.png (image/png). It is in the log of frame f1. [callstack] Added here by the host: 45 characters, beginning "Called the Read tool with the following input". They are in the log of frame f1. ~"" "please" +<A returned>
+    u2: "like that" [callstack] Attached here: shot.png (image/png). It is in the log of frame f1. "please" +<A returned>
     "#);
 }
 
