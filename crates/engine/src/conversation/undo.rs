@@ -107,8 +107,7 @@ fn changes(spans: &[Span], session: &str, state_of: impl Fn(&Anchor) -> State) -
 
 /// The calls that a transcript shows, and how far back it reaches.
 struct Seen<'a> {
-    messages: HashSet<&'a str>,
-    calls: HashMap<(&'a str, &'a str), CallState>,
+    messages: HashMap<&'a str, &'a Message>,
     order: &'a HashMap<String, u64>,
     oldest: Option<u64>,
     /// Whether the host has compacted the session.
@@ -117,18 +116,9 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn of(transcript: &'a [Message], order: &'a HashMap<String, u64>) -> Self {
-        let mut calls = HashMap::new();
-        for message in transcript {
-            for part in &message.parts {
-                if let PartBody::Tool { call, state, .. } = &part.body {
-                    calls.insert((message.id.as_str(), call.as_str()), *state);
-                }
-            }
-        }
         let conversation = transcript.iter().filter(|it| it.standing == Standing::Normal);
         Self {
-            messages: transcript.iter().map(|message| message.id.as_str()).collect(),
-            calls,
+            messages: transcript.iter().map(|message| (message.id.as_str(), message)).collect(),
             order,
             compacted: transcript.iter().any(|it| it.standing == Standing::Summary),
             oldest: conversation.filter_map(|message| order.get(&message.id).copied()).min(),
@@ -139,11 +129,18 @@ impl<'a> Seen<'a> {
         let (Some(message), Some(call)) = (&anchor.message, &anchor.call) else {
             return State::Unknown;
         };
-        match self.calls.get(&(message.as_str(), call.as_str())) {
+        let shown = self.messages.get(message.as_str());
+        let state = shown.and_then(|message| {
+            message.parts.iter().rev().find_map(|part| match &part.body {
+                PartBody::Tool { call: made, state, .. } if made == call => Some(*state),
+                _ => None,
+            })
+        });
+        match state {
             // The model was told that the call failed, so for it nothing began or ended.
             Some(CallState::Failed) => State::Gone,
             Some(_) => State::There,
-            None if self.messages.contains(message.as_str()) => State::Gone,
+            None if shown.is_some() => State::Gone,
             None => {
                 let place = self.order.get(message);
                 match (place, self.oldest) {
