@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use callstack_engine::{Engine, Settings, SystemWorld};
 use callstack_store::Store;
@@ -198,13 +199,9 @@ fn one(opencode: &OpenCode, plan: &Plan) -> Measured {
             server.prompt(session, "Go on with the table, please.").unwrap();
         }
     }
+    let lines = written(&out, plan.sessions * plan.turns * plan.calls);
     let peak_mb = peak_memory(&mut server);
     drop(server);
-    let lines: Vec<Value> = fs::read_to_string(&out)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
     let mut measured = Measured { peak_mb, ..Measured::default() };
     for session in &sessions {
         measured.add(&lines, session);
@@ -216,6 +213,23 @@ fn one(opencode: &OpenCode, plan: &Plan) -> Measured {
     let file = fs::metadata(engine.store_path()).unwrap().len();
     measured.stored = (count, json, body, file);
     measured
+}
+
+/// What the timed plugin wrote, once it shows so many model calls: it writes when a session falls silent,
+/// which is a moment after the turn's end. What is there after ten seconds in any case.
+fn written(out: &Path, calls: usize) -> Vec<Value> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let text = fs::read_to_string(out).unwrap_or_default();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let lines: Vec<Value> =
+            whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let seen = lines.iter().filter(|line| line[0] == TRANSFORM).count();
+        if seen >= calls || Instant::now() > deadline {
+            return lines;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn import(opencode: &OpenCode, sealed: &Sealed, session: &Value) {

@@ -2,6 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use callstack_store::Store;
+
 use super::measure::{Samples, Table, load, ms};
 
 const ROUNDS: usize = 200;
@@ -10,6 +12,7 @@ const GOAL: f64 = 10.0;
 /// Times commands that a person or a script waits for.
 pub(crate) fn run() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    drop(Store::open(&callstack_store::prepare(folder.path()).unwrap()).unwrap());
     let mut table =
         Table::new(&["command", "median", "p99", "beside it: /bin/true", "goal (median)"]);
     for args in [&["--version"][..], &["status"], &["tree", "--json"]] {
