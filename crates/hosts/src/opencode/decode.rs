@@ -48,7 +48,7 @@ struct Cache {
     write: u64,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct WirePart {
     #[serde(default)]
     id: String,
@@ -84,7 +84,7 @@ struct State {
 
 /// Decodes one message. `project` is what file names become relative to.
 pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Error> {
-    let wire: Wire = serde_json::from_str(json)?;
+    let wire = serde_json::from_str(json).or_else(|_| read_leniently(json))?;
     let role = if wire.info.role == "user" { Role::User } else { Role::Assistant };
     let standing = if role == Role::User && wire.parts.iter().any(|it| it.kind == "compaction") {
         Standing::CompactionRequest
@@ -117,6 +117,26 @@ pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         heard,
         words,
     })
+}
+
+/// A part of a shape that is not known here is kept in the stored JSON and means nothing else; the
+/// rest of its message still counts.
+fn read_leniently(json: &str) -> Result<Wire, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Message {
+        info: Info,
+        #[serde(default)]
+        parts: Vec<Value>,
+    }
+    let Message { info, parts } = serde_json::from_str(json)?;
+    let parts = parts
+        .into_iter()
+        .map(|part| {
+            let id = part["id"].as_str().unwrap_or_default().to_owned();
+            serde_json::from_value(part).unwrap_or_else(|_| WirePart { id, ..WirePart::default() })
+        })
+        .collect();
+    Ok(Wire { info, parts })
 }
 
 /// Estimated tokens of what a message says, and of what it adds for the next step to read.
@@ -157,6 +177,7 @@ fn words(parts: &[WirePart], role: Role) -> String {
 }
 
 fn part(part: WirePart) -> Part {
+    let answer_lost = answer_lost(&part);
     let body = match part.kind.as_str() {
         // What OpenCode ignores is never sent to the model.
         "text" if !part.ignored => {
@@ -174,6 +195,7 @@ fn part(part: WirePart) -> Part {
             call: part.call.unwrap_or_default(),
             tool: part.tool.unwrap_or_default(),
             state: match part.state.as_ref().map(|state| state.status.as_str()) {
+                Some("completed") if answer_lost => CallState::Failed,
                 Some("completed") => CallState::Completed,
                 Some("error") => CallState::Failed,
                 _ => CallState::Open,
@@ -186,6 +208,17 @@ fn part(part: WirePart) -> Part {
         _ => PartBody::Other,
     };
     Part { id: part.id, body }
+}
+
+/// Operations with which a frame begins.
+const OPENING: [&str; 2] = ["stack_frame_push", "stack_frame_activate"];
+
+/// Whether a frame may have begun without the model knowing: this process ended before its answer
+/// arrived, and the plugin told the model to go on without frames. For the model nothing began.
+fn answer_lost(part: &WirePart) -> bool {
+    let opening = part.tool.as_deref().is_some_and(|tool| OPENING.contains(&tool));
+    let marked = part.state.as_ref().is_some_and(|state| state.metadata["callstack"].is_object());
+    opening && !marked
 }
 
 /// The call of ours with which a frame began, and the frame's id, which a fork of the session keeps.
@@ -245,3 +278,7 @@ pub(super) fn written(args: &Value, metadata: &Value) -> Vec<String> {
     }
     files
 }
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

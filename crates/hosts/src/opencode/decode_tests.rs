@@ -1,0 +1,163 @@
+use serde_json::json;
+
+use super::*;
+
+fn shown(message: &Value) -> Shown {
+    decode(&message.to_string(), Path::new("/project")).unwrap()
+}
+
+fn assistant(parts: &Value) -> Value {
+    json!({ "info": { "id": "msg_2", "role": "assistant" }, "parts": parts })
+}
+
+fn tool(name: &str, state: &Value) -> Value {
+    json!({ "id": "prt_1", "type": "tool", "tool": name, "callID": "call_1", "state": state })
+}
+
+fn call_state(part: &Value) -> CallState {
+    let shown = shown(&assistant(&json!([part])));
+    let PartBody::Tool { state, .. } = &shown.message.parts[0].body else { panic!("{shown:?}") };
+    *state
+}
+
+#[test]
+fn a_user_message_keeps_apart_what_the_user_wrote_and_what_the_host_made() {
+    let shown = shown(&json!({
+        "info": { "id": "msg_1", "role": "user" },
+        "parts": [
+            { "id": "a", "type": "text", "text": " look at this " },
+            { "id": "b", "type": "text", "text": "Called the Read tool", "synthetic": true },
+            { "id": "c", "type": "text", "text": "never sent", "ignored": true },
+            { "id": "d", "type": "file", "filename": "plan.png", "mime": "image/png" },
+            { "id": "e", "type": "subtask", "prompt": "explore" },
+            { "id": "f", "type": "something-new", "text": 3 },
+        ],
+    }));
+    assert_eq!(shown.words, "look at this");
+    let bodies: Vec<_> = shown.message.parts.into_iter().map(|part| part.body).collect();
+    assert!(matches!(&bodies[0], PartBody::Text { synthetic: false, chars: 12, .. }));
+    assert!(matches!(&bodies[1], PartBody::Text { synthetic: true, .. }));
+    assert_eq!(bodies[2], PartBody::Other);
+    assert!(
+        matches!(&bodies[3], PartBody::File { name, mime } if name == "plan.png" && mime == "image/png")
+    );
+    assert!(matches!(&bodies[4], PartBody::Text { synthetic: false, .. }));
+    assert_eq!(bodies[5], PartBody::Other);
+}
+
+#[test]
+fn compactions_are_told_from_the_conversation() {
+    let standing = |message: &Value| shown(message).message.standing;
+    let request = json!({
+        "info": { "id": "msg_1", "role": "user" },
+        "parts": [{ "id": "a", "type": "compaction", "auto": true }],
+    });
+    assert_eq!(standing(&request), Standing::CompactionRequest);
+    let summary = json!({
+        "info": { "id": "msg_2", "role": "assistant", "summary": true },
+        "parts": [{ "id": "b", "type": "text", "text": "What was done" }],
+    });
+    assert_eq!(standing(&summary), Standing::Summary);
+    // A user message has a summary of another kind: of the files that its turn changed.
+    let user = json!({
+        "info": { "id": "msg_3", "role": "user", "summary": { "diffs": [] } },
+        "parts": [{ "id": "c", "type": "text", "text": "go on" }],
+    });
+    assert_eq!(standing(&user), Standing::Normal);
+}
+
+#[test]
+fn calls_are_open_completed_or_failed() {
+    assert_eq!(call_state(&tool("bash", &json!({ "status": "running" }))), CallState::Open);
+    assert_eq!(call_state(&tool("bash", &json!({ "status": "completed" }))), CallState::Completed);
+    assert_eq!(call_state(&tool("bash", &json!({ "status": "error" }))), CallState::Failed);
+}
+
+#[test]
+fn a_push_whose_answer_never_arrived_began_nothing_for_the_model() {
+    let marked =
+        json!({ "status": "completed", "metadata": { "callstack": { "opened": "frm-1" } } });
+    assert_eq!(call_state(&tool("stack_frame_push", &marked)), CallState::Completed);
+    let lost = json!({ "status": "completed", "metadata": { "truncated": false } });
+    assert_eq!(call_state(&tool("stack_frame_push", &lost)), CallState::Failed);
+    assert_eq!(call_state(&tool("stack_frame_activate", &lost)), CallState::Failed);
+    // What a pop returned stands in the fold, so the model learns of it all the same.
+    assert_eq!(call_state(&tool("stack_frame_pop", &lost)), CallState::Completed);
+}
+
+#[test]
+fn facts_and_opened_frames_are_taken_from_the_calls() {
+    let shown = shown(&assistant(&json!([
+        tool(
+            "bash",
+            &json!({
+                "status": "completed",
+                "input": { "command": "make test\necho done" },
+                "output": "ok",
+                "metadata": { "exit": 2 },
+            })
+        ),
+        tool(
+            "read",
+            &json!({
+                "status": "completed", "input": { "filePath": "/project/src/a.rs" }, "output": "1: x",
+            })
+        ),
+        tool(
+            "edit",
+            &json!({ "status": "error", "input": {}, "error": "no such text\nat line 3" })
+        ),
+        tool(
+            "stack_frame_push",
+            &json!({
+                "status": "completed", "metadata": { "callstack": { "opened": "frm-7" } },
+            })
+        ),
+    ])));
+    assert_eq!(
+        shown.facts,
+        [
+            Fact::Command { line: "make test …".to_owned(), exit: Some(2) },
+            Fact::Read { path: "src/a.rs".to_owned() },
+            Fact::Failed { tool: "edit".to_owned(), message: "no such text …".to_owned() },
+        ]
+    );
+    assert_eq!(shown.opened, [("call_1".to_owned(), "frm-7".to_owned())]);
+}
+
+#[test]
+fn an_assistants_words_are_its_last_and_its_tokens_all_that_it_read_and_wrote() {
+    let shown = shown(&json!({
+        "info": { "id": "msg_2", "role": "assistant",
+            "tokens": { "input": 100, "output": 20, "reasoning": 5, "cache": { "read": 1000, "write": 7 } } },
+        "parts": [
+            { "id": "a", "type": "text", "text": "first" },
+            { "id": "b", "type": "reasoning", "text": "hm" },
+            { "id": "c", "type": "text", "text": " last " },
+        ],
+    }));
+    assert_eq!(shown.words, "last");
+    assert_eq!(shown.tokens, Some(1127));
+    assert_eq!(shown.message.parts[1].body, PartBody::Reasoning);
+}
+
+#[test]
+fn what_is_no_message_is_an_error_and_no_panic() {
+    for text in ["", "{", "[]", "null", "{\"info\":{}}", "{\"parts\":[]}"] {
+        assert!(decode(text, Path::new("/")).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn written_files_are_those_that_a_tool_names_first_in_its_result() {
+    let args = json!({ "filePath": "/project/a.txt" });
+    assert_eq!(written(&args, &json!({})), ["/project/a.txt"]);
+    assert_eq!(written(&args, &json!({ "filepath": "/project/b.txt" })), ["/project/b.txt"]);
+    let files = json!({ "files": [
+        { "filePath": "x", "type": "update" },
+        { "filePath": "y", "movePath": "z", "type": "move" },
+        { "filePath": "gone", "type": "delete" },
+    ] });
+    assert_eq!(written(&json!({}), &files), ["x", "z"]);
+    assert_eq!(written(&json!({}), &Value::Null), Vec::<String>::new());
+}
