@@ -128,6 +128,9 @@ pub(crate) struct Conversation {
     notes: Vec<Note>,
     stale: Stale,
     revision: i64,
+    /// The serial of the last answer that settled a fold, if nothing was left open with the last
+    /// answer: then the model's next steps alone change no operation.
+    steady_since: Option<i64>,
     /// The frame that was active when the current step began: what the step does is its work, also
     /// where a push stands in the same step.
     pub(crate) step_frame: Option<FrameNum>,
@@ -203,6 +206,7 @@ impl Engine {
             return Ok(SyncAnswer::All);
         }
         self.load(&mut conversation, &session)?;
+        let known_revision = conversation.revision;
         self.load_spans(&mut conversation, &session)?;
         let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
         let forked = fork::is_fork(&conversation, &opened);
@@ -213,8 +217,16 @@ impl Engine {
             .map(|it| it.words.clone());
         let unwitnessed =
             if forked { Vec::new() } else { stale::unwitnessed(&conversation, &request) };
+        let only_steps = known_revision == conversation.revision
+            && request.keep == conversation.transcript.len()
+            && request.shown.iter().all(|shown| stale::is_step(&shown.message))
+            && unwitnessed.is_empty()
+            && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
+        if only_steps && !self.make_notes(&mut conversation, &session)? {
+            return Ok(self.same_as_before(&mut conversation, request.ops));
+        }
         // A root that was popped stays popped until the user speaks again, which the host tells apart.
         if let Some(words) = first_words.filter(|_| self.session_root(&session).is_err()) {
             let start = Anchor { message: None, call: None };
@@ -227,16 +239,36 @@ impl Engine {
         if self.follow_undo(&conversation, &session)? {
             self.load_spans(&mut conversation, &session)?;
         }
-        self.mark_stale(&mut conversation, &session, unwitnessed)?;
+        let steady = self.mark_stale(&mut conversation, &session, unwitnessed)?;
         conversation.step_frame = self.active(&session)?;
         self.make_notes(&mut conversation, &session)?;
         conversation.serial = self.now().max(conversation.serial + 1);
         let folded = self.folded(&mut conversation, &session, request.applied)?;
+        let settled = conversation.spans.iter().filter_map(|span| span.fold.as_ref());
+        let settled = settled.filter_map(|fold| fold.settled_serial).max().unwrap_or(0);
+        conversation.steady_since = Some(settled).filter(|_| steady && folded.unsettled.is_empty());
         let keep = common(&conversation.sent, &folded.ops).min(request.ops);
         let answer =
             SyncAnswer::Ops { serial: conversation.serial, keep, ops: folded.ops[keep..].to_vec() };
         conversation.sent = folded.ops;
         Ok(answer)
+    }
+
+    /// The answer where only the model's own steps have been added, which fold nothing by themselves:
+    /// nothing is computed again, however long the session is.
+    fn same_as_before(&self, conversation: &mut Conversation, held: usize) -> SyncAnswer {
+        debug_assert_eq!(
+            self.fold(conversation, &live(&conversation.spans)).ops,
+            conversation.sent,
+            "steps alone have changed an operation"
+        );
+        conversation.serial = self.now().max(conversation.serial + 1);
+        let keep = held.min(conversation.sent.len());
+        SyncAnswer::Ops {
+            serial: conversation.serial,
+            keep,
+            ops: conversation.sent[keep..].to_vec(),
+        }
     }
 
     /// Stores messages that no later call may show soon, such as the closing reply of a turn.

@@ -124,6 +124,10 @@ impl Engine {
 
     /// Makes sure that the calling session is known, so that a frame can begin in it.
     pub(crate) fn open_session(&self, caller: &Caller) -> Result<(), EngineError> {
+        // Nearly always it is; reading takes no lock that others wait for.
+        if self.store.read(|view| view.session_row(&caller.session))?.is_some() {
+            return Ok(());
+        }
         self.store.write(|change| {
             if change.view().session_row(&caller.session)?.is_some() {
                 return Ok(());

@@ -154,11 +154,6 @@ impl View<'_> {
         Ok(SiblingCandidates { frames, total })
     }
 
-    /// Every attached frame with a status, by handle.
-    pub fn frames_with(&self, status: Status) -> Result<Vec<Frame>, StoreError> {
-        self.wholes(&format!("{FRAME} WHERE {} AND detached = 0 ORDER BY num", is(status)), [])
-    }
-
     /// Every attached frame by handle.
     pub fn all_frames(&self) -> Result<Vec<Frame>, StoreError> {
         self.wholes(&format!("{FRAME} WHERE detached = 0 ORDER BY num"), [])

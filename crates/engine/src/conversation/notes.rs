@@ -32,18 +32,18 @@ pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Vec<Note>, StoreErr
 }
 
 impl Engine {
-    /// Says what is due at this call.
+    /// Says what is due at this call. Whether anything was.
     pub(super) fn make_notes(
         &self,
         conversation: &mut Conversation,
         session: &str,
-    ) -> Result<(), EngineError> {
-        let Some(active) = conversation.step_frame else { return Ok(()) };
+    ) -> Result<bool, EngineError> {
+        let Some(active) = conversation.step_frame else { return Ok(false) };
         let open = conversation.spans.iter().rfind(|span| {
             span.frame == active && span.foldable && !span.detached && span.live_close().is_none()
         });
         let (Some(span), Some(last)) = (open, conversation.transcript.last()) else {
-            return Ok(());
+            return Ok(false);
         };
         let turns = user_turns_behind(&conversation.transcript, span);
         let forgotten = is_user_turn(last) && turns >= FORGOTTEN;
@@ -52,7 +52,7 @@ impl Engine {
             used.saturating_mul(100) >= limit.saturating_mul(LIMIT_PERCENT as u64)
         });
         if !forgotten && !full {
-            return Ok(());
+            return Ok(false);
         }
         let placement = if last.role == Role::User { "append" } else { "insert" };
         let (span, place) = (span.num, last.id.clone());
@@ -85,8 +85,9 @@ impl Engine {
         if let Some(suggestion) = suggestion {
             say("limit", suggestion)?;
         }
+        let before = conversation.notes.len();
         conversation.notes = self.store.read(|view| kept(view, session))?;
-        Ok(())
+        Ok(conversation.notes.len() > before)
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) fn unwitnessed(conversation: &Conversation, request: &SyncRequest) ->
     found
 }
 
-fn is_step(message: &Message) -> bool {
+pub(super) fn is_step(message: &Message) -> bool {
     message.role == Role::Assistant && message.standing == Standing::Normal
 }
 
@@ -108,13 +108,13 @@ impl Conversation {
 }
 
 impl Engine {
-    /// Marks what is stale at this call.
+    /// Marks what is stale at this call. Whether it stays so until something else happens.
     pub(super) fn mark_stale(
         &self,
         conversation: &mut Conversation,
         session: &str,
         mut unwitnessed: Vec<String>,
-    ) -> Result<(), EngineError> {
+    ) -> Result<bool, EngineError> {
         // The request that this call is for will be the first with a system prompt of ours; the mark
         // is kept once that prompt is.
         if self.settings.placement == Placement::Output
@@ -122,7 +122,7 @@ impl Engine {
             && !self.has_system(session, conversation.epoch())?
         {
             conversation.stale.until.push(until);
-            return Ok(());
+            return Ok(false);
         }
         unwitnessed.retain(|step| !conversation.stale.steps.contains(step));
         if !unwitnessed.is_empty() {
@@ -130,6 +130,6 @@ impl Engine {
             self.store.write(|change| change.append(self.now(), &marks))?;
             conversation.stale.steps.extend(unwitnessed);
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Push;
 
 /// Arguments of `stack_frame_push`.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PushParams {
     /// 2-5 words
     title: String,
@@ -51,6 +51,7 @@ pub(crate) struct Activate;
 
 /// Arguments of `stack_frame_activate` and `stack_frame_reopen`.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct FrameParams {
     /// Handle such as f12
     #[serde(alias = "sessionID")]

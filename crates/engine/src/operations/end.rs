@@ -27,7 +27,7 @@ pub(crate) enum Ending {
 
 /// Arguments of `stack_frame_pop`.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PopParams {
     /// Default completed
     status: Option<Ending>,
@@ -88,6 +88,7 @@ pub(crate) struct Invalidate;
 
 /// Arguments of `stack_frame_invalidate`.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct InvalidateParams {
     /// Handle such as f12
     #[serde(alias = "sessionID")]

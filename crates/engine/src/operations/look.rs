@@ -16,6 +16,7 @@ use crate::tree;
 
 /// Arguments of an operation that looks at one frame.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LookParams {
     /// Handle; default: the open frame
     #[serde(alias = "sessionID")]
@@ -24,6 +25,7 @@ pub(crate) struct LookParams {
 
 /// Arguments of an operation that has none.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct NoParams {}
 
 /// `stack_status`.
@@ -211,7 +213,7 @@ pub(crate) struct CacheClear;
 
 /// Arguments of `stack_cache_clear`.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CacheClearParams {
     /// Only this session's contexts
     #[serde(rename = "sessionID")]
@@ -243,6 +245,7 @@ pub(crate) struct Log;
 
 /// Arguments of `stack_log`.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LogParams {
     /// Handle; default: the open frame
     #[serde(alias = "sessionID")]

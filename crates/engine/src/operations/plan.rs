@@ -18,7 +18,7 @@ pub(crate) struct Plan;
 
 /// A frame to be planned.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Child {
     title: String,
     success_criteria: String,
@@ -32,7 +32,7 @@ pub(crate) struct Child {
 
 /// Arguments of `stack_frame_plan`.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PlanParams {
     /// In working order
     #[schemars(required)]

@@ -16,6 +16,7 @@ pub(crate) struct Stack;
 
 /// Arguments of `stack`.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct StackParams {
     /// Operation; omit to list all
     op: Option<String>,

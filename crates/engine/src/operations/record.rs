@@ -17,6 +17,7 @@ pub(crate) struct AddDecision;
 
 /// Arguments of `stack_add_decision`.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct DecisionParams {
     /// What was decided, and why
     decision: String,
@@ -47,6 +48,7 @@ pub(crate) struct AddArtifact;
 
 /// Arguments of `stack_add_artifact`.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ArtifactParams {
     /// Path or name of what was produced
     artifact: String,
@@ -78,7 +80,7 @@ pub(crate) struct SetGoal;
 
 /// Arguments of `stack_set_goal`.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SetGoalParams {
     /// 2-5 words
     title: String,
@@ -113,6 +115,7 @@ pub(crate) struct PinConstraint;
 
 /// Arguments of `stack_pin`.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct PinParams {
     /// The constraint, word for word
     text: String,
@@ -144,6 +147,7 @@ pub(crate) struct Unpin;
 
 /// Arguments of `stack_unpin`.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct UnpinParams {
     /// Number of the pin, such as p3
     pin: String,

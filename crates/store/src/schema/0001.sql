@@ -31,7 +31,6 @@ CREATE TABLE frames (
 CREATE INDEX frames_by_parent ON frames(parent, num);
 CREATE INDEX frames_finished ON frames(parent, ended_at) WHERE finished = 1;
 CREATE INDEX frames_open ON frames(parent, status, num) WHERE status IN ('planned', 'in_progress', 'blocked');
-CREATE INDEX frames_by_status ON frames(status, num);
 
 -- How many attached frames of a status a parent has; parent 0 stands for the roots, -1 for the store.
 CREATE TABLE frame_counts (
