@@ -20,7 +20,7 @@ use std::time::Instant;
 use callstack_core::limits::Limits;
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::Caller;
-use callstack_engine::{Engine, Settings, SystemWorld, operations};
+use callstack_engine::{Engine, Placement, Settings, SystemWorld, operations};
 use serde_json::{Value, json};
 
 use self::bare::Bare;
@@ -51,6 +51,7 @@ fn main() {
     let mut changes = Table::new(&[
         "frames",
         "where",
+        "push",
         "bare commit median",
         "p99",
         "push median",
@@ -70,7 +71,9 @@ fn main() {
         let mut bare = Bare::open(project).unwrap();
         for (session, place) in [(WIDE, "below the widest frame"), (DEEP, "8 levels deep")] {
             contexts.row(assembling(project, session, frames, place));
-            changes.row(changing(project, &mut bare, session, frames, place));
+            for answer in [Answer::Short, Answer::WithContext] {
+                changes.row(changing(project, &mut bare, session, frames, place, answer));
+            }
         }
     }
     contexts.print(&format!("Assembling a context (milliseconds; {})", load()));
@@ -90,17 +93,17 @@ fn sizes() -> Vec<u64> {
     SMALL.iter().chain(large).copied().collect()
 }
 
-fn open(project: &Path) -> Engine {
+fn open(project: &Path, placement: Placement) -> Engine {
     // The default limits would refuse a frame with 100,000 children.
     let limits = Limits { children: u64::MAX, live_frames: u64::MAX, ..Limits::default() };
-    let settings = Settings { limits, ..Settings::default() };
+    let settings = Settings { limits, placement, ..Settings::default() };
     Engine::open(project, settings, Box::new(SystemWorld)).unwrap()
 }
 
 /// Times the rendering of the context that a frame pushed in `session` gets.
 fn assembling(project: &Path, session: &str, frames: u64, place: &str) -> Vec<String> {
     let mut dice = Dice::new(frames);
-    let mut run = Runner { engine: open(project), session, calls: 0 };
+    let mut run = Runner { engine: open(project, Placement::Output), session, calls: 0 };
     push(&mut run, &mut dice);
     let ask = |run: &mut Runner<'_>| {
         let asked = run.operation("stack_context_preview", json!({}));
@@ -109,7 +112,7 @@ fn assembling(project: &Path, session: &str, frames: u64, place: &str) -> Vec<St
     // In a process that has read nothing of the store yet.
     let (mut first, mut cold, mut cached) = <(Samples, Samples, Samples)>::default();
     for _ in 0..20 {
-        run.engine = open(project);
+        run.engine = open(project, Placement::Output);
         first.time(|| ask(&mut run));
     }
     for _ in 0..ROUNDS {
@@ -132,6 +135,15 @@ fn assembling(project: &Path, session: &str, frames: u64, place: &str) -> Vec<St
     ]
 }
 
+/// What a push answers with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// That the frame is open: the durable change alone.
+    Short,
+    /// With the new frame's context, as by default; what that costs is measured by itself, too.
+    WithContext,
+}
+
 /// Times pushes and pops, each with a bare commit right before it.
 fn changing(
     project: &Path,
@@ -139,9 +151,14 @@ fn changing(
     session: &str,
     frames: u64,
     place: &str,
+    answer: Answer,
 ) -> Vec<String> {
     let mut dice = Dice::new(frames + 1);
-    let mut run = Runner { engine: open(project), session, calls: 1_000_000 };
+    let (placement, what) = match answer {
+        Answer::Short => (Placement::System, "alone"),
+        Answer::WithContext => (Placement::Output, "with its context"),
+    };
+    let mut run = Runner { engine: open(project, placement), session, calls: 1_000_000 };
     let (mut pushes, mut pops) = <(Samples, Samples)>::default();
     let (mut before_push, mut before_pop) = <(Samples, Samples)>::default();
     for round in 0..ROUNDS + 10 {
@@ -158,6 +175,7 @@ fn changing(
     vec![
         frames.to_string(),
         place.to_owned(),
+        what.to_owned(),
         ms(before_push.median()),
         ms(before_push.p99()),
         ms(pushes.median()),
@@ -166,7 +184,11 @@ fn changing(
         ms(pops.median()),
         ms(pops.p99()),
         format!("{:.2}", pops.ratio_to(&before_pop)),
-        verdict(ratio <= COMMITS, &COMMITS.to_string()),
+        if answer == Answer::Short {
+            verdict(ratio <= COMMITS, &COMMITS.to_string())
+        } else {
+            "none".to_owned()
+        },
     ]
 }
 

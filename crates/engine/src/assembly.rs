@@ -20,11 +20,11 @@ use crate::operation::{Answer, Caller};
 use crate::settings::Placement;
 
 /// Finished siblings that are looked at because they are the newest, and for each word because they
-/// are about it.
-const NEWEST: u32 = 24;
-const A_WORD: u32 = 4;
+/// are about it. The budget shows ten or so; more to choose from costs time at every push.
+const NEWEST: u32 = 8;
+const A_WORD: u32 = 2;
 /// Words of a frame by which siblings are looked for.
-const WORDS: usize = 12;
+const WORDS: usize = 8;
 /// Planned children that are looked at.
 const PLANNED: u32 = 24;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::change::Change;
@@ -150,7 +151,9 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", "ON")?;
     // What a purge frees is overwritten where that costs no further write.
     connection.pragma_update(None, "secure_delete", "FAST")?;
-    connection.set_prepared_statement_cache_capacity(96);
+    // Otherwise statements are compiled again whenever a value is bound that might suit another plan.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(128);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 -- The truth: every change, in order. Everything below but `messages` is derived from it.
 CREATE TABLE events (
-  seq  INTEGER PRIMARY KEY AUTOINCREMENT,
+  seq  INTEGER PRIMARY KEY,
   at   INTEGER NOT NULL,
   body TEXT NOT NULL
 ) STRICT;
@@ -63,7 +63,6 @@ CREATE TABLE sessions (
   -- The newest event that changed its spans or its active frame.
   changed_seq INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX sessions_by_activity ON sessions(active_seq);
 
 CREATE TABLE spans (
   num           INTEGER PRIMARY KEY,
