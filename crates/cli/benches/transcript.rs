@@ -80,7 +80,7 @@ impl Transcript {
     /// A step with a call of one of our tools at the end; returns its message and its call.
     pub(crate) fn call(&mut self, tool: &str, input: &Value, output: &str) -> (String, String) {
         let at = self.messages.len();
-        let part = self.tool(at, tool, input, output, &json!({}));
+        let part = self.tool(at, tool, input, output, &json!({"callstack": {}}));
         let step = self.step(at, "tool-calls", [part]);
         self.messages.push(step);
         (message_id(&self.session, at), call_id(&self.session, at))
@@ -192,7 +192,13 @@ impl Transcript {
             }
             Kind::Push => {
                 let input = json!({"title": "Subtask", "successCriteria": "The table is parsed."});
-                let part = self.tool(at, "stack_frame_push", &input, "Frame opened.", &json!({}));
+                let part = self.tool(
+                    at,
+                    "stack_frame_push",
+                    &input,
+                    "Frame opened.",
+                    &json!({"callstack": {}}),
+                );
                 self.step(at, "tool-calls", [part])
             }
             Kind::Pop => {
