@@ -54,6 +54,17 @@ pub(crate) fn run(sizes: &[usize]) {
         "p99",
         "goal (p99)",
     ]);
+    let mut whole = Table::new(&[
+        "messages",
+        "times",
+        "without: median",
+        "p99",
+        "with: median",
+        "p99",
+        "difference of medians",
+        "messages.transform, own work: median",
+        "p99",
+    ]);
     let mut hooks = Table::new(&["messages", "hook", "times", "median", "p99"]);
     let mut process = Table::new(&[
         "messages",
@@ -65,8 +76,21 @@ pub(crate) fn run(sizes: &[usize]) {
         "file bytes / JSON bytes",
     ]);
     for &messages in sizes {
-        let measured = one(&opencode, &plan(messages));
+        let plan = plan(messages);
+        let without = one(&opencode, &plan, false);
+        let measured = one(&opencode, &plan, true);
         calls.row(measured.calls(messages));
+        whole.row([
+            messages.to_string(),
+            measured.gaps.len().to_string(),
+            ms(without.gaps.median()),
+            ms(without.gaps.p99()),
+            ms(measured.gaps.median()),
+            ms(measured.gaps.p99()),
+            ms(measured.gaps.median() - without.gaps.median()),
+            ms(measured.own.median()),
+            ms(measured.own.p99()),
+        ]);
         for (hook, samples) in &measured.hooks {
             hooks.row([
                 messages.to_string(),
@@ -82,6 +106,10 @@ pub(crate) fn run(sizes: &[usize]) {
         "What our hooks add to a model call in OpenCode (milliseconds; {})",
         load()
     ));
+    whole.print(
+        "From an answer of the model to the next request, without and with the plugin, and what its \
+         hooks compute on OpenCode's own thread (milliseconds)",
+    );
     hooks.print("Each hook (milliseconds)");
     process.print("The process behind the hooks");
 }
@@ -89,6 +117,10 @@ pub(crate) fn run(sizes: &[usize]) {
 /// What one size showed.
 #[derive(Default)]
 struct Measured {
+    /// From an answer to the next request.
+    gaps: Samples,
+    /// What `messages.transform` computes before it waits for the host process.
+    own: Samples,
     first: Samples,
     sums: Samples,
     hooks: BTreeMap<String, Samples>,
@@ -142,6 +174,9 @@ impl Measured {
             let (Some(hook), Some(took)) = (line[0].as_str(), line[2].as_f64()) else { continue };
             if hook == TRANSFORM {
                 calls.push(0.0);
+                if calls.len() > 1 {
+                    line[4].as_f64().into_iter().for_each(|own| self.own.add_ms(own));
+                }
                 let shown = line[3].as_u64().unwrap_or(0);
                 let (least, most) = self.shown;
                 self.shown = (if least == 0 { shown } else { least.min(shown) }, most.max(shown));
@@ -163,7 +198,7 @@ impl Measured {
     }
 }
 
-fn one(opencode: &OpenCode, plan: &Plan) -> Measured {
+fn one(opencode: &OpenCode, plan: &Plan, with_plugin: bool) -> Measured {
     let sealed = Sealed::new().unwrap();
     let project = sealed.project();
     let small = sealed.write("small.txt", "one small file\n").unwrap();
@@ -171,8 +206,11 @@ fn one(opencode: &OpenCode, plan: &Plan) -> Measured {
     let limits = json!({"limit": {"context": 2_000_000, "output": 8_000}});
     let more = json!({"provider": {"scripted": {"models": {"scripted": limits}}}});
     opencode.configure_with(&sealed, &model.base_url, &more).unwrap();
-    sealed.write(".opencode/callstack/callstack.ts", &fs::read_to_string(PLUGIN).unwrap()).unwrap();
-    sealed.install_plugin("timed.ts", Path::new(TIMED)).unwrap();
+    if with_plugin {
+        let plugin = fs::read_to_string(PLUGIN).unwrap();
+        sealed.write(".opencode/callstack/callstack.ts", &plugin).unwrap();
+        sealed.install_plugin("timed.ts", Path::new(TIMED)).unwrap();
+    }
     Callstack::at(env!("CARGO_BIN_EXE_callstack")).put_on_path(&sealed).unwrap();
     let out = sealed.root().join("hooks.jsonl");
     let store = Store::open(&callstack_store::prepare(&project).unwrap()).unwrap();
@@ -199,10 +237,17 @@ fn one(opencode: &OpenCode, plan: &Plan) -> Measured {
             server.prompt(session, "Go on with the table, please.").unwrap();
         }
     }
+    let mut measured = Measured::default();
+    for gap in model.gaps_ms() {
+        measured.gaps.add_ms(gap);
+    }
+    if !with_plugin {
+        return measured;
+    }
     let lines = written(&out, plan.sessions * plan.turns * plan.calls);
     let peak_mb = peak_memory(&mut server);
     drop(server);
-    let mut measured = Measured { peak_mb, ..Measured::default() };
+    measured.peak_mb = peak_mb;
     for session in &sessions {
         measured.add(&lines, session);
     }

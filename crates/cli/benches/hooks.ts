@@ -1,6 +1,7 @@
 /**
  * The plugin with a clock around every hook. Durations go to the file CALLSTACK_BENCH_OUT, one JSON array a line:
- * hook, session, milliseconds until the hook returned or its promise was settled, messages (for messages.transform).
+ * hook, session, milliseconds until the hook's promise was settled, messages (for messages.transform), milliseconds
+ * until it first gave the thread away.
  */
 import { appendFileSync } from "node:fs"
 import { Callstack } from "../callstack/callstack.ts"
@@ -16,10 +17,13 @@ export const Timed = async (context: any) => {
       const messages = output?.messages?.length
       const session = input?.sessionID ?? output?.messages?.[0]?.info.sessionID ?? input?.event?.properties?.sessionID
       const start = performance.now()
+      let own = 0
       try {
-        return await hook(input, output)
+        const settled = hook(input, output)
+        own = performance.now() - start
+        return await settled
       } finally {
-        lines.push(JSON.stringify([name, session, performance.now() - start, messages]) + "\n")
+        lines.push(JSON.stringify([name, session, performance.now() - start, messages, own]) + "\n")
         if (input?.event?.type === "session.idle") flush()
       }
     }

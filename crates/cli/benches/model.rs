@@ -6,12 +6,22 @@ use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 /// A model that ends a turn with every `calls`th answer to a session.
 pub(crate) struct Model {
     pub(crate) base_url: String,
+    turns: Arc<Mutex<Turns>>,
+}
+
+/// How far each session is, and how long the agent took from an answer to its next request.
+#[derive(Default)]
+struct Turns {
+    asked: HashMap<String, usize>,
+    answered: HashMap<String, Instant>,
+    gaps_ms: Vec<f64>,
 }
 
 impl Model {
@@ -19,21 +29,27 @@ impl Model {
     pub(crate) fn start(file: String, calls: usize) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(HashMap::new()));
+        let turns = Arc::new(Mutex::new(Turns::default()));
+        let shared = Arc::clone(&turns);
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (asked, file) = (Arc::clone(&asked), file.clone());
+                let (turns, file) = (Arc::clone(&shared), file.clone());
                 // A connection that breaks off is the agent's affair.
-                thread::spawn(move || drop(converse(stream, &asked, &file, calls)));
+                thread::spawn(move || drop(converse(stream, &turns, &file, calls)));
             }
         });
-        Self { base_url }
+        Self { base_url, turns }
+    }
+
+    /// Milliseconds from each answer with a call to the request that brings the call's result.
+    pub(crate) fn gaps_ms(&self) -> Vec<f64> {
+        self.turns.lock().unwrap().gaps_ms.clone()
     }
 }
 
 fn converse(
     mut stream: TcpStream,
-    asked: &Mutex<HashMap<String, usize>>,
+    turns: &Mutex<Turns>,
     file: &str,
     calls: usize,
 ) -> std::io::Result<()> {
@@ -42,8 +58,11 @@ fn converse(
     while let Some((session, body)) = request(&mut reader)? {
         let is_agent = body.windows(9).any(|window| window == b"\"tools\":[");
         let number = {
-            let mut asked = asked.lock().unwrap();
-            let number = asked.entry(session).or_insert(0);
+            let mut turns = turns.lock().unwrap();
+            if let Some(answered) = turns.answered.remove(&session) {
+                turns.gaps_ms.push(answered.elapsed().as_secs_f64() * 1_000.0);
+            }
+            let number = turns.asked.entry(session.clone()).or_insert(0);
             *number += usize::from(is_agent);
             *number
         };
@@ -67,6 +86,9 @@ fn converse(
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{events}",
             events.len()
         )?;
+        if finish == "tool_calls" {
+            turns.lock().unwrap().answered.insert(session, Instant::now());
+        }
     }
     Ok(())
 }
