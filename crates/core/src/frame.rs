@@ -197,6 +197,39 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// A planned frame at a place of the tree; `now` in milliseconds since 1970.
+    pub fn planned(
+        num: FrameNum,
+        id: String,
+        parent: Option<FrameNum>,
+        depth: u32,
+        identity: Identity,
+        now: i64,
+    ) -> Self {
+        Self {
+            num,
+            id,
+            parent,
+            session: None,
+            status: Status::Planned,
+            identity,
+            identity_derived: false,
+            results: None,
+            results_compacted: None,
+            created_at: now,
+            updated_at: now,
+            ended_at: None,
+            artifacts: Vec::new(),
+            decisions: Vec::new(),
+            pins: Vec::new(),
+            log_path: None,
+            invalidation_reason: None,
+            invalidated_at: None,
+            depth,
+            detached: false,
+        }
+    }
+
     /// Handle and title, as messages name a frame.
     pub fn label(&self) -> String {
         format!("{} \"{}\"", self.num, self.identity.title)

@@ -299,28 +299,9 @@ fn begun<N: Neighbourhood>(
     };
     check_place(tree, parent, depth, 1, limits)?;
     check_live(tree, limits)?;
-    Ok(Frame {
-        num: tree.next_frame().map_err(Refusal::Store)?,
-        id,
-        parent,
-        session: Some(session.to_owned()),
-        status: Status::InProgress,
-        identity: identity.clone(),
-        identity_derived: false,
-        results: None,
-        results_compacted: None,
-        created_at: now,
-        updated_at: now,
-        ended_at: None,
-        artifacts: Vec::new(),
-        decisions: Vec::new(),
-        pins: Vec::new(),
-        log_path: None,
-        invalidation_reason: None,
-        invalidated_at: None,
-        depth,
-        detached: false,
-    })
+    let num = tree.next_frame().map_err(Refusal::Store)?;
+    let planned = Frame::planned(num, id, parent, depth, identity.clone(), now);
+    Ok(Frame { session: Some(session.to_owned()), status: Status::InProgress, ..planned })
 }
 
 /// Checks that a frame at `depth` (0 for a root) and `added` more children are within the limits.

@@ -3,7 +3,7 @@
 use super::life::{attached, check_children, check_place};
 use super::{Decision, Neighbourhood, Refusal};
 use crate::event::Event;
-use crate::frame::{Frame, FrameNum, Identity, Status};
+use crate::frame::{Frame, FrameNum, Identity};
 use crate::limits::Limits;
 
 /// Define frames for later.
@@ -73,30 +73,9 @@ impl Planner<'_> {
             let num = self.next;
             self.next = FrameNum(num.0 + 1);
             self.decision.frames.push(num);
-            self.decision.events.push(Event::FrameCreated {
-                frame: Box::new(Frame {
-                    num,
-                    id: child.id.clone(),
-                    parent,
-                    session: None,
-                    status: Status::Planned,
-                    identity: child.identity.clone(),
-                    identity_derived: false,
-                    results: None,
-                    results_compacted: None,
-                    created_at: self.now,
-                    updated_at: self.now,
-                    ended_at: None,
-                    artifacts: Vec::new(),
-                    decisions: Vec::new(),
-                    pins: Vec::new(),
-                    log_path: None,
-                    invalidation_reason: None,
-                    invalidated_at: None,
-                    depth,
-                    detached: false,
-                }),
-            });
+            let identity = child.identity.clone();
+            let frame = Frame::planned(num, child.id.clone(), parent, depth, identity, self.now);
+            self.decision.events.push(Event::FrameCreated { frame: Box::new(frame) });
             check_children(child.children.len() as u64, self.limits)?;
             self.add(tree, Some(num), depth + 1, &child.children)?;
         }

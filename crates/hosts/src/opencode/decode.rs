@@ -13,8 +13,9 @@ use serde_json::Value;
 const HEAD: usize = 200;
 /// Characters of a command or an error that evidence shows.
 const LINE: usize = 160;
-/// Bytes of a text by which its tokens are estimated.
-const SAMPLE: usize = 4096;
+/// Bytes of a text by which its tokens are estimated: the whole of a long session is decoded before its
+/// first call.
+const SAMPLE: usize = 512;
 
 #[derive(Deserialize)]
 struct Wire {
