@@ -13,6 +13,7 @@ demo:
 bench:
 	scripts/need-cc.sh
 	cargo bench -p callstack-engine
+	cargo bench -p callstack-cli
 
 # Writes the generated pages under docs/reference anew.
 docs:
