@@ -26,6 +26,9 @@ const BACKOFF_MS = { first: 1_000, most: 30_000 }
 const MOST_SESSIONS = 100
 /** So many of the newest messages are compared by their whole content, older ones by samples of it. */
 const NEWEST = 30
+/** Further back than this, a message is looked into at every so-manieth call only; its id and its parts count always. */
+const RECENT = 200
+const ROUNDS = 8
 
 type Entry = Parameters<NonNullable<Hooks["experimental.chat.messages.transform"]>>[1]["messages"][number]
 type Part = Entry["parts"][number]
@@ -39,7 +42,7 @@ type Op =
   | { op: "append"; message: string; text: string }
   | { op: "insert"; after: string; text: string }
 type Say = (line: string, variant: "warning" | "info") => void
-type Print = { id: string; light: number; full: number }
+type Print = { id: string; parts: number; light: number; full: number }
 type Session = {
   /** The operations last answered. `run` and `prints` say which process has acknowledged which messages with them. */
   held?: { run: number; prints: Print[]; serial: number; ops: Op[] }
@@ -50,6 +53,8 @@ type Session = {
   /** The request under way. One at a time, because the next one builds on its answer. */
   flight?: Promise<void> | undefined
   compacting?: boolean
+  /** Counts the turns' syncs. */
+  round?: number
   recorded?: string
   /** The system texts last answered, by the head of the prompt they belong to. */
   texts: Map<string, string[]>
@@ -272,7 +277,16 @@ function fingerprint({ info, parts }: Entry, whole: boolean): Print {
     const state: any = part.state
     light = mix(sample(sample(light, state.status), state.output ?? state.error), state.time?.compacted ?? 0)
   }
-  return { id: info.id, light, full: whole ? mixAll(light, parts) : 0 }
+  return { id: info.id, parts: parts.length, light, full: whole ? mixAll(light, parts) : 0 }
+}
+
+/** The fingerprints of a history. What is long past hardly ever changes: it is looked at in turns, an eighth at a call. */
+function fingerprints(messages: Entry[], before: Print[], round: number): Print[] {
+  return messages.map((entry, i) => {
+    const known = i < messages.length - RECENT && i % ROUNDS !== round % ROUNDS ? before[i] : undefined
+    if (known?.id === entry.info.id && known.parts === entry.parts.length) return known
+    return fingerprint(entry, i >= messages.length - NEWEST)
+  })
 }
 
 /** How many leading messages are the same. */
@@ -369,8 +383,9 @@ async function syncTurn(host: Host, session: Session, id: string, messages: Entr
 async function exchange(host: Host, session: Session, id: string, messages: Entry[], deadline: number): Promise<void> {
   host.ensure()
   const run = host.run
-  const prints = messages.map((entry, i) => fingerprint(entry, i >= messages.length - NEWEST))
+  session.round = (session.round ?? 0) + 1
   const base = session.held?.run === run ? session.held : undefined
+  const prints = fingerprints(messages, base?.prints ?? [], session.round)
   let keep = base ? commonPrefix(base.prints, prints) : 0
   let ops = base?.ops ?? []
   const ask = () =>

@@ -59,6 +59,35 @@ test(
 )
 
 test(
+  "a change far back is sent within a few calls, and at once where a part came or a message went",
+  staged(async (stage) => {
+    const child = await stage.child(0)
+    let serial = 0
+    stage.answers["sync"] = ({ params }) => ({ serial: ++serial, keep: params["ops"], ops: [] })
+    const request = async (messages: Json[]) => {
+      await stage.transform(messages)
+      return await child.next("sync")
+    }
+    await request(steps(300))
+    const changed = () => {
+      const messages = steps(300)
+      messages[7]!["parts"][0].state.output = "quite another output"
+      return messages
+    }
+    let calls = 0
+    let keep = 301
+    while (keep === 301 && calls++ < 8) keep = (await request(changed())).params["keep"]
+    assert.equal(keep, 7)
+    assert.equal((await request(changed())).params["keep"], 301)
+    const longer = changed()
+    longer[20]!["parts"].push({ ...text("more"), id: "prt_more" })
+    assert.equal((await request(longer)).params["keep"], 20)
+    longer.splice(9, 1)
+    assert.equal((await request(longer)).params["keep"], 9)
+  }),
+)
+
+test(
   "what OpenCode rewrites behind the scenes is no change, nor is growing old",
   staged(async (stage) => {
     const child = await stage.child(0)
