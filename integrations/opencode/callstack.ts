@@ -60,8 +60,6 @@ type Session = {
   texts: Map<string, string[]>
 }
 
-// ---- the child process
-
 class Late extends Error {}
 class Gone extends Error {}
 
@@ -246,8 +244,6 @@ function attempt(work: () => Promise<unknown>): void {
   } catch {}
 }
 
-// ---- fingerprints: whether a message is still the one that the child was sent
-
 const mix = (hash: number, value: number) => Math.imul(hash ^ value, 0x01000193)
 
 function mixText(hash: number, text: string, step = 1): number {
@@ -300,8 +296,7 @@ function commonPrefix(before: Print[], now: Print[]): number {
   return same
 }
 
-// ---- operations: the input is never written to, so a failure half-way leaves it whole
-
+/** The input is never written to, so a failure half-way leaves it whole. */
 function afterOperations(messages: Entry[], ops: Op[]): Entry[] {
   const list = [...messages]
   let cursor = 0
@@ -368,8 +363,6 @@ function isPop(part: Part): boolean {
   return (part.state.metadata as any)?.callstack?.closed === true || part.tool === "stack_frame_pop"
 }
 
-// ---- sync: the child gets what is new in the history, the plugin gets operations
-
 /** Brings `session.held` up to date, also when the answer comes after the hook has gone on. */
 async function syncTurn(host: Host, session: Session, id: string, messages: Entry[]): Promise<void> {
   const deadline = performance.now() + HOOK_MS
@@ -410,8 +403,6 @@ function requestSync(host: Host, session: Session, id: string, params: Json): Pr
   return host.request("sync", { session: id, ...params, applied: session.applied })
 }
 
-// ---- what of OpenCode's objects is forwarded
-
 const EVENTS = ["created", "updated", "idle", "compacted", "deleted", "error"].map((name) => `session.${name}`)
 EVENTS.push("message.removed")
 const WRITERS = ["write", "edit", "multiedit", "patch", "apply_patch"]
@@ -437,8 +428,6 @@ function isClosing(info: any): boolean {
   if (info?.role !== "assistant" || !info.time?.completed) return false
   return Boolean(info.error || (info.finish && info.finish !== "tool-calls" && info.finish !== "unknown"))
 }
-
-// ---- the plugin
 
 export const Callstack: Plugin = async ({ client, directory, worktree }) => {
   /** The full-screen interface owns the terminal and runs plugins in a worker; there only the toast is seen. */
