@@ -37,18 +37,26 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
 
 /// Refuses a database of another program, and one that a newer callstack wrote.
 pub(crate) fn check_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let (version, application) = found(connection).map_err(|source| at(path, source))?;
-    check(path, version, application, connection)
+    check_at_once(connection, path).map(|_| ())
 }
 
 /// Checks a store that can only be read: it can't be migrated.
 pub(crate) fn check_readable(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let (version, application) = found(connection).map_err(|source| at(path, source))?;
-    check(path, version, application, connection)?;
-    if version < VERSION {
+    if check_at_once(connection, path)? < VERSION {
         return Err(StoreError::ReadOnly { path: path.to_path_buf() });
     }
     Ok(())
+}
+
+/// Checks in one transaction, since another process may be making the store: marks from before that
+/// and tables from after it look like another program's. Returns the version.
+fn check_at_once(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let failed = |source| at(path, source);
+    let transaction = connection.unchecked_transaction().map_err(failed)?;
+    let (version, application) = found(&transaction).map_err(failed)?;
+    check(path, version, application, &transaction)?;
+    transaction.finish().map_err(failed)?;
+    Ok(version)
 }
 
 fn check(

@@ -55,6 +55,24 @@ fn processes_lose_nothing_of_one_another() {
         .unwrap();
 }
 
+#[test]
+fn a_store_that_many_make_at_once_opens_for_all_of_them() {
+    const MAKERS: usize = 8;
+    for _ in 0..40 {
+        let project = Project::new();
+        let barrier = Barrier::new(MAKERS);
+        std::thread::scope(|scope| {
+            for _ in 0..MAKERS {
+                scope.spawn(|| {
+                    barrier.wait();
+                    project.open()
+                });
+            }
+        });
+        assert_sound(&project.open());
+    }
+}
+
 /// How many of `threads` times `each` attempts get through when all begin at once.
 fn race(
     project: &Project,
