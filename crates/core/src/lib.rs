@@ -4,6 +4,7 @@
 //! Not here: how anything is kept (`store`), who asks for it (`engine`, `hosts`), and how it looks
 //! on a terminal (`cli`).
 
+pub mod autonomy;
 pub mod context;
 pub mod decide;
 pub mod event;

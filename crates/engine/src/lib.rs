@@ -5,6 +5,7 @@
 //! are legal (`core`).
 
 mod assembly;
+mod autonomy;
 mod conversation;
 mod engine;
 mod error;
@@ -27,7 +28,7 @@ pub use conversation::{Fact, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};
 pub use session::UserMessage;
-pub use settings::{Placement, Profile, Settings};
+pub use settings::{AutonomySettings, Level, Placement, Profile, Settings};
 pub use state::{FrameMetadata, StackState};
 pub use system::{SystemRequest, TokenUsage};
 pub use world::{SystemWorld, World};

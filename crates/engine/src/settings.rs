@@ -1,11 +1,15 @@
 //! Settings. The names and defaults of the variables are the specification's; values come in as data,
 //! since only the binary reads the environment.
 
+mod autonomy;
+
 use callstack_core::context::TokenBudget;
 use callstack_core::fold::ReasoningPolicy;
 use callstack_core::limits::Limits;
 
 use crate::error::EngineError;
+
+pub use autonomy::{AutonomySettings, Level};
 
 /// Which tools an agent is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -40,6 +44,10 @@ pub struct Settings {
     pub budget: TokenBudget,
     /// `STACK_LIMIT_DEPTH`, `STACK_LIMIT_CHILDREN`, `STACK_LIMIT_LIVE_FRAMES`.
     pub limits: Limits,
+    /// `STACK_AUTONOMY_LEVEL`, `STACK_PUSH_THRESHOLD`, `STACK_POP_THRESHOLD`,
+    /// `STACK_SUGGEST_IN_CONTEXT`, `STACK_ENABLED_HEURISTICS`; what was set at run time lies over it:
+    /// [`crate::Engine::autonomy`].
+    pub autonomy: AutonomySettings,
 }
 
 impl Settings {
@@ -73,6 +81,7 @@ impl Settings {
                 live_frames: number(&var, "STACK_LIMIT_LIVE_FRAMES")?
                     .unwrap_or(default.live_frames),
             },
+            autonomy: AutonomySettings::from_vars(&var, AutonomySettings::default())?,
         })
     }
 }
@@ -82,15 +91,31 @@ fn choice<T: Copy + Default>(
     name: &str,
     choices: &[(&str, T)],
 ) -> Result<T, EngineError> {
-    let Some(value) = var(name).filter(|value| !value.is_empty()) else { return Ok(T::default()) };
+    Ok(known(var, name, choices)?.unwrap_or_default())
+}
+
+/// The choice that a variable names, if it is set.
+fn known<T: Copy>(
+    var: &impl Fn(&str) -> Option<String>,
+    name: &str,
+    choices: &[(&str, T)],
+) -> Result<Option<T>, EngineError> {
+    let Some(value) = var(name).filter(|value| !value.is_empty()) else { return Ok(None) };
     let known = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(&value));
-    known.map(|(_, choice)| *choice).ok_or_else(|| {
+    known.map(|(_, choice)| Some(*choice)).ok_or_else(|| {
         let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
         EngineError::invalid(
             format!("{name} is `{value}`"),
             format!("It may be {}.", words.join(" or ")),
         )
     })
+}
+
+/// Whether something is on, if the variable is set.
+fn flag(var: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<bool>, EngineError> {
+    let words = ["true", "1", "yes", "on"].map(|word| (word, true));
+    let against = ["false", "0", "no", "off"].map(|word| (word, false));
+    known(var, name, &[words, against].concat())
 }
 
 fn number(var: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<u64>, EngineError> {

@@ -2,8 +2,8 @@
 
 use callstack_engine::{EngineError, Kind, Settings};
 
-/// Every variable with a value that is not its default, and one that is wrong.
-const VARIABLES: [(&str, &str, &str); 10] = [
+/// Every variable with a value that is not its default, and one that is wrong; empty where none is.
+const VARIABLES: [(&str, &str, &str); 15] = [
     ("STACK_TOOLS", "full", "some"),
     ("STACK_CONTEXT_PLACEMENT", "system", "below"),
     ("STACK_FOLD_REASONING", "wait", "never"),
@@ -14,6 +14,11 @@ const VARIABLES: [(&str, &str, &str); 10] = [
     ("STACK_LIMIT_DEPTH", "7", "deep"),
     ("STACK_LIMIT_CHILDREN", "7", "-1"),
     ("STACK_LIMIT_LIVE_FRAMES", "7", "99999999999999999999999"),
+    ("STACK_AUTONOMY_LEVEL", "auto", "full"),
+    ("STACK_PUSH_THRESHOLD", "55", "101"),
+    ("STACK_POP_THRESHOLD", "55", "75%"),
+    ("STACK_SUGGEST_IN_CONTEXT", "off", "perhaps"),
+    ("STACK_ENABLED_HEURISTICS", "stagnation, duration", ""),
 ];
 
 fn with(name: &str, value: &str) -> Result<Settings, EngineError> {
@@ -38,7 +43,7 @@ fn every_variable_changes_something_of_its_own() {
 
 #[test]
 fn a_value_that_is_not_understood_names_its_variable_and_what_it_may_be() {
-    for (name, _, value) in VARIABLES {
+    for (name, _, value) in VARIABLES.into_iter().filter(|(.., value)| !value.is_empty()) {
         let error = with(name, value).expect_err(name);
         assert_eq!(error.kind, Kind::Invalid, "{name}");
         assert!(error.message.contains(name) && error.message.contains(value), "{name}: {error}");
@@ -66,4 +71,19 @@ fn no_variable_is_read_that_is_not_tried_here() {
     for name in asked.into_inner() {
         assert!(VARIABLES.iter().any(|(known, ..)| *known == name), "{name} is not tried");
     }
+}
+
+#[test]
+fn an_unknown_heuristic_is_named_and_skipped() {
+    use callstack_core::autonomy::Heuristic::{self, Duration, Stagnation};
+    let read = |names: &str| {
+        let settings = with("STACK_ENABLED_HEURISTICS", names).unwrap().autonomy;
+        (settings.heuristics, settings.unknown_heuristics.join(" "))
+    };
+    assert_eq!(
+        read("stagnation, moods,, DURATION ,stagnation, luck"),
+        (vec![Duration, Stagnation], "moods luck".to_owned())
+    );
+    assert_eq!(read("all"), (Heuristic::ALL.to_vec(), String::new()));
+    assert_eq!(read("none"), (vec![], String::new()));
 }
