@@ -7,6 +7,7 @@
 pub mod autonomy;
 pub mod context;
 pub mod decide;
+pub mod dialect;
 pub mod event;
 pub mod fold;
 pub mod frame;

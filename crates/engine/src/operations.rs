@@ -43,6 +43,6 @@ pub fn find(name: &str) -> Option<&'static Operation> {
 pub fn listed(profile: Profile) -> impl Iterator<Item = &'static Operation> {
     TABLE.iter().filter(move |operation| match profile {
         Profile::Default => operation.listed,
-        Profile::Full => true,
+        Profile::Full | Profile::Flame => true,
     })
 }

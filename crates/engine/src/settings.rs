@@ -4,6 +4,7 @@
 mod autonomy;
 
 use callstack_core::context::TokenBudget;
+use callstack_core::dialect::Dialect;
 use callstack_core::fold::ReasoningPolicy;
 use callstack_core::limits::Limits;
 
@@ -19,6 +20,18 @@ pub enum Profile {
     Default,
     /// All of them, under their own names.
     Full,
+    /// All of them, under the names and with the arguments of the specification's first generation.
+    Flame,
+}
+
+impl Profile {
+    /// How an agent with these tools is spoken to.
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Self::Default | Self::Full => Dialect::Stack,
+            Self::Flame => Dialect::Flame,
+        }
+    }
 }
 
 /// Where the tree's XML goes.
@@ -34,7 +47,7 @@ pub enum Placement {
 /// How the engine behaves.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// `STACK_TOOLS`: `default` or `full`.
+    /// `STACK_TOOLS`: `default`, `full` or `flame`.
     pub profile: Profile,
     /// `STACK_CONTEXT_PLACEMENT`: `output` or `system`.
     pub placement: Placement,
@@ -53,14 +66,33 @@ pub struct Settings {
 impl Settings {
     /// Reads the settings from named values. A value that is not understood is an error that names
     /// the variable and what it may be.
+    ///
+    /// With `STACK_TOOLS=flame` each `STACK_X` that is not set may be given as `FLAME_X`.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
+        let profile = profile(&var)?;
+        if profile.dialect() == Dialect::Stack {
+            return Self::from_names(profile, &var);
+        }
+        let set = |name: &str| var(name).filter(|value| !value.is_empty());
+        let either = |name: &str| set(name).or_else(|| flame_name(name).and_then(|it| var(&it)));
+        Self::from_names(profile, either).map_err(|error| {
+            let named = error.message.split(' ').find(|word| word.starts_with("STACK_"));
+            match named.and_then(|name| Some((name, flame_name(name)?))) {
+                Some((name, flame)) if set(name).is_none() => {
+                    EngineError { message: error.message.replace(name, &flame), ..error }
+                }
+                _ => error,
+            }
+        })
+    }
+
+    fn from_names(
+        profile: Profile,
+        var: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, EngineError> {
         let default = Limits::default();
         Ok(Self {
-            profile: choice(
-                &var,
-                "STACK_TOOLS",
-                &[("default", Profile::Default), ("full", Profile::Full)],
-            )?,
+            profile,
             placement: choice(
                 &var,
                 "STACK_CONTEXT_PLACEMENT",
@@ -84,6 +116,19 @@ impl Settings {
             autonomy: AutonomySettings::from_vars(&var, AutonomySettings::default())?,
         })
     }
+}
+
+fn profile(var: &impl Fn(&str) -> Option<String>) -> Result<Profile, EngineError> {
+    choice(
+        var,
+        "STACK_TOOLS",
+        &[("default", Profile::Default), ("full", Profile::Full), ("flame", Profile::Flame)],
+    )
+}
+
+/// What the specification's first generation called a variable.
+fn flame_name(name: &str) -> Option<String> {
+    name.strip_prefix("STACK_").map(|rest| format!("FLAME_{rest}"))
 }
 
 fn choice<T: Copy + Default>(

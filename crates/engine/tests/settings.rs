@@ -59,6 +59,53 @@ fn an_empty_variable_is_none() {
     }
 }
 
+/// The variables that the specification's first generation names.
+const FLAME: [&str; 9] = [
+    "FLAME_TOKEN_BUDGET_TOTAL",
+    "FLAME_TOKEN_BUDGET_ANCESTORS",
+    "FLAME_TOKEN_BUDGET_SIBLINGS",
+    "FLAME_TOKEN_BUDGET_CURRENT",
+    "FLAME_AUTONOMY_LEVEL",
+    "FLAME_PUSH_THRESHOLD",
+    "FLAME_POP_THRESHOLD",
+    "FLAME_SUGGEST_IN_CONTEXT",
+    "FLAME_ENABLED_HEURISTICS",
+];
+
+/// The settings in profile flame with these variables besides.
+fn in_flame(vars: &[(&str, &str)]) -> Result<Settings, EngineError> {
+    Settings::from_vars(|asked| {
+        let vars = [("STACK_TOOLS", "flame")].into_iter().chain(vars.iter().copied());
+        vars.into_iter().find(|(name, _)| *name == asked).map(|(_, value)| value.to_owned())
+    })
+}
+
+#[test]
+fn in_profile_flame_every_variable_has_its_other_name() {
+    let asked = std::cell::RefCell::new(Vec::new());
+    let plain = shown(&in_flame(&[]).unwrap());
+    for (name, value, wrong) in VARIABLES.iter().skip(1) {
+        let flame = name.replace("STACK_", "FLAME_");
+        let changed = shown(&in_flame(&[(&flame, value)]).unwrap());
+        assert_ne!(changed, plain, "{flame}={value} changes nothing");
+        assert_eq!(changed, shown(&in_flame(&[(name, value)]).unwrap()), "{flame} is not {name}");
+        let both = in_flame(&[(&flame, wrong), (name, value)]).unwrap();
+        assert_eq!(shown(&both), changed, "{name} must win");
+        let both = in_flame(&[(&flame, value), (name, "")]).unwrap();
+        assert_eq!(shown(&both), changed, "an empty {name} is none");
+        if let Err(error) = in_flame(&[(name, wrong)]) {
+            assert!(error.message.contains(name), "{error}");
+            let error = in_flame(&[(&flame, wrong)]).expect_err(&flame);
+            assert!(error.message.contains(&flame) && !error.message.contains(name), "{error}");
+        }
+        assert_eq!(shown(&with(&flame, value).unwrap()), shown(&Settings::default()), "{flame}");
+        asked.borrow_mut().push(flame);
+    }
+    let asked = asked.into_inner();
+    let missing: Vec<_> = FLAME.iter().filter(|name| !asked.iter().any(|it| it == *name)).collect();
+    assert!(missing.is_empty(), "{missing:?} are not read");
+}
+
 /// A variable that is read and does not stand above would go untested.
 #[test]
 fn no_variable_is_read_that_is_not_tried_here() {

@@ -211,8 +211,9 @@ fn part(part: WirePart) -> Part {
     Part { id: part.id, body }
 }
 
-/// Operations with which a frame begins.
-const OPENING: [&str; 2] = ["stack_frame_push", "stack_frame_activate"];
+/// Tools with which a frame begins.
+const OPENING: [&str; 4] =
+    ["stack_frame_push", "stack_frame_activate", "flame_push", "flame_activate"];
 
 /// Whether a frame may have begun without the model knowing: this process ended before its answer
 /// arrived, and the plugin told the model to go on without frames. For the model nothing began.

@@ -1,0 +1,99 @@
+//! The two vocabularies of the specification: frames spoken of as `stack_…` tools with a title and
+//! success criteria, or, as in its first generation, as `flame_…` tools with a goal.
+
+use std::borrow::Cow;
+
+/// How an agent is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
+pub enum Dialect {
+    /// `stack_frame_push`, title and success criteria, results, `<stack-context>`.
+    #[default]
+    Stack,
+    /// `flame_push`, goal, summary, `<flame-context>`.
+    Flame,
+}
+
+/// Tools whose names in the flame dialect follow no rule.
+const EXCEPTIONS: [(&str, &str); 3] = [
+    ("stack_config", "flame_subagent_config"),
+    ("stack_stats", "flame_subagent_stats"),
+    ("stack_autonomy", "flame_autonomy_config"),
+];
+
+impl Dialect {
+    /// What the tool of an operation is called, for instance `flame_push` for `stack_frame_push`.
+    pub fn tool(self, operation: &str) -> Cow<'_, str> {
+        if self == Self::Stack {
+            return Cow::Borrowed(operation);
+        }
+        if let Some((_, name)) = EXCEPTIONS.iter().find(|(known, _)| *known == operation) {
+            return Cow::Borrowed(name);
+        }
+        let rest = operation.strip_prefix("stack_frame_").or(operation.strip_prefix("stack_"));
+        match rest {
+            Some(rest) => Cow::Owned(format!("flame_{rest}")),
+            None if operation == "stack" => Cow::Borrowed("flame"),
+            None => Cow::Borrowed(operation),
+        }
+    }
+
+    /// A text of ours with every tool that it names called as this dialect does. The tool that
+    /// reaches all others is only known where it stands as `` `stack` ``. Not for texts with words of
+    /// a user or a model in them, which stay as they are.
+    pub fn words(self, ours: &str) -> Cow<'_, str> {
+        if self == Self::Stack || !ours.contains("stack") {
+            return Cow::Borrowed(ours);
+        }
+        let ours = ours.replace("`stack`", "`flame`");
+        let mut spoken = String::with_capacity(ours.len());
+        let mut rest = ours.as_str();
+        while let Some(at) = rest.find("stack_") {
+            let (before, from) = rest.split_at(at);
+            spoken.push_str(before);
+            let is_name = |char: char| char.is_ascii_lowercase() || char == '_';
+            let end = from.find(|char| !is_name(char)).unwrap_or(from.len());
+            let (name, behind) = from.split_at(end);
+            let begins_word = !before.ends_with(|char: char| char.is_alphanumeric() || char == '_');
+            spoken.push_str(&if begins_word { self.tool(name) } else { Cow::Borrowed(name) });
+            rest = behind;
+        }
+        spoken.push_str(rest);
+        Cow::Owned(spoken)
+    }
+
+    /// The tool that reaches every operation.
+    pub const fn one_tool(self) -> &'static str {
+        match self {
+            Self::Stack => "stack",
+            Self::Flame => "flame",
+        }
+    }
+
+    /// The outermost element of a context.
+    pub const fn context_element(self) -> &'static str {
+        match self {
+            Self::Stack => "stack-context",
+            Self::Flame => "flame-context",
+        }
+    }
+
+    /// How a suggestion begins; it ends with `]`.
+    pub const fn suggestion_mark(self) -> &'static str {
+        match self {
+            Self::Stack => "[STACK SUGGESTION: ",
+            Self::Flame => "[FLAME SUGGESTION: ",
+        }
+    }
+
+    /// What stands in front of a line of the log.
+    pub const fn log_prefix(self) -> &'static str {
+        match self {
+            Self::Stack => "[stack]",
+            Self::Flame => "[flame]",
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "dialect_tests.rs"]
+mod tests;
