@@ -23,6 +23,8 @@ const TOOL_MS = 30_000
 const HANG_MS = 5_000
 const CLOSE_MS = 1_000
 const BACKOFF_MS = { first: 1_000, most: 30_000 }
+/** What the longest timer can hold. */
+const LONGEST_TIMER_MS = 0x7fff_ffff
 const MOST_SESSIONS = 100
 /** So many of the newest messages are compared by their whole content, older ones by samples of it. */
 const NEWEST = 30
@@ -30,6 +32,7 @@ const NEWEST = 30
 const RECENT = 200
 const ROUNDS = 8
 
+type Client = Parameters<Plugin>[0]["client"]
 type Entry = Parameters<NonNullable<Hooks["experimental.chat.messages.transform"]>>[1]["messages"][number]
 type Part = Entry["parts"][number]
 type ToolPart = Extract<Part, { type: "tool" }>
@@ -41,6 +44,12 @@ type Op =
   | { op: "output" | "replace"; message: string; part: string; text: string }
   | { op: "append"; message: string; text: string }
   | { op: "insert"; after: string; text: string }
+type Effect =
+  | { do: "create_session"; parent: string; title: string }
+  | { do: "prompt"; session: string; text: string; agent?: string; like?: string; wait: boolean }
+  | { do: "summarize" | "abort"; session: string }
+type Outcome = { ok: Json } | { error: { message: string; aborted: boolean } }
+type React = (answer: { effects?: Effect[]; wake?: number } | undefined) => void
 type Say = (line: string, variant: "warning" | "info") => void
 type Print = { id: string; parts: number; light: number; full: number }
 type Session = {
@@ -95,11 +104,17 @@ class Host {
   readonly #binary: string
   readonly #place: { directory: string; worktree: string }
   readonly #say: Say
+  readonly #react: React
 
-  constructor(binary: string, place: { directory: string; worktree: string }, say: Say) {
+  constructor(binary: string, place: { directory: string; worktree: string }, say: Say, react: React) {
     this.#binary = binary
     this.#place = place
     this.#say = say
+    this.#react = react
+  }
+
+  get running(): boolean {
+    return this.#process !== undefined
   }
 
   /** Starts a process unless one runs; `now` disregards the pause after failed starts. */
@@ -128,7 +143,7 @@ class Host {
     })
   }
 
-  /** Worth no start of its own: after one, the first request tells the child all that it needs. */
+  /** Worth no start of its own. */
   notify(method: string, params: Json): void {
     if (this.#process) this.#write({ method, params })
   }
@@ -234,7 +249,10 @@ class Host {
     this.#answers++
     this.#watch()
     if (answer.error) waiting.reject(new Error([answer.error.message, answer.error.hint].filter(Boolean).join(" ")))
-    else waiting.resolve(answer.result)
+    else {
+      this.#react(answer.result)
+      waiting.resolve(answer.result)
+    }
   }
 }
 
@@ -429,6 +447,68 @@ function isClosing(info: any): boolean {
   return Boolean(info.error || (info.finish && info.finish !== "tool-calls" && info.finish !== "unknown"))
 }
 
+class Performer {
+  readonly #client: Client
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** Carries an effect out, and says what became of it. Whoever aborts it stops the session that works for it, too. */
+  async perform(effect: Effect, abort?: AbortSignal): Promise<Outcome> {
+    const stop = () => void (effect.do === "prompt" && attempt(() => this.#do({ do: "abort", session: effect.session })))
+    abort?.addEventListener("abort", stop, { once: true })
+    try {
+      abort?.throwIfAborted()
+      const value = await this.#do(effect)
+      abort?.throwIfAborted()
+      return { ok: value }
+    } catch (error) {
+      return { error: { message: reason(error), aborted: abort?.aborted === true } }
+    } finally {
+      abort?.removeEventListener("abort", stop)
+    }
+  }
+
+  async #do(effect: Effect): Promise<Json> {
+    const { session } = this.#client
+    if (effect.do === "create_session") {
+      const body = { parentID: effect.parent, title: effect.title }
+      const { data } = await session.create({ body, throwOnError: true })
+      return { session: data.id }
+    }
+    const path = { id: effect.session }
+    if (effect.do === "abort") await session.abort({ path, throwOnError: true })
+    if (effect.do === "summarize") {
+      const body = await this.#model(effect.session)
+      await session.summarize({ path, throwOnError: true, ...(body && { body }) })
+    }
+    if (effect.do !== "prompt") return {}
+    const model = effect.like ? await this.#model(effect.like) : undefined
+    const parts = [{ type: "text" as const, text: effect.text, synthetic: true }]
+    const body = { parts, ...(effect.agent && { agent: effect.agent }), ...(model && { model }) }
+    if (!effect.wait) {
+      await session.promptAsync({ path, body, throwOnError: true })
+      return {}
+    }
+    const { data } = await session.prompt({ path, body, throwOnError: true })
+    if (data.info.error) throw new Error(errorText(data.info.error))
+    return { text: data.parts.map((part) => (part.type === "text" ? part.text : "")).join("").trim() }
+  }
+
+  /** The model that the session's agent used last. */
+  async #model(session: string): Promise<{ providerID: string; modelID: string } | undefined> {
+    const { data } = await this.#client.session.messages({ path: { id: session }, throwOnError: true })
+    const last = data.map(({ info }) => info).findLast((info) => info.role === "assistant")
+    return last?.role === "assistant" ? { providerID: last.providerID, modelID: last.modelID } : undefined
+  }
+}
+
+function errorText({ name, data }: { name: string; data?: unknown }): string {
+  const message = (data as { message?: unknown } | undefined)?.message
+  return typeof message === "string" ? `${name}: ${message}` : name
+}
+
 export const Callstack: Plugin = async ({ client, directory, worktree }) => {
   /** The full-screen interface owns the terminal and runs plugins in a worker; there only the toast is seen. */
   const say: Say = (message, variant) => {
@@ -437,7 +517,28 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
     const level = variant === "info" ? "info" : "warn"
     attempt(() => client.app.log({ body: { service: "callstack", level, message } }))
   }
-  const host = new Host(process.env["CALLSTACK_BIN"] || BINARY, { directory, worktree }, say)
+  const performer = new Performer(client)
+  let alarm: { at: number; timer: ReturnType<typeof setTimeout> } | undefined
+  const wakeIn = (ms: number) => {
+    const at = Date.now() + ms
+    if (alarm && alarm.at <= at) return
+    clearTimeout(alarm?.timer)
+    const timer = setTimeout(() => {
+      alarm = undefined
+      attempt(() => host.request("wake", {}))
+    }, Math.min(ms, LONGEST_TIMER_MS))
+    timer.unref()
+    alarm = { at, timer }
+  }
+  const react: React = (answer) => {
+    const effects = Array.isArray(answer?.effects) ? answer.effects : []
+    if (effects.length > 0)
+      attempt(async () => {
+        for (const effect of effects) await performer.perform(effect)
+      })
+    if (typeof answer?.wake === "number") wakeIn(answer.wake)
+  }
+  const host = new Host(process.env["CALLSTACK_BIN"] || BINARY, { directory, worktree }, say, react)
   const kill = () => host.kill()
   process.once("exit", kill)
   let tools = TOOLS
@@ -472,11 +573,19 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
   const execute = async (name: string, args: Json, context: ToolContext & { callID?: string }) => {
     try {
       const { sessionID: session, messageID: message, callID: call, agent, abort } = context
-      const answer = host.request("tool", { name, args, session, message, call, agent })
+      const caller = { name, session, message, call, agent }
       const aborted = new Promise<never>((_, reject) => {
         abort?.addEventListener("abort", () => reject(new Error("the call was cancelled")), { once: true })
       })
-      const { output, title, metadata } = await within(TOOL_MS, Promise.race([answer, aborted]))
+      aborted.catch(() => {})
+      let answer = await within(TOOL_MS, Promise.race([host.request("tool", { ...caller, args }), aborted]))
+      while (answer.next) {
+        const outcome = await performer.perform(answer.next, abort)
+        // Told in any case: an effect that was stopped has to be taken note of, too.
+        host.ensure(true)
+        answer = await within(TOOL_MS, host.request("continue", { ...caller, token: answer.token, outcome }))
+      }
+      const { output, title, metadata } = answer
       if (typeof output !== "string") throw new Error("it answered without an output")
       return { output, title: title ?? "", metadata: metadata ?? {} }
     } catch (error) {
@@ -581,7 +690,8 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       // A session that falls silent ends its frames with its last words.
       if (type === "session.idle") await within(HOOK_MS, Promise.all(records)).catch(() => {})
       const fields = outline(properties)
-      host.notify("event", { type, properties: fields })
+      // Not worth a start of its own: after one, the first request tells the child all that it needs.
+      if (host.running) attempt(() => host.request("event", { type, properties: fields }))
       const session = sessions.get(String(fields["sessionID"]))
       if (type === "session.compacted" && session) session.compacting = false
       if (type === "session.deleted") sessions.delete(String(fields["sessionID"]))
@@ -589,6 +699,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
 
     dispose: async () => {
       process.off("exit", kill)
+      clearTimeout(alarm?.timer)
       await within(HOOK_MS, Promise.all(records)).catch(() => {})
       await host.close()
     },

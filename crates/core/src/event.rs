@@ -182,11 +182,11 @@ pub enum Event {
         /// The messages.
         messages: Vec<MessageRef>,
     },
-    /// A setting of the store has another value.
+    /// A setting of the store has another value, or none any more.
     SettingSet {
         /// Its name.
         name: String,
         /// Its value.
-        value: String,
+        value: Option<String>,
     },
 }

@@ -1,6 +1,6 @@
 //! The engine: one store, and everything that is done to it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -71,6 +71,19 @@ impl Engine {
     /// Where time and ids come from.
     pub fn world(&self) -> &dyn World {
         self.world.as_ref()
+    }
+
+    /// What was set in this store, by the name of the variable that it stands for. It counts before
+    /// the environment, until it is reset.
+    pub fn stored_settings(&self) -> Result<BTreeMap<String, String>, EngineError> {
+        self.store.read(|view| Ok(view.settings()?))
+    }
+
+    /// Sets a setting of the store, or resets it. Whether the value makes sense is for the caller to
+    /// find out.
+    pub fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), EngineError> {
+        let event = Event::SettingSet { name: name.to_owned(), value: value.map(str::to_owned) };
+        self.store.write(|change| Ok(change.append(self.now(), &[event])?))
     }
 
     /// Checks the store. Changes nothing.

@@ -7,6 +7,7 @@
 mod assembly;
 mod autonomy;
 mod conversation;
+pub mod effect;
 mod engine;
 mod error;
 mod evidence;

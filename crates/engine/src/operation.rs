@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::effect::{Effect, EffectOutcome, Next};
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::schema;
@@ -37,6 +38,10 @@ pub struct Answer {
     pub opened: Option<FrameNum>,
     /// The frame in which work ended.
     pub closed: Option<FrameNum>,
+    /// What the host has to do before there is an answer. The rest is then of no meaning.
+    pub next: Option<Next>,
+    /// What the host is to do afterwards.
+    pub effects: Vec<Effect>,
 }
 
 /// One operation, as its own type declares it.
@@ -52,6 +57,20 @@ pub(crate) trait Operate {
 
     /// Carries it out.
     fn run(engine: &Engine, caller: &Caller, params: Self::Params) -> Result<Answer, EngineError>;
+
+    /// Goes on after an effect that an answer of this operation had to wait for.
+    fn resume(
+        _engine: &Engine,
+        _caller: &Caller,
+        _token: Value,
+        _outcome: EffectOutcome,
+    ) -> Result<Answer, EngineError> {
+        Err(EngineError {
+            kind: Kind::Internal,
+            message: format!("`{}` waits for nothing", Self::NAME),
+            hint: None,
+        })
+    }
 }
 
 /// One entry of the table.
@@ -66,6 +85,7 @@ pub struct Operation {
     /// The schema of its arguments: an object with `properties` and `required`.
     pub parameters: fn() -> Value,
     run: fn(&Engine, &Caller, Value) -> Result<Answer, EngineError>,
+    resume: fn(&Engine, &Caller, Value, EffectOutcome) -> Result<Answer, EngineError>,
 }
 
 impl Operation {
@@ -76,6 +96,7 @@ impl Operation {
             listed: O::LISTED,
             parameters: schema::plain::<O::Params>,
             run: run_typed::<O>,
+            resume: O::resume,
         }
     }
 
@@ -87,6 +108,17 @@ impl Operation {
         arguments: Value,
     ) -> Result<Answer, EngineError> {
         (self.run)(engine, caller, arguments)
+    }
+
+    /// Goes on after the effect that the operation's last answer asked for.
+    pub fn resume(
+        &self,
+        engine: &Engine,
+        caller: &Caller,
+        token: Value,
+        outcome: EffectOutcome,
+    ) -> Result<Answer, EngineError> {
+        (self.resume)(engine, caller, token, outcome)
     }
 
     /// What the operation takes, in one line: `title, successCriteria, [successCriteriaCompacted]`.

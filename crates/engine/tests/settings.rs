@@ -2,6 +2,8 @@
 
 use callstack_engine::{EngineError, Kind, Settings};
 
+use crate::support::Project;
+
 /// Every variable with a value that is not its default, and one that is wrong; empty where none is.
 const VARIABLES: [(&str, &str, &str); 15] = [
     ("STACK_TOOLS", "full", "some"),
@@ -133,4 +135,19 @@ fn an_unknown_heuristic_is_named_and_skipped() {
     );
     assert_eq!(read("all"), (Heuristic::ALL.to_vec(), String::new()));
     assert_eq!(read("none"), (vec![], String::new()));
+}
+
+#[test]
+fn what_is_set_in_a_store_stays_until_it_is_reset() {
+    let project = Project::new();
+    project.engine.set_setting("STACK_X", Some("1")).unwrap();
+    project.engine.set_setting("STACK_X", Some("2")).unwrap();
+    project.engine.set_setting("STACK_Y", Some("")).unwrap();
+    let stored = || project.engine.stored_settings().unwrap();
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(stored(), [pair("STACK_X", "2"), pair("STACK_Y", "")].into());
+    project.engine.set_setting("STACK_X", None).unwrap();
+    assert_eq!(stored(), [pair("STACK_Y", "")].into());
+    project.engine.rebuild().unwrap();
+    assert_eq!(stored(), [pair("STACK_Y", "")].into());
 }

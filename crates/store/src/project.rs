@@ -120,7 +120,10 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         ),
         // The log names what was stored; the bodies are written beside it.
         Event::MessagesRecorded { .. } => Ok(()),
-        Event::SettingSet { name, value } => writer.run(
+        Event::SettingSet { name, value: None } => {
+            writer.run("DELETE FROM settings WHERE name = ?1", params![name])
+        }
+        Event::SettingSet { name, value: Some(value) } => writer.run(
             "INSERT INTO settings (name, value) VALUES (?1, ?2)
              ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             params![name, value],

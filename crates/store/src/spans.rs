@@ -1,5 +1,7 @@
 //! Reading spans, sessions and what was sent.
 
+use std::collections::BTreeMap;
+
 use callstack_core::event::Session;
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, Fold, Span, SpanNum, SpanOrigin};
@@ -138,6 +140,16 @@ impl View<'_> {
         self.connection
             .prepare_cached("SELECT value FROM settings WHERE name = ?1")
             .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// All settings of the store, by name.
+    pub fn settings(&self) -> Result<BTreeMap<String, String>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT name, value FROM settings")
+            .and_then(|mut statement| {
+                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            })
             .map_err(|source| self.failed(source))
     }
 

@@ -128,7 +128,7 @@ pub(crate) fn fill(store: &Store) {
                 text: "<stack/>".to_owned(),
                 renderer: 1,
             },
-            Event::SettingSet { name: "autonomy".to_owned(), value: "manual".to_owned() },
+            Event::SettingSet { name: "autonomy".to_owned(), value: Some("manual".to_owned()) },
         ],
     );
     record(store, "ses_a", &[("msg-1", "{\"first\":true}"), ("msg-2", &"again ".repeat(500))]);

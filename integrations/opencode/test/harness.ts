@@ -35,6 +35,8 @@ export const defaults: Answers = {
   sync: ({ params }) => ({ serial: 1, keep: params["ops"], ops: [] }),
   system: () => ({ texts: [] }),
   compacting: () => ({ context: [] }),
+  event: () => ({}),
+  wake: () => ({}),
 }
 
 /** One process that the plugin has started, seen from the other end of its pipes. */
@@ -123,6 +125,9 @@ export class Stage {
   readonly children: Child[] = []
   readonly toasts: string[] = []
   readonly messages = new Map<string, Json>()
+  /** What OpenCode was asked to do, in order, and how it answers; a prompt that is waited for may take its time. */
+  readonly done: Json[] = []
+  prompted: (body: Json) => Promise<Json> = async () => assistant("ses_child", "msg_child", [text("done")])
   answers: Answers = { ...defaults }
   hooks!: Json
   #server!: Server
@@ -146,7 +151,18 @@ export class Stage {
     const client = {
       tui: { showToast: async ({ body }: Json) => void this.toasts.push(body.message) },
       app: { log: async () => {} },
-      session: { message: async ({ path }: Json) => ({ data: this.messages.get(path.messageID) }) },
+      session: {
+        message: async ({ path }: Json) => ({ data: this.messages.get(path.messageID) }),
+        messages: async () => ({ data: [{ info: { role: "assistant", providerID: "p", modelID: "m" }, parts: [] }] }),
+        create: async ({ body }: Json) => (this.done.push({ create: body }), { data: { id: "ses_child" } }),
+        abort: async ({ path }: Json) => (this.done.push({ abort: path.id }), { data: true }),
+        summarize: async ({ path, body }: Json) => (this.done.push({ summarize: path.id, body }), { data: true }),
+        promptAsync: async ({ path, body }: Json) => void this.done.push({ promptAsync: path.id, body }),
+        prompt: async ({ path, body }: Json) => {
+          this.done.push({ prompt: path.id, body })
+          return { data: await this.prompted(body) }
+        },
+      },
     }
     const folder = process.cwd()
     this.hooks = await Callstack({ client, directory: folder, worktree: folder } as any)

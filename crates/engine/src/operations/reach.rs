@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller, Operate};
@@ -13,6 +14,13 @@ use crate::operations::{TABLE, find};
 
 /// `stack`.
 pub(crate) struct Stack;
+
+/// The token of an operation that was reached by its name.
+#[derive(Deserialize, Serialize)]
+struct Reached {
+    op: String,
+    token: Value,
+}
 
 /// Arguments of `stack`.
 #[derive(Deserialize, JsonSchema)]
@@ -42,7 +50,36 @@ impl Operate for Stack {
                 "Call `stack` without op for the list.",
             ));
         };
-        operation.run(engine, caller, Value::Object(params.args.unwrap_or_default()))
+        let mut answer =
+            operation.run(engine, caller, Value::Object(params.args.unwrap_or_default()))?;
+        if let Some(next) = &mut answer.next {
+            let reached = Reached { op: operation.name.to_owned(), token: next.token.take() };
+            next.token = json!(reached);
+        }
+        Ok(answer)
+    }
+
+    fn resume(
+        engine: &Engine,
+        caller: &Caller,
+        token: Value,
+        outcome: EffectOutcome,
+    ) -> Result<Answer, EngineError> {
+        let unknown = |op: &str| {
+            EngineError::invalid(
+                format!("`{op}` waits for nothing"),
+                "Restart the host after an update of callstack.",
+            )
+        };
+        let reached: Reached =
+            serde_json::from_value(token).map_err(|error| unknown(&error.to_string()))?;
+        let operation = find(&reached.op).filter(|operation| operation.name != Self::NAME);
+        let operation = operation.ok_or_else(|| unknown(&reached.op))?;
+        let mut answer = operation.resume(engine, caller, reached.token, outcome)?;
+        if let Some(next) = &mut answer.next {
+            next.token = json!(Reached { op: reached.op, token: next.token.take() });
+        }
+        Ok(answer)
     }
 }
 

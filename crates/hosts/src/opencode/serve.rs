@@ -5,7 +5,8 @@ use std::io::{BufRead, Write};
 
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::Anchor;
-use callstack_engine::operation::{Answer, Caller};
+use callstack_engine::effect::{Next, Reaction};
+use callstack_engine::operation::{Answer, Caller, Operation};
 use callstack_engine::{
     Engine, EngineError, Kind, SyncAnswer, SyncRequest, SystemRequest, UserMessage, operations,
 };
@@ -15,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::decode::{decode, written};
 use super::wire::{
-    After, Event, Message, OfSession, Outcome, PROTOCOL, Purpose, Record, Request, Response, Sync,
-    System, Tool,
+    After, Continue, Event, Message, OfSession, Outcome, PROTOCOL, Purpose, Record, Request,
+    Response, Sync, System, Tool,
 };
 
 /// The name of this host in the store.
@@ -82,11 +83,14 @@ impl Server<'_> {
     fn answer(&mut self, method: &str, params: Option<&RawValue>) -> Result<Value, EngineError> {
         let engine = self.engine.as_ref().map_err(Clone::clone)?;
         match method {
-            "hello" => Ok(json!({
-                "protocol": PROTOCOL,
-                "version": self.version,
-                "tools": tools(engine),
-            })),
+            "hello" => {
+                let greeting = json!({
+                    "protocol": PROTOCOL,
+                    "version": self.version,
+                    "tools": tools(engine),
+                });
+                Ok(with_reaction(engine, greeting, engine.wake()?))
+            }
             "message" => {
                 let message: Message = read(params)?;
                 engine.user_message(&UserMessage {
@@ -110,7 +114,15 @@ impl Server<'_> {
                 let OfSession { session } = read(params)?;
                 Ok(json!({ "context": engine.compacting(&session)? }))
             }
-            "tool" => tool(engine, read(params)?),
+            "tool" => tool(engine, read(params)?, |operation, caller, args| {
+                operation.run(engine, caller, args)
+            }),
+            "continue" => {
+                let Continue { token, outcome, tool: call } = read(params)?;
+                tool(engine, call, |operation, caller, _| {
+                    operation.resume(engine, caller, token, outcome)
+                })
+            }
             "after" => {
                 let after: After = read(params)?;
                 engine.files_written(&after.session, &written(&after.args, &after.metadata))?;
@@ -122,9 +134,10 @@ impl Server<'_> {
                 Ok(json!({}))
             }
             "event" => {
-                self.event(engine, read(params)?)?;
-                Ok(json!({}))
+                let reaction = self.event(engine, read(params)?)?;
+                Ok(with_reaction(engine, json!({}), reaction))
             }
+            "wake" => Ok(with_reaction(engine, json!({}), engine.wake()?)),
             other => Err(EngineError::invalid(
                 format!("there is no method `{other}`"),
                 "Install the plugin of this version with `callstack init opencode`.",
@@ -132,21 +145,22 @@ impl Server<'_> {
         }
     }
 
-    fn event(&mut self, engine: &Engine, event: Event) -> Result<(), EngineError> {
-        let Some(session) = event.properties.session else { return Ok(()) };
+    fn event(&mut self, engine: &Engine, event: Event) -> Result<Reaction, EngineError> {
+        let Some(session) = event.properties.session else { return Ok(Reaction::default()) };
         let info = event.properties.info.unwrap_or_default();
         match event.kind.as_str() {
-            "session.created" => engine.session_created(&session, HOST, info.parent.as_deref()),
+            "session.created" => engine.session_created(&session, HOST, info.parent.as_deref())?,
             "session.updated" => match info.revert {
                 Some(revert) => {
                     self.removed.insert(session.clone(), HashSet::new());
-                    engine.undone_from(&session, &revert.message)
+                    engine.undone_from(&session, &revert.message)?;
                 }
-                // Only a session that was seen undoing can be redone.
-                None => match self.removed.remove(&session) {
-                    Some(removed) => engine.redone(&session, &removed),
-                    None => Ok(()),
-                },
+                None => {
+                    // Only a session that was seen undoing can be redone.
+                    if let Some(removed) = self.removed.remove(&session) {
+                        engine.redone(&session, &removed)?;
+                    }
+                }
             },
             "message.removed" => {
                 if let (Some(removed), Some(message)) =
@@ -154,16 +168,15 @@ impl Server<'_> {
                 {
                     removed.insert(message);
                 }
-                Ok(())
             }
-            "session.idle" => engine.session_idle(&session),
+            "session.idle" => engine.session_idle(&session)?,
             "session.deleted" => {
                 self.removed.remove(&session);
                 engine.forget(&session);
-                Ok(())
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(Reaction::default())
     }
 }
 
@@ -223,7 +236,23 @@ fn sync(engine: &Engine, sync: Sync<'_>) -> Result<Value, EngineError> {
     })
 }
 
-fn tool(engine: &Engine, tool: Tool) -> Result<Value, EngineError> {
+/// What the plugin is to do after an answer, and when it is to ask again.
+fn with_reaction(engine: &Engine, mut answer: Value, reaction: Reaction) -> Value {
+    let Reaction { effects, wake_at } = reaction;
+    if !effects.is_empty() {
+        answer["effects"] = json!(effects);
+    }
+    if let Some(at) = wake_at {
+        answer["wake"] = at.saturating_sub(engine.world().now()).max(0).into();
+    }
+    answer
+}
+
+fn tool(
+    engine: &Engine,
+    tool: Tool,
+    run: impl FnOnce(&Operation, &Caller, Value) -> Result<Answer, EngineError>,
+) -> Result<Value, EngineError> {
     let caller = Caller {
         session: tool.session,
         host: HOST.to_owned(),
@@ -235,13 +264,20 @@ fn tool(engine: &Engine, tool: Tool) -> Result<Value, EngineError> {
             "Restart OpenCode after an update of callstack.",
         ));
     };
-    let outcome = operation.run(engine, &caller, tool.args);
-    match outcome {
-        Ok(answer) => Ok(json!({
-            "output": answer.text,
-            "title": answer.title,
-            "metadata": { "callstack": marks(engine, &answer)? },
-        })),
+    match run(operation, &caller, tool.args) {
+        Ok(Answer { next: Some(Next { effect, token }), .. }) => {
+            Ok(json!({ "next": effect, "token": token }))
+        }
+        Ok(answer) => {
+            let marks = marks(engine, &answer)?;
+            let result = json!({
+                "output": answer.text,
+                "title": answer.title,
+                "metadata": { "callstack": marks },
+            });
+            let reaction = Reaction { effects: answer.effects, wake_at: None };
+            Ok(with_reaction(engine, result, reaction))
+        }
         // A refusal is an answer that the model can act on; a store that fails is the plugin's to tell.
         Err(error) if error.kind != Kind::Unavailable && error.kind != Kind::Internal => {
             Ok(json!({

@@ -1,5 +1,6 @@
 //! The protocol between the plugin and this process.
 
+use callstack_engine::effect::EffectOutcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -89,6 +90,14 @@ pub(super) struct Tool {
     pub(super) session: String,
     pub(super) message: Option<String>,
     pub(super) call: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Continue {
+    pub(super) token: Value,
+    pub(super) outcome: EffectOutcome,
+    #[serde(flatten)]
+    pub(super) tool: Tool,
 }
 
 #[derive(Debug, Deserialize)]

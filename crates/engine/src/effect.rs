@@ -1,0 +1,86 @@
+//! What the engine asks a host to do: some things can only be done from inside the agent's program.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// Something that a host does for the engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Effect {
+    /// Start a session below another one. Done well, it gives `{session}`, the new one's id.
+    CreateSession {
+        /// The session that it belongs to.
+        parent: String,
+        /// Its title.
+        title: String,
+    },
+    /// Say something to a session's agent. Waited for, it gives `{text}`, the agent's last words.
+    Prompt {
+        /// The session.
+        session: String,
+        /// What is said.
+        text: String,
+        /// The agent that is meant, where the session has had none yet.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        /// The session whose model is to be used, where this one has had none yet.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        like: Option<String>,
+        /// Whether to wait until the agent has fallen silent.
+        wait: bool,
+    },
+    /// Compact a session.
+    Summarize {
+        /// The session.
+        session: String,
+    },
+    /// Stop what a session's agent is doing.
+    Abort {
+        /// The session.
+        session: String,
+    },
+}
+
+/// What became of an effect.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectOutcome {
+    /// It was done, and gave this.
+    Ok(Value),
+    /// It could not be done.
+    Error {
+        /// Why.
+        message: String,
+        /// Whether somebody stopped it.
+        #[serde(default)]
+        aborted: bool,
+    },
+}
+
+/// An effect that an answer has to wait for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Next {
+    /// What the host does.
+    pub effect: Effect,
+    /// All that is needed to go on afterwards, whichever process then does.
+    pub token: Value,
+}
+
+/// What the engine wants done after something has happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reaction {
+    /// Done in this order; nobody waits for them.
+    pub effects: Vec<Effect>,
+    /// When to call [`Engine::wake`], in milliseconds since 1970.
+    pub wake_at: Option<i64>,
+}
+
+impl Engine {
+    /// Does what is due by now.
+    pub fn wake(&self) -> Result<Reaction, EngineError> {
+        Ok(Reaction::default())
+    }
+}
