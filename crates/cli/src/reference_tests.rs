@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use callstack_engine::operations::TABLE;
+use callstack_engine::{SETTINGS, Setting};
 use serde_json::Value;
 
 fn is_current(page: &str, text: &str) {
@@ -83,6 +84,23 @@ fn tools() {
         }
     }
     is_current("tools.md", &page);
+}
+
+#[test]
+fn settings() {
+    let mut page = String::from(
+        "# Settings\n\nEach is set by a variable of its name in the environment. Made from the \
+         program, not by hand.\n",
+    );
+    for (group, settings) in SETTINGS {
+        write!(page, "\n## {group}\n\n| name | may be | default | |\n| --- | --- | --- | --- |\n")
+            .unwrap();
+        for setting in *settings {
+            let Setting { name, values, default, doc } = setting;
+            writeln!(page, "| `{name}` | {} | `{default}` | {doc} |", values.told()).unwrap();
+        }
+    }
+    is_current("settings.md", &page);
 }
 
 fn kind(schema: &Value) -> String {

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use budget::{BudgetError, TokenBudget};
+pub use budget::TokenBudget;
 pub use cache::{CacheStats, ContextCache};
 pub use hash::generate_state_hash;
 pub use order::{SiblingOrder, StatusCounts, calculate_sibling_order};

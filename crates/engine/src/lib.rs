@@ -29,7 +29,9 @@ pub use conversation::{Fact, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};
 pub use session::UserMessage;
-pub use settings::{AutonomySettings, Level, Placement, Profile, Settings};
+pub use settings::{
+    AutonomySettings, Given, Level, Placement, Profile, SETTINGS, Setting, Settings, Values,
+};
 pub use state::{FrameMetadata, StackState};
 pub use system::{SystemRequest, TokenUsage};
 pub use world::{SystemWorld, World};

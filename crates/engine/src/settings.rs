@@ -2,6 +2,11 @@
 //! since only the binary reads the environment.
 
 mod autonomy;
+mod read;
+mod table;
+
+use std::collections::BTreeMap;
+use std::fmt;
 
 use callstack_core::context::TokenBudget;
 use callstack_core::dialect::Dialect;
@@ -9,8 +14,10 @@ use callstack_core::fold::ReasoningPolicy;
 use callstack_core::limits::Limits;
 
 use crate::error::EngineError;
+use read::{flag, known, list, number};
 
 pub use autonomy::{AutonomySettings, Level};
+pub use table::{SETTINGS, Setting, Values};
 
 /// Which tools an agent is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -25,6 +32,9 @@ pub enum Profile {
 }
 
 impl Profile {
+    const NAMED: [(&'static str, Self); 3] =
+        [("default", Self::Default), ("full", Self::Full), ("flame", Self::Flame)];
+
     /// How an agent with these tools is spoken to.
     pub fn dialect(self) -> Dialect {
         match self {
@@ -45,13 +55,15 @@ pub enum Placement {
 }
 
 /// How the engine behaves.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Settings {
-    /// `STACK_TOOLS`: `default`, `full` or `flame`.
+    /// `STACK_FRAME_MODE`: whether agents work in frames.
+    pub frame_mode: bool,
+    /// `STACK_TOOLS`.
     pub profile: Profile,
-    /// `STACK_CONTEXT_PLACEMENT`: `output` or `system`.
+    /// `STACK_CONTEXT_PLACEMENT`.
     pub placement: Placement,
-    /// `STACK_FOLD_REASONING`: `strip` or `wait`.
+    /// `STACK_FOLD_REASONING`.
     pub reasoning: ReasoningPolicy,
     /// `STACK_TOKEN_BUDGET_TOTAL`, `_ANCESTORS`, `_SIBLINGS`, `_CURRENT`.
     pub budget: TokenBudget,
@@ -61,21 +73,49 @@ pub struct Settings {
     /// `STACK_SUGGEST_IN_CONTEXT`, `STACK_ENABLED_HEURISTICS`; what was set at run time lies over it:
     /// [`crate::Engine::autonomy`].
     pub autonomy: AutonomySettings,
+    /// What all this was made of.
+    pub given: Given,
+}
+
+/// The values that settings were made of, by name.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Given(BTreeMap<&'static str, String>);
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // They are what the fields beside them say.
+        f.write_str("_")
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            frame_mode: true,
+            profile: Profile::default(),
+            placement: Placement::default(),
+            reasoning: ReasoningPolicy::default(),
+            budget: TokenBudget::default(),
+            limits: Limits::default(),
+            autonomy: AutonomySettings::default(),
+            given: Given::default(),
+        }
+    }
 }
 
 impl Settings {
-    /// Reads the settings from named values. A value that is not understood is an error that names
-    /// the variable and what it may be.
+    /// Reads the settings from named values, such as environment variables. A value that is not
+    /// understood is an error that names the variable and what it may be.
     ///
     /// With `STACK_TOOLS=flame` each `STACK_X` that is not set may be given as `FLAME_X`.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
-        let profile = profile(&var)?;
+        let profile = known(&var, "STACK_TOOLS", &Profile::NAMED)?.unwrap_or_default();
         if profile.dialect() == Dialect::Stack {
-            return Self::from_names(profile, &var);
+            return Self::from_names(&var);
         }
-        let set = |name: &str| var(name).filter(|value| !value.is_empty());
+        let set = |name: &str| var(name).filter(|value| !value.trim().is_empty());
         let either = |name: &str| set(name).or_else(|| flame_name(name).and_then(|it| var(&it)));
-        Self::from_names(profile, either).map_err(|error| {
+        Self::from_names(&either).map_err(|error| {
             let named = error.message.split(' ').find(|word| word.starts_with("STACK_"));
             match named.and_then(|name| Some((name, flame_name(name)?))) {
                 Some((name, flame)) if set(name).is_none() => {
@@ -86,44 +126,53 @@ impl Settings {
         })
     }
 
-    fn from_names(
-        profile: Profile,
-        var: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, EngineError> {
-        let default = Limits::default();
-        Ok(Self {
-            profile,
-            placement: choice(
-                &var,
-                "STACK_CONTEXT_PLACEMENT",
-                &[("output", Placement::Output), ("system", Placement::System)],
-            )?,
-            reasoning: choice(
-                &var,
-                "STACK_FOLD_REASONING",
-                &[("strip", ReasoningPolicy::Strip), ("wait", ReasoningPolicy::Wait)],
-            )?,
-            budget: TokenBudget::from_vars(&var).map_err(|error| {
-                EngineError::invalid(error.to_string(), "Unset it for the default.")
-            })?,
-            limits: Limits {
-                depth: number(&var, "STACK_LIMIT_DEPTH")?
-                    .map_or(default.depth, |depth| u32::try_from(depth).unwrap_or(u32::MAX)),
-                children: number(&var, "STACK_LIMIT_CHILDREN")?.unwrap_or(default.children),
-                live_frames: number(&var, "STACK_LIMIT_LIVE_FRAMES")?
-                    .unwrap_or(default.live_frames),
-            },
-            autonomy: AutonomySettings::from_vars(&var, AutonomySettings::default())?,
+    fn from_names(var: &impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
+        let given = Setting::all().filter_map(|setting| {
+            let value = var(setting.name).filter(|value| !value.trim().is_empty())?;
+            Some((setting.name, value))
+        });
+        let given = Given(given.collect());
+        Ok(Self { given, ..Self::default().changed(var)? })
+    }
+
+    /// These settings with others laid over them. A value that is not understood, which a newer
+    /// version may have stored, does not count.
+    pub fn overlaid(&self, stored: &BTreeMap<String, String>) -> Result<Self, EngineError> {
+        self.clone().changed(&|name: &str| {
+            let setting = Setting::find(name)?;
+            stored.get(name).filter(|value| setting.read(value).is_ok()).cloned()
         })
     }
-}
 
-fn profile(var: &impl Fn(&str) -> Option<String>) -> Result<Profile, EngineError> {
-    choice(
-        var,
-        "STACK_TOOLS",
-        &[("default", Profile::Default), ("full", Profile::Full), ("flame", Profile::Flame)],
-    )
+    /// The value that was given for a setting, as it was written; none where its default counts.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        self.given.0.get(name).map(String::as_str)
+    }
+
+    fn changed(self, var: &impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
+        let Self { budget, limits, .. } = self;
+        Ok(Self {
+            frame_mode: flag(var, "STACK_FRAME_MODE")?.unwrap_or(self.frame_mode),
+            profile: known(var, "STACK_TOOLS", &Profile::NAMED)?.unwrap_or(self.profile),
+            placement: known(var, "STACK_CONTEXT_PLACEMENT", &Placement::NAMED)?
+                .unwrap_or(self.placement),
+            reasoning: known(var, "STACK_FOLD_REASONING", &REASONING)?.unwrap_or(self.reasoning),
+            budget: TokenBudget {
+                total: number(var, "STACK_TOKEN_BUDGET_TOTAL")?.unwrap_or(budget.total),
+                ancestors: number(var, "STACK_TOKEN_BUDGET_ANCESTORS")?.unwrap_or(budget.ancestors),
+                siblings: number(var, "STACK_TOKEN_BUDGET_SIBLINGS")?.unwrap_or(budget.siblings),
+                current: number(var, "STACK_TOKEN_BUDGET_CURRENT")?.unwrap_or(budget.current),
+                ..budget
+            },
+            limits: Limits {
+                depth: number(var, "STACK_LIMIT_DEPTH")?.unwrap_or(limits.depth),
+                children: number(var, "STACK_LIMIT_CHILDREN")?.unwrap_or(limits.children),
+                live_frames: number(var, "STACK_LIMIT_LIVE_FRAMES")?.unwrap_or(limits.live_frames),
+            },
+            autonomy: AutonomySettings::from_vars(var, self.autonomy)?,
+            given: self.given,
+        })
+    }
 }
 
 /// What the specification's first generation called a variable.
@@ -131,44 +180,9 @@ fn flame_name(name: &str) -> Option<String> {
     name.strip_prefix("STACK_").map(|rest| format!("FLAME_{rest}"))
 }
 
-fn choice<T: Copy + Default>(
-    var: &impl Fn(&str) -> Option<String>,
-    name: &str,
-    choices: &[(&str, T)],
-) -> Result<T, EngineError> {
-    Ok(known(var, name, choices)?.unwrap_or_default())
-}
+const REASONING: [(&str, ReasoningPolicy); 2] =
+    [("strip", ReasoningPolicy::Strip), ("wait", ReasoningPolicy::Wait)];
 
-/// The choice that a variable names, if it is set.
-fn known<T: Copy>(
-    var: &impl Fn(&str) -> Option<String>,
-    name: &str,
-    choices: &[(&str, T)],
-) -> Result<Option<T>, EngineError> {
-    let Some(value) = var(name).filter(|value| !value.is_empty()) else { return Ok(None) };
-    let known = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(&value));
-    known.map(|(_, choice)| Some(*choice)).ok_or_else(|| {
-        let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
-        EngineError::invalid(
-            format!("{name} is `{value}`"),
-            format!("It may be {}.", words.join(" or ")),
-        )
-    })
-}
-
-/// Whether something is on, if the variable is set.
-fn flag(var: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<bool>, EngineError> {
-    let words = ["true", "1", "yes", "on"].map(|word| (word, true));
-    let against = ["false", "0", "no", "off"].map(|word| (word, false));
-    known(var, name, &[words, against].concat())
-}
-
-fn number(var: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<u64>, EngineError> {
-    let Some(value) = var(name).filter(|value| !value.is_empty()) else { return Ok(None) };
-    value.parse().map(Some).map_err(|_| {
-        EngineError::invalid(
-            format!("{name} is `{value}`"),
-            "It may be a whole number from 0 on.".to_owned(),
-        )
-    })
+impl Placement {
+    const NAMED: [(&'static str, Self); 2] = [("output", Self::Output), ("system", Self::System)];
 }

@@ -1,27 +1,27 @@
 //! Settings from variables.
 
-use callstack_engine::{EngineError, Kind, Settings};
+use std::collections::BTreeMap;
+
+use callstack_engine::{EngineError, Kind, SETTINGS, Setting, Settings, Values};
 
 use crate::support::Project;
 
-/// Every variable with a value that is not its default, and one that is wrong; empty where none is.
-const VARIABLES: [(&str, &str, &str); 15] = [
-    ("STACK_TOOLS", "full", "some"),
-    ("STACK_CONTEXT_PLACEMENT", "system", "below"),
-    ("STACK_FOLD_REASONING", "wait", "never"),
-    ("STACK_TOKEN_BUDGET_TOTAL", "5000", "much"),
-    ("STACK_TOKEN_BUDGET_ANCESTORS", "1234", "-5"),
-    ("STACK_TOKEN_BUDGET_SIBLINGS", "1234", "1.5"),
-    ("STACK_TOKEN_BUDGET_CURRENT", "321", "1e3"),
-    ("STACK_LIMIT_DEPTH", "7", "deep"),
-    ("STACK_LIMIT_CHILDREN", "7", "-1"),
-    ("STACK_LIMIT_LIVE_FRAMES", "7", "99999999999999999999999"),
-    ("STACK_AUTONOMY_LEVEL", "auto", "full"),
-    ("STACK_PUSH_THRESHOLD", "55", "101"),
-    ("STACK_POP_THRESHOLD", "55", "75%"),
-    ("STACK_SUGGEST_IN_CONTEXT", "off", "perhaps"),
-    ("STACK_ENABLED_HEURISTICS", "stagnation, duration", ""),
-];
+/// A value that is not the default, and one that is wrong.
+fn tried(setting: &Setting) -> (String, &'static str) {
+    match setting.values {
+        Values::OneOf(words) => {
+            let other = words.iter().find(|word| **word != setting.default);
+            (other.expect(setting.name).to_string(), "neither")
+        }
+        Values::Switch if setting.default == "on" => ("off".to_owned(), "perhaps"),
+        Values::Switch => ("on".to_owned(), "perhaps"),
+        Values::Number { .. } => {
+            let default: u64 = setting.default.parse().expect(setting.name);
+            ((default + 1).to_string(), "-1")
+        }
+        Values::List => ("something else".to_owned(), " , "),
+    }
+}
 
 fn with(name: &str, value: &str) -> Result<Settings, EngineError> {
     Settings::from_vars(|asked| (asked == name).then(|| value.to_owned()))
@@ -34,10 +34,12 @@ fn shown(settings: &Settings) -> String {
 #[test]
 fn every_variable_changes_something_of_its_own() {
     let plain = shown(&Settings::from_vars(|_| None).unwrap());
-    assert_eq!(plain, shown(&Settings::default()));
+    assert_eq!(plain, shown(&Settings::default()), "the table's defaults are not the code's");
     let mut seen = vec![plain];
-    for (name, value, _) in VARIABLES {
-        let changed = shown(&with(name, value).unwrap());
+    for setting in Setting::all() {
+        let (value, _) = tried(setting);
+        let changed = shown(&with(setting.name, &value).unwrap());
+        let name = setting.name;
         assert!(!seen.contains(&changed), "{name}={value} changes nothing of its own: {changed}");
         seen.push(changed);
     }
@@ -45,20 +47,89 @@ fn every_variable_changes_something_of_its_own() {
 
 #[test]
 fn a_value_that_is_not_understood_names_its_variable_and_what_it_may_be() {
-    for (name, _, value) in VARIABLES.into_iter().filter(|(.., value)| !value.is_empty()) {
-        let error = with(name, value).expect_err(name);
-        assert_eq!(error.kind, Kind::Invalid, "{name}");
-        assert!(error.message.contains(name) && error.message.contains(value), "{name}: {error}");
-        assert!(error.hint.is_some_and(|hint| !hint.is_empty()), "{name}");
+    for setting in Setting::all() {
+        let (_, value) = tried(setting);
+        if value.trim().is_empty() {
+            continue;
+        }
+        let error = with(setting.name, value).expect_err(setting.name);
+        assert_eq!(error.kind, Kind::Invalid, "{}", setting.name);
+        assert!(error.message.contains(setting.name) && error.message.contains(value), "{error}");
+        assert!(error.hint.is_some_and(|hint| hint.contains(&setting.values.told())));
+    }
+}
+
+#[test]
+fn numbers_have_bounds_and_nothing_else_is_one() {
+    for value in ["0", "-1", "4k", "1.5", "1e3", "1000001", "99999999999999999999"] {
+        let error = with("STACK_TOKEN_BUDGET_SIBLINGS", value).expect_err(value);
+        assert_eq!(error.message, format!("STACK_TOKEN_BUDGET_SIBLINGS is `{value}`"));
+        assert_eq!(error.hint.as_deref(), Some("It may be a whole number from 1 to 1000000."));
+    }
+    assert_eq!(with("STACK_LIMIT_DEPTH", " 7 ").unwrap().limits.depth, 7);
+}
+
+#[test]
+fn switches_take_the_usual_words() {
+    for (value, on) in [("on", true), ("OFF", false), ("true", true), ("0", false), ("no", false)] {
+        assert_eq!(with("STACK_FRAME_MODE", value).unwrap().frame_mode, on, "{value}");
     }
 }
 
 #[test]
 fn an_empty_variable_is_none() {
-    for (name, ..) in VARIABLES {
-        let settings = with(name, "").unwrap_or_else(|error| panic!("{name}: {error}"));
+    for setting in Setting::all() {
+        let name = setting.name;
+        let settings = with(name, " ").unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(shown(&settings), shown(&Settings::default()), "{name}");
+        assert_eq!(settings.given(name), None);
     }
+}
+
+/// A variable that is read and does not stand in the table would not be read at all.
+#[test]
+fn the_table_is_sound() {
+    let mut names: Vec<_> = Setting::all().map(|setting| setting.name).collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all, "a name stands there twice");
+    for (group, settings) in SETTINGS {
+        assert!(!group.is_empty() && !settings.is_empty());
+        for setting in *settings {
+            assert!(setting.name.starts_with("STACK_"), "{}", setting.name);
+            assert!(setting.doc.ends_with('.'), "{}", setting.name);
+            assert_eq!(setting.read(setting.default).expect(setting.name), setting.default);
+        }
+    }
+}
+
+#[test]
+fn what_is_stored_lies_over_what_is_given() {
+    let given = with("STACK_LIMIT_DEPTH", "7").unwrap();
+    let stored = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+    let laid = |stored| given.overlaid(&stored).unwrap().limits;
+    assert_eq!(laid(stored("STACK_LIMIT_DEPTH", "3")).depth, 3);
+    assert_eq!(laid(stored("STACK_LIMIT_CHILDREN", "9")).depth, 7);
+    assert_eq!(laid(stored("STACK_LIMIT_CHILDREN", "9")).children, 9);
+    // A newer version may have stored what this one does not know.
+    assert_eq!(laid(stored("STACK_LIMIT_DEPTH", "as needed")).depth, 7);
+    assert_eq!(laid(stored("STACK_OF_TOMORROW", "1")).depth, 7);
+}
+
+#[test]
+fn an_unknown_heuristic_is_named_and_skipped() {
+    use callstack_core::autonomy::Heuristic::{self, Duration, Stagnation};
+    let read = |names: &str| {
+        let settings = with("STACK_ENABLED_HEURISTICS", names).unwrap().autonomy;
+        (settings.heuristics, settings.unknown_heuristics.join(" "))
+    };
+    assert_eq!(
+        read("stagnation, moods,, DURATION ,stagnation, luck"),
+        (vec![Duration, Stagnation], "moods luck".to_owned())
+    );
+    assert_eq!(read("all"), (Heuristic::ALL.to_vec(), String::new()));
+    assert_eq!(read("none"), (vec![], String::new()));
 }
 
 /// The variables that the specification's first generation names.
@@ -84,57 +155,29 @@ fn in_flame(vars: &[(&str, &str)]) -> Result<Settings, EngineError> {
 
 #[test]
 fn in_profile_flame_every_variable_has_its_other_name() {
-    let asked = std::cell::RefCell::new(Vec::new());
     let plain = shown(&in_flame(&[]).unwrap());
-    for (name, value, wrong) in VARIABLES.iter().skip(1) {
+    let mut read = Vec::new();
+    for setting in Setting::all().filter(|setting| setting.name != "STACK_TOOLS") {
+        let name = setting.name;
+        let (value, wrong) = tried(setting);
         let flame = name.replace("STACK_", "FLAME_");
-        let changed = shown(&in_flame(&[(&flame, value)]).unwrap());
+        let changed = shown(&in_flame(&[(&flame, &value)]).unwrap());
         assert_ne!(changed, plain, "{flame}={value} changes nothing");
-        assert_eq!(changed, shown(&in_flame(&[(name, value)]).unwrap()), "{flame} is not {name}");
-        let both = in_flame(&[(&flame, wrong), (name, value)]).unwrap();
+        assert_eq!(changed, shown(&in_flame(&[(name, &value)]).unwrap()), "{flame} is not {name}");
+        let both = in_flame(&[(&flame, wrong), (name, &value)]).unwrap();
         assert_eq!(shown(&both), changed, "{name} must win");
-        let both = in_flame(&[(&flame, value), (name, "")]).unwrap();
+        let both = in_flame(&[(&flame, &value), (name, "")]).unwrap();
         assert_eq!(shown(&both), changed, "an empty {name} is none");
         if let Err(error) = in_flame(&[(name, wrong)]) {
             assert!(error.message.contains(name), "{error}");
             let error = in_flame(&[(&flame, wrong)]).expect_err(&flame);
             assert!(error.message.contains(&flame) && !error.message.contains(name), "{error}");
         }
-        assert_eq!(shown(&with(&flame, value).unwrap()), shown(&Settings::default()), "{flame}");
-        asked.borrow_mut().push(flame);
+        assert_eq!(shown(&with(&flame, &value).unwrap()), shown(&Settings::default()), "{flame}");
+        read.push(flame);
     }
-    let asked = asked.into_inner();
-    let missing: Vec<_> = FLAME.iter().filter(|name| !asked.iter().any(|it| it == *name)).collect();
+    let missing: Vec<_> = FLAME.iter().filter(|name| !read.iter().any(|it| it == *name)).collect();
     assert!(missing.is_empty(), "{missing:?} are not read");
-}
-
-/// A variable that is read and does not stand above would go untested.
-#[test]
-fn no_variable_is_read_that_is_not_tried_here() {
-    let asked = std::cell::RefCell::new(Vec::new());
-    Settings::from_vars(|name| {
-        asked.borrow_mut().push(name.to_owned());
-        None
-    })
-    .unwrap();
-    for name in asked.into_inner() {
-        assert!(VARIABLES.iter().any(|(known, ..)| *known == name), "{name} is not tried");
-    }
-}
-
-#[test]
-fn an_unknown_heuristic_is_named_and_skipped() {
-    use callstack_core::autonomy::Heuristic::{self, Duration, Stagnation};
-    let read = |names: &str| {
-        let settings = with("STACK_ENABLED_HEURISTICS", names).unwrap().autonomy;
-        (settings.heuristics, settings.unknown_heuristics.join(" "))
-    };
-    assert_eq!(
-        read("stagnation, moods,, DURATION ,stagnation, luck"),
-        (vec![Duration, Stagnation], "moods luck".to_owned())
-    );
-    assert_eq!(read("all"), (Heuristic::ALL.to_vec(), String::new()));
-    assert_eq!(read("none"), (vec![], String::new()));
 }
 
 #[test]

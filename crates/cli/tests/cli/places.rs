@@ -113,7 +113,7 @@ fn settings_come_from_the_environment() {
     exit 2
     --- stderr
     error: STACK_TOOLS is `some`
-    hint: It may be default or full.
+    hint: It may be default, full or flame.
     "#);
     desk.ok(&["push", "Root", "-c", "y"]);
     let mut command = desk.command(&desk.project(), &["push", "Deeper", "-c", "y"]);

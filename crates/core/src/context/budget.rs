@@ -26,43 +26,6 @@ impl Default for TokenBudget {
     }
 }
 
-/// A budget that is no number of tokens.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name} is `{value}`; set it to a whole number of tokens from {MIN} to {MAX}, or unset it")]
-pub struct BudgetError {
-    /// The variable.
-    pub name: &'static str,
-    /// What it was set to.
-    pub value: String,
-}
-
-const MIN: usize = 1;
-const MAX: usize = 1_000_000;
-
-impl TokenBudget {
-    /// The defaults, changed by `STACK_TOKEN_BUDGET_TOTAL`, `_ANCESTORS`, `_SIBLINGS` and
-    /// `_CURRENT`, as `var` gives their values. An empty value is an unset one.
-    pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, BudgetError> {
-        let read = |name: &'static str, default: usize| {
-            let Some(value) = var(name).filter(|value| !value.trim().is_empty()) else {
-                return Ok(default);
-            };
-            match value.trim().parse() {
-                Ok(tokens) if (MIN..=MAX).contains(&tokens) => Ok(tokens),
-                _ => Err(BudgetError { name, value }),
-            }
-        };
-        let default = Self::default();
-        Ok(Self {
-            total: read("STACK_TOKEN_BUDGET_TOTAL", default.total)?,
-            ancestors: read("STACK_TOKEN_BUDGET_ANCESTORS", default.ancestors)?,
-            siblings: read("STACK_TOKEN_BUDGET_SIBLINGS", default.siblings)?,
-            current: read("STACK_TOKEN_BUDGET_CURRENT", default.current)?,
-            overhead: default.overhead,
-        })
-    }
-}
-
 /// Between real tokens and the estimate's units: what the host reports corrects the estimate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calibration(f64);

@@ -2,7 +2,7 @@
 
 use callstack_core::autonomy::Heuristic;
 
-use super::{flag, known, number};
+use super::{flag, known, list, number};
 use crate::error::EngineError;
 
 /// How much callstack does unasked.
@@ -81,40 +81,25 @@ impl AutonomySettings {
         let [level, push, pop, in_context, enabled] = Self::VARIABLES;
         let mut settings = Self {
             level: known(&var, level, &Level::NAMED)?.unwrap_or(base.level),
-            push_threshold: confidence(&var, push)?.unwrap_or(base.push_threshold),
-            pop_threshold: confidence(&var, pop)?.unwrap_or(base.pop_threshold),
+            push_threshold: number(&var, push)?.unwrap_or(base.push_threshold),
+            pop_threshold: number(&var, pop)?.unwrap_or(base.pop_threshold),
             suggest_in_context: flag(&var, in_context)?.unwrap_or(base.suggest_in_context),
             ..base
         };
-        if let Some(names) = var(enabled).filter(|names| !names.trim().is_empty()) {
+        if let Some(names) = list(&var, enabled)? {
             (settings.heuristics, settings.unknown_heuristics) = heuristics(&names);
         }
         Ok(settings)
     }
 }
 
-fn confidence(
-    var: &impl Fn(&str) -> Option<String>,
-    name: &str,
-) -> Result<Option<u8>, EngineError> {
-    let wrong = |value: &dyn std::fmt::Display| {
-        EngineError::invalid(format!("{name} is `{value}`"), "It may be a whole number up to 100.")
-    };
-    let Some(value) = number(var, name)? else { return Ok(None) };
-    match u8::try_from(value) {
-        Ok(percent) if percent <= 100 => Ok(Some(percent)),
-        _ => Err(wrong(&value)),
-    }
-}
-
 /// The heuristics that a list names, each once, and the names that are none.
-fn heuristics(names: &str) -> (Vec<Heuristic>, Vec<String>) {
+fn heuristics(names: &[String]) -> (Vec<Heuristic>, Vec<String>) {
     let (mut enabled, mut unknown) = (Vec::new(), Vec::new());
-    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+    for name in names {
         match name.parse::<Heuristic>() {
             Ok(heuristic) => enabled.push(heuristic),
             Err(_) if name.eq_ignore_ascii_case("all") => enabled.extend(Heuristic::ALL),
-            Err(_) if name.eq_ignore_ascii_case("none") => {}
             Err(_) => unknown.push(name.to_owned()),
         }
     }

@@ -1,0 +1,234 @@
+//! The table of settings. Whatever names a setting is derived from it: reading, errors, the command
+//! `callstack config` and the reference page.
+
+use crate::error::EngineError;
+
+/// Every setting, in the company in which it is shown. A new one is a line here and a field of the group
+/// that reads it.
+pub const SETTINGS: &[(&str, &[Setting])] = &[
+    (
+        "What agents are given",
+        &[
+            setting(
+                "STACK_FRAME_MODE",
+                Values::Switch,
+                "on",
+                "Whether agents work in frames here. Off, OpenCode goes on as without callstack; what \
+                 there is stays, and on again it continues.",
+            ),
+            setting(
+                "STACK_TOOLS",
+                Values::OneOf(&["default", "full", "flame"]),
+                "default",
+                "Which tools an agent is listed when it starts: the few that most work needs; all; or \
+                 all under the names of the specification's first generation, whose FLAME_ variables \
+                 are then read too.",
+            ),
+            setting(
+                "STACK_CONTEXT_PLACEMENT",
+                Values::OneOf(&["output", "system"]),
+                "output",
+                "Where the tree's XML goes: into the outputs of push and activate, so that what was \
+                 sent stays as it was, or into the system prompt, made anew with every change.",
+            ),
+            setting(
+                "STACK_FOLD_REASONING",
+                Values::OneOf(&["strip", "wait"]),
+                "strip",
+                "What happens where a step pops and calls further tools: it is folded at once and goes \
+                 without its reasoning, or it waits with the fold until the user has spoken again.",
+            ),
+        ],
+    ),
+    (
+        "What callstack does unasked",
+        &[
+            setting(
+                "STACK_AUTONOMY_LEVEL",
+                Values::OneOf(&["manual", "suggest", "auto"]),
+                "suggest",
+                "Nothing; suggest a push or a pop where going on looks wrong; or open and close frames \
+                 too.",
+            ),
+            setting(
+                "STACK_PUSH_THRESHOLD",
+                PERCENT,
+                "70",
+                "The confidence from which on a push is suggested.",
+            ),
+            setting(
+                "STACK_POP_THRESHOLD",
+                PERCENT,
+                "70",
+                "The confidence from which on a pop is suggested.",
+            ),
+            setting(
+                "STACK_SUGGEST_IN_CONTEXT",
+                Values::Switch,
+                "on",
+                "Whether the model is sent the suggestions.",
+            ),
+            setting(
+                "STACK_ENABLED_HEURISTICS",
+                Values::List,
+                "all",
+                "By what pushes and pops are suggested: failure_boundary, context_switch, complexity, \
+                 duration, goal_completion, stagnation, context_overflow, or all.",
+            ),
+        ],
+    ),
+    (
+        "Tokens of the context",
+        &[
+            setting(
+                "STACK_TOKEN_BUDGET_TOTAL",
+                TOKENS,
+                "4000",
+                "For all of it; only pins exceed it.",
+            ),
+            setting("STACK_TOKEN_BUDGET_ANCESTORS", TOKENS, "1500", "For the chain of ancestors."),
+            setting("STACK_TOKEN_BUDGET_SIBLINGS", TOKENS, "1500", "For finished siblings."),
+            setting(
+                "STACK_TOKEN_BUDGET_CURRENT",
+                TOKENS,
+                "800",
+                "For the open frame and what is planned below it.",
+            ),
+        ],
+    ),
+    (
+        "Limits of the tree",
+        &[
+            setting(
+                "STACK_LIMIT_DEPTH",
+                COUNT,
+                "24",
+                "Frames above one another, the root included.",
+            ),
+            setting("STACK_LIMIT_CHILDREN", COUNT, "500", "Children of one frame."),
+            setting(
+                "STACK_LIMIT_LIVE_FRAMES",
+                COUNT,
+                "2000",
+                "Frames in progress in the whole project.",
+            ),
+        ],
+    ),
+];
+
+const TOKENS: Values = Values::Number { least: 1, most: 1_000_000 };
+const PERCENT: Values = Values::Number { least: 0, most: 100 };
+const COUNT: Values = Values::Number { least: 0, most: u32::MAX as u64 };
+
+/// One setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name: the variable that sets it in the environment, and the key under which it is stored.
+    pub name: &'static str,
+    /// What it may be.
+    pub values: Values,
+    /// What it is unless somebody says otherwise, as it is written.
+    pub default: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+}
+
+const fn setting(
+    name: &'static str,
+    values: Values,
+    default: &'static str,
+    doc: &'static str,
+) -> Setting {
+    Setting { name, values, default, doc }
+}
+
+/// What a setting may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// `on` or `off`; the usual other words for these are understood.
+    Switch,
+    /// A whole number.
+    Number {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
+    /// Texts with commas between them, or `none`.
+    List,
+}
+
+const ON: [&str; 4] = ["on", "true", "yes", "1"];
+const OFF: [&str; 4] = ["off", "false", "no", "0"];
+/// An empty list: an empty text is an unset variable.
+const NONE: &str = "none";
+
+impl Values {
+    /// What it may be, in a few words: `default or full`.
+    pub fn told(&self) -> String {
+        match self {
+            Self::OneOf(words) => match words {
+                [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+                words => words.concat(),
+            },
+            Self::Switch => "on or off".to_owned(),
+            Self::Number { least, most } if *most >= u64::from(u32::MAX) => {
+                format!("a whole number from {least} on")
+            }
+            Self::Number { least, most } => format!("a whole number from {least} to {most}"),
+            Self::List => format!("texts with commas between them, or {NONE}"),
+        }
+    }
+
+    /// A value as it is kept, if it is one.
+    fn canonical(&self, value: &str) -> Option<String> {
+        let value = value.trim();
+        let among = |words: &[&str]| {
+            words.iter().find(|word| word.eq_ignore_ascii_case(value)).map(|it| (*it).to_owned())
+        };
+        match self {
+            Self::OneOf(words) => among(words),
+            Self::Switch if among(&ON).is_some() => Some("on".to_owned()),
+            Self::Switch if among(&OFF).is_some() => Some("off".to_owned()),
+            Self::Switch => None,
+            Self::Number { least, most } => {
+                let number = value.parse().ok().filter(|it| (*least..=*most).contains(it));
+                number.map(|it| it.to_string())
+            }
+            Self::List if value.eq_ignore_ascii_case(NONE) => Some(NONE.to_owned()),
+            Self::List => {
+                let texts: Vec<_> = parts(value).collect();
+                (!texts.is_empty()).then(|| texts.join(","))
+            }
+        }
+    }
+}
+
+/// The texts of a list.
+pub(super) fn parts(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').map(str::trim).filter(|part| !part.is_empty() && *part != NONE)
+}
+
+impl Setting {
+    /// The setting of a name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        Self::all().find(|setting| setting.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Every setting.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        SETTINGS.iter().flat_map(|(_, settings)| settings.iter())
+    }
+
+    /// A value as it is kept; what is none is an error that names the setting and what it may be.
+    pub fn read(&self, value: &str) -> Result<String, EngineError> {
+        self.values.canonical(value).ok_or_else(|| {
+            EngineError::invalid(
+                format!("{} is `{value}`", self.name),
+                format!("It may be {}.", self.values.told()),
+            )
+        })
+    }
+}
