@@ -39,6 +39,8 @@ mod testing;
 #[cfg(test)]
 mod turn_tests;
 
+pub(crate) use places::user_speaks;
+
 use crate::transcript::{FoldOp, Message, Span, SpanNum};
 
 /// What becomes of the reasoning in a step that pops and calls more behind the pop: the calls stay,

@@ -11,6 +11,7 @@ pub mod dialect;
 pub mod event;
 pub mod fold;
 pub mod frame;
+pub mod framing;
 pub mod guidance;
 pub mod limits;
 pub mod returned;

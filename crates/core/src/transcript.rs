@@ -138,6 +138,23 @@ pub enum SpanOrigin {
     Activate,
     /// A finished frame was opened again.
     Reopen,
+    /// Nobody: the user's message turned out to be the beginning of work.
+    Turn,
+    /// Nobody: the agent took up an item of its todo list.
+    Todo,
+}
+
+impl SpanOrigin {
+    /// Whether nobody pushed the frame: its span begins behind the message of its anchor, whatever
+    /// call stands there, and no call's result can hold what it returned.
+    pub fn is_automatic(self) -> bool {
+        matches!(self, Self::Turn | Self::Todo)
+    }
+
+    /// Whether the frame came to be with the span.
+    pub fn made_frame(self) -> bool {
+        matches!(self, Self::Root | Self::Push | Self::Turn | Self::Todo)
+    }
 }
 
 /// How a frame stood at the close of a span.

@@ -23,6 +23,8 @@ pub(crate) fn origin_str(origin: SpanOrigin) -> &'static str {
         SpanOrigin::Push => "push",
         SpanOrigin::Activate => "activate",
         SpanOrigin::Reopen => "reopen",
+        SpanOrigin::Turn => "turn",
+        SpanOrigin::Todo => "todo",
     }
 }
 
@@ -31,6 +33,8 @@ fn origin_of(text: &str) -> SpanOrigin {
         "root" => SpanOrigin::Root,
         "activate" => SpanOrigin::Activate,
         "reopen" => SpanOrigin::Reopen,
+        "turn" => SpanOrigin::Turn,
+        "todo" => SpanOrigin::Todo,
         _ => SpanOrigin::Push,
     }
 }

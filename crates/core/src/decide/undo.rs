@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::{Decision, Neighbourhood, Refusal};
 use crate::event::{Event, Session};
 use crate::frame::{Frame, FrameNum, Status};
-use crate::transcript::{Outcome, Span, SpanNum, SpanOrigin};
+use crate::transcript::{Outcome, Span, SpanNum};
 
 /// What of a session's calls is no longer in its transcript, and what is in it again.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +94,7 @@ impl Standing {
     /// A frame stands as its last span left it. A push that was undone takes the frame out of the tree
     /// and says nothing about its status; an activation that was undone never was.
     fn of(spans: &[Span]) -> Self {
-        let last = spans.iter().rfind(|span| made_frame(span) || !span.detached);
+        let last = spans.iter().rfind(|span| span.origin.made_frame() || !span.detached);
         match last {
             None => Self::Planned,
             Some(span) => {
@@ -106,11 +106,6 @@ impl Standing {
             }
         }
     }
-}
-
-/// Whether the frame came to be with the span.
-fn made_frame(span: &Span) -> bool {
-    matches!(span.origin, SpanOrigin::Root | SpanOrigin::Push)
 }
 
 /// A neighbourhood with what was decided so far on top of it.
@@ -222,7 +217,8 @@ impl<N: Neighbourhood> Overlay<'_, N> {
     fn place(&mut self, num: FrameNum) -> Result<(), Refusal<N::Error>> {
         for below in self.tree.subtree(num).map_err(Refusal::Store)? {
             let spans = self.tree.spans_of(below.num).map_err(Refusal::Store)?;
-            let itself = spans.iter().any(|span| made_frame(span) && self.changed(span).detached);
+            let itself =
+                spans.iter().any(|span| span.origin.made_frame() && self.changed(span).detached);
             let parent = match below.parent {
                 Some(parent) => self.frame(parent)?.detached,
                 None => false,

@@ -103,7 +103,7 @@ fn is_result_of(body: &PartBody, wanted: &str) -> bool {
 
 /// Whether the user said something in it: words of their own, or a file. What only the host wrote
 /// in the user's place starts no turn.
-pub(super) fn user_speaks(message: &Message) -> bool {
+pub(crate) fn user_speaks(message: &Message) -> bool {
     message.role == Role::User
         && message.standing == Standing::Normal
         && message.parts.iter().any(|part| match &part.body {

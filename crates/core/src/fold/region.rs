@@ -32,7 +32,13 @@ pub(super) struct Region<'a> {
 impl<'a> Region<'a> {
     /// Finds a span. None when an anchor is not there or the order makes no sense.
     fn of(places: &Places<'_>, span: &'a Span) -> Option<Self> {
-        let (push, first) = match places.find(&span.open) {
+        let found = match places.find(&span.open) {
+            Anchored::Call(place) if span.origin.is_automatic() => {
+                Anchored::Behind(place.message + 1)
+            }
+            found => found,
+        };
+        let (push, first) = match found {
             Anchored::Call(place) => (Some(place), place.message + 1),
             Anchored::Behind(first) => (None, first),
             Anchored::Hidden => (None, places.summarised),
@@ -82,7 +88,7 @@ impl<'a> Region<'a> {
 
     /// Whether a call opened it, be it hidden by now.
     pub(super) fn pushed(&self) -> bool {
-        self.span.open.call.is_some()
+        self.span.open.call.is_some() && !self.span.origin.is_automatic()
     }
 
     /// Whether push and pop are calls of one step.

@@ -1,0 +1,268 @@
+//! Framing: from a transcript to the units of work in it, without anybody having pushed a frame.
+//!
+//! A user turn in which clearly some work is done is a unit, and so are an item of the agent's todo
+//! list from the moment when it is in progress to its completion, and a call that hands work to a
+//! subagent. Each is a [`Stretch`]; stretches nest and never overlap. What came of one is what the agent
+//! itself said at its end.
+//!
+//! A [`Framer`] reads a transcript message by message and never takes back what it has said: as the
+//! transcript grows, a stretch may only be closed, and new ones may appear. So a session that is framed
+//! while it goes on, one that is taken up after a restart, and one that is read from a recording get
+//! the same stretches.
+//!
+//! - A turn lasts from the user's words to the agent's closing reply. One that was broken off, or in
+//!   which the user spoke before the agent had closed, goes on with what the user says next: what
+//!   nobody has summed up must not be folded away.
+//! - A turn is a unit only once it is clear that it is work; see [`WORK_CALLS`] and [`WORK_TOKENS`].
+//! - One item of a todo list is worked on at a time. Of several in progress the first counts, and the
+//!   others begin when it ends. One that is completed without having been in progress has no stretch: there
+//!   is nothing that could be called its work.
+//! - An item that is in progress when its turn ends stays open, and the turn with it, until the item
+//!   ends or [`FORGOTTEN`] user messages have passed without a word on the list.
+//! - What somebody pushed is framed already ([`Taken`]): a turn in which the agent pushes before the
+//!   turn is clear makes no stretch, and none begins inside a pushed frame.
+//!
+//! Not here: frames in a store, and what is folded when.
+
+mod framer;
+mod todos;
+
+#[cfg(test)]
+mod property_tests;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod todo_tests;
+#[cfg(test)]
+mod turn_tests;
+
+use std::collections::BTreeMap;
+
+pub use framer::{Change, Framer};
+pub use todos::{Todo, TodoStatus};
+
+use crate::fold::user_speaks;
+use crate::frame::{Identity, Status};
+use crate::text::{first_words, truncate_to_token_budget};
+use crate::transcript::{Anchor, CallState, Message, PartBody, Role, Span, Standing};
+
+/// Calls after which a turn counts as work, if they weigh [`LEAST_TOKENS`]: a question that is answered
+/// after a look or two stays below, what is changed and tried out does not.
+pub const WORK_CALLS: usize = 4;
+
+/// Estimated tokens of a turn's calls and their results with which it counts as work, however few calls
+/// they were: some ten times what stands for a folded turn.
+pub const WORK_TOKENS: usize = 3_000;
+
+/// Estimated tokens below which calls alone make no work: what stands for a folded turn costs about as
+/// much.
+pub const LEAST_TOKENS: usize = 300;
+
+/// User messages after which a todo item that is still in progress counts as forgotten, if the list was
+/// not written in between.
+pub const FORGOTTEN: usize = 3;
+
+/// What a stretch is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// From a user's message to the agent's closing reply.
+    Turn,
+    /// A todo item that was worked on.
+    Todo,
+    /// A call that a subagent carried out.
+    Subagent,
+}
+
+/// A unit of work in a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// What it is made of.
+    pub kind: Kind,
+    /// The stretch around it, by its place among all.
+    pub parent: Option<usize>,
+    /// What it is for: the user's words, the item, what the subagent was told.
+    pub identity: Identity,
+    /// The user's message, or the call that took the item up or began the subagent. The work begins
+    /// behind that message.
+    pub opened: Anchor,
+    /// The last message that belongs to it; none while it goes on.
+    pub closed: Option<Anchor>,
+    /// What the agent itself said at its end.
+    pub results: Option<String>,
+    /// In progress until it is closed.
+    pub status: Status,
+    /// Why it is no longer relevant, where it was given up.
+    pub reason: Option<&'static str>,
+    /// Items that the todo list still held when it was closed, unfinished ones.
+    pub left: Vec<String>,
+}
+
+/// Something that a call shows of how work is divided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The agent wrote its todo list.
+    Todos {
+        /// The call's id.
+        call: String,
+        /// The whole list.
+        items: Vec<Todo>,
+    },
+    /// The agent had a subagent do something.
+    Subagent {
+        /// The call's id.
+        call: String,
+        /// What was to be done, in a few words.
+        title: String,
+        /// What the subagent was told.
+        prompt: String,
+        /// What it answered.
+        result: Option<String>,
+        /// How the call ended.
+        state: CallState,
+    },
+    /// The message was aborted or ended with an error.
+    BrokenOff,
+}
+
+/// Who speaks in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// The user, in words of their own.
+    User,
+    /// The agent.
+    Agent,
+    /// The host.
+    Host,
+}
+
+/// A message, as far as framing reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The message's id.
+    pub message: String,
+    /// Who speaks.
+    pub speaker: Speaker,
+    /// What the user said, or the agent's last words in it.
+    pub words: String,
+    /// Whether it is a closing reply: it ends in words and not with a call.
+    pub closes: bool,
+    /// How many calls in it have ended, those that only write the todo list not counted.
+    pub calls: usize,
+    /// Estimated tokens of its calls and their results; 0 of a message without any.
+    pub tokens: usize,
+    /// What its calls show.
+    pub marks: Vec<Mark>,
+}
+
+impl Moment {
+    /// Reads a message. `words` are what its user said or the agent's last words in it, `tokens` what
+    /// its calls and their results weigh, by estimate.
+    pub fn of(message: &Message, words: String, tokens: usize, marks: Vec<Mark>) -> Self {
+        let of_agent = message.role == Role::Assistant && message.standing == Standing::Normal;
+        let speaker = match message.role {
+            Role::User if user_speaks(message) => Speaker::User,
+            Role::Assistant if of_agent => Speaker::Agent,
+            _ => Speaker::Host,
+        };
+        let ended = |body: &PartBody| {
+            matches!(body, PartBody::Tool { state: CallState::Completed | CallState::Failed, .. })
+        };
+        let calls = message.parts.iter().filter(|part| ended(&part.body)).count();
+        let lists = marks.iter().filter(|mark| matches!(mark, Mark::Todos { .. })).count();
+        let last = message.parts.iter().rev().find_map(|part| match part.body {
+            PartBody::Text { chars, .. } if chars > 0 => Some(true),
+            PartBody::Tool { .. } => Some(false),
+            _ => None,
+        });
+        let whole = !marks.contains(&Mark::BrokenOff);
+        Self {
+            message: message.id.clone(),
+            speaker,
+            words,
+            closes: speaker == Speaker::Agent && whole && last == Some(true),
+            calls: calls.saturating_sub(lists),
+            tokens: if calls > 0 { tokens } else { 0 },
+            marks,
+        }
+    }
+}
+
+/// Where frames that somebody pushed begin and end: work that needs no other frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// How many are open where the transcript begins.
+    pub at_start: usize,
+    /// How many begin and end behind a message, by its id.
+    pub behind: BTreeMap<String, (usize, usize)>,
+}
+
+impl Taken {
+    /// Where the pushed ones among the spans of a session lie; `is_shown` tells whether a message is
+    /// in the transcript.
+    pub fn of(spans: &[Span], is_shown: impl Fn(&str) -> bool) -> Self {
+        let mut taken = Self::default();
+        let pushed = |span: &&Span| span.foldable && !span.detached && !span.origin.is_automatic();
+        for span in spans.iter().filter(pushed) {
+            let shown = |anchor: &Anchor| anchor.message.clone().filter(|id| is_shown(id));
+            let open = shown(&span.open);
+            let close = span.live_close().map(shown);
+            if open.is_none() && close == Some(None) {
+                continue;
+            }
+            match open {
+                Some(message) => taken.behind.entry(message).or_default().0 += 1,
+                None => taken.at_start += 1,
+            }
+            if let Some(Some(message)) = close {
+                taken.behind.entry(message).or_default().1 += 1;
+            }
+        }
+        taken
+    }
+}
+
+/// The stretches of a whole transcript, in the order in which they were told apart. At its end nothing
+/// is closed: it may go on.
+pub fn frame(moments: &[Moment], taken: &Taken) -> Vec<Stretch> {
+    let mut framer = Framer::new(taken);
+    for moment in moments {
+        framer.read(moment, taken);
+    }
+    framer.into_stretches()
+}
+
+/// Words of a title that is taken from what a user said, and from a todo item.
+const TITLE_WORDS: usize = 5;
+const ITEM_WORDS: usize = 8;
+/// Tokens of criteria that are taken from what a user said, whole and dense.
+const CRITERIA: usize = 200;
+const CRITERIA_COMPACTED: usize = 60;
+
+/// What a frame is for, by the user's words with which it began.
+pub fn identity_of(words: &str) -> Identity {
+    let title = shortened(words, TITLE_WORDS);
+    let title = if title.is_empty() { "Session".to_owned() } else { title };
+    identity(title, words)
+}
+
+pub(crate) fn identity_of_item(content: &str) -> Identity {
+    let title = shortened(content, ITEM_WORDS);
+    identity(if title.is_empty() { "Item".to_owned() } else { title }, content)
+}
+
+fn identity(title: String, criteria: &str) -> Identity {
+    let cut = |tokens| truncate_to_token_budget(criteria.trim(), tokens, " …").into_owned();
+    Identity {
+        title,
+        success_criteria: cut(CRITERIA),
+        success_criteria_compacted: cut(CRITERIA_COMPACTED),
+    }
+}
+
+fn shortened(words: &str, most: usize) -> String {
+    let mut title = first_words(words, most);
+    if words.split_whitespace().count() > title.split_whitespace().count() && !title.is_empty() {
+        title.push('…');
+    }
+    title
+}

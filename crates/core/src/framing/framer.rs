@@ -1,0 +1,328 @@
+//! Reads a transcript message by message and tells its stretches apart.
+
+use super::todos::{Todo, TodoStatus, Todos};
+use super::{
+    FORGOTTEN, Kind, LEAST_TOKENS, Mark, Moment, Speaker, Stretch, Taken, WORK_CALLS, WORK_TOKENS,
+    identity_of, identity_of_item,
+};
+use crate::frame::{Identity, Status};
+use crate::transcript::{Anchor, CallState};
+
+/// Reasons with which an item is given up.
+const CANCELLED: &str = "it was cancelled on the todo list";
+const DROPPED: &str = "it is no longer on the todo list";
+const LEFT: &str = "it was left in progress and not spoken of again";
+
+/// What happened to a stretch, by its place among all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It began.
+    Opened(usize),
+    /// It ended.
+    Closed(usize),
+}
+
+/// Frames a session as it goes on.
+#[derive(Clone, Debug, Default)]
+pub struct Framer {
+    stretches: Vec<Stretch>,
+    changes: Vec<Change>,
+    open: Vec<Open>,
+    turn: Option<Turn>,
+    /// The agent's newest step since the user spoke.
+    step: Option<Step>,
+    /// Pushed frames that are open.
+    pushed: usize,
+    todos: Todos,
+}
+
+/// A stretch that goes on.
+#[derive(Clone, Debug)]
+struct Open {
+    stretch: usize,
+    /// The number of its item; none of a turn.
+    item: Option<u64>,
+    /// The agent's last words in it.
+    said: Option<String>,
+    /// With what its item ended while a pushed frame inside was open: it ends when that one does.
+    ended: Option<TodoStatus>,
+    /// User messages since the list was written.
+    turns: usize,
+    /// The list was written in it.
+    listed: bool,
+}
+
+/// What the user asked for last.
+#[derive(Clone, Debug)]
+struct Turn {
+    message: String,
+    words: String,
+    calls: usize,
+    tokens: usize,
+    /// It has a stretch, or is in no need of one.
+    framed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    message: String,
+    closing: Option<String>,
+}
+
+impl Framer {
+    /// Begins with a transcript of which nothing was read yet.
+    pub fn new(taken: &Taken) -> Self {
+        Self { pushed: taken.at_start, ..Self::default() }
+    }
+
+    /// Begins with a transcript whose beginning is hidden, for instance behind a compaction. `open` are
+    /// the stretches that were open there, outer ones first: what they are, what for, and where they
+    /// began.
+    pub fn resume(taken: &Taken, open: Vec<(Kind, Identity, Anchor)>) -> Self {
+        let mut framer = Self::new(taken);
+        for (kind, identity, opened) in open {
+            let item = (kind == Kind::Todo).then(|| {
+                let content = identity.success_criteria.clone();
+                framer.todos.write(&[Todo { id: None, content, status: TodoStatus::InProgress }]);
+                framer.todos.items[0].0
+            });
+            framer.begin(kind, identity, opened, item);
+        }
+        framer.changes.clear();
+        framer
+    }
+
+    /// The stretches, in the order in which they were told apart.
+    pub fn stretches(&self) -> &[Stretch] {
+        &self.stretches
+    }
+
+    /// The same, taken over.
+    pub fn into_stretches(self) -> Vec<Stretch> {
+        self.stretches
+    }
+
+    /// What has happened so far, in order; stretches that were open from the start did not begin. A
+    /// subagent's stretch begins and ends at once.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Reads the next message. `taken` holds all frames that were pushed up to it.
+    pub fn read(&mut self, moment: &Moment, taken: &Taken) {
+        match moment.speaker {
+            Speaker::User => self.user_spoke(moment),
+            Speaker::Agent => self.agent_went_on(moment),
+            Speaker::Host => {}
+        }
+        let (opened, closed) = taken.behind.get(&moment.message).copied().unwrap_or_default();
+        if opened > 0
+            && let Some(turn) = &mut self.turn
+        {
+            turn.framed = true;
+        }
+        if opened + closed > 0 {
+            self.pushed = (self.pushed + opened).saturating_sub(closed);
+            self.end_what_waited(moment);
+        }
+        if moment.speaker == Speaker::Agent {
+            self.look_at_marks(moment);
+        }
+    }
+
+    /// The session rests: what would end with the user's next message ends now.
+    pub fn rest(&mut self) {
+        self.end_turn();
+    }
+
+    /// Work of the current turn is being handed on, which makes it clear that it is work before the
+    /// transcript shows it.
+    pub fn hand_on(&mut self) {
+        self.open_turn();
+    }
+
+    fn user_spoke(&mut self, moment: &Moment) {
+        for open in self.open.iter_mut().filter(|open| open.item.is_some()) {
+            open.turns += 1;
+        }
+        self.end_turn();
+        self.step = None;
+        if self.open.iter().all(|open| self.stretches[open.stretch].kind != Kind::Turn) {
+            self.turn = Some(Turn {
+                message: moment.message.clone(),
+                words: moment.words.clone(),
+                calls: 0,
+                tokens: 0,
+                framed: self.pushed > 0 || !self.open.is_empty(),
+            });
+        }
+    }
+
+    fn end_turn(&mut self) {
+        let Some(Step { message, closing: Some(words) }) = self.step.clone() else { return };
+        if self.pushed > 0 {
+            return;
+        }
+        let end = Anchor { message: Some(message), call: None };
+        if let Some(open) = self.open.last()
+            && open.item.is_some()
+            && open.turns >= FORGOTTEN
+        {
+            self.close(&end, Status::Invalidated, Some(LEFT), None);
+        }
+        if let [open] = &self.open[..]
+            && open.item.is_none()
+        {
+            self.close(&end, Status::Completed, None, Some(words));
+            self.turn = None;
+        }
+    }
+
+    fn agent_went_on(&mut self, moment: &Moment) {
+        let closing = moment.closes.then(|| moment.words.clone());
+        self.step = Some(Step { message: moment.message.clone(), closing });
+        if !moment.words.is_empty()
+            && let Some(open) = self.open.last_mut()
+        {
+            open.said = Some(moment.words.clone());
+        }
+        if let Some(turn) = &mut self.turn {
+            turn.calls += moment.calls;
+            turn.tokens += moment.tokens;
+        }
+    }
+
+    fn look_at_marks(&mut self, moment: &Moment) {
+        if self.turn.as_ref().is_some_and(Turn::is_work) {
+            self.open_turn();
+        }
+        for mark in &moment.marks {
+            match mark {
+                Mark::Todos { call, items } => self.list_written(moment, call, items),
+                Mark::Subagent { .. } => self.subagent_called(moment, mark),
+                Mark::BrokenOff => {}
+            }
+        }
+    }
+
+    fn open_turn(&mut self) {
+        let Some(turn) = self.turn.as_mut().filter(|turn| !turn.framed) else { return };
+        if self.pushed > 0 {
+            return;
+        }
+        turn.framed = true;
+        let identity = identity_of(&turn.words);
+        let opened = Anchor { message: Some(turn.message.clone()), call: None };
+        self.begin(Kind::Turn, identity, opened, None);
+    }
+
+    fn list_written(&mut self, moment: &Moment, call: &str, items: &[Todo]) {
+        self.todos.write(items);
+        self.note_list();
+        let current = self.open.iter_mut().rfind(|open| open.item.is_some());
+        if let Some(open) = current {
+            open.turns = 0;
+            let status = open.item.map(|item| self.todos.status_of(item));
+            let ended = match status.flatten() {
+                Some(TodoStatus::InProgress) => None,
+                Some(status) => Some(status),
+                None => Some(TodoStatus::Cancelled),
+            };
+            open.ended = ended;
+            self.end_what_waited(moment);
+        }
+        if self.pushed > 0 || self.open.iter().any(|open| open.item.is_some()) {
+            return;
+        }
+        let Some((number, item)) = self.todos.first_in_progress() else { return };
+        let identity = identity_of_item(&item.content);
+        self.open_turn();
+        let opened = Anchor { message: Some(moment.message.clone()), call: Some(call.to_owned()) };
+        self.note_list();
+        self.begin(Kind::Todo, identity, opened, Some(number));
+    }
+
+    fn note_list(&mut self) {
+        if let Some(outer) = self.open.first_mut() {
+            outer.listed = true;
+        }
+    }
+
+    /// Ends the item that is worked on if it is over and no pushed frame is open in it.
+    fn end_what_waited(&mut self, moment: &Moment) {
+        let Some(open) = self.open.last() else { return };
+        let (Some(item), Some(ended)) = (open.item, open.ended) else { return };
+        if self.pushed > 0 {
+            return;
+        }
+        let (status, reason) = match ended {
+            TodoStatus::Completed => (Status::Completed, None),
+            TodoStatus::Cancelled if self.todos.status_of(item).is_none() => {
+                (Status::Invalidated, Some(DROPPED))
+            }
+            TodoStatus::Cancelled => (Status::Invalidated, Some(CANCELLED)),
+            TodoStatus::Pending | TodoStatus::InProgress => (Status::Blocked, None),
+        };
+        let end = Anchor { message: Some(moment.message.clone()), call: None };
+        self.close(&end, status, reason, None);
+    }
+
+    fn subagent_called(&mut self, moment: &Moment, mark: &Mark) {
+        let Mark::Subagent { call, title, prompt, result, state } = mark else { return };
+        self.open_turn();
+        let mut identity = identity_of(prompt);
+        if !title.trim().is_empty() {
+            title.trim().clone_into(&mut identity.title);
+        }
+        let anchor = Anchor { message: Some(moment.message.clone()), call: Some(call.clone()) };
+        self.begin(Kind::Subagent, identity, anchor.clone(), None);
+        let status = match state {
+            CallState::Completed => Status::Completed,
+            CallState::Failed | CallState::Open => Status::Failed,
+        };
+        self.close(&anchor, status, None, result.clone());
+    }
+
+    fn begin(&mut self, kind: Kind, identity: Identity, opened: Anchor, item: Option<u64>) {
+        let stretch = self.stretches.len();
+        self.stretches.push(Stretch {
+            kind,
+            parent: self.open.last().map(|open| open.stretch),
+            identity,
+            opened,
+            closed: None,
+            results: None,
+            status: Status::InProgress,
+            reason: None,
+            left: Vec::new(),
+        });
+        self.changes.push(Change::Opened(stretch));
+        self.open.push(Open { stretch, item, said: None, ended: None, turns: 0, listed: false });
+    }
+
+    /// Closes the innermost stretch. Its results are `results`, or the last words in it.
+    fn close(
+        &mut self,
+        end: &Anchor,
+        status: Status,
+        reason: Option<&'static str>,
+        results: Option<String>,
+    ) {
+        let Some(open) = self.open.pop() else { return };
+        let stretch = &mut self.stretches[open.stretch];
+        stretch.closed = Some(end.clone());
+        stretch.results = results.or(open.said).filter(|words| !words.trim().is_empty());
+        stretch.status = status;
+        stretch.reason = reason;
+        if stretch.kind == Kind::Turn && open.listed {
+            stretch.left = self.todos.left();
+        }
+        self.changes.push(Change::Closed(open.stretch));
+    }
+}
+
+impl Turn {
+    fn is_work(&self) -> bool {
+        self.tokens >= WORK_TOKENS || (self.calls >= WORK_CALLS && self.tokens >= LEAST_TOKENS)
+    }
+}

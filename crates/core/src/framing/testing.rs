@@ -1,0 +1,168 @@
+//! Sessions as short text: one line a message, its author first, in it one word a part.
+//!
+//! - `u` the user, `a` the agent, `h` the host; `"words"`
+//! - `edit`, `edit:900` a call, and what it weighs with its result (200 if nothing is said)
+//! - `todo(>one,two,+three,xfour)` a list: in progress, pending, completed, cancelled; `two#7` has an id
+//! - `sub(what|answer)` a subagent's call, `broken` an abort
+//! - `push`, `pop` calls that open and close a frame
+//!
+//! Messages are `m1`, `m2` and so on, calls `m2.0`, `m2.1`.
+
+use std::fmt::Write as _;
+
+use super::{Kind, Mark, Moment, Speaker, Stretch, Taken, Todo, TodoStatus};
+use crate::transcript::{Anchor, CallState};
+
+pub(super) struct Session {
+    pub(super) moments: Vec<Moment>,
+    pub(super) taken: Taken,
+}
+
+impl Session {
+    pub(super) fn read(text: &str) -> Self {
+        let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let mut session = Self { moments: Vec::new(), taken: Taken::default() };
+        for line in lines {
+            session.message(line);
+        }
+        session
+    }
+
+    pub(super) fn message(&mut self, line: &str) {
+        let (who, rest) = line.split_once(' ').unwrap();
+        let mut moment = Moment {
+            message: format!("m{}", self.moments.len() + 1),
+            speaker: match who {
+                "u" => Speaker::User,
+                "a" => Speaker::Agent,
+                _ => Speaker::Host,
+            },
+            words: String::new(),
+            closes: false,
+            calls: 0,
+            tokens: 0,
+            marks: Vec::new(),
+        };
+        let mut broken = false;
+        for (place, word) in words(rest).into_iter().enumerate() {
+            moment.closes = word.starts_with('"');
+            if moment.closes {
+                word.trim_matches('"').clone_into(&mut moment.words);
+                continue;
+            }
+            broken |= word == "broken";
+            self.call(&mut moment, &word, format!("m{}.{place}", self.moments.len() + 1));
+        }
+        moment.closes &= moment.speaker == Speaker::Agent && !broken;
+        self.moments.push(moment);
+    }
+
+    fn call(&mut self, moment: &mut Moment, word: &str, call: String) {
+        let behind = |session: &mut Self, opens, closes| {
+            let entry = session.taken.behind.entry(moment.message.clone()).or_default();
+            *entry = (entry.0 + opens, entry.1 + closes);
+        };
+        let inner = word.split_once('(').map(|(_, inner)| inner.trim_end_matches(')'));
+        match (word.split(['(', ':']).next().unwrap(), inner) {
+            ("push", _) => behind(self, 1, 0),
+            ("pop", _) => behind(self, 0, 1),
+            ("broken", _) => moment.marks.push(Mark::BrokenOff),
+            ("todo", list) => {
+                let items = list.unwrap_or("").split(',').filter(|it| !it.is_empty()).map(item);
+                moment.marks.push(Mark::Todos { call, items: items.collect() });
+                moment.tokens += 100;
+                return;
+            }
+            ("sub", Some(inner)) => {
+                let (title, answer) = inner.split_once('|').unwrap_or((inner, ""));
+                moment.marks.push(Mark::Subagent {
+                    call,
+                    title: title.to_owned(),
+                    prompt: format!("Please {title}"),
+                    result: Some(answer.to_owned()),
+                    state: CallState::Completed,
+                });
+            }
+            _ => {}
+        }
+        moment.calls += 1;
+        moment.tokens += word.split_once(':').map_or(200, |(_, tokens)| tokens.parse().unwrap());
+    }
+
+    /// The stretches as a tree: kind, title, from where to where, status, results.
+    pub(super) fn tree(&self) -> String {
+        show(&super::frame(&self.moments, &self.taken))
+    }
+}
+
+pub(super) fn item(text: &str) -> Todo {
+    let status = match text.chars().next() {
+        Some('>') => TodoStatus::InProgress,
+        Some('+') => TodoStatus::Completed,
+        Some('x') => TodoStatus::Cancelled,
+        _ => TodoStatus::Pending,
+    };
+    let text = text.trim_start_matches(['>', '+', 'x']);
+    let (content, id) = text.split_once('#').map_or((text, None), |(text, id)| (text, Some(id)));
+    Todo { id: id.map(str::to_owned), content: content.to_owned(), status }
+}
+
+pub(super) fn tree(text: &str) -> String {
+    Session::read(text).tree()
+}
+
+pub(super) fn show(stretches: &[Stretch]) -> String {
+    let mut out = String::new();
+    for stretch in stretches {
+        let mut depth = 0;
+        let mut parent = stretch.parent;
+        while let Some(above) = parent {
+            depth += 1;
+            parent = stretches[above].parent;
+        }
+        let kind = match stretch.kind {
+            Kind::Turn => "turn",
+            Kind::Todo => "todo",
+            Kind::Subagent => "subagent",
+        };
+        let at = |anchor: &Anchor| anchor.call.clone().or(anchor.message.clone()).unwrap();
+        let closed = stretch.closed.as_ref().map_or(String::new(), &at);
+        write!(
+            out,
+            "{}{kind} {:?} {}..{closed} {}",
+            "  ".repeat(depth),
+            stretch.identity.title,
+            at(&stretch.opened),
+            stretch.status
+        )
+        .unwrap();
+        if let Some(results) = &stretch.results {
+            write!(out, ": {results}").unwrap();
+        }
+        if let Some(reason) = stretch.reason {
+            write!(out, " ({reason})").unwrap();
+        }
+        if !stretch.left.is_empty() {
+            write!(out, " [left: {}]", stretch.left.join(", ")).unwrap();
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Splits at white space outside of quotes and brackets.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let (mut quoted, mut deep) = (false, 0);
+    for c in line.chars() {
+        quoted ^= c == '"';
+        deep += i32::from(c == '(') - i32::from(c == ')');
+        if c.is_whitespace() && !quoted && deep == 0 {
+            words.push(String::new());
+        } else if let Some(word) = words.last_mut() {
+            word.push(c);
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}

@@ -1,0 +1,100 @@
+//! A todo list that is written anew each time: which of its items are those of the list before.
+
+use crate::text::extract_keywords;
+
+/// How far an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TodoStatus {
+    /// Not begun.
+    Pending,
+    /// Being worked on.
+    InProgress,
+    /// Done.
+    Completed,
+    /// Given up.
+    Cancelled,
+}
+
+/// An item of a todo list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Todo {
+    /// The host's id of it, where it gives one. Ids may be given out anew with each list.
+    pub id: Option<String>,
+    /// What is to be done.
+    pub content: String,
+    /// How far it is.
+    pub status: TodoStatus,
+}
+
+impl TodoStatus {
+    fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Cancelled)
+    }
+}
+
+/// The list as it was written last, each item with a number that it keeps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Todos {
+    pub(super) items: Vec<(u64, Todo)>,
+    next: u64,
+}
+
+impl Todos {
+    /// Takes a new list over. An item of it is one of the last list when it says the same; else, if that
+    /// one was not over, when it has the same id or is about the same.
+    pub(super) fn write(&mut self, list: &[Todo]) {
+        let before = std::mem::take(&mut self.items);
+        let mut known: Vec<Option<u64>> = vec![None; list.len()];
+        let mut used = vec![false; before.len()];
+        let same: [fn(&Todo, &Todo) -> bool; 3] = [
+            |was, is| plain(&was.content) == plain(&is.content),
+            |was, is| !was.status.is_over() && was.id.is_some() && was.id == is.id,
+            |was, is| !was.status.is_over() && about_the_same(&was.content, &is.content),
+        ];
+        for same in same {
+            for (is, number) in list.iter().zip(&mut known).filter(|(_, number)| number.is_none()) {
+                let found =
+                    before.iter().zip(&used).position(|((_, was), used)| !used && same(was, is));
+                if let Some(found) = found {
+                    used[found] = true;
+                    *number = Some(before[found].0);
+                }
+            }
+        }
+        for (item, number) in list.iter().zip(known) {
+            let number = number.unwrap_or_else(|| {
+                self.next += 1;
+                self.next
+            });
+            self.items.push((number, item.clone()));
+        }
+    }
+
+    pub(super) fn status_of(&self, number: u64) -> Option<TodoStatus> {
+        self.items.iter().find(|(known, _)| *known == number).map(|(_, item)| item.status)
+    }
+
+    pub(super) fn first_in_progress(&self) -> Option<(u64, &Todo)> {
+        self.items
+            .iter()
+            .find(|(_, item)| item.status == TodoStatus::InProgress)
+            .map(|(number, item)| (*number, item))
+    }
+
+    /// What is on the list and not over.
+    pub(super) fn left(&self) -> Vec<String> {
+        let open = self.items.iter().filter(|(_, item)| !item.status.is_over());
+        open.map(|(_, item)| item.content.trim().to_owned()).collect()
+    }
+}
+
+fn plain(content: &str) -> String {
+    content.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether two items share at least half of the words that say what the shorter of them is about.
+fn about_the_same(was: &str, is: &str) -> bool {
+    let (was, is) = (extract_keywords(was), extract_keywords(is));
+    let shared = was.iter().filter(|word| is.contains(word)).count();
+    shared > 0 && 2 * shared >= was.len().min(is.len())
+}
