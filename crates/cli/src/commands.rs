@@ -3,6 +3,7 @@
 mod activate;
 mod artifact;
 mod completions;
+mod config;
 mod context;
 mod decision;
 pub(crate) mod demo;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Init(init::InitArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
+    Config(config::ConfigArgs),
     Tree(tree::TreeArgs),
     Status(status::StatusArgs),
     Show(show::ShowArgs),
@@ -64,6 +66,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Completions(args) => completions::run(args, output),
         Command::Init(args) => init::run(args, &invocation()?, output),
         Command::Doctor(args) => doctor::run(args, &invocation()?, output),
+        Command::Config(args) => config::run(args, &invocation()?, output),
         Command::Tree(args) => tree::run(args, &invocation()?, output),
         Command::Status(args) => status::run(args, &invocation()?, output),
         Command::Show(args) => show::run(args, &invocation()?, output),

@@ -89,8 +89,9 @@ fn tools() {
 #[test]
 fn settings() {
     let mut page = String::from(
-        "# Settings\n\nEach is set by a variable of its name in the environment. Made from the \
-         program, not by hand.\n",
+        "# Settings\n\nEach is set for one start by a variable of its name in the environment, and for a \
+         project by `callstack config NAME VALUE`, which counts before the environment until \
+         `callstack config NAME --reset`. Made from the program, not by hand.\n",
     );
     for (group, settings) in SETTINGS {
         write!(page, "\n## {group}\n\n| name | may be | default | |\n| --- | --- | --- | --- |\n")

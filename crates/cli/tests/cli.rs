@@ -7,6 +7,7 @@
     reason = "helpers of tests fail as tests do, and a skip says why"
 )]
 
+mod config;
 mod desk;
 mod doctor;
 mod frames;

@@ -79,7 +79,7 @@ impl Engine {
         input.new_session = around.frame.parent.is_none()
             && around.planned_count == 0
             && view.counts(Some(num))?.is_empty();
-        input.budget = self.settings.budget;
+        input.budget = self.settings_in(view)?.budget;
         input.calibration = calibration;
         input.parts = parts;
         // Messages are recorded all the time without changing any context: what has the same state is
@@ -101,7 +101,7 @@ impl Engine {
         num: FrameNum,
     ) -> Result<Answer, EngineError> {
         let frame = view.frame(num)?;
-        let context = match self.settings.placement {
+        let context = match self.settings_in(view)?.placement {
             Placement::Output if frame.status == Status::InProgress => {
                 self.context(view, &caller.session, num, Parts::for_push())?.text.clone()
             }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use callstack_core::event::Event;
-use callstack_core::fold::{Folded, Input, Note, fold};
+use callstack_core::fold::{Folded, Input, Note, ReasoningPolicy, fold};
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, Standing};
 use callstack_store::MessageBody;
@@ -141,6 +141,8 @@ pub(crate) struct Conversation {
     /// The last text of the newest step.
     pub(crate) closing: Option<String>,
     calibration: Calibration,
+    /// `STACK_FOLD_REASONING`, as it counted at the last call.
+    reasoning: ReasoningPolicy,
 }
 
 impl Conversation {
@@ -167,6 +169,17 @@ impl Conversation {
 
     pub(crate) fn last(&self) -> Option<&Message> {
         self.transcript.last()
+    }
+
+    fn fold(&self, live: &[Span]) -> Folded {
+        fold(&Input {
+            transcript: &self.transcript,
+            spans: live,
+            notes: &self.notes,
+            reasoning: self.reasoning,
+            stale_until: self.stale_until(),
+            stale: &self.stale.steps,
+        })
     }
 
     /// Takes over what the host shows; returns the bodies to be stored.
@@ -199,6 +212,11 @@ impl Engine {
         let session = request.session.clone();
         let conversation = self.conversation(&session);
         let mut conversation = lock(&conversation);
+        let reasoning = self.current_settings()?.reasoning;
+        if conversation.reasoning != reasoning {
+            conversation.reasoning = reasoning;
+            conversation.steady_since = None;
+        }
         if request.compacting {
             return self.fold_for_compaction(&mut conversation, request);
         }
@@ -258,7 +276,7 @@ impl Engine {
     /// nothing is computed again, however long the session is.
     fn same_as_before(&self, conversation: &mut Conversation, held: usize) -> SyncAnswer {
         debug_assert_eq!(
-            self.fold(conversation, &live(&conversation.spans)).ops,
+            conversation.fold(&live(&conversation.spans)).ops,
             conversation.sent,
             "steps alone have changed an operation"
         );
@@ -327,7 +345,7 @@ impl Engine {
         applied: i64,
     ) -> Result<Folded, EngineError> {
         let live = live(&conversation.spans);
-        let folded = self.fold(conversation, &live);
+        let folded = conversation.fold(&live);
         let unsettled: Vec<_> = live
             .iter()
             .filter(|span| {
@@ -342,7 +360,7 @@ impl Engine {
             return Ok(folded);
         }
         if !self.recorder()?.flush(conversation.ticket, PATIENCE) {
-            return Ok(self.fold(conversation, &without(&live, &folded)));
+            return Ok(conversation.fold(&without(&live, &folded)));
         }
         let events: Vec<_> = unsettled
             .iter()
@@ -360,18 +378,7 @@ impl Engine {
             .collect();
         self.store.write(|change| change.append(self.now(), &events))?;
         self.load_spans(conversation, session)?;
-        Ok(self.fold(conversation, &self::live(&conversation.spans)))
-    }
-
-    fn fold(&self, conversation: &Conversation, live: &[Span]) -> Folded {
-        fold(&Input {
-            transcript: &conversation.transcript,
-            spans: live,
-            notes: &conversation.notes,
-            reasoning: self.settings.reasoning,
-            stale_until: conversation.stale_until(),
-            stale: &conversation.stale.steps,
-        })
+        Ok(conversation.fold(&self::live(&conversation.spans)))
     }
 
     /// A compaction's request is folded for its reader, the summariser, and remembered nowhere.
@@ -398,7 +405,7 @@ impl Engine {
             transcript: &transcript,
             spans: &live(&conversation.spans),
             notes: &[],
-            reasoning: self.settings.reasoning,
+            reasoning: conversation.reasoning,
             stale_until: None,
             stale: &[],
         });

@@ -13,6 +13,7 @@ use callstack_core::transcript::{Anchor, Fold};
 pub use callstack_store::Health;
 use callstack_store::{Change, Store};
 
+use crate::configuration::Laid;
 use crate::conversation::Conversation;
 use crate::error::{EngineError, Kind};
 use crate::files;
@@ -26,6 +27,7 @@ pub struct Engine {
     pub(crate) store: Store,
     pub(crate) project: PathBuf,
     pub(crate) settings: Settings,
+    pub(crate) laid: Mutex<Laid>,
     pub(crate) cache: Mutex<ContextCache>,
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
     recorder: OnceLock<Recorder>,
@@ -44,6 +46,7 @@ impl Engine {
         Ok(Self {
             store: Store::open(&folder)?,
             project: project.to_path_buf(),
+            laid: Mutex::new(Laid::over(settings.clone())),
             settings,
             cache: Mutex::default(),
             conversations: Mutex::default(),
@@ -63,7 +66,8 @@ impl Engine {
         self.store.path()
     }
 
-    /// How the engine was told to behave.
+    /// How this process was told to behave; what was set in the store counts before it:
+    /// [`Engine::current_settings`].
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -179,7 +183,8 @@ impl Engine {
         command: &Command,
     ) -> Result<Decision, EngineError> {
         let now = self.now();
-        let decision = decide(&change.view(), command, &self.settings.limits, now)?;
+        let decision =
+            decide(&change.view(), command, &self.settings_in(&change.view())?.limits, now)?;
         change.append(now, &decision.events)?;
         Ok(decision)
     }

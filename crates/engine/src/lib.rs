@@ -6,6 +6,7 @@
 
 mod assembly;
 mod autonomy;
+mod configuration;
 mod conversation;
 pub mod effect;
 mod engine;
@@ -25,6 +26,7 @@ mod system;
 pub mod tree;
 mod world;
 
+pub use configuration::{Configured, Source};
 pub use conversation::{Fact, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};

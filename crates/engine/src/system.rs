@@ -45,7 +45,7 @@ impl Engine {
         let Some(active) = self.active_or_last(&request.session)? else {
             return Ok(vec![GUIDANCE.to_owned()]);
         };
-        if self.settings.placement == Placement::System {
+        if self.current_settings()?.placement == Placement::System {
             let context = self
                 .store
                 .read(|view| self.context(view, &request.session, active, Parts::full()))?;
@@ -129,7 +129,7 @@ impl Engine {
         session: &str,
         num: FrameNum,
     ) -> Result<Vec<ScopedPin>, EngineError> {
-        if self.settings.placement == Placement::System {
+        if self.settings_in(view)?.placement == Placement::System {
             return Ok(Vec::new());
         }
         let built = view.renders(session, SLOT)?.into_iter().map(|it| it.2).max().unwrap_or(0);

@@ -117,7 +117,7 @@ impl Engine {
     ) -> Result<bool, EngineError> {
         // The request that this call is for will be the first with a system prompt of ours; the mark
         // is kept once that prompt is.
-        if self.settings.placement == Placement::Output
+        if self.current_settings()?.placement == Placement::Output
             && let Some(until) = conversation.written_until().map(str::to_owned)
             && !self.has_system(session, conversation.epoch())?
         {

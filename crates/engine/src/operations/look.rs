@@ -179,11 +179,12 @@ impl Operate for ContextInfo {
         let context = engine
             .store
             .read(|view| engine.context(view, &caller.session, frame.num, Parts::full()))?;
+        let settings = engine.current_settings()?;
         let cache = lock(&engine.cache).stats();
         let usage = engine.usage(&caller.session);
         let data = json!({
             "frame": frame.num.to_string(),
-            "budget": engine.settings().budget,
+            "budget": settings.budget,
             "context": context.metadata,
             "cache": cache,
             "usedTokens": usage.used,
@@ -195,7 +196,7 @@ impl Operate for ContextInfo {
              pins {}.\nCache: {} hits, {} misses, {} entries.",
             frame.label(),
             tokens.total,
-            engine.settings().budget.total,
+            settings.budget.total,
             tokens.ancestors,
             tokens.siblings,
             tokens.current,

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use callstack_core::fold::{Input, fold};
+use callstack_core::fold::{Input, ReasoningPolicy, fold};
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{FoldOp, Message, Role, Span, Standing};
 use callstack_engine::{Engine, EngineError, Kind};
@@ -60,10 +60,11 @@ pub fn calls(engine: &Engine, session: &str) -> Result<Vec<ModelCall>, EngineErr
         transcript.push(shown.message);
     }
     let spans = engine.spans(session)?;
+    let reasoning = engine.current_settings()?.reasoning;
     let mut calls = Vec::new();
     for (at, message) in transcript.iter().enumerate() {
         if message.role == Role::Assistant && message.standing == Standing::Normal {
-            calls.push(call(&transcript[..at], &pieces[..at], &spans, engine));
+            calls.push(call(&transcript[..at], &pieces[..at], &spans, reasoning));
         }
     }
     Ok(calls)
@@ -104,7 +105,7 @@ fn call(
     transcript: &[Message],
     pieces: &[Vec<Piece>],
     spans: &[Span],
-    engine: &Engine,
+    reasoning: ReasoningPolicy,
 ) -> ModelCall {
     // What the host has compacted it no longer sends.
     let from =
@@ -118,7 +119,7 @@ fn call(
         transcript,
         spans: &spans,
         notes: &[],
-        reasoning: engine.settings().reasoning,
+        reasoning,
         stale_until: None,
         stale: &[],
     });

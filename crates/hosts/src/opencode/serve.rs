@@ -87,7 +87,7 @@ impl Server<'_> {
                 let greeting = json!({
                     "protocol": PROTOCOL,
                     "version": self.version,
-                    "tools": tools(engine),
+                    "tools": tools(engine)?,
                 });
                 Ok(with_reaction(engine, greeting, engine.wake()?))
             }
@@ -189,8 +189,9 @@ fn read<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, Engin
     })
 }
 
-fn tools(engine: &Engine) -> Vec<Value> {
-    operations::listed(engine.settings().profile)
+fn tools(engine: &Engine) -> Result<Vec<Value>, EngineError> {
+    let listed = operations::listed(engine.current_settings()?.profile);
+    Ok(listed
         .map(|operation| {
             json!({
                 "name": operation.name,
@@ -198,7 +199,7 @@ fn tools(engine: &Engine) -> Vec<Value> {
                 "parameters": (operation.parameters)(),
             })
         })
-        .collect()
+        .collect())
 }
 
 fn shown(

@@ -1,0 +1,134 @@
+//! Settings as they count in a project: what was set in its store lies over what this process was
+//! started with, until it is reset.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use callstack_store::View;
+
+use crate::engine::{Engine, lock};
+use crate::error::{EngineError, Kind};
+use crate::settings::{Setting, Settings};
+
+/// Where the value of a setting comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It was set in the project.
+    Set,
+    /// A variable of the environment.
+    Environment,
+    /// Nobody said anything.
+    Default,
+}
+
+impl Source {
+    /// `set`, `environment` or `default`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::Environment => "environment",
+            Self::Default => "default",
+        }
+    }
+}
+
+/// A setting and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configured {
+    /// The setting.
+    pub setting: &'static Setting,
+    /// Its value.
+    pub value: String,
+    /// Where that comes from.
+    pub source: Source,
+}
+
+/// The settings as they were last made of what was stored.
+#[derive(Debug)]
+pub(crate) struct Laid {
+    stored: BTreeMap<String, String>,
+    settings: Arc<Settings>,
+}
+
+impl Laid {
+    pub(crate) fn over(settings: Settings) -> Self {
+        Self { stored: BTreeMap::new(), settings: Arc::new(settings) }
+    }
+}
+
+impl Engine {
+    /// How the engine is to behave just now.
+    pub fn current_settings(&self) -> Result<Arc<Settings>, EngineError> {
+        self.store.read(|view| self.settings_in(view))
+    }
+
+    /// The same within a transaction. Reads a small table, and makes nothing of it again that is as it
+    /// was.
+    pub(crate) fn settings_in(&self, view: &View<'_>) -> Result<Arc<Settings>, EngineError> {
+        let stored = view.settings()?;
+        let mut laid = lock(&self.laid);
+        if laid.stored != stored {
+            let settings = Arc::new(self.settings.overlaid(&stored)?);
+            *laid = Laid { stored, settings };
+        }
+        Ok(Arc::clone(&laid.settings))
+    }
+
+    /// Every setting, in the table's order.
+    pub fn configuration(&self) -> Result<Vec<Configured>, EngineError> {
+        let stored = self.stored_settings()?;
+        Ok(Setting::all().map(|setting| self.configured(setting, &stored)).collect())
+    }
+
+    /// What a setting is.
+    pub fn configured_as(&self, setting: &'static Setting) -> Result<Configured, EngineError> {
+        Ok(self.configured(setting, &self.stored_settings()?))
+    }
+
+    /// Sets a setting in the project, or resets it.
+    pub fn configure(
+        &self,
+        setting: &'static Setting,
+        value: Option<&str>,
+    ) -> Result<Configured, EngineError> {
+        let value = value.map(|value| setting.read(value)).transpose()?;
+        if self.stored_settings()?.get(setting.name) != value.as_ref() {
+            self.set_setting(setting.name, value.as_deref())?;
+        }
+        self.configured_as(setting)
+    }
+
+    fn configured(
+        &self,
+        setting: &'static Setting,
+        stored: &BTreeMap<String, String>,
+    ) -> Configured {
+        let value = |text: Option<&str>| text.and_then(|text| setting.read(text).ok());
+        let stored = value(stored.get(setting.name).map(String::as_str));
+        let given = value(self.settings.given(setting.name));
+        let (value, source) = match (stored, given) {
+            (Some(value), _) => (value, Source::Set),
+            (None, Some(value)) => (value, Source::Environment),
+            (None, None) => (setting.default.to_owned(), Source::Default),
+        };
+        Configured { setting, value, source }
+    }
+}
+
+impl Setting {
+    /// The setting that somebody means: by its name, in any case, with or without what all names begin
+    /// with, `frame-mode` and `frameMode` for `STACK_FRAME_MODE`.
+    pub fn meant(name: &str) -> Result<&'static Self, EngineError> {
+        let letters = |text: &str| -> String {
+            let kept = text.chars().filter(char::is_ascii_alphanumeric);
+            let upper: String = kept.map(|char| char.to_ascii_uppercase()).collect();
+            upper.strip_prefix("STACK").map_or(upper.clone(), str::to_owned)
+        };
+        let wanted = letters(name);
+        Self::all().find(|setting| letters(setting.name) == wanted).ok_or_else(|| EngineError {
+            kind: Kind::NotFound,
+            message: format!("there is no setting `{name}`"),
+            hint: Some("`callstack config` lists them all.".to_owned()),
+        })
+    }
+}
