@@ -23,6 +23,7 @@ pub use render::render;
 pub use score::{MIN_RELEVANCE, score_ancestor, score_sibling};
 pub use select::{Chosen, Selection, select_ancestors, select_siblings};
 
+use crate::dialect::Dialect;
 use crate::frame::{Frame, FrameNum, Pin};
 
 /// A pin and the frame that it was stated in.
@@ -93,6 +94,8 @@ pub struct ContextInput<'a> {
     pub calibration: f64,
     /// What is rendered.
     pub parts: Parts,
+    /// In whose words. The flame dialect has no task management in its context.
+    pub dialect: Dialect,
 }
 
 impl<'a> ContextInput<'a> {
@@ -115,6 +118,7 @@ impl<'a> ContextInput<'a> {
             min_relevance: MIN_RELEVANCE,
             calibration: 1.0,
             parts: Parts::full(),
+            dialect: Dialect::Stack,
         }
     }
 }
@@ -180,5 +184,7 @@ pub struct SectionTokens {
 #[path = "context_tests.rs"]
 mod tests;
 
+#[cfg(test)]
+mod elements_tests;
 #[cfg(test)]
 mod property_tests;

@@ -20,6 +20,10 @@ const EXCEPTIONS: [(&str, &str); 3] = [
     ("stack_autonomy", "flame_autonomy_config"),
 ];
 
+/// Arguments of operations and what the flame dialect calls them.
+const ARGUMENTS: [(&str, &str); 3] =
+    [("frame", "sessionID"), ("parent", "parentSessionID"), ("results", "summary")];
+
 impl Dialect {
     /// What the tool of an operation is called, for instance `flame_push` for `stack_frame_push`.
     pub fn tool(self, operation: &str) -> Cow<'_, str> {
@@ -35,6 +39,15 @@ impl Dialect {
             None if operation == "stack" => Cow::Borrowed("flame"),
             None => Cow::Borrowed(operation),
         }
+    }
+
+    /// What an operation's argument is called.
+    pub fn argument(self, name: &str) -> &str {
+        let renamed = match self {
+            Self::Stack => None,
+            Self::Flame => ARGUMENTS.iter().find(|(known, _)| *known == name),
+        };
+        renamed.map_or(name, |(_, renamed)| renamed)
     }
 
     /// A text of ours with every tool that it names called as this dialect does. The tool that

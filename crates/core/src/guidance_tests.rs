@@ -27,3 +27,11 @@ fn names_the_tools_that_are_listed() {
         assert!(GUIDANCE.contains(tool), "{tool}");
     }
 }
+
+#[test]
+fn the_flame_dialect_names_its_own_tools() {
+    assert_eq!(guidance(Dialect::Stack), GUIDANCE);
+    let text = guidance(Dialect::Flame);
+    assert!(!text.contains("stack_") && text.contains("flame_push") && text.contains("summary"));
+    assert!(estimate_tokens(text) <= 475, "{}", estimate_tokens(text));
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::context::ScopedPin;
+use crate::dialect::Dialect;
 use crate::frame::{Frame, Status};
 use crate::text::{CUT, cap, format_duration, truncate_to_token_budget};
 use crate::xml::visible;
@@ -12,6 +13,10 @@ use crate::xml::visible;
 /// The version of the texts made here and of the context's XML. It goes up when either changes, so
 /// that kept texts say what made them.
 pub const RENDERER_VERSION: u32 = 1;
+
+const PUSH: &str = "stack_frame_push";
+const POP: &str = "stack_frame_pop";
+const ACTIVATE: &str = "stack_frame_activate";
 
 /// How every text made here begins.
 pub const MARK: &str = "[callstack]";
@@ -26,15 +31,17 @@ pub struct Pushed<'a> {
     /// What stands around it: [`crate::context::render`] with [`crate::context::Parts::for_push`].
     /// Pins stand in there.
     pub context: &'a str,
+    /// How the reader is spoken to.
+    pub dialect: Dialect,
 }
 
 /// The output of a push or an activation: which frame is open, what stands around it, what to do.
 pub fn pushed(pushed: &Pushed<'_>) -> String {
     let frame = pushed.frame;
-    let mut text = Text::default();
+    let mut text = Text::new(pushed.dialect);
     let verb = if pushed.activated { "activated" } else { "opened" };
     text.line(format_args!("{MARK} {verb} frame {} (depth {})", label(frame), frame.depth));
-    text.criteria("Success criteria", frame);
+    text.criteria(text.aim(), frame);
     if let Some(results) = given(frame.results.as_deref()) {
         text.line("It was worked on before: go on from there, do not start over.");
         text.block("Results so far", results);
@@ -46,11 +53,12 @@ pub fn pushed(pushed: &Pushed<'_>) -> String {
         text.line("");
     }
     text.line(format_args!(
-        "Work on this frame only. When its criteria are met, or cannot be, call stack_frame_pop with \
-         the results; until then everything belongs to {}.",
+        "Work on this frame only. When its criteria are met, or cannot be, call {} with the results; \
+         until then everything belongs to {}.",
+        pushed.dialect.tool(POP),
         frame.num
     ));
-    text.0
+    text.out
 }
 
 /// A frame that ended, and where that leads.
@@ -71,19 +79,21 @@ pub struct Returned<'a> {
     pub planned_count: usize,
     /// Pins that were made since the system prompt was built.
     pub pins: &'a [ScopedPin],
+    /// How the reader is spoken to.
+    pub dialect: Dialect,
 }
 
 /// What a finished frame returned. It stands where the frame's steps stood, and says what was done,
 /// what remains and why to a reader who sees nothing else.
 pub fn returned(returned: &Returned<'_>) -> String {
     let frame = returned.frame;
-    let mut text = Text::default();
+    let mut text = Text::new(returned.dialect);
     let worked = frame.ended_at.map_or(0, |ended| ended.saturating_sub(frame.created_at));
     let after =
         if worked >= 1000 { format!(" after {}", format_duration(worked)) } else { String::new() };
     text.line(format_args!("{MARK} frame {} returned: {}{after}", label(frame), frame.status));
     if let Some(meaning) = meaning(frame.status) {
-        text.line(meaning);
+        text.line(returned.dialect.words(meaning));
     }
     text.criteria("Goal", frame);
     if let Some(reason) = frame.invalidation_reason.as_deref() {
@@ -120,26 +130,27 @@ pub fn returned(returned: &Returned<'_>) -> String {
     text.pins(returned.pins);
     text.line("");
     text.now(returned);
-    text.0
+    text.out
 }
 
 /// A reminder for frames that have been open for three user turns and more without the agent
 /// touching them, the innermost first; empty if there are none. It is appended once a frame.
-pub fn reminder(forgotten: &[&Frame], turns: u32) -> String {
+pub fn reminder(forgotten: &[&Frame], turns: u32, dialect: Dialect) -> String {
     let Some(first) = forgotten.first() else {
         return String::new();
     };
-    let mut text = Text::default();
+    let mut text = Text::new(dialect);
     text.line(format_args!("{MARK} still open after {turns} user turns:"));
     for frame in forgotten {
         text.line(format_args!("- {} ({})", label(frame), frame.status));
     }
     text.line(format_args!(
-        "If the criteria of {num} are met, call stack_frame_pop with its results now; if the work was \
-         given up, pop it as failed or blocked and say why; else go on with it.",
-        num = first.num
+        "If the criteria of {num} are met, call {pop} with its results now; if the work was given up, \
+         pop it as failed or blocked and say why; else go on with it.",
+        num = first.num,
+        pop = dialect.tool(POP),
     ));
-    text.0
+    text.out
 }
 
 /// From this share of the model's limit on, in percent, popping is suggested.
@@ -147,26 +158,34 @@ pub const LIMIT_PERCENT: usize = 70;
 
 /// A suggestion to pop `frame`, once `used` tokens are [`LIMIT_PERCENT`] of the model's `limit` or
 /// more; none before, and none where the limit is unknown (zero).
-pub fn limit_suggestion(frame: &Frame, used: usize, limit: usize) -> Option<String> {
+pub fn limit_suggestion(
+    frame: &Frame,
+    used: usize,
+    limit: usize,
+    dialect: Dialect,
+) -> Option<String> {
     if limit == 0 || used.saturating_mul(100) < limit.saturating_mul(LIMIT_PERCENT) {
         return None;
     }
     let percent = used.saturating_mul(100) / limit;
-    let mut text = Text::default();
+    let mut text = Text::new(dialect);
     text.line(format_args!("{MARK} the context is {percent} % full ({used} of {limit} tokens)."));
     if frame.parent.is_none() {
-        text.line(
-            "Put the next piece of work into a frame (stack_frame_push), so that its steps leave the \
-             context when it is popped.",
-        );
+        text.line(format_args!(
+            "Put the next piece of work into a frame ({}), so that its steps leave the context when it \
+             is popped.",
+            dialect.tool(PUSH)
+        ));
     } else {
         text.line(format_args!(
-            "Pop {} soon: bring it to a point where its results can be stated, and call \
-             stack_frame_pop. What remains can be planned first (stack_frame_plan).",
-            label(frame)
+            "Pop {} soon: bring it to a point where its results can be stated, and call {}. What \
+             remains can be planned first ({}).",
+            label(frame),
+            dialect.tool(POP),
+            dialect.tool("stack_frame_plan")
         ));
     }
-    Some(text.0)
+    Some(text.out)
 }
 
 fn meaning(status: Status) -> Option<&'static str> {
@@ -190,12 +209,6 @@ fn meaning(status: Status) -> Option<&'static str> {
 
 /// Tokens of an inner frame's dense results.
 const INNER_RESULTS: usize = 60;
-
-/// What the criteria of a frame are: those of a session's root are the user's own words until
-/// somebody sets them.
-fn goal_of(frame: &Frame) -> &'static str {
-    if frame.identity_derived { "The user's request" } else { "Success criteria" }
-}
 
 fn told_in_a_line(frame: &Frame) -> String {
     let results = given(frame.results_compacted.as_deref()).or(given(frame.results.as_deref()));
@@ -225,13 +238,27 @@ fn one_line(text: &str) -> String {
 }
 
 /// Lines of ours with foreign text in between, which cannot pass for ours.
-#[derive(Default)]
-struct Text(String);
+struct Text {
+    out: String,
+    dialect: Dialect,
+}
 
 impl Text {
+    fn new(dialect: Dialect) -> Self {
+        Self { out: String::new(), dialect }
+    }
+
     fn line(&mut self, line: impl std::fmt::Display) {
         // Writing to a string cannot fail.
-        let _infallible = writeln!(self.0, "{line}");
+        let _infallible = writeln!(self.out, "{line}");
+    }
+
+    /// What the criteria of a frame are called.
+    fn aim(&self) -> &'static str {
+        match self.dialect {
+            Dialect::Stack => "Success criteria",
+            Dialect::Flame => "Goal",
+        }
     }
 
     /// Foreign text behind its heading: as it is, but that nothing in it can steer a terminal or
@@ -241,7 +268,7 @@ impl Text {
         if shown.contains('\n') {
             self.line(format_args!("{heading}:"));
         } else {
-            let _infallible = write!(self.0, "{heading}: ");
+            let _infallible = write!(self.out, "{heading}: ");
         }
         for line in shown.lines() {
             let quote = if line.trim_start().starts_with(MARK) { "\\" } else { "" };
@@ -268,8 +295,11 @@ impl Text {
 
     fn log(&mut self, frame: &Frame) {
         self.line(format_args!(
-            "Every step of it can be read again: stack {{\"op\":\"stack_log\",\"args\":\
-             {{\"frame\":\"{num}\"}}}} (at a terminal: callstack log {num})",
+            "Every step of it can be read again: {tool} {{\"op\":\"{log}\",\"args\":\
+             {{\"{argument}\":\"{num}\"}}}} (at a terminal: callstack log {num})",
+            tool = self.dialect.one_tool(),
+            log = self.dialect.tool("stack_log"),
+            argument = self.dialect.argument("frame"),
             num = frame.num
         ));
     }
@@ -301,7 +331,9 @@ impl Text {
             return;
         };
         self.line(format_args!("You are now in frame {} (depth {})", label(parent), parent.depth));
-        self.criteria(goal_of(parent), parent);
+        // Those of a session's root are the user's own words until somebody sets them.
+        let aim = if parent.identity_derived { "The user's request" } else { self.aim() };
+        self.criteria(aim, parent);
         self.next(returned, parent);
     }
 
@@ -327,8 +359,9 @@ impl Text {
             return;
         };
         self.line(format_args!(
-            "Next: start {} with stack_frame_activate, unless the plan has changed. Planned:",
-            label(first)
+            "Next: start {} with {}, unless the plan has changed. Planned:",
+            label(first),
+            self.dialect.tool(ACTIVATE)
         ));
         for frame in returned.planned.iter().take(NAMED_FRAMES) {
             self.line(format_args!("- {}", label(frame)));
@@ -336,7 +369,8 @@ impl Text {
         let count = returned.planned_count.max(returned.planned.len());
         let unnamed = count - returned.planned.len().min(NAMED_FRAMES);
         if unnamed > 0 {
-            self.line(format_args!("- and {unnamed} more (stack_tree shows all)"));
+            let tree = self.dialect.tool("stack_tree").into_owned();
+            self.line(format_args!("- and {unnamed} more ({tree} shows all)"));
         }
     }
 }

@@ -54,6 +54,7 @@ fn of<'a>(frame: &'a Frame, parent: Option<&'a Frame>) -> Returned<'a> {
         planned: &[],
         planned_count: 0,
         pins: &[],
+        dialect: Dialect::Stack,
     }
 }
 
@@ -196,6 +197,7 @@ fn an_opened_frame() {
         frame: &opened,
         activated: false,
         context: "<stack-context>\n</stack-context>\n",
+        dialect: Dialect::Stack,
     });
     insta::assert_snapshot!(text, @r#"
     [callstack] opened frame f4 "Fix tokenizer" (depth 1)
@@ -206,7 +208,8 @@ fn an_opened_frame() {
 
     Work on this frame only. When its criteria are met, or cannot be, call stack_frame_pop with the results; until then everything belongs to f4.
     "#);
-    let activated = pushed(&Pushed { frame: &opened, activated: true, context: "" });
+    let activated =
+        pushed(&Pushed { frame: &opened, activated: true, context: "", dialect: Dialect::Stack });
     assert!(activated.starts_with("[callstack] activated frame f4 \"Fix tokenizer\" (depth 1)\n"));
 }
 
@@ -214,26 +217,30 @@ fn an_opened_frame() {
 fn forgotten_frames() {
     let inner = frame(4, Some(2), Status::InProgress, "Fix tokenizer", "x");
     let outer = frame(2, Some(1), Status::InProgress, "Parser", "x");
-    insta::assert_snapshot!(reminder(&[&inner, &outer], 3), @r#"
+    insta::assert_snapshot!(reminder(&[&inner, &outer], 3, Dialect::Stack), @r#"
     [callstack] still open after 3 user turns:
     - f4 "Fix tokenizer" (in_progress)
     - f2 "Parser" (in_progress)
     If the criteria of f4 are met, call stack_frame_pop with its results now; if the work was given up, pop it as failed or blocked and say why; else go on with it.
     "#);
-    assert_eq!(reminder(&[], 3), "");
+    assert_eq!(reminder(&[], 3, Dialect::Stack), "");
 }
 
 #[test]
 fn near_the_limit() {
     let inner = frame(4, Some(2), Status::InProgress, "Fix tokenizer", "x");
-    assert_eq!(limit_suggestion(&inner, 139_999, 200_000), None);
-    assert_eq!(limit_suggestion(&inner, 500, 0), None);
-    insta::assert_snapshot!(limit_suggestion(&inner, 140_000, 200_000).unwrap(), @r#"
+    assert_eq!(limit_suggestion(&inner, 139_999, 200_000, Dialect::Stack), None);
+    assert_eq!(limit_suggestion(&inner, 500, 0, Dialect::Stack), None);
+    insta::assert_snapshot!(limit_suggestion(&inner, 140_000, 200_000, Dialect::Stack).unwrap(), @r#"
     [callstack] the context is 70 % full (140000 of 200000 tokens).
     Pop f4 "Fix tokenizer" soon: bring it to a point where its results can be stated, and call stack_frame_pop. What remains can be planned first (stack_frame_plan).
     "#);
     let root = frame(1, None, Status::InProgress, "Root", "x");
-    assert!(limit_suggestion(&root, 190_000, 200_000).unwrap().contains("stack_frame_push"));
+    assert!(
+        limit_suggestion(&root, 190_000, 200_000, Dialect::Stack)
+            .unwrap()
+            .contains("stack_frame_push")
+    );
 }
 
 #[test]
@@ -262,4 +269,28 @@ fn inner_frames_vanish_but_for_what_they_returned() {
         assert!(text.contains(kept), "{text}");
     }
     assert_eq!(text.matches("notes.md").count(), 1, "{text}");
+}
+
+#[test]
+fn the_flame_dialect_names_its_own_tools_and_leaves_foreign_words_alone() {
+    let dialect = Dialect::Flame;
+    let foreign = "as stack_frame_push said";
+    let mut done = finished();
+    done.status = Status::Blocked;
+    done.results = Some(foreign.to_owned());
+    let parent = frame(2, Some(1), Status::InProgress, "Parser", foreign);
+    let planned: Vec<_> =
+        (5..20).map(|num| frame(num, Some(2), Status::Planned, "Fuzz it", "x")).collect();
+    let root = frame(1, None, Status::InProgress, "Root", "x");
+    let texts = [
+        returned(&Returned { planned: &planned, dialect, ..of(&done, Some(&parent)) }),
+        pushed(&Pushed { frame: &done, activated: false, context: "", dialect }),
+        reminder(&[&done], 3, dialect),
+        limit_suggestion(&done, 140_000, 200_000, dialect).unwrap(),
+        limit_suggestion(&root, 140_000, 200_000, dialect).unwrap(),
+    ];
+    let all = texts.join("────\n");
+    assert_eq!(all.matches(foreign).count(), 3);
+    assert!(!all.replace(foreign, "").contains("stack_"), "{all}");
+    insta::assert_snapshot!(all);
 }

@@ -82,6 +82,7 @@ impl Engine {
         input.budget = self.settings_in(view)?.budget;
         input.calibration = calibration;
         input.parts = parts;
+        input.dialect = self.dialect();
         // Messages are recorded all the time without changing any context: what has the same state is
         // taken as it was, so that its bytes do not move with the clock.
         let state = input.state_hash();
@@ -112,7 +113,12 @@ impl Engine {
             .frame_spans(num)?
             .last()
             .is_some_and(|span| span.origin == callstack_core::transcript::SpanOrigin::Activate);
-        let text = pushed(&Pushed { frame: &frame, activated, context: &context });
+        let text = pushed(&Pushed {
+            frame: &frame,
+            activated,
+            context: &context,
+            dialect: self.dialect(),
+        });
         let data = json!({
             "handle": num.to_string(),
             "sessionID": frame.id,
@@ -157,6 +163,7 @@ impl Engine {
             planned: &planned,
             planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
             pins: &pins,
+            dialect: self.dialect(),
         }))
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use callstack_core::context::ContextCache;
 use callstack_core::decide::{Command, Decision, OpenRoot, decide};
+use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::frame::{Artifact, Frame, FrameNum, Identity};
 use callstack_core::returned::RENDERER_VERSION;
@@ -70,6 +71,11 @@ impl Engine {
     /// [`Engine::current_settings`].
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// How agents are spoken to.
+    pub fn dialect(&self) -> Dialect {
+        self.settings.profile.dialect()
     }
 
     /// Where time and ids come from.

@@ -4,7 +4,7 @@
 use callstack_core::context::{Parts, ScopedPin};
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
-use callstack_core::guidance::GUIDANCE;
+use callstack_core::guidance::guidance;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_store::View;
 
@@ -42,14 +42,15 @@ impl Engine {
             let mark = conversation.mark_for_new_system(&request.session);
             (conversation.epoch().to_owned(), mark)
         };
+        let guidance = guidance(self.dialect());
         let Some(active) = self.active_or_last(&request.session)? else {
-            return Ok(vec![GUIDANCE.to_owned()]);
+            return Ok(vec![guidance.to_owned()]);
         };
         if self.current_settings()?.placement == Placement::System {
             let context = self
                 .store
                 .read(|view| self.context(view, &request.session, active, Parts::full()))?;
-            return Ok(vec![GUIDANCE.to_owned(), context.text.clone()]);
+            return Ok(vec![guidance.to_owned(), context.text.clone()]);
         }
         let slot = format!("{SLOT}{epoch}");
         if let Some(kept) = self.store.read(|view| view.render(&request.session, &slot))? {
@@ -60,7 +61,7 @@ impl Engine {
                 self.context(&change.view(), &request.session, active, Parts::for_push())?;
             let text = format!(
                 "{}\n\nThe open frame when this was written; it may be another one by now:\n{}",
-                GUIDANCE.trim_end(),
+                guidance.trim_end(),
                 context.text
             );
             let event = Event::Rendered {

@@ -1,6 +1,9 @@
 //! One frame as an element, whole or shortened to what there is room for.
 
-use crate::frame::Frame;
+use std::borrow::Cow;
+
+use crate::dialect::Dialect;
+use crate::frame::{Frame, Identity};
 use crate::text::{
     CUT, UNITS_PER_TOKEN, cap, estimate_units, estimate_units_to, truncate_to_units,
 };
@@ -19,6 +22,13 @@ pub(super) enum Relation {
     SiblingAbove,
     /// The frame itself.
     Current,
+}
+
+/// How a frame is shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    pub(super) relation: Relation,
+    pub(super) dialect: Dialect,
 }
 
 /// Lines of XML and their cost.
@@ -40,6 +50,8 @@ const TITLE: usize = 20 * UNITS_PER_TOKEN;
 
 struct Field {
     tag: &'static str,
+    /// Whether the frame is not worth showing without it.
+    is_key: bool,
     /// Escaped.
     text: String,
     /// Its share of the room, when there is too little.
@@ -48,24 +60,29 @@ struct Field {
 }
 
 /// `frame` in at most `limit` units; none if not even its title fits.
-pub(super) fn fragment(frame: &Frame, relation: Relation, limit: usize) -> Option<Fragment> {
-    if relation == Relation::SiblingAbove {
-        return one_line(frame, limit);
+pub(super) fn fragment(frame: &Frame, manner: Manner, limit: usize) -> Option<Fragment> {
+    if manner.relation == Relation::SiblingAbove {
+        return one_line(frame, manner.dialect, limit);
     }
-    let fields = fields(frame, relation, limit);
+    let fields = match manner.dialect {
+        Dialect::Stack => fields(frame, manner.relation, limit),
+        Dialect::Flame => flame_fields(frame, manner.relation, limit),
+    };
     let cut_before = fields.iter().any(|field| field.truncated);
-    let lines: Vec<_> =
-        fields.iter().map(|field| line(field.tag, &field.text, relation, limit)).collect();
+    let lines: Vec<_> = fields
+        .iter()
+        .map(|field| line(field, &field.text, field.truncated, manner, limit))
+        .collect();
     let costs: Vec<_> = lines.iter().map(|(_, units)| *units).collect();
     let whole: usize = costs.iter().sum();
     if whole <= limit {
         let xml = lines.iter().map(|(xml, _)| xml.as_str());
-        let whole = assemble(frame, relation, cut_before, xml, whole);
+        let whole = assemble(frame, manner, cut_before, xml, whole);
         if whole.units <= limit {
             return Some(whole);
         }
     }
-    let frame_tags = assemble(frame, relation, true, std::iter::empty(), 0).units;
+    let frame_tags = assemble(frame, manner, true, std::iter::empty(), 0).units;
     let room = limit.checked_sub(frame_tags)?;
     let mut spare = 0;
     let mut kept = String::new();
@@ -77,9 +94,9 @@ pub(super) fn fragment(frame: &Frame, relation: Relation, limit: usize) -> Optio
         let shown = if units <= allowed {
             Some((xml, units))
         } else {
-            shortened_line(field, relation, allowed)
+            shortened_line(field, manner, allowed)
         };
-        if shown.is_none() && field.tag == "title" {
+        if shown.is_none() && field.is_key {
             return None;
         }
         let (xml, units) = shown.unwrap_or_default();
@@ -87,7 +104,7 @@ pub(super) fn fragment(frame: &Frame, relation: Relation, limit: usize) -> Optio
         spent += units;
         kept.push_str(&xml);
     }
-    Some(assemble(frame, relation, true, std::iter::once(kept.as_str()), spent))
+    Some(assemble(frame, manner, true, std::iter::once(kept.as_str()), spent))
 }
 
 /// What each field may cost of `room`: its whole cost where that is less than its share by weight
@@ -101,8 +118,7 @@ fn shares(fields: &[Field], costs: &[usize], room: usize) -> Vec<usize> {
         settled = false;
         for ((share, field), cost) in shares.iter_mut().zip(fields).zip(costs) {
             let by_weight = left * field.weight / weights.max(1);
-            let fair =
-                if field.tag == "title" { (left / 2).max(left.min(TITLE)) } else { by_weight };
+            let fair = if field.is_key { (left / 2).max(left.min(TITLE)) } else { by_weight };
             if share.is_none() && *cost <= fair {
                 *share = Some(*cost);
                 left -= cost;
@@ -123,40 +139,97 @@ fn level(relation: Relation) -> usize {
     if relation == Relation::Current { 1 } else { 2 }
 }
 
-fn fields(frame: &Frame, relation: Relation, limit: usize) -> Vec<Field> {
-    let max_bytes = (limit / UNITS_PER_TOKEN).saturating_mul(BYTES_PER_TOKEN).saturating_add(256);
-    let mut fields = Vec::with_capacity(5);
-    let mut add = |tag, text: &str, weight| {
-        let text = text.trim();
-        if text.is_empty() && tag != "title" {
-            return;
+/// The fields of a frame, each as far as it can be shown.
+struct Fields {
+    fields: Vec<Field>,
+    max_bytes: usize,
+}
+
+impl Fields {
+    fn within(limit: usize) -> Self {
+        let tokens = limit / UNITS_PER_TOKEN;
+        let max_bytes = tokens.saturating_mul(BYTES_PER_TOKEN).saturating_add(256);
+        Self { fields: Vec::with_capacity(5), max_bytes }
+    }
+
+    fn key(&mut self, tag: &'static str, text: &str, weight: usize) {
+        self.put(tag, text, weight, true);
+    }
+
+    fn add(&mut self, tag: &'static str, text: &str, weight: usize) {
+        if !text.trim().is_empty() {
+            self.put(tag, text, weight, false);
         }
-        let capped = cap(text, max_bytes);
+    }
+
+    fn put(&mut self, tag: &'static str, text: &str, weight: usize, is_key: bool) {
+        let text = text.trim();
+        let capped = cap(text, self.max_bytes);
         let truncated = capped.len() < text.len();
         let mut escaped = escape_content(capped).into_owned();
         if truncated {
             escaped.push_str(CUT);
         }
-        fields.push(Field { tag, text: escaped, weight, truncated });
-    };
-    // What an open frame aims at matters more than what it has so far.
-    let (aim, outcome) = if relation == Relation::Sibling { (0, 6) } else { (6, 3) };
+        self.fields.push(Field { tag, is_key, text: escaped, weight, truncated });
+    }
+
+    fn decisions(&mut self, frame: &Frame) {
+        let decisions = frame.decisions.iter().map(String::as_str);
+        self.add("decisions", &joined(decisions, "; ", self.max_bytes), 2);
+    }
+
+    fn artifacts(&mut self, frame: &Frame) {
+        let artifacts = frame.artifacts.iter().map(|artifact| artifact.path.as_str());
+        self.add("artifacts", &joined(artifacts, ", ", self.max_bytes), 2);
+    }
+}
+
+/// Weights of what a frame aims at and of what came of it: what an open frame aims at matters more
+/// than what it has so far.
+fn weights(relation: Relation) -> (usize, usize) {
+    if relation == Relation::Sibling { (0, 6) } else { (6, 3) }
+}
+
+fn fields(frame: &Frame, relation: Relation, limit: usize) -> Vec<Field> {
+    let mut fields = Fields::within(limit);
+    let (aim, outcome) = weights(relation);
     let identity = &frame.identity;
     let compacted = identity.success_criteria_compacted.trim();
     let criteria = match relation {
         Relation::Ancestor(2..) if !compacted.is_empty() => compacted,
         _ => identity.success_criteria.as_str(),
     };
-    add("title", &one_line_of(&identity.title, max_bytes), 2);
+    fields.key("title", &one_line_of(&identity.title, fields.max_bytes), 2);
     if relation != Relation::Sibling {
-        add("success-criteria", criteria, aim);
+        fields.add("success-criteria", criteria, aim);
     }
-    add("results", shown_results(frame).unwrap_or_default(), outcome);
-    let decisions = frame.decisions.iter().map(String::as_str);
-    add("decisions", &joined(decisions, "; ", max_bytes), 2);
-    let artifacts = frame.artifacts.iter().map(|artifact| artifact.path.as_str());
-    add("artifacts", &joined(artifacts, ", ", max_bytes), 2);
-    fields
+    fields.add("results", shown_results(frame).unwrap_or_default(), outcome);
+    fields.decisions(frame);
+    fields.artifacts(frame);
+    fields.fields
+}
+
+fn flame_fields(frame: &Frame, relation: Relation, limit: usize) -> Vec<Field> {
+    let mut fields = Fields::within(limit);
+    let (aim, outcome) = weights(relation);
+    fields.key("goal", &goal_of(&frame.identity), aim.max(2));
+    fields.add("summary", shown_results(frame).unwrap_or_default(), outcome);
+    fields.artifacts(frame);
+    fields.decisions(frame);
+    fields.fields
+}
+
+/// Title and criteria as one goal. A goal's title is its first words, which are not said twice.
+pub(super) fn goal_of(identity: &Identity) -> Cow<'_, str> {
+    let title = identity.title.trim();
+    let criteria = identity.success_criteria.trim();
+    if criteria.is_empty() {
+        Cow::Borrowed(title)
+    } else if criteria.starts_with(title.trim_end_matches('…')) {
+        Cow::Borrowed(criteria)
+    } else {
+        Cow::Owned(format!("{title}: {criteria}"))
+    }
 }
 
 /// `parts` joined, as far as `max_bytes` can show them and one part beyond.
@@ -187,23 +260,30 @@ pub(super) fn one_line_of(text: &str, max_bytes: usize) -> String {
 }
 
 /// A field's line and its cost, as far as `most`.
-fn line(tag: &'static str, escaped: &str, relation: Relation, most: usize) -> (String, usize) {
-    let mut xml = XmlWriter::new(level(relation) + 1);
-    xml.tag(tag).escaped(escaped);
+fn line(
+    field: &Field,
+    escaped: &str,
+    truncated: bool,
+    manner: Manner,
+    most: usize,
+) -> (String, usize) {
+    let says_so = truncated && manner.dialect == Dialect::Flame;
+    let mut xml = XmlWriter::new(level(manner.relation) + 1);
+    xml.tag(field.tag).attr_if("truncated", says_so.then_some("true")).escaped(escaped);
     let xml = xml.finish();
     let units = estimate_units_to(&xml, most);
     (xml, units)
 }
 
-fn shortened_line(field: &Field, relation: Relation, share: usize) -> Option<(String, usize)> {
-    let (_, tags) = line(field.tag, "", relation, share);
+fn shortened_line(field: &Field, manner: Manner, share: usize) -> Option<(String, usize)> {
+    let (_, tags) = line(field, "", true, manner, share);
     let mut room = share.checked_sub(tags)?;
     while room >= LEAST_TEXT {
         let text = truncate_escaped(&field.text, room);
         if text.is_empty() {
             return None;
         }
-        let (xml, units) = line(field.tag, &text, relation, usize::MAX);
+        let (xml, units) = line(field, &text, true, manner, usize::MAX);
         if units <= share {
             return Some((xml, units));
         }
@@ -228,12 +308,12 @@ fn truncate_escaped(escaped: &str, room: usize) -> String {
 /// `lines`, which cost `units`, in the frame's own tags.
 fn assemble<'a>(
     frame: &Frame,
-    relation: Relation,
+    manner: Manner,
     truncated: bool,
     lines: impl Iterator<Item = &'a str>,
     units: usize,
 ) -> Fragment {
-    let (head, tail) = tags(frame, relation, truncated);
+    let (head, tail) = tags(frame, manner, truncated);
     let units = estimate_units(&head) + estimate_units(&tail) + units;
     let mut xml = head;
     lines.for_each(|line| xml.push_str(line));
@@ -241,7 +321,10 @@ fn assemble<'a>(
     Fragment { xml, units, truncated }
 }
 
-fn tags(frame: &Frame, relation: Relation, truncated: bool) -> (String, String) {
+fn tags(frame: &Frame, manner: Manner, truncated: bool) -> (String, String) {
+    let relation = manner.relation;
+    // In the flame dialect the field that was shortened says so.
+    let truncated = truncated && manner.dialect == Dialect::Stack;
     let name = if relation == Relation::Current { "current-frame" } else { "frame" };
     let depth = match relation {
         Relation::Ancestor(levels) => Some(levels),
@@ -260,9 +343,13 @@ fn tags(frame: &Frame, relation: Relation, truncated: bool) -> (String, String) 
 }
 
 /// Title, status and dense results of a frame whose full results the reader has already.
-fn one_line(frame: &Frame, limit: usize) -> Option<Fragment> {
+fn one_line(frame: &Frame, dialect: Dialect, limit: usize) -> Option<Fragment> {
     let max_bytes = (limit / UNITS_PER_TOKEN).saturating_mul(BYTES_PER_TOKEN).saturating_add(256);
     let results = one_line_of(shown_results(frame).unwrap_or_default(), max_bytes);
+    let (called, returned) = match dialect {
+        Dialect::Stack => ("title", "results"),
+        Dialect::Flame => ("goal", "summary"),
+    };
     let title = one_line_of(&frame.identity.title, 200);
     let title = truncate_to_units(&title, limit / 4, CUT);
     let write = |text: &str, truncated: bool| {
@@ -270,8 +357,8 @@ fn one_line(frame: &Frame, limit: usize) -> Option<Fragment> {
         xml.tag("frame")
             .attr("id", frame.num)
             .attr("status", frame.status)
-            .attr("title", &title)
-            .attr("results", "above")
+            .attr(called, &title)
+            .attr(returned, "above")
             .attr_if("truncated", truncated.then_some("true"))
             .escaped(text);
         let xml = xml.finish();

@@ -1,6 +1,7 @@
 //! A fingerprint of everything that a rendered context depends on but the time.
 
 use super::ContextInput;
+use crate::dialect::Dialect;
 use crate::frame::Frame;
 use crate::text::cap;
 
@@ -67,7 +68,7 @@ impl ContextInput<'_> {
         hash.word(u64::from(self.min_relevance));
         hash.word(self.calibration.to_bits());
         hash.word(u64::from(self.new_session) << 1 | u64::from(self.parts.task_management));
-        hash.word(u64::from(self.parts.metadata));
+        hash.word(u64::from(self.parts.metadata) << 1 | u64::from(self.dialect == Dialect::Flame));
         hash.0
     }
 }

@@ -1,10 +1,11 @@
 //! The context as XML, every section within its budget and the whole within the total.
 
+use crate::dialect::Dialect;
 use crate::text::estimate_units;
 use crate::xml::XmlWriter;
 
 use super::budget::Calibration;
-use super::fragment::{Relation, fragment, one_line_of};
+use super::fragment::{Manner, Relation, fragment, one_line_of};
 use super::score::goal;
 use super::select::{Chosen, Selection, Wanted, ancestors_within, siblings_within};
 use super::{ContextInput, ContextMetadata, RenderedContext, ScopedPin, tasks};
@@ -49,14 +50,14 @@ impl Page<'_> {
     fn render(&mut self) -> RenderedContext {
         let pins = Section::of(pins(self.input.pins));
         // The outermost tag is written last, but its cost must be known first: at its longest.
-        let fixed = estimate_units(&envelope(self.input.session, &ALL_SECTIONS, "")) + pins.units;
+        let fixed = estimate_units(&self.envelope(&ALL_SECTIONS, "")) + pins.units;
         let fits = fixed <= self.left;
         if !fits && self.input.pins.is_empty() {
             return RenderedContext { text: String::new(), metadata: self.all_omitted() };
         }
         self.left = self.left.saturating_sub(fixed);
         let tasks = self.task_management();
-        let metadata = self.metadata_section();
+        let metadata = self.room_for_metadata();
         let shares = self.shares();
         let current = self.current(shares.current);
         let planned_room = shares.current.saturating_sub(current.units);
@@ -65,11 +66,12 @@ impl Page<'_> {
         let ancestors = self.ancestors(room);
         let siblings = self.siblings(shares.siblings.min(self.left));
 
+        let metadata = if metadata.xml.is_empty() { metadata } else { self.metadata_section() };
         let sections = [&pins, &tasks, &metadata, &ancestors, &siblings, &planned, &current];
         let inner: String = sections.iter().map(|section| section.xml.as_str()).collect();
         let left_out = &self.metadata.left_out;
-        let text = envelope(self.input.session, left_out, &inner);
-        let around = estimate_units(&envelope(self.input.session, left_out, ""));
+        let text = self.envelope(left_out, &inner);
+        let around = estimate_units(&self.envelope(left_out, ""));
         let total = around + sections.iter().map(|section| section.units).sum::<usize>();
         let tokens = &mut self.metadata.tokens;
         tokens.total = self.calibration.tokens(total);
@@ -96,7 +98,7 @@ impl Page<'_> {
 
     /// Whole if it takes at most half of what there is, else only what is different in each frame.
     fn task_management(&mut self) -> Section {
-        if !self.input.parts.task_management {
+        if !self.input.parts.task_management || self.input.dialect == Dialect::Flame {
             return Section::default();
         }
         let whole = Section::of(tasks::whole(self.input));
@@ -106,10 +108,20 @@ impl Page<'_> {
         self.spend(Section::of(tasks::brief(self.input)), self.left / 4, "stack-task-management")
     }
 
-    fn metadata_section(&mut self) -> Section {
+    /// The metadata at their longest: what is omitted is known only when all else is chosen.
+    fn room_for_metadata(&mut self) -> Section {
         if !self.input.parts.metadata {
             return Section::default();
         }
+        let most = self.metadata(self.input.ancestors.len(), self.sibling_total());
+        self.spend(most, self.left / 5, "metadata")
+    }
+
+    fn metadata_section(&self) -> Section {
+        self.metadata(self.metadata.ancestors_omitted, self.metadata.siblings_omitted)
+    }
+
+    fn metadata(&self, ancestors_omitted: usize, siblings_filtered: usize) -> Section {
         let budget = &self.input.budget;
         let mut xml = XmlWriter::new(1);
         xml.tag("metadata").open();
@@ -119,8 +131,14 @@ impl Page<'_> {
             .attr("siblings", budget.siblings)
             .attr("current", budget.current)
             .empty();
+        if ancestors_omitted > 0 || siblings_filtered > 0 {
+            xml.tag("truncation")
+                .attr("ancestors-omitted", ancestors_omitted)
+                .attr("siblings-filtered", siblings_filtered)
+                .empty();
+        }
         xml.close("metadata");
-        self.spend(Section::of(xml.finish()), self.left / 8, "metadata")
+        Section::of(xml.finish())
     }
 
     fn shares(&self) -> Shares {
@@ -140,8 +158,9 @@ impl Page<'_> {
         let frame = self.input.current;
         let most = self.calibration.units(self.input.budget.current).min(self.left);
         let beside_plans = if self.planned_total() == 0 { share } else { share / 4 * 3 };
+        let manner = Manner { relation: Relation::Current, dialect: self.input.dialect };
         let found = [beside_plans, share, most].into_iter().find_map(|room| {
-            let fragment = fragment(frame, Relation::Current, room)?;
+            let fragment = fragment(frame, manner, room)?;
             Some((fragment, room))
         });
         let Some((fragment, room)) = found else {
@@ -162,7 +181,8 @@ impl Page<'_> {
         }
         let tags = tags_cost("ancestors", given.len());
         let inner = room.saturating_sub(tags);
-        let mut selection = ancestors_within(given, inner, self.input.current, self.input.now);
+        let (current, now) = (self.input.current, self.input.now);
+        let mut selection = ancestors_within(given, inner, current, now, self.input.dialect);
         selection
             .chosen
             .sort_by_key(|chosen| given.iter().position(|frame| frame.num == chosen.frame.num));
@@ -179,7 +199,7 @@ impl Page<'_> {
         if total == 0 {
             return Section::default();
         }
-        let inner = room.saturating_sub(tags_cost("completed-siblings", total));
+        let inner = room.saturating_sub(tags_cost(SIBLINGS, total));
         let goal = goal(self.input.current);
         let wanted = Wanted {
             current: Some(self.input.current.num),
@@ -187,11 +207,17 @@ impl Page<'_> {
             min_relevance: self.input.min_relevance,
             visible_above: self.input.visible_above,
             now: self.input.now,
+            dialect: self.input.dialect,
         };
         let mut selection = siblings_within(self.input.siblings, inner, &wanted);
         selection.chosen.sort_by_key(|chosen| chosen.frame.num);
         let omitted = total.saturating_sub(selection.chosen.len());
-        let section = self.list(&selection, omitted, room, "completed-siblings");
+        if selection.chosen.is_empty() && selection.no_room == 0 {
+            // That none is worth showing is not worth an element.
+            self.metadata.siblings_omitted = omitted;
+            return Section::default();
+        }
+        let section = self.list(&selection, omitted, room, SIBLINGS);
         let shown = !section.xml.is_empty();
         self.metadata.siblings_omitted = if shown { omitted } else { total };
         self.metadata.siblings = self.note(&selection, shown);
@@ -230,10 +256,14 @@ impl Page<'_> {
         let mut lines = String::new();
         let mut units = 0;
         let mut shown = Vec::new();
+        let called = match self.input.dialect {
+            Dialect::Stack => "title",
+            Dialect::Flame => "goal",
+        };
         for child in self.input.planned_children {
             let mut xml = XmlWriter::new(2);
             let title = one_line_of(&child.identity.title, 200);
-            xml.tag("frame").attr("id", child.num).attr("title", title).empty();
+            xml.tag("frame").attr("id", child.num).attr(called, title).empty();
             let line = xml.finish();
             let cost = estimate_units(&line);
             if cost > left {
@@ -265,12 +295,25 @@ impl Page<'_> {
         self.input.sibling_counts.told().max(listed)
     }
 
+    fn envelope(&self, left_out: &[&'static str], inner: &str) -> String {
+        let name = self.input.dialect.context_element();
+        let mut xml = XmlWriter::new(0);
+        let names = (!left_out.is_empty()).then(|| left_out.join(" "));
+        xml.tag(name)
+            .attr("session", one_line_of(self.input.session, 120))
+            .attr_if("left-out", names)
+            .open();
+        xml.raw(inner);
+        xml.close(name);
+        xml.finish()
+    }
+
     fn all_omitted(&self) -> ContextMetadata {
         ContextMetadata {
             ancestors_omitted: self.input.ancestors.len(),
             siblings_omitted: self.sibling_total(),
             planned_children_omitted: self.planned_total(),
-            left_out: vec!["stack-context"],
+            left_out: vec![self.input.dialect.context_element()],
             ..ContextMetadata::default()
         }
     }
@@ -318,8 +361,9 @@ fn listed(name: &'static str, chosen: &[Chosen<'_>], omitted: usize) -> Section 
 /// `lines`, which cost `units`, in an element that says how many they are and how many are missing.
 fn wrapped(name: &'static str, count: usize, omitted: usize, lines: &str, units: usize) -> Section {
     let mut xml = XmlWriter::new(1);
+    let missing = if name == SIBLINGS { "filtered" } else { "omitted" };
     let omitted = (omitted > 0).then_some(omitted);
-    let tag = xml.tag(name).attr("count", count).attr_if("omitted", omitted);
+    let tag = xml.tag(name).attr("count", count).attr_if(missing, omitted);
     if lines.is_empty() {
         tag.empty();
         return Section::of(xml.finish());
@@ -339,23 +383,13 @@ fn tags_cost(name: &'static str, total: usize) -> usize {
     wrapped(name, total, total, "\n", 0).units
 }
 
+const SIBLINGS: &str = "completed-siblings";
+
 const ALL_SECTIONS: [&str; 6] = [
     "stack-task-management",
     "metadata",
     "current-frame",
     "planned-children",
     "ancestors",
-    "completed-siblings",
+    SIBLINGS,
 ];
-
-fn envelope(session: &str, left_out: &[&'static str], inner: &str) -> String {
-    let mut xml = XmlWriter::new(0);
-    let names = (!left_out.is_empty()).then(|| left_out.join(" "));
-    xml.tag("stack-context")
-        .attr("session", one_line_of(session, 120))
-        .attr_if("left-out", names)
-        .open();
-    xml.raw(inner);
-    xml.close("stack-context");
-    xml.finish()
-}

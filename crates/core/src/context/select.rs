@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::dialect::Dialect;
 use crate::frame::{Frame, FrameNum};
 use crate::text::UNITS_PER_TOKEN;
 
-use super::fragment::{Fragment, Relation, fragment};
+use super::fragment::{Fragment, Manner, Relation, fragment};
 use super::score::{is_shown, rank_ancestors, rank_siblings};
 
 /// A frame that is shown.
@@ -31,6 +32,8 @@ pub struct Selection<'a> {
     pub chosen: Vec<Chosen<'a>>,
     /// Not relevant enough, or no room.
     pub omitted: usize,
+    /// Those of them for which there was no room.
+    pub no_room: usize,
 }
 
 impl Selection<'_> {
@@ -53,7 +56,8 @@ pub fn select_ancestors<'a>(
     current: &Frame,
     now: i64,
 ) -> Selection<'a> {
-    ancestors_within(ancestors, budget.saturating_mul(UNITS_PER_TOKEN), current, now)
+    let units = budget.saturating_mul(UNITS_PER_TOKEN);
+    ancestors_within(ancestors, units, current, now, Dialect::Stack)
 }
 
 /// The finished siblings to show in `budget` estimated tokens: those that score at least
@@ -72,6 +76,7 @@ pub fn select_siblings<'a>(
         min_relevance,
         visible_above: &BTreeSet::new(),
         now,
+        dialect: Dialect::Stack,
     };
     siblings_within(siblings, budget.saturating_mul(UNITS_PER_TOKEN), &wanted)
 }
@@ -81,13 +86,14 @@ pub(super) fn ancestors_within<'a>(
     units: usize,
     current: &Frame,
     now: i64,
+    dialect: Dialect,
 ) -> Selection<'a> {
     let ranked = rank_ancestors(ancestors, current, now)
         .into_iter()
         .map(|(score, depth, frame)| Candidate {
             frame,
             score,
-            relation: Relation::Ancestor(depth),
+            manner: Manner { relation: Relation::Ancestor(depth), dialect },
         })
         .collect();
     fill(ranked, units)
@@ -100,6 +106,7 @@ pub(super) struct Wanted<'a> {
     pub(super) min_relevance: u32,
     pub(super) visible_above: &'a BTreeSet<FrameNum>,
     pub(super) now: i64,
+    pub(super) dialect: Dialect,
 }
 
 pub(super) fn siblings_within<'a>(
@@ -119,7 +126,8 @@ pub(super) fn siblings_within<'a>(
         .map(|(score, frame)| {
             let is_above = wanted.visible_above.contains(&frame.num);
             let relation = if is_above { Relation::SiblingAbove } else { Relation::Sibling };
-            Candidate { frame, score, relation }
+            let manner = Manner { relation, dialect: wanted.dialect };
+            Candidate { frame, score, manner }
         })
         .collect();
     let mut selection = fill(candidates, units);
@@ -131,7 +139,7 @@ pub(super) fn siblings_within<'a>(
 struct Candidate<'a> {
     frame: &'a Frame,
     score: u32,
-    relation: Relation,
+    manner: Manner,
 }
 
 impl<'a> Candidate<'a> {
@@ -162,24 +170,24 @@ fn fill(candidates: Vec<Candidate<'_>>, units: usize) -> Selection<'_> {
         let fragment = if left < LEAST_ROOM {
             None
         } else {
-            fragment(candidate.frame, candidate.relation, room)
-                .or_else(|| fragment(candidate.frame, candidate.relation, left))
+            fragment(candidate.frame, candidate.manner, room)
+                .or_else(|| fragment(candidate.frame, candidate.manner, left))
         };
-        match fragment {
-            Some(fragment) => {
-                left -= fragment.units;
-                relations.push(candidate);
-                selection.chosen.push(candidate.chosen(fragment));
-            }
-            None => selection.omitted += 1,
-        }
+        let Some(fragment) = fragment else {
+            selection.omitted += 1;
+            selection.no_room += 1;
+            continue;
+        };
+        left -= fragment.units;
+        relations.push(candidate);
+        selection.chosen.push(candidate.chosen(fragment));
     }
     for (chosen, candidate) in selection.chosen.iter_mut().zip(relations) {
         if !chosen.truncated || left < LEAST_ROOM {
             continue;
         }
         let room = chosen.units + left;
-        if let Some(longer) = fragment(candidate.frame, candidate.relation, room)
+        if let Some(longer) = fragment(candidate.frame, candidate.manner, room)
             && longer.units > chosen.units
         {
             left = room - longer.units;

@@ -51,7 +51,7 @@ pub(super) fn whole(input: &ContextInput<'_>) -> String {
         xml.close(name);
     };
     prose(&mut xml, "philosophy", PHILOSOPHY);
-    if input.new_session && input.planned_children.is_empty() {
+    if input.new_session {
         xml.tag("initial-planning").attr("priority", "HIGH").open();
         xml.lines(INITIAL_PLANNING);
         xml.close("initial-planning");

@@ -77,10 +77,18 @@ impl Engine {
             Ok(self.store.write(|change| change.append(self.now(), &[event]))?)
         };
         if forgotten {
-            say("reminder", reminder(&[&frame], u32::try_from(turns).unwrap_or(u32::MAX)))?;
+            say(
+                "reminder",
+                reminder(&[&frame], u32::try_from(turns).unwrap_or(u32::MAX), self.dialect()),
+            )?;
         }
         let suggestion = used.and_then(|(used, limit)| {
-            limit_suggestion(&frame, usize::try_from(used).ok()?, usize::try_from(limit).ok()?)
+            limit_suggestion(
+                &frame,
+                usize::try_from(used).ok()?,
+                usize::try_from(limit).ok()?,
+                self.dialect(),
+            )
         });
         if let Some(suggestion) = suggestion {
             say("limit", suggestion)?;
