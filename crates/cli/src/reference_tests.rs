@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use callstack_engine::operations::TABLE;
-use callstack_engine::{SETTINGS, Setting};
+use callstack_engine::{Profile, SETTINGS, Setting, tools};
 use serde_json::Value;
 
 fn is_current(page: &str, text: &str) {
@@ -82,6 +82,15 @@ fn tools() {
             let needed = if needed { "required" } else { "" };
             writeln!(page, "| `{name}` | {} | {needed} | {told} |", kind(property)).unwrap();
         }
+    }
+    page.push_str(
+        "\n## Under their first names\n\nWith `STACK_TOOLS=flame` an agent is listed these, and `flame`, \
+         which reaches all other operations by names of the same kind, such as `flame_log`. Frames are \
+         named by their handles here too.\n\n| tool | operation |\n| --- | --- |\n",
+    );
+    for tool in tools::listed(Profile::Flame) {
+        let (name, operation) = (tool.name(), tool.operation().name);
+        writeln!(page, "| `{name}({})` | `{operation}` |", tool.signature()).unwrap();
     }
     is_current("tools.md", &page);
 }

@@ -7,6 +7,7 @@ mod compaction;
 mod concurrency;
 mod demo;
 mod failures;
+mod flame;
 mod folding;
 mod interrupted;
 mod placement;

@@ -85,6 +85,8 @@ pub enum Command {
         identity: Identity,
         /// Whether this is a guess again.
         derived: bool,
+        /// Whether an identity that is no guess may be set anew, while the frame has not ended.
+        anew: bool,
     },
     /// Record what a frame produced.
     AddArtifact {
@@ -145,8 +147,8 @@ pub fn decide<N: Neighbourhood>(
         Command::Reopen(command) => life::reopen(tree, command, limits),
         Command::Reconcile(command) => undo::reconcile(tree, command),
         Command::Fork(command) => undo::fork(tree, command, now),
-        Command::SetIdentity { frame, identity, derived } => {
-            set_identity(tree, *frame, identity, *derived)
+        Command::SetIdentity { frame, identity, derived, anew } => {
+            set_identity(tree, *frame, identity, *derived, *anew)
         }
         Command::AddArtifact { frame, artifact } => add_artifact(tree, *frame, artifact),
         Command::AddDecision { frame, text } => add_decision(tree, *frame, text),
@@ -164,9 +166,10 @@ fn set_identity<N: Neighbourhood>(
     num: FrameNum,
     identity: &Identity,
     derived: bool,
+    anew: bool,
 ) -> Result<Decision, Refusal<N::Error>> {
     let frame = tree.frame(num).map_err(Refusal::Store)?;
-    if !frame.identity_derived {
+    if !frame.identity_derived && (!anew || frame.status.is_terminal()) {
         return Err(Refusal::IdentityFixed(Box::new(frame)));
     }
     Ok(about(num, vec![Event::IdentitySet { frame: num, identity: identity.clone(), derived }]))

@@ -74,6 +74,22 @@ impl Dialect {
         Cow::Owned(spoken)
     }
 
+    /// A text with every tool that stands in it as code, such as `` `stack_tree` ``, called as this
+    /// dialect does.
+    pub fn code(self, text: &str) -> Cow<'_, str> {
+        if self == Self::Stack || !text.contains("`stack") {
+            return Cow::Borrowed(text);
+        }
+        let mut is_code = false;
+        let mut pieces = Vec::new();
+        for piece in text.split('`') {
+            let is_tool = is_code && (piece == "stack" || piece.starts_with("stack_"));
+            pieces.push(if is_tool { self.tool(piece) } else { Cow::Borrowed(piece) });
+            is_code = !is_code;
+        }
+        Cow::Owned(pieces.join("`"))
+    }
+
     /// The tool that reaches every operation.
     pub const fn one_tool(self) -> &'static str {
         match self {

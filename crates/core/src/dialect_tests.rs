@@ -30,3 +30,13 @@ fn a_text_of_ours_names_the_tools_of_its_dialect() {
     assert_eq!(Dialect::Stack.words(text), text);
     assert_eq!(Dialect::Flame.words("No tool."), "No tool.");
 }
+
+#[test]
+fn only_what_stands_as_code_is_renamed_where_foreign_words_may_stand() {
+    let text = "`stack_tree` of \"stack_tree\" and `stack`, not `my stack_tree`";
+    assert_eq!(
+        Dialect::Flame.code(text),
+        "`flame_tree` of \"stack_tree\" and `flame`, not `my stack_tree`"
+    );
+    assert_eq!(Dialect::Stack.code(text), text);
+}

@@ -32,6 +32,7 @@ pub struct Engine {
     pub(crate) cache: Mutex<ContextCache>,
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
     recorder: OnceLock<Recorder>,
+    dialect: Dialect,
     folder: PathBuf,
     world: Box<dyn World>,
 }
@@ -44,8 +45,13 @@ impl Engine {
         world: Box<dyn World>,
     ) -> Result<Self, EngineError> {
         let folder = callstack_store::prepare(project)?;
+        let store = Store::open(&folder)?;
+        // A store that can't be read says so to whoever asks it for more.
+        let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
+        let dialect = settings.overlaid(&stored)?.profile.dialect();
         Ok(Self {
-            store: Store::open(&folder)?,
+            store,
+            dialect,
             project: project.to_path_buf(),
             laid: Mutex::new(Laid::over(settings.clone())),
             settings,
@@ -73,9 +79,10 @@ impl Engine {
         &self.settings
     }
 
-    /// How agents are spoken to.
+    /// How agents are spoken to. Agents keep the tools that they started with: it stays as it was when
+    /// the engine was opened.
     pub fn dialect(&self) -> Dialect {
-        self.settings.profile.dialect()
+        self.dialect
     }
 
     /// Where time and ids come from.

@@ -2,6 +2,7 @@
 //! answer, to an HTTP status.
 
 use callstack_core::decide::Refusal;
+use callstack_core::dialect::Dialect;
 use callstack_core::frame::Status;
 use callstack_store::StoreError;
 
@@ -52,6 +53,15 @@ impl EngineError {
     /// An argument that is not right.
     pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { kind: Kind::Invalid, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// The error with tools called as the dialect does: those that its message marks as code, since a
+    /// frame's title may stand there too, and all in its hint.
+    #[must_use]
+    pub fn spoken(self, dialect: Dialect) -> Self {
+        let message = dialect.code(&self.message).into_owned();
+        let hint = self.hint.map(|hint| dialect.words(&hint).into_owned());
+        Self { message, hint, ..self }
     }
 
     /// The error as a tool's answer or a line on a terminal without decoration.

@@ -13,6 +13,7 @@ mod engine;
 mod error;
 mod evidence;
 mod files;
+mod flame;
 mod inspection;
 mod log;
 pub mod operation;
@@ -23,6 +24,7 @@ mod session;
 mod settings;
 mod state;
 mod system;
+pub mod tools;
 pub mod tree;
 mod world;
 

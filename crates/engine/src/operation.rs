@@ -123,21 +123,31 @@ impl Operation {
 
     /// What the operation takes, in one line: `title, successCriteria, [successCriteriaCompacted]`.
     pub fn signature(&self) -> String {
-        let schema = (self.parameters)();
-        let required: Vec<&str> =
-            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let mut line = String::new();
-        for name in schema["properties"].as_object().into_iter().flat_map(|it| it.keys()) {
-            let separator = if line.is_empty() { "" } else { ", " };
-            // Writing to a string can't fail.
-            let _ = if required.contains(&name.as_str()) {
-                write!(line, "{separator}{name}")
-            } else {
-                write!(line, "{separator}[{name}]")
-            };
-        }
-        line
+        signature(&(self.parameters)())
     }
+}
+
+/// What an object of a schema holds, in one line.
+pub(crate) fn signature(schema: &Value) -> String {
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut line = String::new();
+    for name in schema["properties"].as_object().into_iter().flat_map(|it| it.keys()) {
+        let separator = if line.is_empty() { "" } else { ", " };
+        // Writing to a string can't fail.
+        let _ = if required.contains(&name.as_str()) {
+            write!(line, "{separator}{name}")
+        } else {
+            write!(line, "{separator}[{name}]")
+        };
+    }
+    line
+}
+
+/// The same, in words.
+pub(crate) fn takes(schema: &Value) -> String {
+    let signature = signature(schema);
+    if signature.is_empty() { "no arguments".to_owned() } else { signature }
 }
 
 fn run_typed<O: Operate>(
@@ -146,21 +156,11 @@ fn run_typed<O: Operate>(
     arguments: Value,
 ) -> Result<Answer, EngineError> {
     let arguments = if arguments.is_null() { json!({}) } else { arguments };
-    if let Some((name, bytes)) = longest(&arguments).filter(|(_, bytes)| *bytes > LONGEST) {
-        return Err(EngineError {
-            kind: Kind::Limit,
-            message: format!("`{name}` is {bytes} bytes long, and the limit is {LONGEST}"),
-            hint: Some(
-                "Nothing was changed. Put the text into a file, record that with \
-                 `stack_add_artifact`, and give its essence here."
-                    .to_owned(),
-            ),
-        });
-    }
+    check_lengths(&arguments)?;
     let params = serde_json::from_value(arguments).map_err(|error| EngineError {
         kind: Kind::Invalid,
         message: format!("the arguments of `{}` are not right: {error}", O::NAME),
-        hint: Some(format!("It takes: {}.", Operation::of::<O>().takes())),
+        hint: Some(format!("It takes: {}.", takes(&schema::plain::<O::Params>()))),
     })?;
     O::run(engine, caller, params)
 }
@@ -168,6 +168,22 @@ fn run_typed<O: Operate>(
 /// Bytes of one text. Every text may end up in what a model is sent, and none that is longer than this
 /// would leave room for anything else.
 const LONGEST: usize = 256 * 1024;
+
+/// Refuses arguments with a text that is too long.
+pub(crate) fn check_lengths(arguments: &Value) -> Result<(), EngineError> {
+    let Some((name, bytes)) = longest(arguments).filter(|(_, bytes)| *bytes > LONGEST) else {
+        return Ok(());
+    };
+    Err(EngineError {
+        kind: Kind::Limit,
+        message: format!("`{name}` is {bytes} bytes long, and the limit is {LONGEST}"),
+        hint: Some(
+            "Nothing was changed. Put the text into a file, record that with `stack_add_artifact`, \
+             and give its essence here."
+                .to_owned(),
+        ),
+    })
+}
 
 /// The longest text among arguments, with the name of the argument that it is in.
 fn longest(arguments: &Value) -> Option<(&str, usize)> {
@@ -181,11 +197,4 @@ fn longest(arguments: &Value) -> Option<(&str, usize)> {
     }
     let fields = arguments.as_object()?.iter();
     fields.map(|(name, value)| (name.as_str(), within(value))).max_by_key(|(_, bytes)| *bytes)
-}
-
-impl Operation {
-    fn takes(&self) -> String {
-        let signature = self.signature();
-        if signature.is_empty() { "no arguments".to_owned() } else { signature }
-    }
 }

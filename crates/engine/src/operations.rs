@@ -19,6 +19,7 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<record::AddDecision>(),
     Operation::of::<reach::Stack>(),
     Operation::of::<end::Invalidate>(),
+    Operation::of::<plan::PlanChildren>(),
     Operation::of::<begin::Reopen>(),
     Operation::of::<record::AddArtifact>(),
     Operation::of::<record::SetGoal>(),

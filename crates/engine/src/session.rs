@@ -128,12 +128,8 @@ impl Engine {
 
 /// What a root frame is for, by the user's first words.
 pub(crate) fn identity_of(words: &str) -> Identity {
-    let mut title = first_words(words, TITLE_WORDS);
-    if words.split_whitespace().count() > title.split_whitespace().count() && !title.is_empty() {
-        title.push('…');
-    }
     Identity {
-        title: if title.is_empty() { "Session".to_owned() } else { title },
+        title: title_of(words),
         success_criteria: truncate_to_token_budget(words.trim(), CRITERIA, " …").into_owned(),
         success_criteria_compacted: truncate_to_token_budget(
             words.trim(),
@@ -142,4 +138,16 @@ pub(crate) fn identity_of(words: &str) -> Identity {
         )
         .into_owned(),
     }
+}
+
+/// A title made of somebody's first words.
+pub(crate) fn title_of(words: &str) -> String {
+    let mut title = first_words(words, TITLE_WORDS);
+    if title.is_empty() {
+        return "Session".to_owned();
+    }
+    if words.split_whitespace().count() > title.split_whitespace().count() {
+        title.push('…');
+    }
+    title
 }

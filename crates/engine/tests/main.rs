@@ -1,7 +1,11 @@
 //! The engine from outside: what hosts and the command line rely on.
 
 #[cfg(test)]
+mod flame;
+#[cfg(test)]
 mod operations;
+#[cfg(test)]
+mod plans;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]

@@ -29,6 +29,7 @@ fn right() -> Vec<(&'static str, Value)> {
         ("stack_frame_push", identity.clone()),
         ("stack_frame_pop", json!({"results": "all done"})),
         ("stack_frame_plan", json!({"children": [identity.clone()], "parent": "f2"})),
+        ("stack_frame_plan_children", json!({"children": [identity.clone()]})),
         ("stack_frame_activate", json!({"frame": "f2"})),
         ("stack_add_decision", json!({"decision": "recursive descent"})),
         ("stack", json!({"op": "stack_status", "args": {}})),
@@ -70,6 +71,7 @@ fn check(project: &Project, name: &str, answer: &Answer) {
             assert!(text.contains("all done"), "{text}");
         }
         "stack_frame_plan" => assert_eq!(frame("f6").parent, Some(frame("f2").num)),
+        "stack_frame_plan_children" => assert_eq!(frame("f6").parent, Some(frame("f1").num)),
         "stack_frame_activate" => {
             assert_eq!(project.status("f2"), "in_progress");
             assert_eq!(answer.opened.map(|it| it.0), Some(2));
@@ -197,7 +199,7 @@ fn frames_that_do_not_exist_or_could_be_several_are_told() {
     let mut tried = 0;
     for operation in operations::TABLE {
         let schema = (operation.parameters)();
-        for name in ["frame", "parent"] {
+        for name in ["frame", "parent", "parentSessionID"] {
             if schema["properties"].get(name).is_none() {
                 continue;
             }
@@ -225,6 +227,7 @@ fn what_is_empty_or_unheard_of_is_refused() {
         ("stack_frame_push", json!({"title": "  ", "successCriteria": "x"}), "title"),
         ("stack_frame_pop", json!({"results": " \n"}), "results"),
         ("stack_frame_plan", json!({"children": []}), "nothing to plan"),
+        ("stack_frame_plan_children", json!({"children": []}), "nothing to plan"),
         ("stack_set_goal", json!({"title": "", "successCriteria": "x"}), "title"),
         ("stack", json!({"op": "stack_everything"}), "stack_everything"),
         ("stack", json!({"op": "stack"}), "`stack`"),

@@ -6,7 +6,7 @@ use callstack_engine::{Profile, operations};
 use serde_json::{Value, json};
 
 /// What issue and specification call the core: each by its name, whether listed or reached by `stack`.
-const CORE: [&str; 17] = [
+const CORE: [&str; 18] = [
     "stack",
     "stack_add_artifact",
     "stack_add_decision",
@@ -17,6 +17,7 @@ const CORE: [&str; 17] = [
     "stack_frame_details",
     "stack_frame_invalidate",
     "stack_frame_plan",
+    "stack_frame_plan_children",
     "stack_frame_pop",
     "stack_frame_push",
     "stack_frame_reopen",
@@ -64,7 +65,7 @@ fn names_and_descriptions_are_plain() {
 }
 
 /// What every client understands: one type, no references, no alternatives, nothing that is null.
-fn assert_plain(place: &str, schema: &Value) {
+pub(crate) fn assert_plain(place: &str, schema: &Value) {
     let object = schema.as_object().unwrap_or_else(|| panic!("{place} is {schema}"));
     for (key, value) in object {
         let inner = format!("{place}.{key}");

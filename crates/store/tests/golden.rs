@@ -65,7 +65,7 @@ pub(crate) fn fill(store: &Store) {
     let done = |command: &Command| carry_out(store, command, &WIDE).unwrap();
     done(&root("ses_a", None));
     let goal = identity("the goal");
-    done(&Command::SetIdentity { frame: FrameNum(1), identity: goal, derived: false });
+    done(&Command::SetIdentity { frame: FrameNum(1), identity: goal, derived: false, anew: false });
     done(&push("ses_a", 1, "parser"));
     for (path, hash) in [("src/parser.rs", Some("ab".repeat(32))), ("issue 12", None)] {
         let artifact = Artifact { path: path.to_owned(), hash };

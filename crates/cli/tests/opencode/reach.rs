@@ -56,6 +56,16 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("stack_frame_activate", json!({"frame": "f2"}), "activated frame f2"),
         ("stack_frame_invalidate", json!({"frame": "f2"}), "reason"),
         ("stack_frame_invalidate", json!({"frame": "f2", "reason": "One is enough."}), "f2"),
+        (
+            "stack_frame_plan_children",
+            json!({"parentSessionID": "f1", "children": [{"title": "Rhymes", "successCriteria": "x"}]}),
+            "\"Rhymes\"",
+        ),
+        (
+            "stack_frame_plan_children",
+            json!({"children": [{"title": "Rhymes"}]}),
+            "successCriteria",
+        ),
         ("stack_frame_fly", json!({}), "no operation"),
         ("tree", json!({}), "⊘ f2 Second draft"),
     ]

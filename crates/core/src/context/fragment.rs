@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::dialect::Dialect;
 use crate::frame::{Frame, Identity};
 use crate::text::{
-    CUT, UNITS_PER_TOKEN, cap, estimate_units, estimate_units_to, truncate_to_units,
+    CUT, UNITS_PER_TOKEN, cap, estimate_units, estimate_units_to, first_words, truncate_to_units,
 };
 use crate::xml::{XmlWriter, escape_content};
 
@@ -225,7 +225,8 @@ pub(super) fn goal_of(identity: &Identity) -> Cow<'_, str> {
     let criteria = identity.success_criteria.trim();
     if criteria.is_empty() {
         Cow::Borrowed(title)
-    } else if criteria.starts_with(title.trim_end_matches('…')) {
+    } else if first_words(criteria, title.split_whitespace().count()) == title.trim_end_matches('…')
+    {
         Cow::Borrowed(criteria)
     } else {
         Cow::Owned(format!("{title}: {criteria}"))

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use callstack_core::decide;
+use callstack_core::frame::FrameNum;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -56,10 +57,6 @@ impl Operate for Plan {
     type Params = PlanParams;
 
     fn run(engine: &Engine, caller: &Caller, params: PlanParams) -> Result<Answer, EngineError> {
-        let parent = match &params.parent {
-            Some(reference) => Some(engine.resolve(reference)?.num),
-            None => engine.active(&caller.session)?,
-        };
         let mut children = params.children.unwrap_or_default();
         if let Some(title) = params.title {
             children.insert(
@@ -72,29 +69,85 @@ impl Operate for Plan {
                 },
             );
         }
-        if children.is_empty() {
-            return Err(EngineError::invalid(
-                "there is nothing to plan",
-                "Give `children`, each with title and successCriteria.",
-            ));
-        }
-        let children = planned(engine.world(), children)?;
-        let command = decide::Command::Plan(decide::Plan { parent, children });
-        let decision = engine.change(&command)?;
-        let mut text = String::from("Planned:\n");
-        let mut data = Vec::new();
-        for num in decision.frames {
-            let frame = engine.frame(num)?;
-            let indent = "  ".repeat(frame.depth.saturating_sub(1) as usize);
-            // Writing to a string can't fail.
-            let _ = writeln!(text, "{indent}- {}", frame.label());
-            data.push(json!({"handle": num.to_string(), "sessionID": frame.id,
-                "title": frame.identity.title}));
-        }
-        text.push_str("Start one with stack_frame_activate.");
-        let title = format!("planned {}", data.len());
-        Ok(Answer { title, text, data: data.into(), ..Answer::default() })
+        plan(engine, caller, params.parent.as_deref(), children)
     }
+}
+
+/// `stack_frame_plan_children`.
+pub(crate) struct PlanChildren;
+
+/// Arguments of `stack_frame_plan_children`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlanChildrenParams {
+    /// Handle of the frame to plan below; default: the open one
+    #[serde(rename = "parentSessionID", alias = "parent")]
+    parent: Option<String>,
+    /// In working order
+    children: Vec<Child>,
+}
+
+impl Operate for PlanChildren {
+    const NAME: &'static str = "stack_frame_plan_children";
+    const SUMMARY: &'static str = "Plan several child frames for later; start each with \
+        stack_frame_activate.";
+    type Params = PlanChildrenParams;
+
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: PlanChildrenParams,
+    ) -> Result<Answer, EngineError> {
+        plan(engine, caller, params.parent.as_deref(), params.children)
+    }
+}
+
+fn plan(
+    engine: &Engine,
+    caller: &Caller,
+    parent: Option<&str>,
+    children: Vec<Child>,
+) -> Result<Answer, EngineError> {
+    let parent = match parent {
+        Some(reference) => Some(engine.resolve(reference)?.num),
+        None => parent_of_plans(engine, caller)?,
+    };
+    if children.is_empty() {
+        return Err(EngineError::invalid(
+            "there is nothing to plan",
+            "Give `children`, each with title and successCriteria.",
+        ));
+    }
+    let children = planned(engine.world(), children)?;
+    let command = decide::Command::Plan(decide::Plan { parent, children });
+    let decision = engine.change(&command)?;
+    let mut text = String::from("Planned:\n");
+    let mut data = Vec::new();
+    for num in decision.frames {
+        let frame = engine.frame(num)?;
+        let indent = "  ".repeat(frame.depth.saturating_sub(1) as usize);
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "{indent}- {}", frame.label());
+        data.push(json!({"handle": num.to_string(), "sessionID": frame.id,
+            "title": frame.identity.title}));
+    }
+    // Writing to a string can't fail.
+    let _ = write!(text, "Start one with {}.", engine.dialect().tool("stack_frame_activate"));
+    let title = format!("planned {}", data.len());
+    Ok(Answer { title, text, data: data.into(), ..Answer::default() })
+}
+
+/// The frame below which a session plans when it names none: its active one, else its root while that
+/// can still be worked in, else none, which plans roots.
+fn parent_of_plans(engine: &Engine, caller: &Caller) -> Result<Option<FrameNum>, EngineError> {
+    if let Some(active) = engine.active(&caller.session)? {
+        return Ok(Some(active));
+    }
+    let known = engine.store.read(|view| view.session_row(&caller.session))?;
+    let Some(root) = known.and_then(|session| session.root) else { return Ok(None) };
+    Ok(Some(root).filter(|root| {
+        engine.frame(*root).is_ok_and(|root| !root.status.is_terminal() && !root.detached)
+    }))
 }
 
 fn planned(

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use callstack_core::dialect::Dialect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -10,7 +11,7 @@ use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller, Operate};
-use crate::operations::{TABLE, find};
+use crate::tools::{self, Tool};
 
 /// `stack`.
 pub(crate) struct Stack;
@@ -40,20 +41,19 @@ impl Operate for Stack {
     type Params = StackParams;
 
     fn run(engine: &Engine, caller: &Caller, params: StackParams) -> Result<Answer, EngineError> {
-        let Some(name) = params.op.filter(|name| !name.is_empty()) else { return Ok(list()) };
-        let operation = find(&name)
-            .or_else(|| find(&format!("stack_{name}")))
-            .filter(|operation| operation.name != Self::NAME);
-        let Some(operation) = operation else {
+        let Some(name) = params.op.filter(|name| !name.is_empty()) else {
+            return Ok(list(engine.dialect()));
+        };
+        let Some(tool) = meant(engine.dialect(), &name) else {
             return Err(EngineError::invalid(
                 format!("there is no operation `{name}`"),
                 "Call `stack` without op for the list.",
             ));
         };
         let mut answer =
-            operation.run(engine, caller, Value::Object(params.args.unwrap_or_default()))?;
+            tool.run(engine, caller, Value::Object(params.args.unwrap_or_default()))?;
         if let Some(next) = &mut answer.next {
-            let reached = Reached { op: operation.name.to_owned(), token: next.token.take() };
+            let reached = Reached { op: tool.name().into_owned(), token: next.token.take() };
             next.token = json!(reached);
         }
         Ok(answer)
@@ -73,9 +73,8 @@ impl Operate for Stack {
         };
         let reached: Reached =
             serde_json::from_value(token).map_err(|error| unknown(&error.to_string()))?;
-        let operation = find(&reached.op).filter(|operation| operation.name != Self::NAME);
-        let operation = operation.ok_or_else(|| unknown(&reached.op))?;
-        let mut answer = operation.resume(engine, caller, reached.token, outcome)?;
+        let tool = meant(engine.dialect(), &reached.op).ok_or_else(|| unknown(&reached.op))?;
+        let mut answer = tool.resume(engine, caller, reached.token, outcome)?;
         if let Some(next) = &mut answer.next {
             next.token = json!(Reached { op: reached.op, token: next.token.take() });
         }
@@ -83,23 +82,23 @@ impl Operate for Stack {
     }
 }
 
-fn list() -> Answer {
+fn list(dialect: Dialect) -> Answer {
     let mut text = String::from("Operations, with what they take ([x] may be left out):\n");
     let mut data = Vec::new();
-    for operation in TABLE.iter().filter(|operation| operation.name != Stack::NAME) {
+    for tool in tools::all(dialect).filter(|tool| tool.operation().name != Stack::NAME) {
         // Writing to a string can't fail.
-        let _ = writeln!(
-            text,
-            "- {}({}): {}",
-            operation.name,
-            operation.signature(),
-            operation.summary
-        );
+        let _ = writeln!(text, "- {}({}): {}", tool.name(), tool.signature(), tool.summary());
         data.push(json!({
-            "name": operation.name,
-            "summary": operation.summary,
-            "parameters": (operation.parameters)(),
+            "name": tool.name(),
+            "summary": tool.summary(),
+            "parameters": tool.parameters(),
         }));
     }
     Answer { title: "operations".to_owned(), text, data: data.into(), ..Answer::default() }
+}
+
+/// The tool that is meant, by its name with or without what all of them begin with.
+fn meant(dialect: Dialect, name: &str) -> Option<Tool> {
+    let whole = || tools::find(dialect, &format!("{}_{name}", dialect.one_tool()));
+    tools::find(dialect, name).or_else(whole).filter(|it| it.operation().name != Stack::NAME)
 }

@@ -90,6 +90,10 @@ pub(crate) struct SetGoalParams {
     success_criteria_compacted: Option<String>,
     /// Handle; default: the session's root
     frame: Option<String>,
+    /// Means the open frame, whether its goal is a guess or not.
+    #[schemars(skip)]
+    #[serde(default)]
+    current: bool,
 }
 
 impl Operate for SetGoal {
@@ -101,11 +105,13 @@ impl Operate for SetGoal {
     fn run(engine: &Engine, caller: &Caller, params: SetGoalParams) -> Result<Answer, EngineError> {
         let frame = match &params.frame {
             Some(reference) => engine.resolve(reference)?.num,
+            None if params.current => target(engine, caller, None)?,
             None => engine.session_root(&caller.session)?,
         };
         let identity =
             identity(&params.title, params.success_criteria, params.success_criteria_compacted)?;
-        engine.change(&Command::SetIdentity { frame, identity, derived: false })?;
+        let anew = params.current;
+        engine.change(&Command::SetIdentity { frame, identity, derived: false, anew })?;
         Ok(Answer { text: format!("The goal of {frame} is set."), ..noted(frame, "goal") })
     }
 }

@@ -6,9 +6,9 @@ use std::io::{BufRead, Write};
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::Anchor;
 use callstack_engine::effect::{Next, Reaction};
-use callstack_engine::operation::{Answer, Caller, Operation};
+use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, Kind, SyncAnswer, SyncRequest, SystemRequest, UserMessage, operations,
+    Engine, EngineError, Kind, SyncAnswer, SyncRequest, SystemRequest, UserMessage, tools,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -87,7 +87,7 @@ impl Server<'_> {
                 let greeting = json!({
                     "protocol": PROTOCOL,
                     "version": self.version,
-                    "tools": tools(engine)?,
+                    "tools": tool_list(engine)?,
                 });
                 Ok(with_reaction(engine, greeting, engine.wake()?))
             }
@@ -114,14 +114,12 @@ impl Server<'_> {
                 let OfSession { session } = read(params)?;
                 Ok(json!({ "context": engine.compacting(&session)? }))
             }
-            "tool" => tool(engine, read(params)?, |operation, caller, args| {
-                operation.run(engine, caller, args)
-            }),
+            "tool" => {
+                tool(engine, read(params)?, |tool, caller, args| tool.run(engine, caller, args))
+            }
             "continue" => {
                 let Continue { token, outcome, tool: call } = read(params)?;
-                tool(engine, call, |operation, caller, _| {
-                    operation.resume(engine, caller, token, outcome)
-                })
+                tool(engine, call, |tool, caller, _| tool.resume(engine, caller, token, outcome))
             }
             "after" => {
                 let after: After = read(params)?;
@@ -189,14 +187,14 @@ fn read<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, Engin
     })
 }
 
-fn tools(engine: &Engine) -> Result<Vec<Value>, EngineError> {
-    let listed = operations::listed(engine.current_settings()?.profile);
+fn tool_list(engine: &Engine) -> Result<Vec<Value>, EngineError> {
+    let listed = tools::listed(engine.current_settings()?.profile);
     Ok(listed
-        .map(|operation| {
+        .map(|tool| {
             json!({
-                "name": operation.name,
-                "description": operation.summary,
-                "parameters": (operation.parameters)(),
+                "name": tool.name(),
+                "description": tool.summary(),
+                "parameters": tool.parameters(),
             })
         })
         .collect())
@@ -252,20 +250,20 @@ fn with_reaction(engine: &Engine, mut answer: Value, reaction: Reaction) -> Valu
 fn tool(
     engine: &Engine,
     tool: Tool,
-    run: impl FnOnce(&Operation, &Caller, Value) -> Result<Answer, EngineError>,
+    run: impl FnOnce(&tools::Tool, &Caller, Value) -> Result<Answer, EngineError>,
 ) -> Result<Value, EngineError> {
     let caller = Caller {
         session: tool.session,
         host: HOST.to_owned(),
         anchor: Anchor { message: tool.message, call: tool.call },
     };
-    let Some(operation) = operations::find(&tool.name) else {
+    let Some(found) = tools::find(engine.dialect(), &tool.name) else {
         return Err(EngineError::invalid(
             format!("there is no tool `{}`", tool.name),
             "Restart OpenCode after an update of callstack.",
         ));
     };
-    match run(operation, &caller, tool.args) {
+    match run(&found, &caller, tool.args) {
         Ok(Answer { next: Some(Next { effect, token }), .. }) => {
             Ok(json!({ "next": effect, "token": token }))
         }

@@ -167,7 +167,15 @@ impl Harness {
                 let title = format!("renamed at {}", self.now);
                 let agreed = self.model.set_identity(node, &title, *derived);
                 let identity = identity(&title);
-                (Command::SetIdentity { frame: num(node), identity, derived: *derived }, agreed)
+                (
+                    Command::SetIdentity {
+                        frame: num(node),
+                        identity,
+                        derived: *derived,
+                        anew: false,
+                    },
+                    agreed,
+                )
             }
             Step::Artifact(frame, path, hash) => {
                 let node = self.ago(*frame)?;

@@ -1,0 +1,147 @@
+//! Agents whose tools are those of the specification's first generation.
+
+use std::fmt::Write as _;
+
+use callstack_scripted_model::{RecordedRequest, Step};
+use serde_json::{Value, json};
+
+use super::seen::{our_system, result_of, snapshot, tools};
+use super::steps::{named, write};
+use super::talk::Talk;
+
+pub(crate) const FLAME: (&str, &str) = ("STACK_TOOLS", "flame");
+
+/// Calls of every tool, rightly and wrongly, and what is expected of their answers.
+fn calls() -> Vec<(&'static str, Value, &'static str)> {
+    let children = json!([{"goal": "A title is found"}, {"goal": "It is set in type"}]);
+    vec![
+        ("flame_set_goal", json!({"goal": "A poem about the sea is there"}), "f1"),
+        ("flame_set_goal", json!({"title": "A poem"}), "It takes: goal."),
+        ("flame_plan", json!({"goal": "The poem is read aloud"}), "f2"),
+        ("flame_plan", json!({"goal": " "}), "the goal is empty"),
+        ("flame_plan_children", json!({"children": children}), "f4"),
+        ("flame_plan_children", json!({"children": []}), "nothing to plan"),
+        ("flame_push", json!({"goal": "A first draft of the poem is there"}), "<flame-context"),
+        ("flame_push", json!({}), "`goal` is missing"),
+        ("flame_add_decision", json!({"decision": "It is a sonnet: short."}), "f5"),
+        ("flame_add_decision", json!({"decision": 4}), "4 is no string"),
+        ("flame_add_artifact", json!({"artifact": "poem.txt"}), "f5"),
+        ("flame_add_artifact", json!({"artifact": "poem.txt", "sessionID": "f99"}), "`flame_tree`"),
+        ("flame_status", json!({}), "A first draft of the…"),
+        ("flame_status", json!({"of": "f1"}), "no arguments"),
+        ("flame_tree", json!({}), "○ f2 The poem is read aloud"),
+        ("flame_tree", json!({"depth": 2}), "no arguments"),
+        ("flame_context_preview", json!({}), "<decisions>It is a sonnet: short.</decisions>"),
+        ("flame_context_preview", json!({"sessionID": "x"}), "`x`"),
+        ("flame_context_info", json!({}), "tokens"),
+        ("flame_context_info", json!({"frame": "f1"}), "It takes: [sessionID]."),
+        ("flame_cache_clear", json!({}), "forgotten"),
+        ("flame_cache_clear", json!({"sessionID": 1}), "1 is no string"),
+        ("flame_get_state", json!({}), "\"rootFrameIDs\""),
+        ("flame_get_state", json!({"pretty": true}), "no arguments"),
+        ("flame", json!({"op": "flame_pin", "args": {"text": "14 lines."}}), "f5"),
+        ("flame", json!({"op": "flame_fly"}), "Call `flame` without op"),
+        ("flame_pop", json!({"status": "done", "summary": "x"}), "completed, failed, blocked"),
+        ("flame_pop", json!({"status": "completed", "summary": "Rhymed abab."}), "Rhymed abab."),
+        ("flame_activate", json!({"sessionID": "f5"}), "`flame_reopen`"),
+        ("flame_activate", json!({"sessionID": "f2"}), "activated frame f2"),
+        ("flame_invalidate", json!({"sessionID": "f2"}), "`reason` is missing"),
+        ("flame_invalidate", json!({"sessionID": "f2", "reason": "Nobody is there."}), "f2"),
+    ]
+}
+
+/// Tools that answer with times and measurements.
+const UNSTEADY: [&str; 3] = ["flame_get_state", "flame_context_info", "flame_cache_clear"];
+
+/// Nothing that the model is sent may name a tool that it has not got.
+fn assert_flame_only(request: &RecordedRequest) {
+    let text = request.render();
+    for foreign in ["stack_", "<stack-"] {
+        let at = text.find(foreign);
+        let around =
+            at.map(|at| text[at.saturating_sub(200)..].chars().take(400).collect::<String>());
+        assert_eq!(around, None, "{foreign} is in a request");
+    }
+}
+
+#[test]
+fn every_flame_tool_answers_and_a_wrong_call_says_what_is_right() {
+    let Some(talk) = Talk::new(&[FLAME]) else { return };
+    let numbered = calls().into_iter().enumerate();
+    let asked =
+        numbered.map(|(at, (tool, args, _))| named(Step::call(tool, args), &format!("call-{at}")));
+    let first = [write("poem.txt", "Roses are red"), named(Step::call("flame", json!({})), "list")];
+    let session = talk.session(first.into_iter().chain(asked).chain([Step::text("A poem.")]));
+    session.say("Write me a poem, please.");
+    let requests = session.finished();
+    let listed: Vec<_> = tools(&requests[0]).into_iter().map(|(name, _)| name).collect();
+    assert!(!listed.iter().any(|name| name.starts_with("stack")), "{listed:?}");
+    for tool in callstack_engine::tools::listed(callstack_engine::Profile::Flame) {
+        let name = tool.name();
+        assert!(listed.iter().any(|it| *it == name), "{name} is not listed");
+        assert!(calls().iter().filter(|it| it.0 == name).count() > 1, "{name} is not called here");
+    }
+    let system = our_system(&requests[0]).join("\n");
+    assert!(system.contains("flame_push") && system.contains("<flame-context"), "{system}");
+    requests.iter().for_each(assert_flame_only);
+    let list = result_of(&requests[2], "list");
+    let mut told = format!("── flame {{}}\n{}\n", list.trim_end());
+    let mut wrong = Vec::new();
+    for (at, (tool, args, expected)) in calls().into_iter().enumerate() {
+        // A pop's answer stands where its push is.
+        let request = &requests[at + 3];
+        let own = Some(result_of(request, &format!("call-{at}"))).filter(|own| !own.is_empty());
+        let answer = own.or_else(|| request.last_tool_text()).unwrap();
+        if !UNSTEADY.contains(&tool) {
+            writeln!(told, "── {tool} {args}\n{}", answer.trim_end()).unwrap();
+        }
+        if !answer.contains(expected) {
+            wrong.push(format!("{tool} {args}: {expected:?} is not in {answer:?}"));
+        }
+    }
+    snapshot("flame_tools", &told);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn flame_variables_count_in_a_session_and_the_context_has_its_own_elements() {
+    let env = [
+        FLAME,
+        ("STACK_CONTEXT_PLACEMENT", "system"),
+        ("FLAME_TOKEN_BUDGET_TOTAL", "3000"),
+        ("FLAME_TOKEN_BUDGET_ANCESTORS", "900"),
+        ("STACK_TOKEN_BUDGET_SIBLINGS", "800"),
+        ("FLAME_TOKEN_BUDGET_SIBLINGS", "700"),
+        ("FLAME_TOKEN_BUDGET_CURRENT", "600"),
+    ];
+    let Some(talk) = Talk::new(&env) else { return };
+    let checks = callstack_scripted_model::Checks { prefix: false, reasoning: false };
+    let steps = [
+        Step::call("flame_push", json!({"goal": "The lexer of the parser is tested"})),
+        Step::call("flame_pop", json!({"summary": "31 tests of the lexer pass"})),
+        Step::call("flame_push", json!({"goal": "The parser's lexer is fast"})),
+        Step::call("flame_add_artifact", json!({"artifact": "src/lexer.rs"})),
+        Step::call("flame_add_decision", json!({"decision": "No regex"})),
+        Step::text("It is faster now."),
+    ];
+    let session = talk.session_with(checks, steps);
+    session.say("Write the parser, please");
+    let requests = session.finished();
+    let context = our_system(&requests[5]).join("\n");
+    for element in [
+        "<flame-context session=\"ses_",
+        "<budget total=\"3000\" ancestors=\"900\" siblings=\"800\" current=\"600\" />",
+        "<ancestors count=\"1\">",
+        "<goal>Write the parser, please</goal>",
+        "<completed-siblings count=\"1\">",
+        "summary=\"above\"",
+        "31 tests of the lexer pass",
+        "<current-frame id=\"f3\" status=\"in_progress\">",
+        "<goal>The parser's lexer is fast</goal>",
+        "<artifacts>src/lexer.rs</artifacts>",
+        "<decisions>No regex</decisions>",
+    ] {
+        assert!(context.contains(element), "{element} is missing in\n{context}");
+    }
+    requests.iter().for_each(assert_flame_only);
+}

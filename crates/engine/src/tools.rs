@@ -1,0 +1,114 @@
+//! Operations as an agent has them: by the names, and with the arguments, of its dialect.
+
+use std::borrow::Cow;
+
+use callstack_core::dialect::Dialect;
+use serde_json::Value;
+
+use crate::effect::EffectOutcome;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::flame;
+use crate::operation::{Answer, Caller, Operation, signature};
+use crate::operations::{self, TABLE};
+use crate::settings::Profile;
+
+/// An operation as an agent calls it.
+#[derive(Clone, Copy, Debug)]
+pub struct Tool {
+    operation: &'static Operation,
+    dialect: Dialect,
+}
+
+/// The tools that a profile lists to an agent.
+pub fn listed(profile: Profile) -> impl Iterator<Item = Tool> {
+    let dialect = profile.dialect();
+    let operations: Vec<_> = match dialect {
+        Dialect::Stack => operations::listed(profile).collect(),
+        // Those that the first generation names, and the one that reaches the rest.
+        Dialect::Flame => flame::TABLE
+            .iter()
+            .filter_map(|alias| operations::find(alias.operation))
+            .chain(operations::find("stack"))
+            .collect(),
+    };
+    operations.into_iter().map(move |operation| Tool { operation, dialect })
+}
+
+/// Every operation as a tool of the dialect, in the order of the table.
+pub(crate) fn all(dialect: Dialect) -> impl Iterator<Item = Tool> {
+    TABLE.iter().map(move |operation| Tool { operation, dialect })
+}
+
+/// The tool of a name. A session that began in another dialect may still call a tool of that one.
+pub fn find(dialect: Dialect, name: &str) -> Option<Tool> {
+    let other = match dialect {
+        Dialect::Stack => Dialect::Flame,
+        Dialect::Flame => Dialect::Stack,
+    };
+    all(dialect).chain(all(other)).find(|tool| tool.name() == name)
+}
+
+impl Tool {
+    /// The operation behind it.
+    pub fn operation(&self) -> &'static Operation {
+        self.operation
+    }
+
+    /// Its name.
+    pub fn name(&self) -> Cow<'static, str> {
+        self.dialect.tool(self.operation.name)
+    }
+
+    /// What it does: the tool's description.
+    pub fn summary(&self) -> Cow<'static, str> {
+        match self.dialect {
+            Dialect::Stack => Cow::Borrowed(self.operation.summary),
+            Dialect::Flame => flame::of(self.operation).summary(self.operation),
+        }
+    }
+
+    /// The schema of its arguments: an object with `properties` and `required`.
+    pub fn parameters(&self) -> Value {
+        match self.dialect {
+            Dialect::Stack => (self.operation.parameters)(),
+            Dialect::Flame => flame::of(self.operation).parameters(self.operation),
+        }
+    }
+
+    /// What it takes, in one line: `goal, [parentSessionID]`.
+    pub fn signature(&self) -> String {
+        signature(&self.parameters())
+    }
+
+    /// Carries it out with arguments as JSON.
+    pub fn run(
+        &self,
+        engine: &Engine,
+        caller: &Caller,
+        arguments: Value,
+    ) -> Result<Answer, EngineError> {
+        let arguments = match self.dialect {
+            Dialect::Stack => Ok(arguments),
+            Dialect::Flame => {
+                let alias = flame::of(self.operation);
+                alias.translated(self.operation, &self.name(), arguments)
+            }
+        };
+        arguments
+            .and_then(|arguments| self.operation.run(engine, caller, arguments))
+            .map_err(|error| error.spoken(self.dialect))
+    }
+
+    /// Goes on after the effect that its last answer asked for.
+    pub fn resume(
+        &self,
+        engine: &Engine,
+        caller: &Caller,
+        token: Value,
+        outcome: EffectOutcome,
+    ) -> Result<Answer, EngineError> {
+        let answer = self.operation.resume(engine, caller, token, outcome);
+        answer.map_err(|error| error.spoken(self.dialect))
+    }
+}
