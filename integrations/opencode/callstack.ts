@@ -376,9 +376,11 @@ function withoutStaleReasoning(messages: Entry[], started: number): Entry[] {
   })
 }
 
+const POPS = ["stack_frame_pop", "flame_pop"]
+
 function isPop(part: Part): boolean {
   if (part.type !== "tool" || part.state.status !== "completed") return false
-  return (part.state.metadata as any)?.callstack?.closed === true || part.tool === "stack_frame_pop"
+  return (part.state.metadata as any)?.callstack?.closed === true || POPS.includes(part.tool)
 }
 
 /** Brings `session.held` up to date, also when the answer comes after the hook has gone on. */
