@@ -43,6 +43,7 @@ fn right() -> Vec<(&'static str, Value)> {
         ("stack_tree", json!({})),
         ("stack_frame_details", json!({"frame": "f4"})),
         ("stack_log", json!({"frame": "f1", "from": 1, "count": 5})),
+        ("stack_search", json!({"query": "lexer completed", "limit": 3})),
         ("stack_context_preview", json!({"frame": "f4"})),
         ("stack_context_info", json!({})),
         ("stack_cache_clear", json!({"sessionID": "ses_a"})),
@@ -93,6 +94,10 @@ fn check(project: &Project, name: &str, answer: &Answer) {
         }
         "stack_frame_details" => assert!(text.contains("lexer came out completed"), "{text}"),
         "stack_log" => assert_eq!(answer.data["total"], 0),
+        "stack_search" => {
+            assert_eq!(answer.data["places"][0]["frame"]["handle"], "f4");
+            assert!(text.contains("lexer came out completed"), "{text}");
+        }
         "stack_context_preview" => assert!(text.contains('<') && text.contains("lexer"), "{text}"),
         "stack_context_info" => assert!(answer.data["budget"].is_object()),
         "stack_cache_clear" => assert!(answer.data["cleared"].is_u64()),
@@ -151,6 +156,7 @@ fn wrong(operation: &Operation) -> Vec<(String, Value)> {
             "string" => vec![json!(5), json!({"a": 1})],
             "integer" => vec![json!("many"), json!(-1), json!(1.5)],
             "array" | "object" => vec![json!(true), json!("text")],
+            "boolean" => vec![json!("yes"), json!(1)],
             other => panic!("{}: {other} is not tried here yet", operation.name),
         };
         for value in values {

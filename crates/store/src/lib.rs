@@ -12,6 +12,7 @@ mod project;
 mod rebuild;
 mod resolve;
 mod schema;
+mod search;
 mod spans;
 mod store;
 
@@ -22,4 +23,5 @@ pub use locate::{DATABASE, FOLDER, find, prepare, project_root};
 pub use messages::{MessageBody, StoredMessage};
 pub use rebuild::Health;
 pub use schema::VERSION as SCHEMA_VERSION;
+pub use search::{IndexedMessage, MessagePlace, said_of};
 pub use store::{Store, View};

@@ -29,4 +29,6 @@ mod rebuild;
 #[cfg(test)]
 mod references;
 #[cfg(test)]
+mod search;
+#[cfg(test)]
 mod support;
