@@ -17,7 +17,6 @@ mod plan;
 mod pop;
 mod push;
 mod reopen;
-mod search;
 mod show;
 mod status;
 pub(crate) mod tree;
@@ -44,7 +43,6 @@ pub(crate) enum Command {
     Status(status::StatusArgs),
     Show(show::ShowArgs),
     Log(log::LogArgs),
-    Search(search::SearchArgs),
     Context(context::ContextArgs),
     Push(push::PushArgs),
     Pop(pop::PopArgs),
@@ -73,7 +71,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Status(args) => status::run(args, &invocation()?, output),
         Command::Show(args) => show::run(args, &invocation()?, output),
         Command::Log(args) => log::run(args, &invocation()?, output),
-        Command::Search(args) => search::run(args, &invocation()?, output),
         Command::Context(args) => context::run(args, &invocation()?, output),
         Command::Push(args) => push::run(args, &invocation()?, output),
         Command::Pop(args) => pop::run(args, &invocation()?, output),

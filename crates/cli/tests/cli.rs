@@ -16,7 +16,6 @@ mod host;
 mod init;
 mod places;
 mod refusals;
-mod search;
 mod shown;
 mod stores;
 mod terminal;

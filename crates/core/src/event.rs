@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::autonomy::{Suggestion, SuggestionEnd};
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
 use crate::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
 
@@ -181,6 +182,18 @@ pub enum Event {
         session: String,
         /// The messages.
         messages: Vec<MessageRef>,
+    },
+    /// A push or a pop was suggested.
+    SuggestionMade {
+        /// The suggestion.
+        suggestion: Box<Suggestion>,
+    },
+    /// A suggestion was acted on or cleared. That one expired is told by the clock.
+    SuggestionEnded {
+        /// Its number.
+        suggestion: u64,
+        /// How it ended.
+        end: SuggestionEnd,
     },
     /// A setting of the store has another value, or none any more.
     SettingSet {

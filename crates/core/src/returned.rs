@@ -14,7 +14,6 @@ use crate::xml::visible;
 /// that kept texts say what made them.
 pub const RENDERER_VERSION: u32 = 1;
 
-const PUSH: &str = "stack_frame_push";
 const POP: &str = "stack_frame_pop";
 const ACTIVATE: &str = "stack_frame_activate";
 
@@ -133,61 +132,6 @@ pub fn returned(returned: &Returned<'_>) -> String {
     text.out
 }
 
-/// A reminder for frames that have been open for three user turns and more without the agent
-/// touching them, the innermost first; empty if there are none. It is appended once a frame.
-pub fn reminder(forgotten: &[&Frame], turns: u32, dialect: Dialect) -> String {
-    let Some(first) = forgotten.first() else {
-        return String::new();
-    };
-    let mut text = Text::new(dialect);
-    text.line(format_args!("{MARK} still open after {turns} user turns:"));
-    for frame in forgotten {
-        text.line(format_args!("- {} ({})", label(frame), frame.status));
-    }
-    text.line(format_args!(
-        "If the criteria of {num} are met, call {pop} with its results now; if the work was given up, \
-         pop it as failed or blocked and say why; else go on with it.",
-        num = first.num,
-        pop = dialect.tool(POP),
-    ));
-    text.out
-}
-
-/// From this share of the model's limit on, in percent, popping is suggested.
-pub const LIMIT_PERCENT: usize = 70;
-
-/// A suggestion to pop `frame`, once `used` tokens are [`LIMIT_PERCENT`] of the model's `limit` or
-/// more; none before, and none where the limit is unknown (zero).
-pub fn limit_suggestion(
-    frame: &Frame,
-    used: usize,
-    limit: usize,
-    dialect: Dialect,
-) -> Option<String> {
-    if limit == 0 || used.saturating_mul(100) < limit.saturating_mul(LIMIT_PERCENT) {
-        return None;
-    }
-    let percent = used.saturating_mul(100) / limit;
-    let mut text = Text::new(dialect);
-    text.line(format_args!("{MARK} the context is {percent} % full ({used} of {limit} tokens)."));
-    if frame.parent.is_none() {
-        text.line(format_args!(
-            "Put the next piece of work into a frame ({}), so that its steps leave the context when it \
-             is popped.",
-            dialect.tool(PUSH)
-        ));
-    } else {
-        text.line(format_args!(
-            "Pop {} soon: bring it to a point where its results can be stated, and call {}. What \
-             remains can be planned first ({}).",
-            label(frame),
-            dialect.tool(POP),
-            dialect.tool("stack_frame_plan")
-        ));
-    }
-    Some(text.out)
-}
-
 fn meaning(status: Status) -> Option<&'static str> {
     match status {
         Status::Completed => None,
@@ -228,11 +172,11 @@ const NAMED_FRAMES: usize = 12;
 /// How long a title is shown, in bytes.
 const TITLE_BYTES: usize = 200;
 
-fn label(frame: &Frame) -> String {
+pub(crate) fn label(frame: &Frame) -> String {
     format!("{} \"{}\"", frame.num, one_line(cap(&frame.identity.title, TITLE_BYTES)))
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     visible(&words.join(" ")).into_owned()
 }

@@ -214,36 +214,6 @@ fn an_opened_frame() {
 }
 
 #[test]
-fn forgotten_frames() {
-    let inner = frame(4, Some(2), Status::InProgress, "Fix tokenizer", "x");
-    let outer = frame(2, Some(1), Status::InProgress, "Parser", "x");
-    insta::assert_snapshot!(reminder(&[&inner, &outer], 3, Dialect::Stack), @r#"
-    [callstack] still open after 3 user turns:
-    - f4 "Fix tokenizer" (in_progress)
-    - f2 "Parser" (in_progress)
-    If the criteria of f4 are met, call stack_frame_pop with its results now; if the work was given up, pop it as failed or blocked and say why; else go on with it.
-    "#);
-    assert_eq!(reminder(&[], 3, Dialect::Stack), "");
-}
-
-#[test]
-fn near_the_limit() {
-    let inner = frame(4, Some(2), Status::InProgress, "Fix tokenizer", "x");
-    assert_eq!(limit_suggestion(&inner, 139_999, 200_000, Dialect::Stack), None);
-    assert_eq!(limit_suggestion(&inner, 500, 0, Dialect::Stack), None);
-    insta::assert_snapshot!(limit_suggestion(&inner, 140_000, 200_000, Dialect::Stack).unwrap(), @r#"
-    [callstack] the context is 70 % full (140000 of 200000 tokens).
-    Pop f4 "Fix tokenizer" soon: bring it to a point where its results can be stated, and call stack_frame_pop. What remains can be planned first (stack_frame_plan).
-    "#);
-    let root = frame(1, None, Status::InProgress, "Root", "x");
-    assert!(
-        limit_suggestion(&root, 190_000, 200_000, Dialect::Stack)
-            .unwrap()
-            .contains("stack_frame_push")
-    );
-}
-
-#[test]
 fn inner_frames_vanish_but_for_what_they_returned() {
     let mut done = finished();
     done.num = FrameNum(2);
@@ -281,13 +251,9 @@ fn the_flame_dialect_names_its_own_tools_and_leaves_foreign_words_alone() {
     let parent = frame(2, Some(1), Status::InProgress, "Parser", foreign);
     let planned: Vec<_> =
         (5..20).map(|num| frame(num, Some(2), Status::Planned, "Fuzz it", "x")).collect();
-    let root = frame(1, None, Status::InProgress, "Root", "x");
     let texts = [
         returned(&Returned { planned: &planned, dialect, ..of(&done, Some(&parent)) }),
         pushed(&Pushed { frame: &done, activated: false, context: "", dialect }),
-        reminder(&[&done], 3, dialect),
-        limit_suggestion(&done, 140_000, 200_000, dialect).unwrap(),
-        limit_suggestion(&root, 140_000, 200_000, dialect).unwrap(),
     ];
     let all = texts.join("────\n");
     assert_eq!(all.matches(foreign).count(), 3);

@@ -1,26 +1,208 @@
-//! What callstack does about frames unasked.
+//! What callstack does about frames unasked: it watches the work, and suggests.
 
-use std::collections::HashMap;
+use callstack_core::autonomy::{
+    Heuristic, Kind, LIFETIME, QUIET, Reading, Signals, Suggestion, SuggestionEnd, judge,
+};
+use callstack_core::event::Event;
+use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::transcript::{Span, SpanOrigin};
+use callstack_store::{Change, StoreError, StoredSuggestion, View};
 
-use callstack_store::View;
-
+use crate::conversation::Conversation;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::settings::AutonomySettings;
+use crate::settings::{AutonomySettings, Level};
+
+/// Something that a heuristic would suggest, if it has not done so of late.
+#[derive(Clone, Debug)]
+pub(crate) struct Proposal {
+    frame: FrameNum,
+    heuristic: Heuristic,
+    confidence: u8,
+    subject: Option<String>,
+    reason: String,
+}
+
+impl Proposal {
+    /// What reaches the thresholds, the surest first. The surest heuristic of a kind speaks for all of
+    /// the kind together; another one, which is heard where that one has spoken of late, for itself.
+    pub(crate) fn of(
+        frame: FrameNum,
+        kinds: &[Kind],
+        settings: &AutonomySettings,
+        signals: &Signals,
+    ) -> Vec<Self> {
+        let mut proposals = Vec::new();
+        for kind in kinds {
+            let judgement = judge(*kind, &settings.heuristics, signals);
+            for (place, reading) in judgement.readings.iter().enumerate() {
+                let together = if place == 0 { judgement.confidence } else { reading.confidence };
+                if reading.confidence > 0 && together >= threshold(settings, *kind) {
+                    proposals.push(Self::from(frame, reading, together, signals));
+                }
+            }
+        }
+        proposals.sort_by_key(|proposal| std::cmp::Reverse(proposal.confidence));
+        proposals
+    }
+
+    fn from(frame: FrameNum, reading: &Reading, confidence: u8, signals: &Signals) -> Self {
+        let subject = match reading.heuristic {
+            Heuristic::FailureBoundary => signals.failing.as_deref(),
+            Heuristic::ContextSwitch => signals.topic.as_deref(),
+            _ => None,
+        };
+        Self {
+            frame,
+            heuristic: reading.heuristic,
+            confidence,
+            subject: subject.map(|subject| subject.trim_matches('`').to_owned()),
+            reason: reading.reason(),
+        }
+    }
+
+    /// Whether it may be said: nothing of its kind waits for this frame, and its heuristic has said
+    /// nothing about the frame of late. A context that is nearly full does not wait for anything else.
+    fn is_due(&self, earlier: &[StoredSuggestion]) -> bool {
+        let (kind, urgent) = (self.heuristic.kind(), self.heuristic == Heuristic::ContextOverflow);
+        !earlier.iter().any(|earlier| {
+            let waits = earlier.end.is_none() && earlier.suggestion.kind() == kind;
+            earlier.suggestion.heuristic == self.heuristic || (waits && !urgent)
+        })
+    }
+}
+
+/// The confidence from which on something of a kind is suggested.
+pub(crate) fn threshold(settings: &AutonomySettings, kind: Kind) -> u8 {
+    match kind {
+        Kind::Push => settings.push_threshold,
+        Kind::Pop => settings.pop_threshold,
+    }
+}
 
 impl Engine {
     /// How much callstack does unasked, as it counts now: what was set at run time lies over the
     /// environment.
     pub fn autonomy(&self) -> Result<AutonomySettings, EngineError> {
-        self.store.read(|view| self.autonomy_in(view))
+        Ok(self.current_settings()?.autonomy.clone())
     }
 
-    pub(crate) fn autonomy_in(&self, view: &View<'_>) -> Result<AutonomySettings, EngineError> {
-        let mut stored = HashMap::new();
-        for name in AutonomySettings::VARIABLES {
-            stored.insert(name, view.setting(name)?);
-        }
-        let var = |name: &str| stored.get(name).cloned().flatten();
-        AutonomySettings::from_vars(var, self.settings.autonomy.clone())
+    /// What is seen of the work in an open span of a session.
+    pub(crate) fn signals(
+        &self,
+        conversation: &mut Conversation,
+        span: &Span,
+    ) -> Result<Signals, EngineError> {
+        let (used, limit) = (conversation.used, conversation.limit);
+        let observer = conversation.watch(span, || self.frame(span.frame))?;
+        Ok(observer.signals(used, limit))
     }
+
+    /// The suggestions that wait in a session, for a system prompt that is built anew with every change.
+    pub(crate) fn suggestions_in_system(&self, session: &str) -> Result<Vec<String>, EngineError> {
+        self.store.read(|view| {
+            let settings = self.settings_in(view)?;
+            let autonomy = &settings.autonomy;
+            if autonomy.level == Level::Manual || !autonomy.suggest_in_context {
+                return Ok(Vec::new());
+            }
+            let waiting = view.pending_suggestions(session, self.now())?;
+            let texts = waiting.iter().map(|suggestion| {
+                let frame = view.frame(suggestion.frame)?;
+                Ok(suggestion.text(&frame, self.dialect()))
+            });
+            texts.collect()
+        })
+    }
+
+    /// The first proposal that may be said, with its frame.
+    pub(crate) fn first_due(
+        &self,
+        proposals: &[Proposal],
+    ) -> Result<Option<(Proposal, Frame)>, EngineError> {
+        self.store.read(|view| {
+            for proposal in proposals {
+                if proposal.is_due(&self.lately(view, proposal.frame)?) {
+                    return Ok(Some((proposal.clone(), view.frame(proposal.frame)?)));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    /// Keeps a suggestion, unless another process was faster.
+    pub(crate) fn suggest(
+        &self,
+        change: &mut Change<'_>,
+        session: &str,
+        proposal: Proposal,
+    ) -> Result<Option<Suggestion>, StoreError> {
+        if !proposal.is_due(&self.lately(&change.view(), proposal.frame)?) {
+            return Ok(None);
+        }
+        let now = self.now();
+        let suggestion = Suggestion {
+            num: change.view().next_suggestion()?,
+            session: session.to_owned(),
+            frame: proposal.frame,
+            heuristic: proposal.heuristic,
+            confidence: proposal.confidence,
+            subject: proposal.subject,
+            reason: proposal.reason,
+            created_at: now,
+            expires_at: now + LIFETIME,
+        };
+        let event = Event::SuggestionMade { suggestion: Box::new(suggestion.clone()) };
+        change.append(now, &[event])?;
+        Ok(Some(suggestion))
+    }
+
+    fn lately(
+        &self,
+        view: &View<'_>,
+        frame: FrameNum,
+    ) -> Result<Vec<StoredSuggestion>, StoreError> {
+        let now = self.now();
+        view.frame_suggestions(frame, now.saturating_sub(QUIET), now)
+    }
+}
+
+/// The events that follow from others for what was suggested: a child that was opened or an end that
+/// came is what a suggestion was for, and nothing waits for a frame that has ended.
+pub(crate) fn followed(
+    view: &View<'_>,
+    events: &[Event],
+    now: i64,
+) -> Result<Vec<Event>, StoreError> {
+    let mut ends = Vec::new();
+    let mut end = |frame: FrameNum, of: &dyn Fn(Kind) -> Option<SuggestionEnd>| {
+        for stored in view.frame_suggestions(frame, now.saturating_sub(LIFETIME), now)? {
+            if let Some(end) = of(stored.suggestion.kind()).filter(|_| stored.end.is_none()) {
+                let suggestion = stored.suggestion.num;
+                ends.push(Event::SuggestionEnded { suggestion, end });
+            }
+        }
+        Ok::<_, StoreError>(())
+    };
+    for event in events {
+        match event {
+            Event::SpanOpened { span }
+                if matches!(span.origin, SpanOrigin::Push | SpanOrigin::Activate) =>
+            {
+                if let Some(parent) = view.frame(span.frame)?.parent {
+                    let acted = |kind| (kind == Kind::Push).then_some(SuggestionEnd::ActedOn);
+                    end(parent, &acted)?;
+                }
+            }
+            Event::FrameEnded { frame, outcome, .. } => {
+                let popped = outcome.status != Status::Invalidated;
+                end(*frame, &|kind| {
+                    let acted = kind == Kind::Pop && popped;
+                    Some(if acted { SuggestionEnd::ActedOn } else { SuggestionEnd::Cleared })
+                })?;
+            }
+            _ => {}
+        }
+    }
+    Ok(ends)
 }

@@ -8,11 +8,14 @@ mod history_tests;
 mod notes;
 mod stale;
 mod undo;
+mod watch;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
+use callstack_core::autonomy::Seen;
 use callstack_core::event::Event;
+pub use callstack_core::fact::Fact;
 use callstack_core::fold::{Folded, Input, Note, ReasoningPolicy, fold};
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, Standing};
@@ -24,6 +27,7 @@ use crate::recorder::{Recorder, Ticket};
 use crate::session::identity_of;
 use calibration::Calibration;
 use stale::Stale;
+use watch::Watch;
 
 /// How long a fold waits for its span to be on the disk. The host waits a little longer for us; what
 /// is not there by then is folded at the next call.
@@ -50,30 +54,6 @@ pub struct Shown {
     pub heard: usize,
     /// The words of its author: of a user message what the user wrote, of a step its last text.
     pub words: String,
-}
-
-/// Something that a tool call shows, whatever is later said of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fact {
-    /// A command was run.
-    Command {
-        /// Its first line.
-        line: String,
-        /// Its exit code, where the host tells.
-        exit: Option<i64>,
-    },
-    /// A file was read.
-    Read {
-        /// Relative to the project.
-        path: String,
-    },
-    /// A tool failed.
-    Failed {
-        /// The tool.
-        tool: String,
-        /// The first line of its error.
-        message: String,
-    },
 }
 
 /// A host is about to call its model.
@@ -117,6 +97,9 @@ pub enum SyncAnswer {
 pub(crate) struct Conversation {
     transcript: Vec<Message>,
     facts: Vec<Vec<Fact>>,
+    /// What the heuristics need of each message.
+    seen: Vec<Seen>,
+    watch: Watch,
     /// The place of each message that was ever seen, by first appearance.
     order: HashMap<String, u64>,
     /// Whether `order` holds what the store knows.
@@ -186,6 +169,8 @@ impl Conversation {
     fn take(&mut self, keep: usize, shown: Vec<Shown>) -> Vec<MessageBody> {
         self.transcript.truncate(keep);
         self.facts.truncate(keep);
+        self.seen.truncate(keep);
+        self.watch.keep(keep);
         let mut bodies = Vec::with_capacity(shown.len());
         for shown in shown {
             let next = self.order.len() as u64;
@@ -194,6 +179,7 @@ impl Conversation {
             if !known {
                 self.calibration.learn(&shown);
             }
+            self.seen.push(watch::seen(&shown));
             bodies.push(MessageBody { id: shown.message.id.clone(), json: shown.json });
             if shown.message.role == Role::Assistant {
                 self.closing = Some(shown.words).filter(|words| !words.is_empty());

@@ -199,6 +199,8 @@ impl Engine {
         let decision =
             decide(&change.view(), command, &self.settings_in(&change.view())?.limits, now)?;
         change.append(now, &decision.events)?;
+        let followed = crate::autonomy::followed(&change.view(), &decision.events, now)?;
+        change.append(now, &followed)?;
         Ok(decision)
     }
 

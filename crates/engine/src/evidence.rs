@@ -41,6 +41,8 @@ fn lines<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<String> {
                     read.push(path);
                 }
             }
+            // Files that were written are the frame's artifacts.
+            Fact::Wrote { .. } | Fact::Done { .. } => {}
             Fact::Failed { tool, message } => failures.push(format!("{tool}: {message}")),
         }
     }

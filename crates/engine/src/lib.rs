@@ -20,7 +20,6 @@ pub mod operation;
 pub mod operations;
 mod recorder;
 mod schema;
-pub mod search;
 mod session;
 mod settings;
 mod state;

@@ -1,12 +1,12 @@
 //! The table of operations. A new one is a type in a file of this folder and a line here.
 
+mod autonomy;
 mod begin;
 mod end;
 mod look;
 mod plan;
 mod reach;
 mod record;
-mod search;
 
 use crate::operation::Operation;
 use crate::settings::Profile;
@@ -30,11 +30,15 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<look::Tree>(),
     Operation::of::<look::Details>(),
     Operation::of::<look::Log>(),
-    Operation::of::<search::Search>(),
     Operation::of::<look::ContextPreview>(),
     Operation::of::<look::ContextInfo>(),
     Operation::of::<look::CacheClear>(),
     Operation::of::<look::GetState>(),
+    Operation::of::<autonomy::Autonomy>(),
+    Operation::of::<autonomy::ShouldPush>(),
+    Operation::of::<autonomy::ShouldPop>(),
+    Operation::of::<autonomy::AutoSuggest>(),
+    Operation::of::<autonomy::Stats>(),
 ];
 
 /// The operation of a name.

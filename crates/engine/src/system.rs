@@ -50,7 +50,12 @@ impl Engine {
             let context = self
                 .store
                 .read(|view| self.context(view, &request.session, active, Parts::full()))?;
-            return Ok(vec![guidance.to_owned(), context.text.clone()]);
+            let mut text = context.text.clone();
+            for suggestion in self.suggestions_in_system(&request.session)? {
+                text.push('\n');
+                text.push_str(&suggestion);
+            }
+            return Ok(vec![guidance.to_owned(), text]);
         }
         let slot = format!("{SLOT}{epoch}");
         if let Some(kept) = self.store.read(|view| view.render(&request.session, &slot))? {

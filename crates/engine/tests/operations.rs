@@ -2,7 +2,7 @@
 
 use callstack_core::limits::Limits;
 use callstack_engine::operation::{Answer, Operation};
-use callstack_engine::{Kind, Settings, operations};
+use callstack_engine::{Kind, Level, Settings, operations};
 use serde_json::{Map, Value, json};
 
 use crate::support::Project;
@@ -43,11 +43,15 @@ fn right() -> Vec<(&'static str, Value)> {
         ("stack_tree", json!({})),
         ("stack_frame_details", json!({"frame": "f4"})),
         ("stack_log", json!({"frame": "f1", "from": 1, "count": 5})),
-        ("stack_search", json!({"query": "lexer completed", "limit": 3})),
         ("stack_context_preview", json!({"frame": "f4"})),
         ("stack_context_info", json!({})),
         ("stack_cache_clear", json!({"sessionID": "ses_a"})),
         ("stack_get_state", json!({})),
+        ("stack_autonomy", json!({"level": "auto", "pushThreshold": 60})),
+        ("stack_should_push", json!({"errorCount": 4})),
+        ("stack_should_pop", json!({"noProgressTurns": 2})),
+        ("stack_auto_suggest", json!({"enabled": false, "clear": true})),
+        ("stack_autonomy_stats", json!({})),
     ]
 }
 
@@ -94,14 +98,27 @@ fn check(project: &Project, name: &str, answer: &Answer) {
         }
         "stack_frame_details" => assert!(text.contains("lexer came out completed"), "{text}"),
         "stack_log" => assert_eq!(answer.data["total"], 0),
-        "stack_search" => {
-            assert_eq!(answer.data["places"][0]["frame"]["handle"], "f4");
-            assert!(text.contains("lexer came out completed"), "{text}");
-        }
         "stack_context_preview" => assert!(text.contains('<') && text.contains("lexer"), "{text}"),
         "stack_context_info" => assert!(answer.data["budget"].is_object()),
         "stack_cache_clear" => assert!(answer.data["cleared"].is_u64()),
         "stack_get_state" => assert_eq!(answer.data["frames"].as_object().unwrap().len(), 5),
+        "stack_autonomy" => {
+            assert_eq!(project.engine.autonomy().unwrap().level, Level::Auto);
+            assert!(text.contains("STACK_PUSH_THRESHOLD: 60 (set here)"), "{text}");
+        }
+        "stack_should_push" => {
+            assert_eq!(
+                (&answer.data["confidence"], &answer.data["recommended"]),
+                (&json!(60), &json!(false))
+            );
+            assert!(text.contains("alone it would be 0 %"), "{text}");
+        }
+        "stack_should_pop" => assert_eq!(answer.data["confidence"], 14),
+        "stack_auto_suggest" => {
+            assert!(!project.engine.autonomy().unwrap().suggest_in_context);
+            assert_eq!(answer.data["pendingSuggestions"], json!([]));
+        }
+        "stack_autonomy_stats" => assert_eq!(answer.data["total"]["made"], 0),
         _ => panic!("{name} is not checked here yet"),
     }
 }
@@ -155,8 +172,8 @@ fn wrong(operation: &Operation) -> Vec<(String, Value)> {
             "string" if property.get("enum").is_some() => vec![json!(5), json!("unheard of")],
             "string" => vec![json!(5), json!({"a": 1})],
             "integer" => vec![json!("many"), json!(-1), json!(1.5)],
+            "boolean" => vec![json!("perhaps"), json!(2)],
             "array" | "object" => vec![json!(true), json!("text")],
-            "boolean" => vec![json!("yes"), json!(1)],
             other => panic!("{}: {other} is not tried here yet", operation.name),
         };
         for value in values {

@@ -12,9 +12,9 @@ mod project;
 mod rebuild;
 mod resolve;
 mod schema;
-mod search;
 mod spans;
 mod store;
+mod suggestions;
 
 pub use change::Change;
 pub use error::StoreError;
@@ -23,5 +23,5 @@ pub use locate::{DATABASE, FOLDER, find, prepare, project_root};
 pub use messages::{MessageBody, StoredMessage};
 pub use rebuild::Health;
 pub use schema::VERSION as SCHEMA_VERSION;
-pub use search::{IndexedMessage, MessagePlace, said_of};
 pub use store::{Store, View};
+pub use suggestions::{StoredSuggestion, SuggestionCounts};

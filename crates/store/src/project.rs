@@ -60,7 +60,13 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
                 derived,
                 at
             ],
-        ),
+        )
+        // What the frame is for matters to what is suggested in it.
+        .and_then(|()| writer.run(
+            "UPDATE sessions SET changed_seq = ?2
+                 WHERE id = (SELECT session FROM frames WHERE num = ?1)",
+            params![sql(*frame), seq],
+        )),
         Event::ArtifactRecorded { frame, artifact } => {
             writer.artifact(*frame, &artifact.path, artifact.hash.as_deref())?;
             writer.touch(*frame)
@@ -120,6 +126,10 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         ),
         // The log names what was stored; the bodies are written beside it.
         Event::MessagesRecorded { .. } => Ok(()),
+        Event::SuggestionMade { suggestion } => crate::suggestions::add(view, suggestion),
+        Event::SuggestionEnded { suggestion, end } => {
+            crate::suggestions::end(view, *suggestion, *end, at)
+        }
         Event::SettingSet { name, value: None } => {
             writer.run("DELETE FROM settings WHERE name = ?1", params![name])
         }

@@ -11,7 +11,8 @@ use crate::project;
 use crate::store::{Store, View};
 
 /// Tables that are derived from the events, children before those that they refer to.
-const DERIVED: [&str; 11] = [
+const DERIVED: [&str; 12] = [
+    "suggestions",
     "frame_words",
     "frame_counts",
     "aliases",
@@ -108,7 +109,7 @@ impl Change<'_> {
             let at = row.get(1).map_err(failed)?;
             project::apply(&view, seq, at, &event)?;
         }
-        self.forget_frame_terms()
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
+use callstack_core::autonomy::{Heuristic, SuggestionEnd};
 use callstack_core::decide::{
     Activate, Command, Invalidate, Plan, PlannedChild, Pop, Push, Reconcile, Reopen,
 };
@@ -15,6 +16,7 @@ use callstack_core::transcript::{Anchor, Fold, Outcome, SpanNum};
 use callstack_store::{DATABASE, SCHEMA_VERSION, Store, StoreError};
 
 use crate::child::WIDE;
+use crate::suggestions::suggestion;
 use crate::support::{Project, append, assert_sound, carry_out, identity, nowhere, record, root};
 
 fn golden(name: &str) -> PathBuf {
@@ -128,6 +130,9 @@ pub(crate) fn fill(store: &Store) {
                 text: "<stack/>".to_owned(),
                 renderer: 1,
             },
+            suggestion(1, "ses_a", 1, Heuristic::FailureBoundary),
+            suggestion(2, "ses_a", 2, Heuristic::Stagnation),
+            Event::SuggestionEnded { suggestion: 1, end: SuggestionEnd::ActedOn },
             Event::SettingSet { name: "autonomy".to_owned(), value: Some("manual".to_owned()) },
         ],
     );
@@ -158,6 +163,9 @@ pub(crate) fn describe(store: &Store) -> String {
                 for render in view.renders(&session.id, "")? {
                     writeln!(text, "{render:?}").unwrap();
                 }
+            }
+            for stored in view.newest_suggestions(None, 100, 0)? {
+                writeln!(text, "{stored:#?}").unwrap();
             }
             writeln!(text, "plan-a is {}", view.resolve("plan-a")?.num).unwrap();
             writeln!(text, "{:?} {:?}", view.all_counts()?, view.setting("autonomy")?).unwrap();

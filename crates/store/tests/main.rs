@@ -29,6 +29,6 @@ mod rebuild;
 #[cfg(test)]
 mod references;
 #[cfg(test)]
-mod search;
+mod suggestions;
 #[cfg(test)]
 mod support;

@@ -26,11 +26,7 @@ const DAMAGES: [(&str, &str); 11] = [
 /// Every row of every table.
 fn rows(raw: &Connection) -> BTreeMap<String, Vec<String>> {
     let tables: Vec<String> = raw
-        // The search index catches up with whatever the other tables say.
-        .prepare(
-            "SELECT name FROM sqlite_schema
-             WHERE type = 'table' AND name NOT LIKE '%\\_terms%' ESCAPE '\\'",
-        )
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
         .unwrap()
         .query_map([], |row| row.get(0))
         .unwrap()

@@ -42,6 +42,16 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("stack_cache_clear", json!({}), "forgotten"),
         ("stack_cache_clear", json!({"sessionID": 1}), "sessionID"),
         ("stack_get_state", json!({}), "\"rootFrameIDs\""),
+        ("stack_autonomy", json!({"popThreshold": 80}), "STACK_POP_THRESHOLD: 80 (set here)"),
+        ("stack_autonomy", json!({"popThreshold": 101}), "from 0 to 100"),
+        ("stack_should_push", json!({"messageCount": 4}), "Observed in f3"),
+        ("stack_should_push", json!({"messages": 4}), "messageCount"),
+        ("stack_should_pop", json!({"successSignals": ["it rhymes"]}), "goal_completion"),
+        ("stack_should_pop", json!({"tokenUsage": 170}), "100 percent"),
+        ("stack_auto_suggest", json!({"enabled": true}), "Suggestions are on"),
+        ("stack_auto_suggest", json!({"enabled": "maybe"}), "enabled"),
+        ("stack_autonomy_stats", json!({}), "0 made"),
+        ("stack_autonomy_stats", json!({"all": true}), "no arguments"),
         ("stack_unpin", json!({"pin": "p1"}), "f3"),
         ("stack_unpin", json!({"pin": "p7"}), "p7"),
         ("stack_frame_pop", json!({"results": "", "status": "completed"}), "results are empty"),
@@ -49,8 +59,6 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("stack_frame_pop", json!({"results": "14 lines, rhymed abab."}), "rhymed abab"),
         ("stack_log", json!({"frame": "f3", "from": 2, "count": 1}), "messages 2 to 2"),
         ("stack_log", json!({"frame": "f3", "count": "all"}), "count"),
-        ("stack_search", json!({"query": "roses"}), "Roses are red"),
-        ("stack_search", json!({"words": "rhymed"}), "query"),
         ("stack_frame_reopen", json!({"frame": "f3"}), "f3"),
         ("stack_frame_reopen", json!({"frame": "f2"}), "Error"),
         ("stack_frame_pop", json!({"results": "The last word is changed."}), "last word"),
@@ -73,9 +81,14 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
-/// Operations that answer with times, measurements and paths of the machine.
-const UNSTEADY: [&str; 4] =
-    ["stack_get_state", "stack_context_info", "stack_cache_clear", "stack_search"];
+/// Operations that answer with times and measurements.
+const UNSTEADY: [&str; 5] = [
+    "stack_get_state",
+    "stack_context_info",
+    "stack_cache_clear",
+    "stack_should_push",
+    "stack_should_pop",
+];
 
 #[test]
 fn each_operation_answers_and_a_wrong_call_says_what_is_right() {

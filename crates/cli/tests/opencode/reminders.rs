@@ -1,4 +1,5 @@
-//! Reminders are said once and stay where they were said.
+//! What is suggested about a frame that was forgotten or a context that is nearly full is said once and
+//! stays where it was said.
 
 use callstack_scripted_model::Step;
 

@@ -5,8 +5,8 @@ use callstack_core::decide::{Command, Fork, ForkedSpan};
 use callstack_core::transcript::{Anchor, Fold, PartBody, Span};
 use callstack_store::{StoreError, View};
 
-use super::Conversation;
 use super::stale::Stale;
+use super::{Conversation, notes};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -54,14 +54,23 @@ impl Engine {
         session: &str,
         original: &str,
     ) -> Result<(), EngineError> {
-        let (order, stale) = self.store.read(|view| {
-            Ok::<_, EngineError>((view.message_order(original)?, Stale::kept(view, original)?))
+        let (order, stale, noted) = self.store.read(|view| {
+            let order = view.message_order(original)?;
+            Ok::<_, EngineError>((
+                order,
+                Stale::kept(view, original)?,
+                notes::rows(view, original)?,
+            ))
         })?;
         let transcript = &conversation.transcript;
-        let marks = stale.marks(session, |message| {
-            let at = order.iter().position(|known| known == message)?;
-            transcript.get(at).or(transcript.last()).map(|message| message.id.clone())
+        let place = |message: &str| order.iter().position(|known| known == message);
+        let mut marks = stale.marks(session, |message| {
+            let same = transcript.get(place(message)?).or(transcript.last());
+            same.map(|message| message.id.clone())
         });
+        marks.extend(notes::marks(&noted, session, |message| {
+            transcript.get(place(message)?).map(|message| message.id.clone())
+        }));
         self.store.write(|change| change.append(self.now(), &marks))?;
         Ok(())
     }

@@ -1,119 +1,129 @@
-//! Reminders: each is said once and then stands at its place for ever, so that what was sent stays as
-//! it was.
+//! Suggestions to the model: each is said once and then stands at its place for ever, so that what was
+//! sent stays as it was.
 
+use callstack_core::autonomy::Kind;
 use callstack_core::event::Event;
 use callstack_core::fold::{Note, Placement};
-use callstack_core::returned::{LIMIT_PERCENT, RENDERER_VERSION, limit_suggestion, reminder};
-use callstack_core::transcript::{Message, PartBody, Role, Span, Standing};
+use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::transcript::{Role, Span};
 use callstack_store::{StoreError, View};
 
 use super::Conversation;
+use crate::autonomy::Proposal;
 use crate::engine::Engine;
 use crate::error::EngineError;
-
-/// User turns after which a frame counts as forgotten.
-const FORGOTTEN: usize = 3;
+use crate::settings::{self, AutonomySettings, Level};
 
 const SLOT: &str = "note:";
 
 /// The notes of a session, in the order in which they were first sent.
 pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Vec<Note>, StoreError> {
+    Ok(rows(view, session)?.into_iter().map(|(note, _)| note).collect())
+}
+
+/// The same, each with what tells it from others at its place.
+pub(super) fn rows(view: &View<'_>, session: &str) -> Result<Vec<(Note, String)>, StoreError> {
     let notes = view.renders(session, SLOT)?;
     Ok(notes
         .into_iter()
         .filter_map(|(slot, text, _)| {
             let (placement, place) = slot.split_once(':')?;
-            let (message, _) = place.split_once('|')?;
+            let (message, once) = place.split_once('|')?;
             let placement =
                 if placement == "insert" { Placement::Insert } else { Placement::Append };
-            Some(Note { message: message.to_owned(), text, placement })
+            Some((Note { message: message.to_owned(), text, placement }, once.to_owned()))
         })
         .collect())
 }
 
+/// The events that say the same in another session, where messages have other ids.
+pub(super) fn marks(
+    rows: &[(Note, String)],
+    session: &str,
+    moved: impl Fn(&str) -> Option<String>,
+) -> Vec<Event> {
+    let events = rows.iter().filter_map(|(said, once)| {
+        let message = moved(&said.message)?;
+        Some(note(session, (&message, said.placement), once, said.text.clone()))
+    });
+    events.collect()
+}
+
+/// The event that says a text behind a message from now on. `once` tells it from other notes at the
+/// same place.
+fn note(session: &str, place: (&str, Placement), once: &str, text: String) -> Event {
+    let (message, placement) = place;
+    let placement = if placement == Placement::Insert { "insert" } else { "append" };
+    Event::Rendered {
+        session: session.to_owned(),
+        slot: format!("{SLOT}{placement}:{message}|{once}"),
+        text,
+        renderer: RENDERER_VERSION,
+    }
+}
+
 impl Engine {
-    /// Says what is due at this call. Whether anything was.
+    /// Suggests what is due at this call. Whether the model is told something new.
     pub(super) fn make_notes(
         &self,
         conversation: &mut Conversation,
         session: &str,
     ) -> Result<bool, EngineError> {
-        let Some(active) = conversation.step_frame else { return Ok(false) };
-        let open = conversation.spans.iter().rfind(|span| {
-            span.frame == active && span.foldable && !span.detached && span.live_close().is_none()
-        });
-        let (Some(span), Some(last)) = (open, conversation.transcript.last()) else {
-            return Ok(false);
-        };
-        let turns = user_turns_behind(&conversation.transcript, span);
-        let forgotten = is_user_turn(last) && turns >= FORGOTTEN;
-        let used = conversation.used.zip(conversation.limit);
-        let full = used.is_some_and(|(used, limit)| {
-            used.saturating_mul(100) >= limit.saturating_mul(LIMIT_PERCENT as u64)
-        });
-        if !forgotten && !full {
+        let settings = self.current_settings()?;
+        let autonomy = &settings.autonomy;
+        if autonomy.level == Level::Manual {
             return Ok(false);
         }
-        let placement = if last.role == Role::User { "append" } else { "insert" };
-        let (span, place) = (span.num, last.id.clone());
-        let known: Vec<String> = self
-            .store
-            .read(|view| view.renders(session, SLOT))?
-            .into_iter()
-            .map(|it| it.0)
-            .collect();
-        let frame = self.frame(active)?;
-        let say = |kind: &str, text: String| -> Result<(), EngineError> {
-            let once = format!("|{}|{kind}", span.0);
-            if known.iter().any(|slot| slot.ends_with(&once)) {
-                return Ok(());
-            }
-            let event = Event::Rendered {
-                session: session.to_owned(),
-                slot: format!("{SLOT}{placement}:{place}{once}"),
-                text,
-                renderer: RENDERER_VERSION,
+        // A system prompt that is built anew with every change has them in it.
+        let say = autonomy.suggest_in_context && settings.placement == settings::Placement::Output;
+        let Some(proposals) = self.proposals(conversation, autonomy)? else { return Ok(false) };
+        let Some(last) = conversation.last() else { return Ok(false) };
+        // Two messages of a user in a row are refused by some chat templates.
+        let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
+        let last = last.id.clone();
+        let Some((suggestion, frame)) = self.first_due(&proposals)? else { return Ok(false) };
+        let made = self.store.write(|change| {
+            let Some(made) = self.suggest(change, session, suggestion)? else {
+                return Ok::<_, EngineError>(None);
             };
-            Ok(self.store.write(|change| change.append(self.now(), &[event]))?)
-        };
-        if forgotten {
-            say(
-                "reminder",
-                reminder(&[&frame], u32::try_from(turns).unwrap_or(u32::MAX), self.dialect()),
-            )?;
+            if say {
+                let text = made.text(&frame, self.dialect());
+                let note = note(session, (&last, placement), &format!("s{}", made.num), text);
+                change.append(self.now(), &[note])?;
+            }
+            Ok(Some(made))
+        })?;
+        if made.is_none() || !say {
+            return Ok(false);
         }
-        let suggestion = used.and_then(|(used, limit)| {
-            limit_suggestion(
-                &frame,
-                usize::try_from(used).ok()?,
-                usize::try_from(limit).ok()?,
-                self.dialect(),
-            )
-        });
-        if let Some(suggestion) = suggestion {
-            say("limit", suggestion)?;
-        }
-        let before = conversation.notes.len();
         conversation.notes = self.store.read(|view| kept(view, session))?;
-        Ok(conversation.notes.len() > before)
+        Ok(true)
+    }
+
+    /// What the heuristics would have said of the frame that is worked in, the surest first; none
+    /// where no frame is.
+    fn proposals(
+        &self,
+        conversation: &mut Conversation,
+        settings: &AutonomySettings,
+    ) -> Result<Option<Vec<Proposal>>, EngineError> {
+        let Some(span) = conversation.open_span() else { return Ok(None) };
+        let signals = self.signals(conversation, &span)?;
+        // A pop of what is never folded frees nothing.
+        let kinds: &[Kind] = if span.foldable { &[Kind::Pop, Kind::Push] } else { &[Kind::Push] };
+        let proposals = Proposal::of(span.frame, kinds, settings, &signals);
+        Ok(Some(proposals).filter(|proposals| !proposals.is_empty()))
     }
 }
 
-fn user_turns_behind(transcript: &[Message], span: &Span) -> usize {
-    let from = span
-        .open
-        .message
-        .as_ref()
-        .and_then(|id| transcript.iter().position(|message| message.id == *id))
-        .map_or(0, |at| at + 1);
-    transcript.iter().skip(from).filter(|message| is_user_turn(message)).count()
-}
-
-fn is_user_turn(message: &Message) -> bool {
-    message.role == Role::User
-        && message.standing == Standing::Normal
-        && message
-            .parts
+impl Conversation {
+    /// The span of the frame that the current step works in.
+    pub(crate) fn open_span(&self) -> Option<Span> {
+        let active = self.step_frame?;
+        let open = self
+            .spans
             .iter()
-            .any(|part| matches!(part.body, PartBody::Text { synthetic: false, .. }))
+            .rfind(|span| span.frame == active && !span.detached && span.live_close().is_none());
+        open.cloned()
+    }
 }

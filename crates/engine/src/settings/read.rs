@@ -43,11 +43,7 @@ pub(super) fn list(
 
 /// A setting's value as it is kept.
 fn text(var: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<String>, EngineError> {
-    let setting = Setting::find(name).ok_or_else(|| EngineError {
-        kind: Kind::Internal,
-        message: format!("the setting {name} is not in the table of settings"),
-        hint: None,
-    })?;
+    let setting = Setting::named(name)?;
     let value = var(setting.name).filter(|value| !value.trim().is_empty());
     value.map(|value| setting.read(&value)).transpose()
 }

@@ -1,7 +1,7 @@
 //! The table of settings. Whatever names a setting is derived from it: reading, errors, the command
 //! `callstack config` and the reference page.
 
-use crate::error::EngineError;
+use crate::error::{EngineError, Kind};
 
 /// Every setting, in the company in which it is shown. A new one is a line here and a field of the group
 /// that reads it.
@@ -215,6 +215,15 @@ impl Setting {
     /// The setting of a name.
     pub fn find(name: &str) -> Option<&'static Self> {
         Self::all().find(|setting| setting.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The setting of a name that this program itself names.
+    pub(crate) fn named(name: &str) -> Result<&'static Self, EngineError> {
+        Self::find(name).ok_or_else(|| EngineError {
+            kind: Kind::Internal,
+            message: format!("the setting {name} is not in the table of settings"),
+            hint: None,
+        })
     }
 
     /// Every setting.

@@ -1,6 +1,7 @@
 //! From a message as OpenCode gives it to what the engine needs of it. Unknown kinds of parts are kept
 //! in the stored JSON and mean nothing here; only what is no JSON at all is an error.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
 use callstack_core::text::estimate_tokens;
@@ -103,7 +104,7 @@ pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
     let mut facts = Vec::new();
     let mut opened = Vec::new();
     for part in &wire.parts {
-        facts.extend(fact(part, project));
+        facts.extend(facts_of(part, project));
         opened.extend(opening(part));
     }
     let (said, heard) = tokens_of(&wire.parts, role);
@@ -230,24 +231,41 @@ fn opening(part: &WirePart) -> Option<(String, String)> {
     Some((part.call.clone()?, frame.to_owned()))
 }
 
-fn fact(part: &WirePart, project: &Path) -> Option<Fact> {
-    let tool = part.tool.as_deref()?;
-    let state = part.state.as_ref()?;
-    if state.status == "error" {
-        let message = first_line(state.error.as_deref().unwrap_or_default());
-        return Some(Fact::Failed { tool: tool.to_owned(), message });
-    }
-    match tool {
-        "bash" => {
-            let line = first_line(state.input["command"].as_str()?);
-            Some(Fact::Command { line, exit: state.metadata["exit"].as_i64() })
+/// Tools that write the files that their arguments or metadata name.
+const WRITING: [&str; 5] = ["write", "edit", "multiedit", "patch", "apply_patch"];
+
+fn facts_of(part: &WirePart, project: &Path) -> Vec<Fact> {
+    let (Some(tool), Some(state)) = (part.tool.as_deref(), part.state.as_ref()) else {
+        return Vec::new();
+    };
+    let relative = |path: &str| {
+        let path = Path::new(path);
+        path.strip_prefix(project).unwrap_or(path).to_string_lossy().into_owned()
+    };
+    match (state.status.as_str(), tool) {
+        ("error", _) => {
+            let message = first_line(state.error.as_deref().unwrap_or_default());
+            vec![Fact::Failed { tool: tool.to_owned(), message }]
         }
-        "read" => {
-            let path = Path::new(state.input["filePath"].as_str()?);
-            let path = path.strip_prefix(project).unwrap_or(path);
-            Some(Fact::Read { path: path.to_string_lossy().into_owned() })
+        (_, "bash") => {
+            let Some(command) = state.input["command"].as_str() else { return Vec::new() };
+            let exit = state.metadata["exit"].as_i64();
+            vec![Fact::Command { line: first_line(command), exit }]
         }
-        _ => None,
+        (_, "read") => {
+            let Some(path) = state.input["filePath"].as_str() else { return Vec::new() };
+            vec![Fact::Read { path: relative(path) }]
+        }
+        ("completed", tool) if WRITING.contains(&tool) => {
+            let files = written(&state.input, &state.metadata);
+            files.iter().map(|path| Fact::Wrote { path: relative(path) }).collect()
+        }
+        ("completed", _) => {
+            let mut asked = DefaultHasher::new();
+            state.input.to_string().hash(&mut asked);
+            vec![Fact::Done { tool: tool.to_owned(), asked: asked.finish() }]
+        }
+        _ => Vec::new(),
     }
 }
 

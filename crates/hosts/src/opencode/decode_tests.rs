@@ -108,20 +108,46 @@ fn facts_and_opened_frames_are_taken_from_the_calls() {
             &json!({ "status": "error", "input": {}, "error": "no such text\nat line 3" })
         ),
         tool(
+            "edit",
+            &json!({
+                "status": "completed", "input": { "filePath": "/project/src/b.rs" },
+                "metadata": { "diff": "-x" },
+            })
+        ),
+        tool(
+            "apply_patch",
+            &json!({
+                "status": "completed", "input": { "patchText": "…" },
+                "metadata": { "files": [
+                    { "filePath": "/project/c.rs", "type": "update" },
+                    { "filePath": "/project/d.rs", "type": "delete" },
+                ] },
+            })
+        ),
+        tool("write", &json!({ "status": "running", "input": { "filePath": "/project/e.rs" } })),
+        tool(
             "stack_frame_push",
             &json!({
                 "status": "completed", "metadata": { "callstack": { "opened": "frm-7" } },
             })
         ),
     ])));
+    let wrote = |path: &str| Fact::Wrote { path: path.to_owned() };
+    let Some(Fact::Done { tool: name, asked }) = shown.facts.last().cloned() else {
+        panic!("{:?}", shown.facts)
+    };
     assert_eq!(
         shown.facts,
         [
             Fact::Command { line: "make test …".to_owned(), exit: Some(2) },
             Fact::Read { path: "src/a.rs".to_owned() },
             Fact::Failed { tool: "edit".to_owned(), message: "no such text …".to_owned() },
+            wrote("src/b.rs"),
+            wrote("c.rs"),
+            Fact::Done { tool: "stack_frame_push".to_owned(), asked },
         ]
     );
+    assert_eq!(name, "stack_frame_push");
     assert_eq!(shown.opened, [("call_1".to_owned(), "frm-7".to_owned())]);
 }
 

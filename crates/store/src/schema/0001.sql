@@ -122,6 +122,23 @@ CREATE TABLE renders (
   PRIMARY KEY (session, slot)
 ) STRICT, WITHOUT ROWID;
 
+-- Pushes and pops that were suggested. One without an end has expired once expires_at has come.
+CREATE TABLE suggestions (
+  num        INTEGER PRIMARY KEY,
+  session    TEXT NOT NULL,
+  frame      INTEGER NOT NULL REFERENCES frames(num),
+  heuristic  TEXT NOT NULL,
+  confidence INTEGER NOT NULL,
+  subject    TEXT,
+  reason     TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  outcome    TEXT,
+  ended_at   INTEGER
+) STRICT;
+CREATE INDEX suggestions_by_frame ON suggestions(frame, heuristic, num);
+CREATE INDEX suggestions_by_session ON suggestions(session, num);
+
 CREATE TABLE settings (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL
@@ -129,7 +146,6 @@ CREATE TABLE settings (
 
 -- Bodies of messages: blobs beside the log, which holds their ids and hashes.
 CREATE TABLE messages (
-  num     INTEGER PRIMARY KEY,
   session TEXT NOT NULL,
   seq     INTEGER NOT NULL,
   version INTEGER NOT NULL,
@@ -138,19 +154,6 @@ CREATE TABLE messages (
   bytes   INTEGER NOT NULL,
   codec   INTEGER NOT NULL,
   body    BLOB NOT NULL,
-  UNIQUE (session, seq, version)
+  PRIMARY KEY (session, seq, version)
 ) STRICT;
 CREATE INDEX messages_by_id ON messages(session, id, version);
-
--- The terms that messages (by `num`) and frames are known by. Search narrows down with them and then
--- looks at the texts themselves. They are caught up with, up to what `indexed` says.
-CREATE VIRTUAL TABLE message_terms USING fts5(
-  terms, content='', contentless_delete=1, detail=none, tokenize='ascii'
-);
-CREATE VIRTUAL TABLE frame_terms USING fts5(
-  terms, content='', contentless_delete=1, detail=none, tokenize='ascii'
-);
-CREATE TABLE indexed (
-  what TEXT PRIMARY KEY,
-  upto INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;

@@ -1,0 +1,68 @@
+//! When a frame should be ended.
+
+use super::reading::{Points, Reading};
+use super::{Heuristic, Signals};
+
+/// Steps that a frame needs before the fill of the context is held against it.
+const YOUNG: u32 = 3;
+
+/// 35 points for a check that went well since a file was last written, 50 if it had failed before; 20
+/// for a file that was written, 25 for several; a quarter point for each percent of the goal's keywords
+/// that the work was about; less 15 for each failure that nothing has put right. Of the sum 55 %, and
+/// 15 % more for each step that went by since the success, up to all of it: an agent that pops right
+/// away needs no suggestion.
+pub(super) fn goal_completion(signals: &Signals) -> Reading {
+    let mut points = Points::default();
+    points.add([0, 35, 50][signals.successes.min(2) as usize], || match signals.successes {
+        1 => "a check went well since the last change".to_owned(),
+        _ => "a check that had failed goes well now".to_owned(),
+    });
+    let files = signals.files_changed;
+    points.add([0, 20, 25][files.min(2) as usize], || format!("{files} files were written"));
+    let coverage = u32::from(signals.coverage);
+    points.add(coverage / 4, || format!("{coverage} % of the goal's keywords occur in the work"));
+    points.take(signals.errors.saturating_mul(15), || {
+        format!("{} failures were not put right", signals.errors)
+    });
+    points.scale(55 + 15 * signals.settled_steps.min(3));
+    points.of(Heuristic::GoalCompletion)
+}
+
+/// 25 points for each thing that the user said since the frame was opened, up to 75, and 5 for each
+/// further one. Or, where that is more: 7 for each step in which nothing new came about, up to 56; 5 for
+/// each failure that nothing has put right, up to 25; 15 where the same thing failed five times. So a
+/// loop of changes and failures is first told to try in a frame of its own, and to give up later.
+pub(super) fn stagnation(signals: &Signals) -> Reading {
+    let turns = signals.user_turns;
+    let mut open = Points::default();
+    open.add(turns.min(3) * 25 + turns.saturating_sub(3).min(5) * 5, || {
+        format!("still open after {turns} user turns")
+    });
+    let mut stuck = Points::default();
+    let idle = signals.idle_steps;
+    stuck.add(idle.min(8) * 7, || format!("nothing new in {idle} steps"));
+    stuck.add(signals.errors.min(5) * 5, || {
+        format!("{} failures were not put right", signals.errors)
+    });
+    if signals.retries >= 5 {
+        stuck.add(15, || match &signals.failing {
+            Some(what) => format!("{what} failed {} times", signals.retries),
+            None => format!("the same failed {} times", signals.retries),
+        });
+    }
+    let (open, stuck) = (open.of(Heuristic::Stagnation), stuck.of(Heuristic::Stagnation));
+    if stuck.confidence > open.confidence { stuck } else { open }
+}
+
+/// The share of the model's limit that the context takes, in percent, once the frame has a few steps.
+pub(super) fn context_overflow(signals: &Signals) -> Reading {
+    let mut points = Points::default();
+    if let (Some(fill), Some(used), Some(limit)) = (signals.fill(), signals.used, signals.limit)
+        && signals.steps >= YOUNG
+    {
+        points.add(fill.into(), || {
+            format!("the context is {fill} % full ({used} of {limit} tokens)")
+        });
+    }
+    points.of(Heuristic::ContextOverflow)
+}

@@ -1,0 +1,54 @@
+//! One message as the heuristics see it: computed when it is first seen, since a frame's beginning may
+//! move and everything behind it is looked at again then.
+
+use crate::fact::Fact;
+use crate::text::{extract_keywords, first_words, stem_hash};
+
+/// How many keywords of a message count.
+const KEYWORDS: usize = 24;
+/// Words of a request by which it is named.
+const TOPIC: usize = 5;
+
+/// What the heuristics need of a message.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Estimated tokens.
+    pub(super) tokens: u32,
+    /// Hashes of the keywords: of a user's request its words, of a step its files and commands.
+    pub(super) keywords: Box<[u64]>,
+    /// Of a user's request, its first words; none for a step.
+    pub(super) request: Option<Box<str>>,
+}
+
+impl Seen {
+    /// What a user said.
+    pub fn request(words: &str, tokens: usize) -> Self {
+        Self {
+            tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
+            keywords: hashes(words).collect(),
+            request: Some(first_words(words, TOPIC).into()),
+        }
+    }
+
+    /// A step of the model, by what its calls show.
+    pub fn step(facts: &[Fact], tokens: usize) -> Self {
+        let words = facts.iter().filter_map(|fact| match fact {
+            Fact::Command { line, .. } => Some(line),
+            Fact::Read { path } | Fact::Wrote { path } => Some(path),
+            Fact::Done { .. } | Fact::Failed { .. } => None,
+        });
+        Self {
+            tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
+            keywords: words.flat_map(|words| hashes(words)).take(KEYWORDS).collect(),
+            request: None,
+        }
+    }
+}
+
+/// Hashes of the keywords of a text, each once.
+pub(super) fn hashes(text: &str) -> impl Iterator<Item = u64> {
+    let mut hashes: Vec<u64> = extract_keywords(text).iter().map(|it| stem_hash(it)).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.into_iter().take(KEYWORDS)
+}

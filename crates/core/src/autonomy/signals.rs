@@ -1,0 +1,116 @@
+//! What the heuristics look at.
+
+use serde::Serialize;
+
+/// What is seen of the work in a frame, from where it began. Finished frames inside it do not count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Signals {
+    /// Messages: what the user said and the model's steps.
+    pub messages: u32,
+    /// Steps of the model.
+    pub steps: u32,
+    /// What the user said since the frame began.
+    pub user_turns: u32,
+    /// Estimated tokens of all that.
+    pub tokens: u64,
+    /// Failures of late that nothing has put right since: commands and tools that failed and did not go
+    /// well afterwards.
+    pub errors: u32,
+    /// How often the same thing failed, of those.
+    pub retries: u32,
+    /// What it is, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failing: Option<String>,
+    /// Steps since something new came about: a file read or written for the first time, a command that
+    /// went well for the first time or again after it had failed.
+    pub idle_steps: u32,
+    /// Files written.
+    pub files_changed: u32,
+    /// Of these, how many were first written since the user's newest request.
+    pub new_files: u32,
+    /// Folders that were first written to since then, where there was another one before.
+    pub new_folders: u32,
+    /// How much of the user's newest request has nothing to do with the goal and with what was done
+    /// before: percent of its keywords. 0 for one of a few words, which says nothing.
+    pub divergence: u8,
+    /// The first words of that request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    /// How much of the goal is found in the files and commands of the work: percent of its keywords.
+    pub coverage: u8,
+    /// Signs of success since a file was last written: 1 for a check that went well, 1 more if it had
+    /// failed before.
+    pub successes: u32,
+    /// Steps since the first of them.
+    pub settled_steps: u32,
+    /// Tokens that the model's context took at its last step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used: Option<u64>,
+    /// Tokens that it takes at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+}
+
+impl Signals {
+    /// How full the context is, in percent, where the host tells.
+    pub fn fill(&self) -> Option<u8> {
+        let (used, limit) = self.used.zip(self.limit.filter(|limit| *limit > 0))?;
+        Some(u8::try_from(used.saturating_mul(100) / limit).unwrap_or(u8::MAX).min(100))
+    }
+
+    /// The signals with what an agent says besides: what was seen is never made less.
+    #[must_use]
+    pub fn with(&self, hints: &Hints) -> Self {
+        let mut signals = self.clone();
+        let raise = |seen: &mut u32, said: u32| *seen = said.max(*seen);
+        raise(&mut signals.errors, hints.errors);
+        if hints.retry_boundary {
+            raise(&mut signals.retries, 2);
+            raise(&mut signals.errors, 2);
+        }
+        raise(&mut signals.messages, hints.messages);
+        raise(&mut signals.files_changed, hints.files_changed);
+        raise(&mut signals.new_files, hints.files_changed);
+        raise(&mut signals.idle_steps, hints.idle_turns);
+        raise(&mut signals.successes, hints.successes.min(2));
+        if hints.successes > 0 {
+            // Whoever asks whether it is time to pop has seen success and not just now.
+            signals.settled_steps = u32::MAX;
+        }
+        signals.tokens = signals.tokens.max(hints.tokens);
+        if hints.divergence > signals.divergence {
+            signals.divergence = hints.divergence;
+            signals.topic.clone_from(&hints.topic);
+        }
+        if let Some(percent) = hints.fill.filter(|percent| Some(*percent) > signals.fill()) {
+            (signals.used, signals.limit) = (Some(percent.into()), Some(100));
+        }
+        signals
+    }
+}
+
+/// What an agent says of its work beside what is seen of it. Nothing is the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// Failures that are not put right.
+    pub errors: u32,
+    /// Whether the next attempt is another try at the same thing.
+    pub retry_boundary: bool,
+    /// How far a new goal is from the frame's: percent.
+    pub divergence: u8,
+    /// The new goal in a few words.
+    pub topic: Option<String>,
+    /// Messages.
+    pub messages: u32,
+    /// Files written.
+    pub files_changed: u32,
+    /// Tokens.
+    pub tokens: u64,
+    /// Signs of success.
+    pub successes: u32,
+    /// Turns without progress.
+    pub idle_turns: u32,
+    /// How full the context is: percent.
+    pub fill: Option<u8>,
+}

@@ -1,0 +1,116 @@
+//! Watching the frame that is worked in: each message is looked at once, whatever a call costs else.
+
+use callstack_core::autonomy::{Observer, Seen};
+use callstack_core::frame::Frame;
+use callstack_core::transcript::{Message, PartBody, Role, Span, SpanNum, Standing};
+
+use super::{Conversation, Shown};
+
+/// What was seen of a span's own messages so far.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    span: Option<SpanNum>,
+    revision: i64,
+    /// Messages of the transcript that were looked at.
+    upto: usize,
+    observer: Observer,
+}
+
+impl Watch {
+    /// Only so many messages at the beginning are as they were.
+    pub(super) fn keep(&mut self, keep: usize) {
+        if keep < self.upto {
+            *self = Self::default();
+        }
+    }
+}
+
+/// What the heuristics need of a message.
+pub(super) fn seen(shown: &Shown) -> Seen {
+    let tokens = shown.said + shown.heard;
+    if shown.message.role == Role::User {
+        Seen::request(&shown.words, tokens)
+    } else {
+        Seen::step(&shown.facts, tokens)
+    }
+}
+
+impl Conversation {
+    /// What was seen of the work in an open span; `frame` is asked for where its watch begins.
+    pub(crate) fn watch<E>(
+        &mut self,
+        span: &Span,
+        frame: impl FnOnce() -> Result<Frame, E>,
+    ) -> Result<&Observer, E> {
+        if self.watch.span != Some(span.num) || self.watch.revision != self.revision {
+            let frame = frame()?;
+            self.watch = Watch {
+                span: Some(span.num),
+                revision: self.revision,
+                upto: self.beginning(span),
+                observer: Observer::new(&frame.identity, frame.identity_derived),
+            };
+            self.skip_finished(span);
+        }
+        for at in self.watch.upto..self.transcript.len() {
+            self.look_at(at);
+        }
+        self.watch.upto = self.transcript.len();
+        Ok(&self.watch.observer)
+    }
+
+    /// The place of the first message behind the call that opened a span.
+    fn beginning(&self, span: &Span) -> usize {
+        let open = span.open.message.as_deref();
+        open.and_then(|id| self.transcript.iter().position(|message| message.id == id))
+            .map_or(0, |at| at + 1)
+    }
+
+    /// Looks at what is there already, without the stretches of finished frames inside the span: what
+    /// these were about was theirs.
+    fn skip_finished(&mut self, span: &Span) {
+        let inner: Vec<_> = self
+            .spans
+            .iter()
+            .filter(|inner| inner.num > span.num && !inner.detached)
+            .filter_map(|inner| {
+                let close = inner.live_close()?.message.clone()?;
+                Some((inner.open.message.clone()?, close))
+            })
+            .collect();
+        let mut until: Option<&str> = None;
+        for at in self.watch.upto..self.transcript.len() {
+            if until.is_none() {
+                self.look_at(at);
+            }
+            let id = &self.transcript[at].id;
+            if until.is_none_or(|last| last == id) {
+                // One that closes in the step that opened it hides nothing.
+                let opened = inner.iter().filter(|(open, close)| open == id && close != id);
+                until = opened.map(|(_, close)| close.as_str()).next_back();
+            }
+        }
+        self.watch.upto = self.transcript.len();
+    }
+
+    fn look_at(&mut self, at: usize) {
+        if is_seen(&self.transcript[at]) {
+            self.watch.observer.see(&self.seen[at], &self.facts[at]);
+        }
+    }
+}
+
+/// Whether a message is of the model or the user, not of the host.
+fn is_seen(message: &Message) -> bool {
+    message.standing == Standing::Normal
+        && (message.role == Role::Assistant || is_user_turn(message))
+}
+
+pub(super) fn is_user_turn(message: &Message) -> bool {
+    message.role == Role::User
+        && message.standing == Standing::Normal
+        && message
+            .parts
+            .iter()
+            .any(|part| matches!(part.body, PartBody::Text { synthetic: false, .. }))
+}

@@ -1,0 +1,230 @@
+//! A host with one session, a clock that a test sets, and an engine that can be started anew.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use callstack_core::fact::Fact;
+use callstack_core::transcript::{
+    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+};
+use callstack_engine::operation::{Answer, Caller};
+use callstack_engine::{
+    Engine, Settings, Shown, SyncAnswer, SyncRequest, SystemRequest, UserMessage, World, operations,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(super) const MINUTE: i64 = 60_000;
+
+#[derive(Clone, Default)]
+pub(super) struct Clock {
+    now: Arc<AtomicI64>,
+    ids: Arc<AtomicI64>,
+}
+
+impl World for Clock {
+    fn now(&self) -> i64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    fn id(&self, prefix: &str) -> String {
+        format!("{prefix}{:04}", self.ids.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+pub(super) struct Desk {
+    folder: TempDir,
+    pub(super) clock: Clock,
+    settings: Settings,
+    pub(super) engine: Engine,
+    pub(super) session: String,
+    pub(super) shown: Vec<Shown>,
+    /// Messages that the engine has acknowledged, and what it answered.
+    known: usize,
+    held: Vec<FoldOp>,
+    serial: i64,
+    /// What the model's context took at the last step.
+    pub(super) tokens: u64,
+}
+
+impl Desk {
+    pub(super) fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// With these variables in the environment.
+    pub(super) fn with(vars: &[(&str, &str)]) -> Self {
+        let read = |name: &str| {
+            vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        let settings = Settings::from_vars(read).unwrap();
+        let folder = TempDir::new().unwrap();
+        let clock = Clock::default();
+        clock.now.store(1_700_000_000_000, Ordering::Relaxed);
+        let engine =
+            Engine::open(folder.path(), settings.clone(), Box::new(clock.clone())).unwrap();
+        Self {
+            folder,
+            clock,
+            settings,
+            engine,
+            session: "ses_a".to_owned(),
+            shown: Vec::new(),
+            known: 0,
+            held: Vec::new(),
+            serial: 0,
+            tokens: 1_000,
+        }
+    }
+
+    /// The process ends and another one takes over, which the host has to tell everything.
+    pub(super) fn restart(&mut self) {
+        let clock = Box::new(self.clock.clone());
+        self.engine = Engine::open(self.folder.path(), self.settings.clone(), clock).unwrap();
+        (self.known, self.held) = (0, Vec::new());
+    }
+
+    pub(super) fn wait(&self, ms: i64) {
+        self.clock.now.fetch_add(ms, Ordering::Relaxed);
+    }
+
+    pub(super) fn user(&mut self, words: &str) {
+        let message =
+            UserMessage { session: self.session.clone(), host: "test".into(), text: words.into() };
+        self.engine.user_message(&message).unwrap();
+        let body = PartBody::Text { synthetic: false, chars: words.len(), head: words.to_owned() };
+        self.add(Role::User, body, words, Vec::new());
+    }
+
+    /// A step of the model with what its calls show. Its request goes out first.
+    pub(super) fn step(&mut self, facts: &[Fact]) {
+        self.sync();
+        self.add(Role::Assistant, PartBody::Other, "", facts.to_vec());
+    }
+
+    /// A step that calls an operation; gives the answer.
+    pub(super) fn call(&mut self, name: &str, arguments: Value) -> Answer {
+        self.sync();
+        let call = format!("call_{}", self.shown.len());
+        let state = CallState::Completed;
+        let body = PartBody::Tool { call: call.clone(), tool: name.to_owned(), state };
+        let message = self.add(Role::Assistant, body, "", Vec::new());
+        let anchor = Anchor { message: Some(message), call: Some(call.clone()) };
+        let answer = self.ask_at(name, arguments, anchor);
+        let opened = answer.opened.map(|num| (call, self.engine.frame(num).unwrap().id));
+        self.shown.last_mut().unwrap().opened.extend(opened);
+        answer
+    }
+
+    /// Calls an operation without leaving a trace in the transcript.
+    pub(super) fn ask(&self, name: &str, arguments: Value) -> Answer {
+        self.ask_at(name, arguments, Anchor { message: None, call: None })
+    }
+
+    fn ask_at(&self, name: &str, arguments: Value, anchor: Anchor) -> Answer {
+        let caller = Caller { session: self.session.clone(), host: "test".to_owned(), anchor };
+        let operation = operations::find(name).unwrap();
+        operation.run(&self.engine, &caller, arguments).unwrap()
+    }
+
+    pub(super) fn push(&mut self, title: &str) {
+        let criteria = format!("{title} is done");
+        self.call("stack_frame_push", json!({"title": title, "successCriteria": criteria}));
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.call("stack_frame_pop", json!({"results": "it is done"}));
+    }
+
+    fn add(&mut self, role: Role, body: PartBody, words: &str, facts: Vec<Fact>) -> String {
+        let number = self.shown.len();
+        let id = format!("msg_{number}");
+        let parts = vec![Part { id: format!("prt_{number}"), body }];
+        self.shown.push(Shown {
+            message: Message { id: id.clone(), role, standing: Standing::Normal, parts },
+            json: "{}".to_owned(),
+            facts,
+            opened: Vec::new(),
+            tokens: (role == Role::Assistant).then_some(self.tokens),
+            said: 20,
+            heard: 20,
+            words: words.to_owned(),
+        });
+        id
+    }
+
+    /// The request that goes out next: what the engine says stands in it.
+    pub(super) fn sync(&mut self) -> &[FoldOp] {
+        let request = SystemRequest { session: self.session.clone(), limit: Some(128_000) };
+        self.engine.system(&request).unwrap();
+        let answer = self.engine.sync(self.request()).unwrap();
+        let answer = match answer {
+            SyncAnswer::All => {
+                (self.known, self.held) = (0, Vec::new());
+                self.engine.sync(self.request()).unwrap()
+            }
+            answer @ SyncAnswer::Ops { .. } => answer,
+        };
+        let SyncAnswer::Ops { serial, keep, ops } = answer else { panic!("everything was sent") };
+        self.held.truncate(keep);
+        self.held.extend(ops);
+        (self.serial, self.known) = (serial, self.shown.len());
+        &self.held
+    }
+
+    fn request(&self) -> SyncRequest {
+        SyncRequest {
+            session: self.session.clone(),
+            host: "test".to_owned(),
+            compacting: false,
+            keep: self.known,
+            shown: self.shown[self.known..].to_vec(),
+            ops: self.held.len(),
+            applied: self.serial,
+        }
+    }
+
+    /// What stands in the next request about pushing and popping.
+    pub(super) fn said(&mut self) -> Vec<String> {
+        let texts = self.sync().iter().filter_map(|op| match op {
+            FoldOp::Append { text, .. } | FoldOp::Insert { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        texts.filter(|text| text.contains("[STACK SUGGESTION: Consider ")).collect()
+    }
+
+    /// Numbers and outcomes of all suggestions, the newest first.
+    pub(super) fn history(&self) -> Vec<(u64, String)> {
+        let data = self.ask("stack_autonomy_stats", json!({})).data;
+        let history = data["suggestionHistory"].as_array().unwrap().iter();
+        history
+            .map(|it| {
+                let outcome = it["outcome"].as_str().unwrap_or("waiting");
+                (it["num"].as_u64().unwrap(), outcome.to_owned())
+            })
+            .collect()
+    }
+
+    /// The numbers of those that wait in the session.
+    pub(super) fn waiting(&self) -> Vec<u64> {
+        let data = self.ask("stack_auto_suggest", json!({})).data;
+        let waiting = data["pendingSuggestions"].as_array().unwrap().iter();
+        waiting.map(|it| it["num"].as_u64().unwrap()).collect()
+    }
+
+    /// The make fails so many times, each time after a change to the same file.
+    pub(super) fn fail(&mut self, times: usize) {
+        for _ in 0..times {
+            self.step(&[wrote("src/a.rs")]);
+            self.step(&[ran("make", 2)]);
+        }
+    }
+}
+
+pub(super) fn ran(line: &str, exit: i64) -> Fact {
+    Fact::Command { line: line.to_owned(), exit: Some(exit) }
+}
+
+pub(super) fn wrote(path: &str) -> Fact {
+    Fact::Wrote { path: path.to_owned() }
+}

@@ -1,0 +1,156 @@
+//! The settings: each changes something, and at once.
+
+use callstack_engine::{Kind, Level, SystemRequest};
+use serde_json::json;
+
+use super::desk::{Desk, wrote};
+
+fn failing(vars: &[(&str, &str)], times: usize) -> Desk {
+    let mut desk = Desk::with(vars);
+    desk.user("Make the build pass");
+    desk.fail(times);
+    desk.sync();
+    desk
+}
+
+#[test]
+fn nothing_is_suggested_with_the_level_manual() {
+    let mut desk = failing(&[("STACK_AUTONOMY_LEVEL", "manual")], 6);
+    desk.push("A frame");
+    desk.tokens = 126_000;
+    for words in ["One", "Two", "Three", "Four"] {
+        desk.user(words);
+        desk.step(&[wrote("src/a.rs")]);
+    }
+    assert_eq!((desk.said().len(), desk.history().len()), (0, 0));
+    let answer = desk.ask("stack_should_pop", json!({}));
+    assert_eq!(answer.data["recommended"], true, "but who asks is told: {}", answer.text);
+    desk.ask("stack_autonomy", json!({"level": "suggest"}));
+    assert!(!desk.said().is_empty(), "and it is never too late");
+}
+
+#[test]
+fn both_other_levels_suggest() {
+    for level in ["suggest", "auto"] {
+        let mut desk = failing(&[("STACK_AUTONOMY_LEVEL", level)], 3);
+        assert_eq!(desk.said().len(), 1, "{level}");
+    }
+}
+
+#[test]
+fn the_push_threshold_is_reached_or_not() {
+    let said = |threshold: &str| failing(&[("STACK_PUSH_THRESHOLD", threshold)], 3).said().len();
+    assert_eq!(["75", "76"].map(said), [1, 0]);
+    assert_eq!(failing(&[("STACK_PUSH_THRESHOLD", "15")], 1).said().len(), 1);
+}
+
+#[test]
+fn the_pop_threshold_is_reached_or_not() {
+    let said = |threshold: &str| {
+        let mut desk = failing(&[("STACK_POP_THRESHOLD", threshold)], 0);
+        desk.push("A frame");
+        desk.tokens = 96_000;
+        for file in ["a", "b", "c"] {
+            desk.step(&[wrote(file)]);
+        }
+        desk.said().len()
+    };
+    assert_eq!(["75", "79"].map(said), [1, 0]);
+}
+
+#[test]
+fn only_enabled_heuristics_are_asked() {
+    let with = |names: &str| failing(&[("STACK_ENABLED_HEURISTICS", names)], 3);
+    assert_eq!(with("duration,stagnation").said().len(), 0);
+    let mut desk = with("moods,failure_boundary");
+    assert_eq!(desk.said().len(), 1);
+    for (tool, arguments) in [("stack_autonomy", json!({})), ("stack_should_push", json!({}))] {
+        let answer = desk.ask(tool, arguments);
+        assert_eq!(answer.data["unknownHeuristics"], json!(["moods"]), "{tool}");
+        assert!(answer.text.contains("No heuristic is called moods"), "{}", answer.text);
+    }
+}
+
+#[test]
+fn suggestions_that_are_not_sent_are_kept() {
+    let mut desk = failing(&[("STACK_SUGGEST_IN_CONTEXT", "off")], 3);
+    assert_eq!((desk.said().len(), desk.waiting()), (0, vec![1]));
+    desk.ask("stack_auto_suggest", json!({"enabled": true}));
+    desk.push("Another way");
+    desk.fail(3);
+    assert_eq!(desk.said().len(), 1, "from now on they are");
+    assert_eq!(desk.history()[1], (1, "acted_on".to_owned()));
+}
+
+#[test]
+fn in_the_system_prompt_they_stand_while_they_wait() {
+    let mut desk = failing(&[("STACK_CONTEXT_PLACEMENT", "system")], 3);
+    let system = |desk: &Desk| {
+        let request = SystemRequest { session: desk.session.clone(), limit: None };
+        desk.engine.system(&request).unwrap().concat()
+    };
+    assert_eq!(desk.said().len(), 0, "there and nowhere else");
+    assert!(system(&desk).contains("[STACK SUGGESTION: Consider pushing"), "{}", system(&desk));
+    desk.ask("stack_auto_suggest", json!({"enabled": false}));
+    assert!(!system(&desk).contains("SUGGESTION"));
+    desk.ask("stack_auto_suggest", json!({"enabled": true}));
+    desk.wait(5 * super::desk::MINUTE);
+    assert!(!system(&desk).contains("SUGGESTION"), "it has expired");
+}
+
+#[test]
+fn what_is_set_counts_until_it_is_reset() {
+    let mut desk = Desk::with(&[("STACK_PUSH_THRESHOLD", "90"), ("STACK_POP_THRESHOLD", "80")]);
+    let changed = json!({
+        "level": "auto", "pushThreshold": 55, "enabledHeuristics": ["duration", "luck"],
+        "suggestInContext": false,
+    });
+    let answer = desk.ask("stack_autonomy", changed);
+    for line in [
+        "STACK_AUTONOMY_LEVEL: auto (set here)",
+        "STACK_PUSH_THRESHOLD: 55 (set here)",
+        "STACK_POP_THRESHOLD: 80 (from the environment)",
+        "STACK_SUGGEST_IN_CONTEXT: off (set here)",
+        "STACK_ENABLED_HEURISTICS: duration,luck (set here)",
+        "Heuristics that are asked: duration.",
+        "No heuristic is called luck",
+    ] {
+        assert!(answer.text.contains(line), "{line} is missing in\n{}", answer.text);
+    }
+    desk.restart();
+    let settings = desk.engine.autonomy().unwrap();
+    assert_eq!(
+        (settings.level, settings.push_threshold, settings.pop_threshold),
+        (Level::Auto, 55, 80)
+    );
+    let answer = desk.ask("stack_autonomy", json!({"reset": true, "popThreshold": 10}));
+    let settings = desk.engine.autonomy().unwrap();
+    assert_eq!(
+        (settings.level, settings.push_threshold, settings.pop_threshold),
+        (Level::Suggest, 90, 10)
+    );
+    assert!(answer.text.contains("STACK_AUTONOMY_LEVEL: suggest (default)"), "{}", answer.text);
+    let answer = desk.ask("stack_autonomy", json!({"enabledHeuristics": []}));
+    assert!(answer.text.contains("Heuristics that are asked: none."), "{}", answer.text);
+}
+
+#[test]
+fn one_value_that_cannot_be_changes_nothing() {
+    use callstack_core::transcript::Anchor;
+    use callstack_engine::operation::Caller;
+    use callstack_engine::operations;
+
+    let desk = Desk::new();
+    let before = desk.engine.autonomy().unwrap();
+    let caller = Caller {
+        session: desk.session.clone(),
+        host: "test".to_owned(),
+        anchor: Anchor { message: None, call: None },
+    };
+    let operation = operations::find("stack_autonomy").unwrap();
+    let wrong = json!({"level": "auto", "pushThreshold": 101});
+    let error = operation.run(&desk.engine, &caller, wrong).unwrap_err();
+    assert_eq!(error.kind, Kind::Invalid);
+    assert!(error.sentence().contains("from 0 to 100"), "{}", error.sentence());
+    assert_eq!(desk.engine.autonomy().unwrap(), before);
+}
