@@ -35,6 +35,7 @@ const ROUNDS = 8
 type Client = Parameters<Plugin>[0]["client"]
 type Entry = Parameters<NonNullable<Hooks["experimental.chat.messages.transform"]>>[1]["messages"][number]
 type Part = Entry["parts"][number]
+type TextPart = Extract<Part, { type: "text" }>
 type ToolPart = Extract<Part, { type: "tool" }>
 type Json = Record<string, unknown>
 type ToolSpec = { name: string; description: string; parameters: Json & { properties?: Json } }
@@ -376,11 +377,9 @@ function withoutStaleReasoning(messages: Entry[], started: number): Entry[] {
   })
 }
 
-const POPS = ["stack_frame_pop", "flame_pop"]
-
 function isPop(part: Part): boolean {
   if (part.type !== "tool" || part.state.status !== "completed") return false
-  return (part.state.metadata as any)?.callstack?.closed === true || POPS.includes(part.tool)
+  return (part.state.metadata as any)?.callstack?.closed === true || part.tool === "stack_frame_pop"
 }
 
 /** Brings `session.held` up to date, also when the answer comes after the hook has gone on. */
@@ -421,6 +420,22 @@ async function exchange(host: Host, session: Session, id: string, messages: Entr
 
 function requestSync(host: Host, session: Session, id: string, params: Json): Promise<any> {
   return host.request("sync", { session: id, ...params, applied: session.applied })
+}
+
+/** The slash commands that `callstack init opencode` installs. */
+const COMMANDS = ["push", "pop", "plan", "frame-status"]
+/** The key under which a part of ours says which of them a message was made of. */
+const COMMAND = "callstack.command"
+
+const ownTexts = (parts: Part[]): TextPart[] =>
+  parts.filter((part): part is TextPart => part.type === "text" && !part.synthetic && !part.ignored)
+
+/** Takes the part that stands for a slash command out of its message. */
+function takeCommand(parts: Part[]): { part: TextPart; command: Json } | undefined {
+  const at = parts.findIndex((part) => part.type === "text" && part.metadata?.[COMMAND])
+  if (at < 0) return undefined
+  const part = parts.splice(at, 1)[0] as TextPart
+  return { part, command: part.metadata?.[COMMAND] as Json }
 }
 
 const EVENTS = ["created", "updated", "idle", "compacted", "deleted", "error"].map((name) => `session.${name}`)
@@ -596,6 +611,22 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       return { output: `${sentence} Go on without frames; the work is not affected.`, title: "", metadata: {} }
     }
   }
+  /** Carries a slash command out, and says what came of it in the message that it becomes. */
+  const slash = async (params: Json, note: TextPart, parts: Part[]): Promise<any> => {
+    await within(HOOK_MS, Promise.all(records)).catch(() => {})
+    const own = ownTexts(parts)
+    const text = own.map((part) => part.text).join("\n")
+    const answer = await within(START_MS, host.request("command", { ...params, text }))
+    if (!answer.ours) return answer
+    const [first, ...rest] = own
+    if (first && typeof (answer.shown ?? answer.words) === "string") {
+      Object.assign(first, { text: answer.shown ?? answer.words }, answer.shown && { ignored: true })
+      for (const part of rest) part.ignored = true
+    }
+    parts.push(Object.assign(note, { text: String(answer.note) }))
+    if (answer.shown && isMainThread) process.stderr.write(answer.shown + "\n")
+    return answer
+  }
   const definition = ({ name, description, parameters }: ToolSpec) => {
     const run = (args: Json, context: ToolContext) => execute(name, args, context)
     return { description, args: parameters?.properties ?? {}, execute: run } as unknown as ToolDefinition
@@ -610,19 +641,33 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       if (spec) (output as { jsonSchema?: Json }).jsonSchema = spec.parameters
     }),
 
+    // What it says is known once it is a message: until then an empty part of ours stands for it.
+    "command.execute.before": guarded(async ({ command, arguments: words }, { parts }) => {
+      if (!COMMANDS.includes(command)) return
+      const metadata = { [COMMAND]: { name: command, arguments: words } }
+      parts.push({ type: "text", text: "", synthetic: true, metadata } as unknown as Part)
+    }),
+
     "chat.message": async ({ sessionID, agent }, { message, parts }) => {
+      const unlisted = () => Object.fromEntries(tools.map(({ name }) => [name, false]))
+      const typed = takeCommand(parts)
       try {
         sessionOf(sessionID).compacting = false
         host.ensure(true)
-        const own = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
-        const text = own.map((part) => (part as { text: string }).text).join("\n")
+        if (typed) {
+          const answer = await slash({ session: sessionID, message: message.id, ...typed.command }, typed.part, parts)
+          if (answer.frames === false) message.tools = { ...message.tools, ...unlisted() }
+          if (answer.ours) return
+        }
+        const text = ownTexts(parts).map((part) => part.text).join("\n")
         const params = { session: sessionID, message: message.id, agent: agent ?? message.agent, text }
-        await within(HOOK_MS, Promise.all([host.request("message", params), host.greeting]))
+        const [{ frames }] = await within(HOOK_MS, Promise.all([host.request("message", params), host.greeting]))
+        if (frames === false) message.tools = { ...message.tools, ...unlisted() }
       } catch (error) {
         missed(error)
         if (host.ready) return
         host.miss(reason(error))
-        message.tools = { ...message.tools, ...Object.fromEntries(tools.map(({ name }) => [name, false])) }
+        message.tools = { ...message.tools, ...unlisted() }
       }
     },
 

@@ -13,6 +13,7 @@ mod plugin;
 mod project;
 #[cfg(test)]
 mod reference_tests;
+mod slash_files;
 mod wording;
 
 use std::process::ExitCode;

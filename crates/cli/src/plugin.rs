@@ -8,11 +8,12 @@ use callstack_engine::{EngineError, Kind, Profile, operations};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
+use crate::slash_files;
 
 /// The plugin as it is in the source tree, with two marked lines to be filled in.
 const SOURCE: &str = include_str!("../../../integrations/opencode/callstack.ts");
-/// The folders that OpenCode loads plugins from, from the outside in.
-const FOLDERS: [&str; 2] = [".opencode", ".opencode/plugin"];
+/// The folders that OpenCode loads plugins and commands from, from the outside in.
+const FOLDERS: [&str; 3] = [".opencode", ".opencode/plugin", slash_files::FOLDER];
 const FILE: &str = ".opencode/plugin/callstack.ts";
 
 const BINARY: &str = " // callstack:binary";
@@ -28,6 +29,7 @@ pub(crate) enum Outcome {
     Unchanged,
     Removed,
     Absent,
+    Kept,
 }
 
 impl Outcome {
@@ -39,6 +41,7 @@ impl Outcome {
             Self::Unchanged => "unchanged",
             Self::Removed => "removed",
             Self::Absent => "absent",
+            Self::Kept => "kept",
         }
     }
 }
@@ -84,11 +87,13 @@ pub(crate) fn installed(project: &Path) -> Result<Option<Installed>, Failure> {
 pub(crate) fn install(project: &Path) -> Result<Outcome, Failure> {
     let file = path(project);
     let before = read(&file)?;
-    let made = match &before {
+    let before_made = match &before {
         Some(text) if is_ours(text) => made_for(text),
         Some(_) => return Err(foreign(&file).into()),
-        None => FOLDERS.into_iter().filter(|name| !project.join(name).exists()).collect(),
+        None => Vec::new(),
     };
+    let missing = |name: &&str| before_made.contains(name) || !project.join(name).exists();
+    let made: Vec<_> = FOLDERS.into_iter().filter(missing).collect();
     let text = rendered(&this_binary()?, &made)?;
     if before.as_deref() == Some(&text) {
         return Ok(Outcome::Unchanged);
@@ -176,7 +181,7 @@ fn foreign(file: &Path) -> EngineError {
     }
 }
 
-fn read(file: &Path) -> Result<Option<String>, Failure> {
+pub(crate) fn read(file: &Path) -> Result<Option<String>, Failure> {
     match fs::read(file) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -185,7 +190,7 @@ fn read(file: &Path) -> Result<Option<String>, Failure> {
 }
 
 /// Writes beside the file first: OpenCode may be loading it, and the disk may be full.
-fn write(folder: &Path, file: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn write(folder: &Path, file: &Path, text: &str) -> io::Result<()> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".callstack-");
     #[cfg(unix)]
@@ -218,7 +223,10 @@ mod tests {
         let [binary, tools] = changed[..] else { panic!("{changed:?}") };
         assert_eq!(binary, r#"const BINARY: string = "/opt/call \"stack\"" // callstack:binary"#);
         assert!(tools.starts_with(r#"const TOOLS: ToolSpec[] = [{"name":"stack_frame_push""#));
-        assert_eq!(added, ["", r#"// callstack:folders [".opencode",".opencode/plugin"]"#]);
+        assert_eq!(
+            added,
+            ["", r#"// callstack:folders [".opencode",".opencode/plugin",".opencode/command"]"#]
+        );
         assert!(is_ours(&text) && made_for(&text) == FOLDERS);
     }
 

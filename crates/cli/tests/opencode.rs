@@ -17,6 +17,7 @@ mod reach;
 mod reasoning;
 mod reminders;
 mod seen;
+mod slash;
 mod steps;
 mod talk;
 mod tree;

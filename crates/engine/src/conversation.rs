@@ -5,6 +5,7 @@ mod calibration;
 mod fork;
 #[cfg(test)]
 mod history_tests;
+pub(crate) mod mode;
 mod notes;
 mod stale;
 mod undo;
@@ -124,6 +125,8 @@ pub(crate) struct Conversation {
     /// The last text of the newest step.
     pub(crate) closing: Option<String>,
     calibration: Calibration,
+    /// `STACK_FRAME_MODE` at the last call that this process saw.
+    framed: Option<bool>,
     /// `STACK_FOLD_REASONING`, as it counted at the last call.
     reasoning: ReasoningPolicy,
 }
@@ -152,6 +155,11 @@ impl Conversation {
 
     pub(crate) fn last(&self) -> Option<&Message> {
         self.transcript.last()
+    }
+
+    /// Waits a little until what was seen so far is on the disk.
+    pub(crate) fn written(&self, recorder: &Recorder) -> bool {
+        recorder.flush(self.ticket, PATIENCE)
     }
 
     fn fold(&self, live: &[Span]) -> Folded {
@@ -198,13 +206,13 @@ impl Engine {
         let session = request.session.clone();
         let conversation = self.conversation(&session);
         let mut conversation = lock(&conversation);
-        let reasoning = self.current_settings()?.reasoning;
-        if conversation.reasoning != reasoning {
-            conversation.reasoning = reasoning;
+        let settings = self.current_settings()?;
+        if conversation.reasoning != settings.reasoning {
+            conversation.reasoning = settings.reasoning;
             conversation.steady_since = None;
         }
         if request.compacting {
-            return self.fold_for_compaction(&mut conversation, request);
+            return self.fold_for_compaction(&mut conversation, request, settings.frame_mode);
         }
         if request.keep > conversation.transcript.len() || request.ops > conversation.sent.len() {
             return Ok(SyncAnswer::All);
@@ -222,12 +230,18 @@ impl Engine {
         let unwitnessed =
             if forked { Vec::new() } else { stale::unwitnessed(&conversation, &request) };
         let only_steps = known_revision == conversation.revision
+            && conversation.framed == Some(settings.frame_mode)
             && request.keep == conversation.transcript.len()
             && request.shown.iter().all(|shown| stale::is_step(&shown.message))
             && unwitnessed.is_empty()
             && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
+        let from_before = !forked && begins_with_steps(&conversation, &request);
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
+        self.follow_mode(&mut conversation, &session, settings.frame_mode)?;
+        if !settings.frame_mode {
+            return Ok(self.unframed(&mut conversation, request.ops));
+        }
         if only_steps && !self.make_notes(&mut conversation, &session)? {
             return Ok(self.same_as_before(&mut conversation, request.ops));
         }
@@ -235,6 +249,9 @@ impl Engine {
         if let Some(words) = first_words.filter(|_| self.session_root(&session).is_err()) {
             let start = Anchor { message: None, call: None };
             self.ensure_root(&session, &request.host, identity_of(&words), start)?;
+        }
+        if from_before {
+            self.forget_goal(&session)?;
         }
         if forked {
             self.fork(&conversation, &session, &opened)?;
@@ -372,6 +389,7 @@ impl Engine {
         &self,
         conversation: &mut Conversation,
         request: SyncRequest,
+        framed: bool,
     ) -> Result<SyncAnswer, EngineError> {
         self.load(conversation, &request.session)?;
         self.load_spans(conversation, &request.session)?;
@@ -387,9 +405,10 @@ impl Engine {
         }
         conversation.ticket = self.recorder()?.record(self.now(), &request.session, unknown);
         let transcript: Vec<_> = request.shown.into_iter().map(|shown| shown.message).collect();
+        let spans = live(&conversation.spans);
         let folded = fold(&Input {
             transcript: &transcript,
-            spans: &live(&conversation.spans),
+            spans: if framed { &spans } else { &[] },
             notes: &[],
             reasoning: conversation.reasoning,
             stale_until: None,
@@ -432,6 +451,13 @@ fn without(live: &[Span], folded: &Folded) -> Vec<Span> {
             span
         })
         .collect()
+}
+
+/// Whether a session that was never seen shows what its agent did in an earlier turn.
+fn begins_with_steps(conversation: &Conversation, request: &SyncRequest) -> bool {
+    let newest = request.shown.iter().rposition(|it| it.message.role == Role::User);
+    let earlier = request.shown.iter().take(newest.unwrap_or(0));
+    conversation.order.is_empty() && earlier.map(|it| &it.message).any(stale::is_step)
 }
 
 fn common(held: &[FoldOp], new: &[FoldOp]) -> usize {

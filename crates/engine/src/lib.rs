@@ -22,6 +22,7 @@ mod recorder;
 mod schema;
 mod session;
 mod settings;
+mod slash;
 mod state;
 mod system;
 pub mod tools;
@@ -29,6 +30,7 @@ pub mod tree;
 mod world;
 
 pub use configuration::{Configured, Source};
+pub use conversation::mode::off as frame_mode_is_off;
 pub use conversation::{Fact, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};
@@ -36,6 +38,7 @@ pub use session::UserMessage;
 pub use settings::{
     AutonomySettings, Given, Level, Placement, Profile, SETTINGS, Setting, Settings, Values,
 };
+pub use slash::{SLASH, Slash, SlashAnswer, SlashRequest};
 pub use state::{FrameMetadata, StackState};
 pub use system::{SystemRequest, TokenUsage};
 pub use world::{SystemWorld, World};

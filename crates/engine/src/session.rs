@@ -36,7 +36,38 @@ impl Engine {
             conversation.last().map(|message| message.id.clone())
         };
         let anchor = Anchor { message: last, call: None };
-        self.ensure_root(&message.session, &message.host, identity_of(&message.text), anchor)?;
+        if self.active(&message.session)?.is_some() {
+            return Ok(());
+        }
+        let identity = if self.is_from_before(&message.session)? {
+            without_goal()
+        } else {
+            identity_of(&message.text)
+        };
+        self.ensure_root(&message.session, &message.host, identity, anchor)?;
+        Ok(())
+    }
+
+    /// Whether something was said in a session before it had any frame.
+    fn is_from_before(&self, session: &str) -> Result<bool, EngineError> {
+        self.store.read(|view| {
+            let rooted = view.session_row(session)?.is_some_and(|session| session.root.is_some());
+            Ok(!rooted && view.last_message(session)?.is_some())
+        })
+    }
+
+    /// Takes back what a root was guessed to be for, in a session that turns out to be older than it.
+    pub(crate) fn forget_goal(&self, session: &str) -> Result<(), EngineError> {
+        let Ok(root) = self.session_root(session) else { return Ok(()) };
+        if self.frame(root)?.identity_derived {
+            let identity = without_goal();
+            self.change(&Command::SetIdentity {
+                frame: root,
+                identity,
+                derived: true,
+                anew: false,
+            })?;
+        }
         Ok(())
     }
 
@@ -124,6 +155,11 @@ impl Engine {
     pub fn forget(&self, session: &str) {
         lock(&self.conversations).remove(session);
     }
+}
+
+/// What a root frame is for where nobody has said so.
+fn without_goal() -> Identity {
+    Identity { title: "Session".to_owned(), ..Identity::default() }
 }
 
 /// What a root frame is for, by the user's first words.

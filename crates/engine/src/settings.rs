@@ -75,9 +75,6 @@ pub struct Settings {
     pub autonomy: AutonomySettings,
     /// What all this was made of.
     pub given: Given,
-    /// What is given under the names of the specification's first generation alone; it counts where the
-    /// store says that its tools are listed.
-    pub flame: Given,
 }
 
 /// The values that settings were made of, by name.
@@ -102,7 +99,6 @@ impl Default for Settings {
             limits: Limits::default(),
             autonomy: AutonomySettings::default(),
             given: Given::default(),
-            flame: Given::default(),
         }
     }
 }
@@ -114,12 +110,10 @@ impl Settings {
     /// With `STACK_TOOLS=flame` each `STACK_X` that is not set may be given as `FLAME_X`.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
         let profile = known(&var, "STACK_TOOLS", &Profile::NAMED)?.unwrap_or_default();
-        let set = |name: &str| var(name).filter(|value| !value.trim().is_empty());
         if profile.dialect() == Dialect::Stack {
-            let flame = Setting::all().filter(|setting| set(setting.name).is_none());
-            let flame = flame.filter_map(|it| Some((it.name, set(&flame_name(it.name)?)?)));
-            return Ok(Self { flame: Given(flame.collect()), ..Self::from_names(&var)? });
+            return Self::from_names(&var);
         }
+        let set = |name: &str| var(name).filter(|value| !value.trim().is_empty());
         let either = |name: &str| set(name).or_else(|| flame_name(name).and_then(|it| var(&it)));
         Self::from_names(&either).map_err(|error| {
             let named = error.message.split(' ').find(|word| word.starts_with("STACK_"));
@@ -144,16 +138,10 @@ impl Settings {
     /// These settings with others laid over them. A value that is not understood, which a newer
     /// version may have stored, does not count.
     pub fn overlaid(&self, stored: &BTreeMap<String, String>) -> Result<Self, EngineError> {
-        let stored = |name: &str| {
+        self.clone().changed(&|name: &str| {
             let setting = Setting::find(name)?;
             stored.get(name).filter(|value| setting.read(value).is_ok()).cloned()
-        };
-        let profile = known(&stored, "STACK_TOOLS", &Profile::NAMED)?.unwrap_or(self.profile);
-        let flame = |name: &str| {
-            let value = self.flame.0.get(name).filter(|_| profile.dialect() == Dialect::Flame)?;
-            Setting::find(name)?.read(value).ok()
-        };
-        self.clone().changed(&|name: &str| stored(name).or_else(|| flame(name)))
+        })
     }
 
     /// The value that was given for a setting, as it was written; none where its default counts.
@@ -183,7 +171,6 @@ impl Settings {
             },
             autonomy: AutonomySettings::from_vars(var, self.autonomy)?,
             given: self.given,
-            flame: self.flame,
         })
     }
 }

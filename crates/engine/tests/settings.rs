@@ -181,30 +181,6 @@ fn in_profile_flame_every_variable_has_its_other_name() {
 }
 
 #[test]
-fn in_profile_flame_of_a_store_the_other_names_count_too() {
-    let vars = [
-        ("FLAME_LIMIT_DEPTH", "7"),
-        ("FLAME_LIMIT_CHILDREN", "8"),
-        ("STACK_LIMIT_CHILDREN", "9"),
-        ("FLAME_LIMIT_LIVE_FRAMES", "many"),
-        ("FLAME_TOKEN_BUDGET_TOTAL", "3000"),
-    ];
-    let given = Settings::from_vars(|asked| {
-        vars.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned())
-    });
-    let given = given.unwrap();
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let stored = [pair("STACK_TOOLS", "flame"), pair("STACK_TOKEN_BUDGET_TOTAL", "2000")];
-    let laid = given.overlaid(&stored.into()).unwrap();
-    let default = Settings::default().limits;
-    assert_eq!((laid.limits.depth, laid.limits.children), (7, 9));
-    assert_eq!(laid.limits.live_frames, default.live_frames, "what is no number does not count");
-    assert_eq!(laid.budget.total, 2000, "the store counts first");
-    let laid = given.overlaid(&[pair("STACK_TOOLS", "full")].into()).unwrap();
-    assert_eq!(laid.limits.depth, default.depth);
-}
-
-#[test]
 fn what_is_set_in_a_store_stays_until_it_is_reset() {
     let project = Project::new();
     project.engine.set_setting("STACK_X", Some("1")).unwrap();

@@ -331,8 +331,7 @@ test(
     const failed = { ...tool("stack_frame_pop", ""), state: { status: "error", input: {}, error: "", time: {} } }
     const before = [user(S, "msg_0", "go"), message(1, failed), message(2, tool("read", ""))]
     const after = [message(4, tool("read", "")), message(5, text("done"))]
-    const marked = tool("stack_do", "", { callstack: { closed: true } })
-    for (const pop of [tool("stack_frame_pop", "popped"), tool("flame_pop", "popped"), marked]) {
+    for (const pop of [tool("stack_frame_pop", "popped"), tool("stack_do", "", { callstack: { closed: true } })]) {
       const messages = [...before, message(3, pop), ...after]
       assert.deepEqual(thoughts(await stage.transform(messages)), ["r1", "r2", "r3"])
     }

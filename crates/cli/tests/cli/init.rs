@@ -11,33 +11,37 @@ fn twice_changes_nothing_and_remove_leaves_the_folder_as_it_was() {
     let desk = Desk::new();
     desk.sealed.write("src/main.rs", "fn main() {}\n").unwrap();
     let before = desk.files();
-    says!(desk, ["init", "opencode"], @r#"
+    says!(desk, ["init", "opencode"], @r"
     exit 0
     plugin installed: $ROOT/project/.opencode/plugin/callstack.ts
+    commands installed: /push /pop /plan /frame-status
     store made: $ROOT/project/.callstack/callstack.db
     Restart OpenCode in this project. `callstack tree` shows what its agent does.
-    "#);
+    ");
     let plugin = desk.sealed.read(PLUGIN).unwrap();
-    says!(desk, ["init", "opencode"], @r#"
+    says!(desk, ["init", "opencode"], @r"
     exit 0
     plugin is there: $ROOT/project/.opencode/plugin/callstack.ts
+    commands are there: /push /pop /plan /frame-status
     store is there: $ROOT/project/.callstack/callstack.db
     Restart OpenCode in this project. `callstack tree` shows what its agent does.
-    "#);
+    ");
     assert_eq!(desk.sealed.read(PLUGIN).unwrap(), plugin);
-    says!(desk, ["init", "opencode", "--remove"], @r#"
+    says!(desk, ["init", "opencode", "--remove"], @r"
     exit 0
     plugin removed: $ROOT/project/.opencode/plugin/callstack.ts
+    commands removed: /push /pop /plan /frame-status
     store kept: $ROOT/project/.callstack
     It holds all frames and logs. Delete the folder if you want them gone.
-    "#);
+    ");
     assert_eq!(desk.files(), before);
-    says!(desk, ["init", "opencode", "--remove"], @r#"
+    says!(desk, ["init", "opencode", "--remove"], @r"
     exit 0
     plugin absent: $ROOT/project/.opencode/plugin/callstack.ts
+    commands absent: /push /pop /plan /frame-status
     store kept: $ROOT/project/.callstack
     It holds all frames and logs. Delete the folder if you want them gone.
-    "#);
+    ");
     assert!(desk.database().is_file());
 }
 
@@ -154,4 +158,31 @@ fn a_store_that_cannot_be_used_leaves_the_project_as_it_was() {
     let said = desk.run(&["init", "opencode"]);
     assert_eq!(said.code, 6, "{}", said.stderr);
     assert_eq!(desk.files(), [""; 0]);
+}
+
+#[test]
+fn a_slash_command_that_somebody_changed_is_theirs() {
+    let desk = Desk::new();
+    let of = |name: &str| format!(".opencode/command/{name}.md");
+    desk.sealed.write(&of("plan"), "My own plan: $ARGUMENTS\n").unwrap();
+    desk.ok(&["init", "opencode"]);
+    let push = desk.sealed.read(&of("push")).unwrap();
+    desk.sealed.write(&of("push"), &format!("{push}Run the tests first.\n")).unwrap();
+    desk.sealed.write(&of("pop"), "").unwrap();
+    says!(desk, ["init", "opencode"], @r"
+    exit 0
+    plugin is there: $ROOT/project/.opencode/plugin/callstack.ts
+    command is not as callstack wrote it, and kept: $ROOT/project/.opencode/command/push.md
+    command is not as callstack wrote it, and kept: $ROOT/project/.opencode/command/pop.md
+    command is not as callstack wrote it, and kept: $ROOT/project/.opencode/command/plan.md
+    command is there: $ROOT/project/.opencode/command/frame-status.md
+    store is there: $ROOT/project/.callstack/callstack.db
+    Restart OpenCode in this project. `callstack tree` shows what its agent does.
+    ");
+    assert!(desk.sealed.read(&of("push")).unwrap().ends_with("Run the tests first.\n"));
+    assert_eq!(desk.sealed.read(&of("plan")).unwrap(), "My own plan: $ARGUMENTS\n");
+    desk.ok(&["init", "opencode", "--remove"]);
+    let left = [".opencode/", ".opencode/command/"].map(str::to_owned);
+    let files = ["plan", "pop", "push"].map(of);
+    assert_eq!(desk.files(), [&left[..], &files[..]].concat());
 }

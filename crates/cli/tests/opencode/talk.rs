@@ -13,7 +13,13 @@ pub(crate) struct Talk {
 impl Talk {
     /// None, with a printed reason, where there is no `OpenCode`.
     pub(crate) fn new(env: &[(&str, &str)]) -> Option<Self> {
+        Self::with(env, |_| ())
+    }
+
+    /// The same with a project that is changed before the server starts.
+    pub(crate) fn with(env: &[(&str, &str)], change: impl FnOnce(&Project)) -> Option<Self> {
         let project = Project::new(Script::new())?;
+        change(&project);
         let server = project.opencode.serve_with(&project.sealed, env).unwrap();
         Some(Self { project, server })
     }

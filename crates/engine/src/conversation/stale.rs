@@ -101,6 +101,13 @@ impl Conversation {
         self.transcript.iter().rfind(is_stale).map(|message| message.id.as_str())
     }
 
+    /// Takes everything that was written so far for stale.
+    pub(super) fn go_stale(&mut self) {
+        if let Some(until) = self.written_until().map(str::to_owned) {
+            self.stale.until.push(until);
+        }
+    }
+
     /// What is to be marked when a system prompt is built: nothing written so far had it.
     pub(crate) fn mark_for_new_system(&self, session: &str) -> Option<Event> {
         self.written_until().map(|message| mark(session, UNTIL, message))

@@ -8,7 +8,8 @@ use callstack_core::transcript::Anchor;
 use callstack_engine::effect::{Next, Reaction};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, Kind, SyncAnswer, SyncRequest, SystemRequest, UserMessage, tools,
+    Engine, EngineError, Kind, SlashRequest, SyncAnswer, SyncRequest, SystemRequest, UserMessage,
+    tools,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -16,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::decode::{decode, written};
 use super::wire::{
-    After, Continue, Event, Message, OfSession, Outcome, PROTOCOL, Purpose, Record, Request,
-    Response, Sync, System, Tool,
+    After, Command, Continue, Event, Message, OfSession, Outcome, PROTOCOL, Purpose, Record,
+    Request, Response, Sync, System, Tool,
 };
 
 /// The name of this host in the store.
@@ -82,6 +83,10 @@ struct Server<'a> {
 impl Server<'_> {
     fn answer(&mut self, method: &str, params: Option<&RawValue>) -> Result<Value, EngineError> {
         let engine = self.engine.as_ref().map_err(Clone::clone)?;
+        // The recording goes on, so that nothing is missing when it is on again.
+        if !matches!(method, "hello" | "sync" | "record" | "command") && !engine.frame_mode()? {
+            return self.unframed(engine, method, params);
+        }
         match method {
             "hello" => {
                 let greeting = json!({
@@ -100,6 +105,7 @@ impl Server<'_> {
                 })?;
                 Ok(json!({}))
             }
+            "command" => command(engine, read(params)?),
             "sync" => sync(engine, read(params)?),
             "system" => {
                 let system: System = read(params)?;
@@ -141,6 +147,32 @@ impl Server<'_> {
                 "Install the plugin of this version with `callstack init opencode`.",
             )),
         }
+    }
+
+    /// Answers while frame mode is off: as if there were no callstack.
+    fn unframed(
+        &mut self,
+        engine: &Engine,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Value, EngineError> {
+        Ok(match method {
+            "message" => json!({ "frames": false }),
+            "system" => json!({ "texts": [] }),
+            "compacting" => json!({ "context": [] }),
+            "tool" | "continue" => refused(&callstack_engine::frame_mode_is_off()),
+            "event" => {
+                let event: Event = read(params)?;
+                if let (Some(session), "session.deleted") =
+                    (event.properties.session, event.kind.as_str())
+                {
+                    self.removed.remove(&session);
+                    engine.forget(&session);
+                }
+                json!({})
+            }
+            _ => json!({}),
+        })
     }
 
     fn event(&mut self, engine: &Engine, event: Event) -> Result<Reaction, EngineError> {
@@ -279,14 +311,38 @@ fn tool(
         }
         // A refusal is an answer that the model can act on; a store that fails is the plugin's to tell.
         Err(error) if error.kind != Kind::Unavailable && error.kind != Kind::Internal => {
-            Ok(json!({
-                "output": format!("Error: {}", error.sentence()),
-                "title": "refused",
-                "metadata": { "callstack": { "error": error.kind.as_str() } },
-            }))
+            Ok(refused(&error))
         }
         Err(error) => Err(error),
     }
+}
+
+fn refused(error: &EngineError) -> Value {
+    json!({
+        "output": format!("Error: {}", error.sentence()),
+        "title": "refused",
+        "metadata": { "callstack": { "error": error.kind.as_str() } },
+    })
+}
+
+fn command(engine: &Engine, command: Command) -> Result<Value, EngineError> {
+    let answer = engine.slash(&SlashRequest {
+        session: command.session,
+        host: HOST.to_owned(),
+        message: command.message,
+        name: command.name,
+        arguments: command.arguments,
+        text: command.text,
+    })?;
+    Ok(answer.map_or(json!({ "ours": false }), |answer| {
+        json!({
+            "ours": true,
+            "words": answer.words,
+            "note": answer.note,
+            "shown": answer.shown,
+            "frames": engine.frame_mode().unwrap_or(true),
+        })
+    }))
 }
 
 /// What the call's part in the transcript carries, so that a fork and a plugin without this process

@@ -41,6 +41,17 @@ pub(super) struct Message {
 }
 
 #[derive(Debug, Deserialize)]
+pub(super) struct Command {
+    pub(super) session: String,
+    pub(super) message: Option<String>,
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) arguments: String,
+    #[serde(default)]
+    pub(super) text: String,
+}
+
+#[derive(Debug, Deserialize)]
 pub(super) struct Sync<'a> {
     pub(super) session: String,
     #[serde(default)]

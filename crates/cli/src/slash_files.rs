@@ -1,0 +1,101 @@
+//! The slash commands in a project: a file each, put in and taken out. A file that somebody has changed is
+//! theirs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use callstack_engine::{SLASH, Slash};
+
+use crate::error::Failure;
+use crate::plugin::{Outcome, read, write};
+
+/// The folder that `OpenCode` loads commands from.
+pub(crate) const FOLDER: &str = ".opencode/command";
+
+/// Begins the line that tells whether the rest of a file is as it was installed.
+const STAMP: &str = "# callstack ";
+
+/// Puts the commands into a project; what came of each.
+pub(crate) fn install(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure> {
+    let folder = project.join(FOLDER);
+    SLASH
+        .iter()
+        .map(|slash| {
+            let file = folder.join(format!("{}.md", slash.name));
+            let before = read(&file)?;
+            let text = rendered(slash);
+            let outcome = match &before {
+                None => Outcome::Installed,
+                Some(before) if *before == text => Outcome::Unchanged,
+                Some(before) if is_as_installed(before) => Outcome::Updated,
+                Some(_) => Outcome::Kept,
+            };
+            if matches!(outcome, Outcome::Installed | Outcome::Updated) {
+                let failed = |verb, path: &Path, error| Failure::of_file(verb, path, &error);
+                fs::create_dir_all(&folder).map_err(|error| failed("make", &folder, error))?;
+                write(&folder, &file, &text).map_err(|error| failed("write", &file, error))?;
+            }
+            Ok((file, outcome))
+        })
+        .collect()
+}
+
+/// Takes out what [`install`] put in and nobody has changed; what came of each.
+pub(crate) fn remove(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure> {
+    SLASH
+        .iter()
+        .map(|slash| {
+            let file = project.join(FOLDER).join(format!("{}.md", slash.name));
+            let outcome = match read(&file)? {
+                None => Outcome::Absent,
+                Some(text) if is_as_installed(&text) => {
+                    fs::remove_file(&file)
+                        .map_err(|error| Failure::of_file("remove", &file, &error))?;
+                    Outcome::Removed
+                }
+                Some(_) => Outcome::Kept,
+            };
+            Ok((file, outcome))
+        })
+        .collect()
+}
+
+fn rendered(slash: &Slash) -> String {
+    let description = serde_json::Value::from(slash.description);
+    let head = format!("---\ndescription: {description}\n");
+    let rest = format!("---\n{}\n", slash.template);
+    let hash = hash(&format!("{head}{rest}"));
+    format!("{head}{STAMP}{hash:016x}: a file that is changed is left alone\n{rest}")
+}
+
+/// Whether a file is what some version of callstack has written.
+fn is_as_installed(text: &str) -> bool {
+    let Some(stamp) = text.lines().find(|line| line.starts_with(STAMP)) else { return false };
+    let said = stamp.strip_prefix(STAMP).and_then(|rest| rest.get(..16));
+    let said = said.and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    said == Some(hash(&text.replacen(&format!("{stamp}\n"), "", 1)))
+}
+
+/// FNV-1a: the same in every version, which is all that is asked of it.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_told_from_a_changed_one() {
+        for slash in SLASH {
+            let text = rendered(slash);
+            assert!(is_as_installed(&text), "{text}");
+            assert!(!is_as_installed(&text.replace("frame", "Frame")));
+            assert!(!is_as_installed(&format!("{text}And run the tests.\n")));
+            assert!(!is_as_installed(slash.template));
+        }
+        assert!(!is_as_installed("# callstack zzzz\n") && !is_as_installed("# callstack é"));
+    }
+}

@@ -1,0 +1,90 @@
+//! Frame mode off: a session's requests go out as they would without us, but for reasoning that was made
+//! behind what was ours.
+
+use callstack_core::event::Event;
+use callstack_core::fold::{Input, fold};
+use callstack_core::returned::RENDERER_VERSION;
+
+use super::{Conversation, SyncAnswer};
+use crate::engine::Engine;
+use crate::error::{EngineError, Kind};
+
+/// What says in which mode a session went on last, once anything of ours was sent in it.
+const SLOT: &str = "mode";
+const ON: &str = "on";
+const OFF: &str = "off";
+
+impl Engine {
+    /// Whether agents work in frames in this project.
+    pub fn frame_mode(&self) -> Result<bool, EngineError> {
+        Ok(self.current_settings()?.frame_mode)
+    }
+
+    /// Follows a change of the mode: with it the prefix of everything that was written so far is
+    /// another one.
+    pub(super) fn follow_mode(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        framed: bool,
+    ) -> Result<(), EngineError> {
+        if conversation.framed == Some(framed) {
+            return Ok(());
+        }
+        let (kept, any) = self.store.read(|view| {
+            let any = !view.renders(session, "system:")?.is_empty();
+            Ok::<_, EngineError>((view.render(session, SLOT)?, any))
+        })?;
+        let settled = |span: &callstack_core::transcript::Span| {
+            span.fold.as_ref().is_some_and(|fold| fold.settled_at.is_some())
+        };
+        let any = any || conversation.spans.iter().any(settled);
+        let was = kept.map_or(ON.to_owned(), |kept| kept);
+        let now = if framed { ON } else { OFF };
+        if any && was != now {
+            let mode = Event::Rendered {
+                session: session.to_owned(),
+                slot: SLOT.to_owned(),
+                text: now.to_owned(),
+                renderer: RENDERER_VERSION,
+            };
+            let mark = conversation.mark_for_new_system(session);
+            let events: Vec<_> = std::iter::once(mode).chain(mark).collect();
+            self.store.write(|change| change.append(self.now(), &events))?;
+            conversation.go_stale();
+        }
+        conversation.steady_since = None;
+        conversation.framed = Some(framed);
+        Ok(())
+    }
+
+    /// The answer to a call while the mode is off.
+    pub(super) fn unframed(&self, conversation: &mut Conversation, held: usize) -> SyncAnswer {
+        conversation.step_frame = None;
+        conversation.serial = self.now().max(conversation.serial + 1);
+        let folded = fold(&Input {
+            transcript: &conversation.transcript,
+            spans: &[],
+            notes: &[],
+            reasoning: conversation.reasoning,
+            stale_until: conversation.stale_until(),
+            stale: &conversation.stale.steps,
+        });
+        let keep = super::common(&conversation.sent, &folded.ops).min(held);
+        let ops = folded.ops[keep..].to_vec();
+        conversation.sent = folded.ops;
+        SyncAnswer::Ops { serial: conversation.serial, keep, ops }
+    }
+}
+
+/// The refusal of what needs frames where their mode is off.
+pub fn off() -> EngineError {
+    EngineError {
+        kind: Kind::Conflict,
+        message: "frame mode is off in this project".to_owned(),
+        hint: Some(
+            "Go on without frames; `callstack config frame-mode on` in a terminal turns it on."
+                .to_owned(),
+        ),
+    }
+}

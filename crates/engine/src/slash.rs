@@ -1,0 +1,316 @@
+//! Slash commands: what people do to the tree from inside a session. It is done at once, through the table
+//! of operations, and the model is told of it behind the person's own words.
+
+use callstack_core::frame::Identity;
+use callstack_core::returned::MARK;
+use callstack_core::transcript::Anchor;
+use serde_json::{Value, json};
+
+use crate::conversation::mode::off;
+use crate::engine::{Engine, lock};
+use crate::error::{EngineError, Kind};
+use crate::operation::{Answer, Caller};
+use crate::operations;
+use crate::session::identity_of;
+use crate::tree;
+
+/// A slash command as a host knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Slash {
+    /// Its name, without the slash.
+    pub name: &'static str,
+    /// What the host's list of commands says of it.
+    pub description: &'static str,
+    /// What the model is asked where callstack can't be reached; `$ARGUMENTS` is what was typed behind
+    /// the name.
+    pub template: &'static str,
+}
+
+/// Tells a template of ours, changed or not, from another's command of the same name.
+const OURS: &str = "(callstack)";
+
+/// What stands for the words behind the name.
+const ARGUMENTS: &str = "$ARGUMENTS";
+
+/// The slash commands.
+pub const SLASH: &[Slash] = &[
+    Slash {
+        name: "push",
+        description: "Open a frame for a goal, and work in it",
+        template: "(callstack) Open a frame with stack_frame_push for this goal, and work in it: $ARGUMENTS",
+    },
+    Slash {
+        name: "pop",
+        description: "End the open frame, with these results or with the agent's own",
+        template: "(callstack) End the open frame with stack_frame_pop. Its results: $ARGUMENTS",
+    },
+    Slash {
+        name: "plan",
+        description: "Plan frames for later: one title, or several with | between them",
+        template: "(callstack) Plan these frames with stack_frame_plan, one for each title between | \
+                   or on a line of its own, and start none: $ARGUMENTS",
+    },
+    Slash {
+        name: "frame-status",
+        description: "Show the frames",
+        template: "(callstack) Show me the frames with stack_status. $ARGUMENTS",
+    },
+];
+
+/// A person has typed a slash command.
+#[derive(Clone, Debug)]
+pub struct SlashRequest {
+    /// The session.
+    pub session: String,
+    /// The host.
+    pub host: String,
+    /// The message that the command becomes.
+    pub message: Option<String>,
+    /// The command's name, without the slash.
+    pub name: String,
+    /// What stands behind the name.
+    pub arguments: String,
+    /// The text that the host has made of both.
+    pub text: String,
+}
+
+/// What the message of a slash command becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlashAnswer {
+    /// What the person said, where the host's text is nothing but our template.
+    pub words: Option<String>,
+    /// What the model is told besides.
+    pub note: String,
+    /// What the person alone is shown, in the place of the words.
+    pub shown: Option<String>,
+}
+
+/// Lines of a tree that a person is shown whole.
+const LINES: usize = 100;
+
+impl Engine {
+    /// Carries a slash command out. None if it is not one of ours.
+    pub fn slash(&self, request: &SlashRequest) -> Result<Option<SlashAnswer>, EngineError> {
+        let Some(slash) = SLASH.iter().find(|slash| slash.name == request.name) else {
+            return Ok(None);
+        };
+        let given = request.arguments.trim();
+        let plain = request.text.trim() == slash.template.replace(ARGUMENTS, given).trim();
+        if !plain && !request.text.contains(OURS) {
+            return Ok(None);
+        }
+        let outcome = match slash.name {
+            _ if !self.frame_mode()? => Err(off()),
+            "push" => self.slash_push(request, given),
+            "pop" => self.slash_pop(request, given),
+            "plan" => self.slash_plan(request, given),
+            _ => self.slash_status(request),
+        };
+        let mut answer = match outcome {
+            Ok(answer) => answer,
+            Err(error) if matches!(error.kind, Kind::Unavailable | Kind::Internal) => {
+                return Err(error);
+            }
+            Err(error) => SlashAnswer {
+                words: None,
+                note: format!(
+                    "{MARK} /{} was refused: {} Tell the user so in a sentence, and do nothing else.",
+                    slash.name,
+                    ended(&error.sentence())
+                ),
+                shown: None,
+            },
+        };
+        if plain && answer.shown.is_none() {
+            answer.words = Some(format!("/{} {given}", slash.name).trim_end().to_owned());
+        }
+        Ok(Some(answer))
+    }
+
+    fn slash_push(&self, request: &SlashRequest, goal: &str) -> Result<SlashAnswer, EngineError> {
+        if goal.is_empty() {
+            return Err(nothing("what the frame is for", "/push GOAL"));
+        }
+        let before = Anchor { message: self.newest_message(&request.session)?, call: None };
+        let identity = identity_of(goal);
+        self.ensure_root(&request.session, &request.host, identity.clone(), before)?;
+        let own = Anchor { message: request.message.clone(), call: None };
+        let answer =
+            self.by_hand(request, own, "stack_frame_push", &json!(Arguments::of(&identity)))?;
+        Ok(note(format!(
+            "{}\nThe user opened it with /push: their words are its task. Go on with it now.",
+            answer.text.trim_end()
+        )))
+    }
+
+    fn slash_pop(&self, request: &SlashRequest, given: &str) -> Result<SlashAnswer, EngineError> {
+        let open = self.active(&request.session)?.map(|num| self.frame(num)).transpose()?;
+        let Some(open) = open else {
+            return Err(EngineError {
+                kind: Kind::Conflict,
+                message: "no frame is open in this session".to_owned(),
+                hint: Some("/push GOAL opens one.".to_owned()),
+            });
+        };
+        let (status, results) = ending(given);
+        if results.is_empty() {
+            let tool =
+                self.current_settings()?.profile.dialect().tool("stack_frame_pop").into_owned();
+            return Ok(note(format!(
+                "{MARK} The user wants frame {} ended now. Call {tool} with status {status} and with \
+                 results that hold what was done in it and what is still open; do no further work in it \
+                 first. Then tell the user in a sentence what came of it.",
+                open.label()
+            )));
+        }
+        let behind = Anchor { message: self.newest_message(&request.session)?, call: None };
+        let arguments = json!({"status": status, "results": results});
+        let answer = self.by_hand(request, behind, "stack_frame_pop", &arguments)?;
+        let now = match self.active(&request.session)? {
+            Some(num) => format!(
+                "You are now in frame {}. Go on with it if something is left to do there; else say in \
+                 a sentence that the frame is ended.",
+                self.frame(num)?.label()
+            ),
+            None => {
+                "No frame is open now; the user's next request opens a new one. Say in a sentence \
+                     that the frame is ended."
+                    .to_owned()
+            }
+        };
+        Ok(note(format!(
+            "{MARK} The user ended frame {} with /pop; the words above are its results. {now}",
+            answer.title
+        )))
+    }
+
+    fn slash_plan(&self, request: &SlashRequest, given: &str) -> Result<SlashAnswer, EngineError> {
+        let titles = given.split(['|', '\n']).map(str::trim).filter(|title| !title.is_empty());
+        let children: Vec<Value> =
+            titles.map(|title| json!(Arguments::of(&identity_of(title)))).collect();
+        if children.is_empty() {
+            return Err(nothing("what is to be planned", "/plan TITLE | TITLE | …"));
+        }
+        let before = Anchor { message: self.newest_message(&request.session)?, call: None };
+        self.ensure_root(&request.session, &request.host, identity_of(given), before.clone())?;
+        let arguments = json!({"children": children});
+        let answer = self.by_hand(request, before, "stack_frame_plan", &arguments)?;
+        Ok(note(format!(
+            "{MARK} The user planned frames with /plan. {}\nNothing is started by that: say in a \
+             sentence that they are planned, and wait.",
+            answer.text.trim_end()
+        )))
+    }
+
+    fn slash_status(&self, request: &SlashRequest) -> Result<SlashAnswer, EngineError> {
+        let nowhere = Anchor { message: None, call: None };
+        let status = self.by_hand(request, nowhere, "stack_status", &json!({}))?;
+        let lines = self.tree(Some(&request.session))?;
+        let shown = if lines.len() > LINES {
+            format!("{}\n(`callstack tree` in a terminal shows all of them.)", status.text)
+        } else {
+            tree::plain(&lines)
+        };
+        Ok(SlashAnswer {
+            shown: Some(shown),
+            ..note(format!(
+                "{MARK} The user looked at the frames with /frame-status and sees them already. Nothing \
+                 is asked of you: answer with the one word \"Shown.\""
+            ))
+        })
+    }
+
+    /// Runs an operation for the person at the session.
+    fn by_hand(
+        &self,
+        request: &SlashRequest,
+        anchor: Anchor,
+        operation: &str,
+        arguments: &Value,
+    ) -> Result<Answer, EngineError> {
+        let caller =
+            Caller { session: request.session.clone(), host: request.host.clone(), anchor };
+        let operation = operations::find(operation).ok_or_else(|| EngineError {
+            kind: Kind::Internal,
+            message: format!("there is no operation `{operation}`"),
+            hint: None,
+        })?;
+        operation.run(self, &caller, arguments.clone())
+    }
+
+    /// The newest message of a session that was seen, once all of them are on the disk.
+    fn newest_message(&self, session: &str) -> Result<Option<String>, EngineError> {
+        let conversation = self.conversation(session);
+        let conversation = lock(&conversation);
+        conversation.written(self.recorder()?);
+        Ok(self.store.read(|view| view.last_message(session))?)
+    }
+}
+
+/// An identity as operations take it.
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments<'a> {
+    title: &'a str,
+    success_criteria: &'a str,
+}
+
+impl<'a> Arguments<'a> {
+    fn of(identity: &'a Identity) -> Self {
+        Self { title: &identity.title, success_criteria: &identity.success_criteria }
+    }
+}
+
+fn note(note: String) -> SlashAnswer {
+    SlashAnswer { words: None, note, shown: None }
+}
+
+fn nothing(what: &str, how: &str) -> EngineError {
+    EngineError::invalid(format!("it is not said {what}"), format!("It goes like this: {how}."))
+}
+
+fn ended(sentence: &str) -> String {
+    let end = if sentence.ends_with(['.', '!', '?', '…']) { "" } else { "." };
+    format!("{sentence}{end}")
+}
+
+/// How a frame is to end, and its results: `failed: no access`, `blocked`, `all tests pass`.
+fn ending(given: &str) -> (&'static str, &str) {
+    for status in ["completed", "failed", "blocked"] {
+        let Some(begin) = given.get(..status.len()) else { continue };
+        if !begin.eq_ignore_ascii_case(status) {
+            continue;
+        }
+        let rest = given[status.len()..].trim_start();
+        if rest.is_empty() {
+            return (status, "");
+        }
+        if let Some(results) = rest.strip_prefix(':') {
+            return (status, results.trim());
+        }
+    }
+    ("completed", given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ending_may_begin_with_its_status() {
+        assert_eq!(ending("All green."), ("completed", "All green."));
+        assert_eq!(ending("Failed: no access"), ("failed", "no access"));
+        assert_eq!(ending("blocked"), ("blocked", ""));
+        assert_eq!(ending("failed tests are fixed"), ("completed", "failed tests are fixed"));
+        assert_eq!(ending("fäiled: x"), ("completed", "fäiled: x"));
+        assert_eq!(ending(""), ("completed", ""));
+    }
+
+    #[test]
+    fn every_template_is_told_from_others() {
+        for slash in SLASH {
+            assert!(slash.template.contains(OURS), "{}", slash.name);
+            assert!(slash.template.contains(ARGUMENTS), "{}", slash.name);
+        }
+    }
+}
