@@ -7,6 +7,7 @@ mod compaction;
 mod concurrency;
 mod demo;
 mod failures;
+mod files;
 mod flame;
 mod folding;
 mod interrupted;

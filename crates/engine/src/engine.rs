@@ -18,6 +18,7 @@ use crate::configuration::Laid;
 use crate::conversation::Conversation;
 use crate::error::{EngineError, Kind};
 use crate::files;
+use crate::mirror::Mirror;
 use crate::operation::{Answer, Caller};
 use crate::recorder::Recorder;
 use crate::settings::Settings;
@@ -33,6 +34,7 @@ pub struct Engine {
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
     recorder: OnceLock<Recorder>,
     dialect: Dialect,
+    mirror: Mirror,
     folder: PathBuf,
     world: Box<dyn World>,
 }
@@ -49,6 +51,8 @@ impl Engine {
         // A store that can't be read says so to whoever asks it for more.
         let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
         let dialect = settings.overlaid(&stored)?.profile.dialect();
+        let mirror = Mirror::new(project, &folder, &settings);
+        store.observe(mirror.observer());
         Ok(Self {
             store,
             dialect,
@@ -58,6 +62,7 @@ impl Engine {
             cache: Mutex::default(),
             conversations: Mutex::default(),
             recorder: OnceLock::new(),
+            mirror,
             folder,
             world,
         })
@@ -101,6 +106,17 @@ impl Engine {
     pub fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), EngineError> {
         let event = Event::SettingSet { name: name.to_owned(), value: value.map(str::to_owned) };
         self.store.write(|change| Ok(change.append(self.now(), &[event])?))
+    }
+
+    /// Has the files of `.opencode/stack` brought up to date, in the background: a process that was
+    /// killed may have left them behind the store. They follow every change by themselves.
+    pub fn write_files(&self) {
+        self.mirror.want();
+    }
+
+    /// Why the files of `.opencode/stack` were last not written, until they are.
+    pub fn files_failure(&self) -> Option<EngineError> {
+        self.mirror.failure()
     }
 
     /// Checks the store. Changes nothing.

@@ -63,6 +63,8 @@ pub struct Settings {
     pub profile: Profile,
     /// `STACK_CONTEXT_PLACEMENT`.
     pub placement: Placement,
+    /// `STACK_FILES`: whether the files of `.opencode/stack` are written.
+    pub files: bool,
     /// `STACK_FOLD_REASONING`.
     pub reasoning: ReasoningPolicy,
     /// `STACK_TOKEN_BUDGET_TOTAL`, `_ANCESTORS`, `_SIBLINGS`, `_CURRENT`.
@@ -93,6 +95,7 @@ impl Default for Settings {
         Self {
             frame_mode: true,
             profile: Profile::default(),
+            files: true,
             placement: Placement::default(),
             reasoning: ReasoningPolicy::default(),
             budget: TokenBudget::default(),
@@ -154,6 +157,7 @@ impl Settings {
         Ok(Self {
             frame_mode: flag(var, "STACK_FRAME_MODE")?.unwrap_or(self.frame_mode),
             profile: known(var, "STACK_TOOLS", &Profile::NAMED)?.unwrap_or(self.profile),
+            files: flag(var, "STACK_FILES")?.unwrap_or(self.files),
             placement: known(var, "STACK_CONTEXT_PLACEMENT", &Placement::NAMED)?
                 .unwrap_or(self.placement),
             reasoning: known(var, "STACK_FOLD_REASONING", &REASONING)?.unwrap_or(self.reasoning),

@@ -1,15 +1,16 @@
 //! The state as the specification shapes it for other programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use callstack_core::frame::{Frame, Status};
+use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_store::{StoreError, View};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 
 /// The version of this shape.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// The whole tree: `StackState` of the specification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +27,28 @@ pub struct StackState {
     #[serde(rename = "rootFrameIDs")]
     pub root_frame_ids: Vec<String>,
     /// The newest change of any frame; milliseconds since 1970.
+    #[serde(default)]
     pub updated_at: i64,
+    /// Which store it was read from, in the files that are kept for other programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
+    /// The newest event of that store, so that the newer of two states is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+}
+
+impl Default for StackState {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            frames: BTreeMap::new(),
+            active_frame_id: None,
+            root_frame_ids: Vec::new(),
+            updated_at: 0,
+            store: None,
+            revision: None,
+        }
+    }
 }
 
 /// One frame: `FrameMetadata` of the specification, with the handle and the pins besides.
@@ -39,16 +61,23 @@ pub struct FrameMetadata {
     #[serde(rename = "parentSessionID", skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
     pub status: Status,
+    #[serde(default)]
     pub title: String,
+    #[serde(default)]
     pub success_criteria: String,
+    #[serde(default)]
     pub success_criteria_compacted: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results_compacted: Option<String>,
+    #[serde(default)]
     pub created_at: i64,
+    #[serde(default)]
     pub updated_at: i64,
+    #[serde(default)]
     pub artifacts: Vec<String>,
+    #[serde(default)]
     pub decisions: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_path: Option<String>,
@@ -58,7 +87,8 @@ pub struct FrameMetadata {
     pub invalidated_at: Option<i64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planned_children: Vec<String>,
-    /// The handle, `f12`.
+    /// The handle, `f12`; empty where another program wrote the frame.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub handle: String,
     /// The session that works in the frame.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,56 +99,78 @@ pub struct FrameMetadata {
     /// When the frame last ended; milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<i64>,
+    /// Ids that the frame had before and that still mean it.
+    #[serde(default, rename = "formerIDs", skip_serializing_if = "Vec::is_empty")]
+    pub former_ids: Vec<String>,
+    /// Whether title and criteria were guessed from the user's first words.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub derived: bool,
+    /// SHA-256 in hex of the artifacts that were readable files when they were recorded, by path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub artifact_hashes: BTreeMap<String, String>,
+}
+
+/// What a frame's own row does not say of it.
+#[derive(Clone, Debug, Default)]
+struct Around {
+    parent: Option<String>,
+    planned_children: Vec<String>,
+    former_ids: Vec<String>,
 }
 
 impl FrameMetadata {
-    /// The shape of a frame whose parent's id and planned children's ids are known.
-    pub fn of(frame: &Frame, parent: Option<String>, planned_children: Vec<String>) -> Self {
+    fn of(frame: Frame, around: Around) -> Self {
+        let hashes = frame.artifacts.iter();
         Self {
-            session_id: frame.id.clone(),
-            parent_session_id: parent,
+            session_id: frame.id,
+            parent_session_id: around.parent,
             status: frame.status,
-            title: frame.identity.title.clone(),
-            success_criteria: frame.identity.success_criteria.clone(),
-            success_criteria_compacted: frame.identity.success_criteria_compacted.clone(),
-            results: frame.results.clone(),
-            results_compacted: frame.results_compacted.clone(),
+            title: frame.identity.title,
+            success_criteria: frame.identity.success_criteria,
+            success_criteria_compacted: frame.identity.success_criteria_compacted,
+            results: frame.results,
+            results_compacted: frame.results_compacted,
             created_at: frame.created_at,
             updated_at: frame.updated_at,
-            artifacts: frame.artifacts.iter().map(|artifact| artifact.path.clone()).collect(),
-            decisions: frame.decisions.clone(),
-            log_path: frame.log_path.clone(),
-            invalidation_reason: frame.invalidation_reason.clone(),
-            invalidated_at: frame.invalidated_at,
-            planned_children,
-            handle: frame.num.to_string(),
-            worked_in: frame.session.clone(),
-            pins: frame
-                .pins
-                .iter()
-                .map(|pin| (format!("p{}", pin.num), pin.text.clone()))
+            artifact_hashes: hashes
+                .filter_map(|artifact| Some((artifact.path.clone(), artifact.hash.clone()?)))
                 .collect(),
+            artifacts: frame.artifacts.into_iter().map(|artifact| artifact.path).collect(),
+            decisions: frame.decisions,
+            log_path: frame.log_path,
+            invalidation_reason: frame.invalidation_reason,
+            invalidated_at: frame.invalidated_at,
+            planned_children: around.planned_children,
+            handle: frame.num.to_string(),
+            worked_in: frame.session,
+            pins: frame.pins.into_iter().map(|pin| (format!("p{}", pin.num), pin.text)).collect(),
             ended_at: frame.ended_at,
+            former_ids: around.former_ids,
+            derived: frame.identity_derived,
         }
     }
 }
 
-impl Engine {
-    /// The whole tree. Reads every frame: for exports and people, not for hooks.
-    pub fn state(&self) -> Result<StackState, EngineError> {
-        let (frames, active) = self.store.read(|view| {
-            Ok::<_, EngineError>((view.all_frames()?, view.most_recently_active()?))
-        })?;
-        let ids: BTreeMap<_, _> =
-            frames.iter().map(|frame| (frame.num, frame.id.clone())).collect();
-        let mut planned: BTreeMap<_, Vec<String>> = BTreeMap::new();
-        for frame in frames.iter().filter(|frame| frame.status == Status::Planned) {
-            if let Some(parent) = frame.parent {
-                planned.entry(parent).or_default().push(frame.id.clone());
+impl StackState {
+    /// The whole tree of a store. Reads every frame.
+    pub(crate) fn read(view: &View<'_>) -> Result<Self, StoreError> {
+        let frames = view.all_frames()?;
+        let active = view.most_recently_active()?;
+        let mut around: HashMap<FrameNum, Around> = HashMap::with_capacity(frames.len());
+        let ids: HashMap<_, _> = frames.iter().map(|frame| (frame.num, frame.id.clone())).collect();
+        for frame in &frames {
+            let parent = frame.parent.and_then(|parent| ids.get(&parent).cloned());
+            around.entry(frame.num).or_default().parent = parent;
+            if let Some(parent) = frame.parent
+                && frame.status == Status::Planned
+            {
+                around.entry(parent).or_default().planned_children.push(frame.id.clone());
             }
         }
-        Ok(StackState {
-            version: VERSION,
+        for (frame, alias) in view.aliases()? {
+            around.entry(frame).or_default().former_ids.push(alias);
+        }
+        Ok(Self {
             active_frame_id: active.and_then(|num| ids.get(&num).cloned()),
             root_frame_ids: frames
                 .iter()
@@ -127,26 +179,34 @@ impl Engine {
                 .collect(),
             updated_at: frames.iter().map(|frame| frame.updated_at).max().unwrap_or(0),
             frames: frames
-                .iter()
+                .into_iter()
                 .map(|frame| {
-                    let parent = frame.parent.and_then(|parent| ids.get(&parent).cloned());
-                    let planned = planned.remove(&frame.num).unwrap_or_default();
-                    (frame.id.clone(), FrameMetadata::of(frame, parent, planned))
+                    let around = around.remove(&frame.num).unwrap_or_default();
+                    (frame.id.clone(), FrameMetadata::of(frame, around))
                 })
                 .collect(),
+            ..Self::default()
         })
+    }
+}
+
+impl Engine {
+    /// The whole tree. Reads every frame: for exports and people, not for hooks.
+    pub fn state(&self) -> Result<StackState, EngineError> {
+        Ok(self.store.read(StackState::read)?)
     }
 
     /// One frame as the specification shapes it.
     pub fn metadata(&self, frame: &Frame) -> Result<FrameMetadata, EngineError> {
         self.store.read(|view| {
-            let parent = match frame.parent {
-                Some(parent) => Some(view.frame(parent)?.id),
-                None => None,
-            };
+            let parent = frame.parent.map(|parent| view.frame(parent)).transpose()?;
             let planned = view.children_with(Some(frame.num), Status::Planned, u32::MAX)?;
-            let planned = planned.into_iter().map(|child| child.id).collect();
-            Ok(FrameMetadata::of(frame, parent, planned))
+            let around = Around {
+                parent: parent.map(|parent| parent.id),
+                planned_children: planned.into_iter().map(|child| child.id).collect(),
+                former_ids: view.aliases_of(frame.num)?,
+            };
+            Ok(FrameMetadata::of(frame.clone(), around))
         })
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod autonomy;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod flame;
 #[cfg(test)]
 mod operations;

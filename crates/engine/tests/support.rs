@@ -1,5 +1,6 @@
 //! An engine in a temporary project, with a clock and ids that a test can foretell.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use callstack_core::transcript::Anchor;
@@ -28,7 +29,7 @@ impl World for Foreseen {
 /// An engine whose project goes with it.
 pub(crate) struct Project {
     pub(crate) engine: Engine,
-    _folder: TempDir,
+    _folder: Option<TempDir>,
 }
 
 impl Project {
@@ -38,8 +39,17 @@ impl Project {
 
     pub(crate) fn with(settings: Settings) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let engine = Engine::open(folder.path(), settings, Box::<Foreseen>::default()).unwrap();
-        Self { engine, _folder: folder }
+        let project = Self::at(folder.path(), settings);
+        Self { _folder: Some(folder), ..project }
+    }
+
+    /// An engine of a project that stays.
+    pub(crate) fn at(folder: &Path, settings: Settings) -> Self {
+        Self::of(Engine::open(folder, settings, Box::<Foreseen>::default()).unwrap())
+    }
+
+    pub(crate) fn of(engine: Engine) -> Self {
+        Self { engine, _folder: None }
     }
 
     /// The user says something in a session.

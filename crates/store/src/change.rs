@@ -11,11 +11,16 @@ use crate::store::View;
 #[derive(Debug)]
 pub struct Change<'c> {
     view: View<'c>,
+    events: Vec<(i64, Event)>,
 }
 
 impl<'c> Change<'c> {
     pub(crate) fn new(view: View<'c>) -> Self {
-        Self { view }
+        Self { view, events: Vec::new() }
+    }
+
+    pub(crate) fn into_events(self) -> Vec<(i64, Event)> {
+        self.events
     }
 
     /// The store as the transaction sees it, with its own changes.
@@ -34,6 +39,7 @@ impl<'c> Change<'c> {
                 .and_then(|mut insert| insert.query_row(params![at, body], |row| row.get(0)))
                 .map_err(|source| self.view.failed(source))?;
             project::apply(&self.view, seq, at, event)?;
+            self.events.push((at, event.clone()));
         }
         Ok(())
     }

@@ -159,6 +159,24 @@ impl View<'_> {
         self.wholes(&format!("{FRAME} WHERE detached = 0 ORDER BY num"), [])
     }
 
+    /// Every former id with the frame that it still means, in order of the frames.
+    pub fn aliases(&self) -> Result<Vec<(FrameNum, String)>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT frame, alias FROM aliases ORDER BY frame, alias")
+            .and_then(|mut statement| {
+                statement.query_map([], |row| Ok((frame_num(row.get(0)?), row.get(1)?)))?.collect()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
+    /// The former ids of a frame.
+    pub fn aliases_of(&self, num: FrameNum) -> Result<Vec<String>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT alias FROM aliases WHERE frame = ?1 ORDER BY alias")
+            .and_then(|mut statement| statement.query_map([sql(num)], |row| row.get(0))?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
     /// Pins that were set after the event `seq`, in a frame or its ancestors.
     pub fn pins_since(&self, num: FrameNum, seq: i64) -> Result<Vec<(FrameNum, Pin)>, StoreError> {
         let mut pins = Vec::new();

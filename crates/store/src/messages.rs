@@ -203,7 +203,7 @@ fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
     })
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         // Writing to a string can't fail.

@@ -2,15 +2,18 @@
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use callstack_core::event::Event;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior};
+use sha2::{Digest as _, Sha256};
 
 use crate::change::Change;
 use crate::error::{StoreError, at};
 use crate::locate::DATABASE;
+use crate::messages::hex;
 use crate::schema;
 
 /// How long a process waits for another one that writes.
@@ -22,6 +25,17 @@ pub struct Store {
     path: PathBuf,
     connection: Mutex<Connection>,
     read_only: bool,
+    observer: OnceLock<Observer>,
+}
+
+type Observe = dyn Fn(&[(i64, Event)]) + Send + Sync;
+
+struct Observer(Box<Observe>);
+
+impl std::fmt::Debug for Observer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 impl Store {
@@ -43,7 +57,19 @@ impl Store {
         schema::check_ours(&connection, &path)?;
         configure(&connection).map_err(failed)?;
         schema::migrate(&mut connection, &path)?;
-        Ok(Self { path, connection: Mutex::new(connection), read_only: false })
+        Ok(Self::of(path, connection, false))
+    }
+
+    fn of(path: PathBuf, connection: Connection, read_only: bool) -> Self {
+        Self { path, connection: Mutex::new(connection), read_only, observer: OnceLock::new() }
+    }
+
+    /// Has `observer` told of the events of each change that goes through this store object, with the
+    /// time of each, once they are on the disk. It must be quick: the change's caller waits for it. Only
+    /// the first observer counts.
+    pub fn observe(&self, observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static) {
+        // There is one already: its owner has made the store.
+        drop(self.observer.set(Observer(Box::new(observer))));
     }
 
     /// A store in memory, for tests and simulations.
@@ -52,7 +78,7 @@ impl Store {
         let mut connection = Connection::open_in_memory().map_err(|source| at(&path, source))?;
         configure(&connection).map_err(|source| at(&path, source))?;
         schema::migrate(&mut connection, &path)?;
-        Ok(Self { path, connection: Mutex::new(connection), read_only: false })
+        Ok(Self::of(path, connection, false))
     }
 
     fn open_read_only(path: PathBuf) -> Result<Self, StoreError> {
@@ -74,7 +100,7 @@ impl Store {
         };
         connection.busy_timeout(BUSY).map_err(failed)?;
         schema::check_readable(&connection, &path)?;
-        Ok(Self { path, connection: Mutex::new(connection), read_only: true })
+        Ok(Self::of(path, connection, true))
     }
 
     /// The database file.
@@ -114,7 +140,14 @@ impl Store {
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         let mut change = Change::new(View { connection: &transaction, path: &self.path });
         let value = write(&mut change)?;
+        let events = change.into_events();
         transaction.commit().map_err(failed)?;
+        drop(connection);
+        if let Some(Observer(observer)) = self.observer.get()
+            && !events.is_empty()
+        {
+            observer(&events);
+        }
         Ok(value)
     }
 
@@ -138,6 +171,18 @@ impl View<'_> {
             .prepare_cached("SELECT coalesce(max(seq), 0) FROM events")
             .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
             .map_err(|source| self.failed(source))
+    }
+
+    /// What tells this store from every other one: a hash of its first event. None while it is empty.
+    pub fn identity(&self) -> Result<Option<String>, StoreError> {
+        let first = self
+            .connection
+            .prepare_cached("SELECT at || body FROM events ORDER BY seq LIMIT 1")
+            .and_then(|mut statement| {
+                statement.query_row([], |row| row.get::<_, String>(0)).optional()
+            })
+            .map_err(|source| self.failed(source))?;
+        Ok(first.map(|event| hex(&Sha256::digest(event.as_bytes())[..8])))
     }
 
     pub(crate) fn failed(&self, source: rusqlite::Error) -> StoreError {

@@ -29,6 +29,9 @@ pub(crate) fn run(
     // What is wrong with the store is told to the plugin with each request, so that it can say why the
     // agent goes on without frames.
     let engine = invocation.place.existing_or_new().and_then(|project| open(&project));
+    if let Ok(engine) = &engine {
+        engine.write_files();
+    }
     let served = match args.host {
         Host::Opencode => callstack_hosts::opencode::serve(
             &engine,

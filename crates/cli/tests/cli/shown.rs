@@ -93,7 +93,7 @@ fn the_state_has_the_shape_of_the_specification() {
         "invalidatedAt",
         "plannedChildren",
     ];
-    let ours = ["handle", "workedIn", "pins", "endedAt"];
+    let ours = ["handle", "workedIn", "pins", "endedAt", "formerIDs", "derived", "artifactHashes"];
     let mut seen = BTreeSet::new();
     for (id, frame) in state["frames"].as_object().unwrap() {
         assert_eq!(frame["sessionID"], id.as_str());

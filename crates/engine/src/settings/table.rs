@@ -41,6 +41,16 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
         ],
     ),
     (
+        "What is written for others",
+        &[setting(
+            "STACK_FILES",
+            Values::Switch,
+            "on",
+            "Whether .opencode/stack/state.json and frames/*.json follow the tree, for other programs. \
+             Only where the project has a folder .opencode.",
+        )],
+    ),
+    (
         "What callstack does unasked",
         &[
             setting(

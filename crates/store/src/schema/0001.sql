@@ -44,6 +44,7 @@ CREATE TABLE aliases (
   alias TEXT PRIMARY KEY,
   frame INTEGER NOT NULL REFERENCES frames(num)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX aliases_by_frame ON aliases(frame, alias);
 
 -- Words of finished frames, so that the relevant among many siblings are found without reading all.
 CREATE TABLE frame_words (

@@ -1,0 +1,269 @@
+//! The files that hold the tree for other programs: `.opencode/stack/state.json` with all of it, and
+//! `.opencode/stack/frames/{id}.json` with one frame each. The shapes are the specification's.
+//!
+//! Each file is replaced as a whole, so that nobody ever reads half of one. A missing file is an empty
+//! tree or no frame; one that can't be read is an error and stays as it is.
+
+use std::borrow::Cow;
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{EngineError, Kind};
+use crate::state::{FrameMetadata, StackState, VERSION};
+
+/// The folder of OpenCode's own files in a project. Only where it is there are files written.
+pub(crate) const HOST_FOLDER: &str = ".opencode";
+/// The folder of the files, in the one of OpenCode's own.
+pub(crate) const FOLDER: &str = "stack";
+pub(crate) const STATE: &str = "state.json";
+pub(crate) const FRAMES: &str = "frames";
+/// How the name of a file ends that is not all there yet.
+pub(crate) const UNFINISHED: &str = ".tmp";
+
+/// Bytes of an id in a file's name; systems allow 255 for the whole name.
+const LONGEST_NAME: usize = 180;
+
+/// The folder of a project's files: `.opencode/stack`.
+pub fn folder(project: &Path) -> PathBuf {
+    project.join(HOST_FOLDER).join(FOLDER)
+}
+
+/// Reads the whole tree from `state.json` of the project in the folder `project`.
+///
+/// Without the file it is an empty tree. A file that is damaged, of another program or of a newer
+/// callstack is an error of the kind `unavailable`, whose hint says what to do.
+pub fn load_state(project: &Path) -> Result<StackState, EngineError> {
+    let path = folder(project).join(STATE);
+    match load::<StackState>(&path)? {
+        Some(state) if state.version > VERSION => Err(newer(&path, state.version)),
+        Some(state) => Ok(state),
+        None => Ok(StackState::default()),
+    }
+}
+
+/// Writes the whole tree to `state.json`, making the folder if need be. Frames have files of their own
+/// besides ([`save_frame`]).
+///
+/// False, and nothing is changed, where the file holds a newer revision of the same store. A file that
+/// can't be read is not overwritten: that is the error of [`load_state`].
+pub fn save_state(project: &Path, state: &StackState) -> Result<bool, EngineError> {
+    let present = load_state(project)?;
+    if present.store.is_some() && present.store == state.store && present.revision > state.revision
+    {
+        return Ok(false);
+    }
+    let folder = folder(project);
+    prepare(&folder)?;
+    write_state(&folder, state)?;
+    Ok(true)
+}
+
+/// Reads one frame by its id (`ses_…`, `frm-…`, `plan-…`) from its file.
+///
+/// None where there is no such file. A file that can't be read is an error of the kind `unavailable`.
+pub fn load_frame(project: &Path, id: &str) -> Result<Option<FrameMetadata>, EngineError> {
+    Ok(frame_file(&folder(project), id)?.1)
+}
+
+/// Writes one frame to its file, making the folder if need be; `state.json` stays as it is.
+///
+/// A file that can't be read is not overwritten: that is the error of [`load_frame`].
+pub fn save_frame(project: &Path, frame: &FrameMetadata) -> Result<(), EngineError> {
+    let folder = folder(project);
+    prepare(&folder)?;
+    let (path, _) = frame_file(&folder, &frame.session_id)?;
+    write(&path, &pretty(frame)?, Durably::No)
+}
+
+/// The file that a frame has or would get, and what is in it.
+fn frame_file(folder: &Path, id: &str) -> Result<(PathBuf, Option<FrameMetadata>), EngineError> {
+    let frames = folder.join(FRAMES);
+    let plain = frames.join(file_name(id));
+    // Another frame's id may come to the same name.
+    let path = match load::<FrameMetadata>(&plain)? {
+        Some(frame) if frame.session_id == id => return Ok((plain, Some(frame))),
+        None if !is_cut(id) => plain,
+        _ => frames.join(distinct_file_name(id)),
+    };
+    let found = load::<FrameMetadata>(&path)?.filter(|frame| frame.session_id == id);
+    Ok((path, found))
+}
+
+/// A frame's id as the name of its file. What is not a letter, a digit or `-` becomes `_`.
+pub(crate) fn file_name(id: &str) -> String {
+    format!("{}.json", sanitized(id))
+}
+
+/// The same for a frame whose plain name is another one's already.
+pub(crate) fn distinct_file_name(id: &str) -> String {
+    let hash = Sha256::digest(id.as_bytes());
+    let hash = hash.iter().take(4).fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));
+    format!("{}~{hash:08x}.json", sanitized(id))
+}
+
+/// Whether an id is a file's name as it is.
+pub(crate) fn is_plain(id: &str) -> bool {
+    sanitized(id) == id
+}
+
+fn is_cut(id: &str) -> bool {
+    id.len() > LONGEST_NAME
+}
+
+fn sanitized(id: &str) -> Cow<'_, str> {
+    let fine = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
+    if id.is_empty() {
+        return Cow::Borrowed("_");
+    }
+    if !is_cut(id) && id.chars().all(fine) {
+        return Cow::Borrowed(id);
+    }
+    let name = id.chars().map(|char| if fine(char) { char } else { '_' });
+    Cow::Owned(name.take(LONGEST_NAME).collect())
+}
+
+/// Makes the folder for its owner only. Git does not see it, nor do OpenCode's snapshots, which would
+/// bring old files back with an undo.
+pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
+    let failed = |error: io::Error| unwritable(folder, &error);
+    if !folder.is_dir() {
+        fs::create_dir_all(folder).map_err(failed)?;
+        restrict(folder).map_err(failed)?;
+    }
+    fs::create_dir_all(folder.join(FRAMES)).map_err(failed)?;
+    let ignore = folder.join(".gitignore");
+    if !ignore.exists() {
+        fs::write(&ignore, "*\n").map_err(failed)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn write_state(folder: &Path, state: &StackState) -> Result<(), EngineError> {
+    let text = serde_json::to_string(state).map_err(|error| unshaped(&error))?;
+    write(&folder.join(STATE), &text, Durably::Yes)
+}
+
+pub(crate) fn pretty(value: &impl Serialize) -> Result<String, EngineError> {
+    serde_json::to_string_pretty(value).map_err(|error| unshaped(&error))
+}
+
+/// Whether the disk has to have it before anybody goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durably {
+    Yes,
+    No,
+}
+
+/// Replaces a file as a whole.
+pub(crate) fn write(path: &Path, text: &str, durably: Durably) -> Result<(), EngineError> {
+    let replace = || {
+        let folder = path.parent().unwrap_or(path);
+        let mut file = tempfile::Builder::new().suffix(UNFINISHED).tempfile_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.write_all(b"\n")?;
+        if durably == Durably::Yes {
+            file.as_file().sync_data()?;
+        }
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    replace().map_err(|error| unwritable(path, &error))
+}
+
+/// Reads a file; none where there is none.
+fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineError> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(path, &error)),
+    };
+    serde_json::from_slice(&text).map(Some).map_err(|error| unreadable(path, &error))
+}
+
+/// What is in a folder that frames are to be written to.
+pub(crate) enum Present {
+    /// Nothing that could be lost.
+    Nothing,
+    /// A tree.
+    State(StackState),
+    /// Something else, or what is left of a tree.
+    Other,
+}
+
+pub(crate) fn lies_in(folder: &Path) -> Result<Present, EngineError> {
+    let path = folder.join(STATE);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let frames = fs::read_dir(folder.join(FRAMES)).into_iter().flatten().flatten();
+            let mut others = frames.filter(|entry| !is_frame_of_ours(&entry.path()));
+            return Ok(others.next().map_or(Present::Nothing, |_| Present::Other));
+        }
+        Err(error) => return Err(unreadable(&path, &error)),
+    };
+    match serde_json::from_slice::<StackState>(&text) {
+        Ok(state) if state.version > VERSION => Err(newer(&path, state.version)),
+        Ok(state) => Ok(Present::State(state)),
+        Err(_) => Ok(Present::Other),
+    }
+}
+
+/// Only callstack gives frames handles.
+fn is_frame_of_ours(path: &Path) -> bool {
+    load::<FrameMetadata>(path).is_ok_and(|frame| frame.is_some_and(|it| !it.handle.is_empty()))
+}
+
+fn newer(path: &Path, version: u32) -> EngineError {
+    EngineError {
+        kind: Kind::Unavailable,
+        message: format!(
+            "{} has version {version}, and this callstack knows versions up to {VERSION}",
+            path.display()
+        ),
+        hint: Some("Nothing was changed. Install the newer callstack that wrote it.".into()),
+    }
+}
+
+fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> EngineError {
+    EngineError {
+        kind: Kind::Unavailable,
+        message: format!("{} can't be read: {why}", path.display()),
+        hint: Some(
+            "Nothing was changed, and it is not overwritten. If it is yours, move it away; \
+             callstack writes it anew from its store at the next change."
+                .into(),
+        ),
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> EngineError {
+    EngineError {
+        kind: Kind::Unavailable,
+        message: format!("{} can't be written: {error}", path.display()),
+        hint: Some(
+            "The frames themselves are safe in the store. Free some space or make the folder \
+             writable; STACK_FILES=off does without these files."
+                .into(),
+        ),
+    }
+}
+
+fn unshaped(error: &serde_json::Error) -> EngineError {
+    EngineError { kind: Kind::Internal, message: error.to_string(), hint: None }
+}
+
+#[cfg(unix)]
+fn restrict(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn restrict(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}

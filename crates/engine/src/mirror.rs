@@ -1,0 +1,371 @@
+//! Keeps the files of `.opencode/stack` as the store is, behind the calls that change it: on a thread
+//! and a connection of its own.
+//!
+//! Whoever writes holds a lock that all processes of a project share, and reads the store only then, so
+//! that an older state never replaces a newer one.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::{self, File, TryLockError};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use callstack_core::event::Event;
+use callstack_store::{Store, StoreError};
+
+use crate::engine::lock;
+use crate::error::EngineError;
+use crate::layout::{self, Durably, FRAMES, Present, STATE, UNFINISHED};
+use crate::settings::Settings;
+use crate::state::{FrameMetadata, StackState};
+
+/// The file in the store's folder that is locked by whoever writes.
+const LOCK: &str = "files.lock";
+/// How long one that writes may keep the others waiting.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it rests after each write: so many times as long as the write took, so that a big tree
+/// costs a small part of a processor, and at least this long.
+const REST: u32 = 10;
+const LEAST_REST: Duration = Duration::from_millis(50);
+/// How long a failed write waits before it is tried again.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// Told of each change; writes what comes of it.
+#[derive(Debug)]
+pub(crate) struct Mirror {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    project: PathBuf,
+    /// The store's folder.
+    folder: PathBuf,
+    /// What the environment says; the store's own lie over it.
+    settings: Settings,
+    signal: Mutex<Signal>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Signal {
+    wanted: bool,
+    closed: bool,
+    thread: Option<JoinHandle<()>>,
+    failure: Option<EngineError>,
+}
+
+impl Mirror {
+    pub(crate) fn new(project: &Path, folder: &Path, settings: &Settings) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                project: project.to_path_buf(),
+                folder: folder.to_path_buf(),
+                settings: settings.clone(),
+                signal: Mutex::default(),
+                changed: Condvar::new(),
+            }),
+        }
+    }
+
+    /// What has the files written after a change that shows in them.
+    pub(crate) fn observer(&self) -> impl Fn(&[(i64, Event)]) + Send + Sync + 'static {
+        let shared = Arc::clone(&self.shared);
+        move |events| {
+            if events.iter().any(|(_, event)| shows(event)) {
+                Shared::want(&shared);
+            }
+        }
+    }
+
+    /// Has the files brought up to date; returns at once.
+    pub(crate) fn want(&self) {
+        Shared::want(&self.shared);
+    }
+
+    /// Why the files were last not written, until they are.
+    pub(crate) fn failure(&self) -> Option<EngineError> {
+        lock(&self.shared.signal).failure.clone()
+    }
+}
+
+impl Drop for Mirror {
+    /// The last state is written before the process ends.
+    fn drop(&mut self) {
+        let thread = {
+            let mut signal = lock(&self.shared.signal);
+            signal.closed = true;
+            signal.thread.take()
+        };
+        self.shared.changed.notify_all();
+        if let Some(thread) = thread {
+            // A writer that panicked has nothing more to write.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Whether an event changes what the files say.
+fn shows(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::SessionOpened { .. }
+            | Event::MessagesRecorded { .. }
+            | Event::Rendered { .. }
+            | Event::SpanOpened { .. }
+            | Event::SpanClosed { .. }
+            | Event::SpanDetached { .. }
+            | Event::CloseUndone { .. }
+            | Event::FoldSet { .. }
+    )
+}
+
+impl Shared {
+    fn want(shared: &Arc<Self>) {
+        // Where there is no OpenCode, nobody reads the files.
+        if !shared.project.join(layout::HOST_FOLDER).is_dir() {
+            return;
+        }
+        let mut signal = lock(&shared.signal);
+        signal.wanted = true;
+        if signal.thread.is_none() && !signal.closed {
+            let writer = Arc::clone(shared);
+            let thread = std::thread::Builder::new()
+                .name("files".to_owned())
+                .spawn(move || Writer { shared: &writer, store: None, known: None }.run());
+            signal.thread = thread.ok();
+        }
+        drop(signal);
+        shared.changed.notify_all();
+    }
+
+    /// Waits for something to write, after a rest. False when there is nothing more to come.
+    fn wait(&self, rest: Duration) -> bool {
+        let rested = Instant::now() + rest;
+        let mut signal = lock(&self.signal);
+        loop {
+            if signal.closed {
+                return std::mem::take(&mut signal.wanted);
+            }
+            let left = rested.saturating_duration_since(Instant::now());
+            if left.is_zero() && signal.wanted {
+                signal.wanted = false;
+                return true;
+            }
+            // Without a wish the rest may pass unseen.
+            signal = if signal.wanted {
+                let waited = self.changed.wait_timeout(signal, left);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            } else {
+                self.changed.wait(signal).unwrap_or_else(PoisonError::into_inner)
+            };
+        }
+    }
+}
+
+/// What is on the disk, as far as this process wrote or read it.
+struct Known {
+    /// The state file as it was left.
+    stamp: Stamp,
+    /// Hashes of the frames in it by id.
+    frames: HashMap<String, u64>,
+    active: Option<String>,
+}
+
+/// When a file was changed and how long it is: another process's write shows in it.
+type Stamp = Option<(SystemTime, u64)>;
+
+struct Writer<'s> {
+    shared: &'s Shared,
+    store: Option<Store>,
+    known: Option<Known>,
+}
+
+impl Writer<'_> {
+    fn run(mut self) {
+        let mut rest = Duration::ZERO;
+        while self.shared.wait(rest) {
+            let begun = Instant::now();
+            let outcome = self.write();
+            rest = (begun.elapsed() * REST).max(LEAST_REST);
+            let mut signal = lock(&self.shared.signal);
+            if let Err(error) = outcome {
+                // At the end there is no second try: the next process writes what is missing.
+                signal.wanted = !signal.closed;
+                signal.failure = Some(error);
+                rest = RETRY;
+            } else {
+                signal.failure = None;
+            }
+        }
+    }
+
+    fn write(&mut self) -> Result<(), EngineError> {
+        let lock = self.lock()?;
+        let outcome = self.write_alone();
+        drop(lock);
+        outcome
+    }
+
+    fn lock(&self) -> Result<File, EngineError> {
+        let path = self.shared.folder.join(LOCK);
+        let failed = |source| StoreError::Io { path: path.clone(), source };
+        let file = File::create(&path).map_err(failed)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(source)) => return Err(failed(source).into()),
+                Err(TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => {
+                    return Err(StoreError::Busy { path }.into());
+                }
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    fn write_alone(&mut self) -> Result<(), EngineError> {
+        let store = match &self.store {
+            Some(store) => store,
+            None => self.store.insert(Store::open(&self.shared.folder)?),
+        };
+        let state = store.read(|view| {
+            if !self.shared.settings.overlaid(&view.settings()?)?.files {
+                return Ok(None);
+            }
+            let state = StackState::read(view)?;
+            let (store, revision) = (view.identity()?, Some(view.revision()?));
+            Ok::<_, EngineError>(Some(StackState { store, revision, ..state }))
+        })?;
+        let Some(state) = state.filter(|state| state.store.is_some()) else { return Ok(()) };
+        let folder = layout::folder(&self.shared.project);
+        let before = match self.known.take() {
+            Some(known) if known.stamp.is_some() && known.stamp == stamp(&folder) => known,
+            _ => Self::look(&folder, &state)?,
+        };
+        let frames: HashMap<String, u64> =
+            state.frames.iter().map(|(id, frame)| (id.clone(), hash(frame))).collect();
+        if before.frames != frames || before.active != state.active_frame_id {
+            Self::replace(&folder, &state, &before, &frames)?;
+        }
+        let active = state.active_frame_id;
+        self.known = Some(Known { stamp: stamp(&folder), frames, active });
+        Ok(())
+    }
+
+    /// What lies in the folder. What another store or program left there is set aside.
+    fn look(folder: &Path, state: &StackState) -> Result<Known, EngineError> {
+        let present = match layout::lies_in(folder)? {
+            Present::State(present) if present.store == state.store => Some(present),
+            Present::Nothing => None,
+            Present::State(_) | Present::Other => {
+                set_aside(folder)?;
+                None
+            }
+        };
+        layout::prepare(folder)?;
+        let present = if let Some(present) = present {
+            present
+        } else {
+            // Says whose the folder is, before there is anything in it.
+            let store = state.store.clone();
+            let empty = StackState { store, revision: Some(0), ..StackState::default() };
+            layout::write_state(folder, &empty)?;
+            empty
+        };
+        // A frame whose file has gone counts as one that was never written.
+        let there = names(&folder.join(FRAMES))?;
+        let planned = plan(&present.frames);
+        let frames = present
+            .frames
+            .iter()
+            .filter(|(id, _)| planned.get(id.as_str()).is_some_and(|name| there.contains(name)))
+            .map(|(id, frame)| (id.clone(), hash(frame)))
+            .collect();
+        Ok(Known { stamp: None, frames, active: present.active_frame_id })
+    }
+
+    /// The frames come first: while the state is the older one, the next write does them again.
+    fn replace(
+        folder: &Path,
+        state: &StackState,
+        before: &Known,
+        hashes: &HashMap<String, u64>,
+    ) -> Result<(), EngineError> {
+        let frames = folder.join(FRAMES);
+        let planned = plan(&state.frames);
+        for (id, frame) in &state.frames {
+            let Some(name) = planned.get(id.as_str()) else { continue };
+            // What shares its name with others may lie under another one than before.
+            if before.frames.get(id) != hashes.get(id) || !layout::is_plain(id) {
+                layout::write(&frames.join(name), &layout::pretty(frame)?, Durably::No)?;
+            }
+        }
+        if before.frames.keys().any(|id| !hashes.contains_key(id)) || before.stamp.is_none() {
+            let wanted: HashSet<&String> = planned.values().collect();
+            for name in names(&frames)? {
+                if !wanted.contains(&name) && is_ours(&name) {
+                    // One that stays behind for now is tried again with the next frame that goes.
+                    drop(fs::remove_file(frames.join(name)));
+                }
+            }
+        }
+        layout::write_state(folder, state)
+    }
+}
+
+/// The name of each frame's file. Ids that come to the same name are told apart.
+fn plan(frames: &BTreeMap<String, FrameMetadata>) -> HashMap<&str, String> {
+    let mut names = HashMap::with_capacity(frames.len());
+    let mut taken: HashSet<String> = HashSet::new();
+    let (plain, changed): (Vec<_>, Vec<_>) =
+        frames.keys().partition(|id| layout::is_plain(id.as_str()));
+    for id in plain.into_iter().chain(changed) {
+        let mut name = layout::file_name(id);
+        if taken.contains(&name) {
+            name = layout::distinct_file_name(id);
+        }
+        taken.insert(name.clone());
+        names.insert(id.as_str(), name);
+    }
+    names
+}
+
+fn is_ours(name: &str) -> bool {
+    [".json", UNFINISHED].iter().any(|end| name.ends_with(end))
+}
+
+fn names(folder: &Path) -> Result<HashSet<String>, EngineError> {
+    let failed = |source| StoreError::Io { path: folder.to_path_buf(), source };
+    let mut names = HashSet::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        names.insert(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+    }
+    Ok(names)
+}
+
+/// Gives what another store or program left another name, so that nothing of it is lost.
+fn set_aside(folder: &Path) -> Result<(), EngineError> {
+    let named = |n: u32| folder.with_file_name(format!("{}.before-{n}", layout::FOLDER));
+    let mut n = 1;
+    while named(n).exists() {
+        n += 1;
+    }
+    let free = named(n);
+    fs::rename(folder, &free)
+        .map_err(|source| StoreError::Io { path: folder.to_path_buf(), source }.into())
+}
+
+fn stamp(folder: &Path) -> Stamp {
+    let metadata = fs::metadata(folder.join(STATE)).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+fn hash(frame: &FrameMetadata) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    // A frame has only fields that can be serialized.
+    serde_json::to_string(frame).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
