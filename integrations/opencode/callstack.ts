@@ -63,6 +63,8 @@ type Session = {
   /** The request under way. One at a time, because the next one builds on its answer. */
   flight?: Promise<void> | undefined
   compacting?: boolean
+  /** The summary under way is to be of the whole conversation, also of what OpenCode keeps word for word behind it. */
+  whole?: boolean
   /** Counts the turns' syncs. */
   round?: number
   recorded?: string
@@ -466,6 +468,7 @@ function isClosing(info: any): boolean {
 
 class Performer {
   readonly #client: Client
+  #compactions = new Map<string, () => void>()
 
   constructor(client: Client) {
     this.#client = client
@@ -496,10 +499,7 @@ class Performer {
     }
     const path = { id: effect.session }
     if (effect.do === "abort") await session.abort({ path, throwOnError: true })
-    if (effect.do === "summarize") {
-      const body = await this.#model(effect.session)
-      await session.summarize({ path, throwOnError: true, ...(body && { body }) })
-    }
+    if (effect.do === "summarize") await this.#summarize(effect.session)
     if (effect.do !== "prompt") return {}
     const model = effect.like ? await this.#model(effect.like) : undefined
     const parts = [{ type: "text" as const, text: effect.text, synthetic: true }]
@@ -511,6 +511,26 @@ class Performer {
     const { data } = await session.prompt({ path, body, throwOnError: true })
     if (data.info.error) throw new Error(errorText(data.info.error))
     return { text: data.parts.map((part) => (part.type === "text" ? part.text : "")).join("").trim() }
+  }
+
+  /**
+   * Done once the compaction stands in the session: whoever waits for this may keep the very loop busy that is to make
+   * it. `auto` lets that loop go on behind the summary.
+   */
+  async #summarize(session: string): Promise<void> {
+    const begun = new Promise<void>((resolve) => this.#compactions.set(session, resolve))
+    try {
+      const body = { ...(await this.#model(session))!, auto: true }
+      const made = this.#client.session.summarize({ path: { id: session }, throwOnError: true, body })
+      await within(TOOL_MS, Promise.race([begun, made]))
+    } finally {
+      this.#compactions.delete(session)
+    }
+  }
+
+  /** A compaction stands in a session and is about to be made. */
+  compactionBegun(session: string): void {
+    this.#compactions.get(session)?.()
   }
 
   /** The model that the session's agent used last. */
@@ -577,6 +597,17 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
   const record = async (id: string, messageID: string) => {
     const { data } = await client.session.message({ path: { id, messageID } })
     if (data) host.notify("record", { session: id, messages: [{ info: data.info, parts: data.parts }] })
+  }
+
+  /** What OpenCode keeps word for word behind a summary, and does not show to the summariser. */
+  const keptBehind = async (id: string, head: Entry[]): Promise<Entry[]> => {
+    const fetching = client.session.messages({ path: { id }, throwOnError: true })
+    const { data } = (await within(START_MS, fetching)) as { data: Entry[] }
+    const last = data.findIndex(({ info }) => info.id === head.at(-1)?.info.id)
+    if (last < 0) return []
+    const ofCompaction = ({ info, parts }: Entry) =>
+      (info.role === "assistant" && info.summary) || parts.some(({ type }) => type === "compaction")
+    return data.slice(last + 1).filter((entry) => !ofCompaction(entry))
   }
 
   // Late is not missed: what a slow child could not say in time comes with its next answer.
@@ -680,6 +711,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       let ops: Op[] | undefined
       try {
         if (compaction) {
+          if (session.whole) messages.push(...(await keptBehind(id, messages)))
           const params = { purpose: "compaction", keep: 0, messages, ops: 0 }
           ops = (await within(HOOK_MS, requestSync(host, session, id, params))).ops
         } else await within(HOOK_MS, syncTurn(host, session, id, messages))
@@ -711,9 +743,14 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
     }),
 
     "experimental.session.compacting": guarded(async ({ sessionID }, output) => {
-      sessionOf(sessionID).compacting = true
-      const { context } = await within(HOOK_MS, host.request("compacting", { session: sessionID }))
+      const session = sessionOf(sessionID)
+      session.compacting = true
+      session.whole = false
+      const { context, prompt } = await within(HOOK_MS, host.request("compacting", { session: sessionID }))
       output.context.push(...context.map(String))
+      if (typeof prompt !== "string") return
+      output.prompt = prompt
+      session.whole = true
     }),
 
     "tool.execute.after": guarded(async ({ tool, sessionID, callID, args }, output) => {
@@ -733,9 +770,11 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         const fetching: Promise<void> = record(sessionID, id).catch(() => {}).finally(() => records.delete(fetching))
         records.add(fetching)
       }
+      if (type === "message.part.updated" && properties.part?.type === "compaction")
+        performer.compactionBegun(properties.part.sessionID)
       if (!EVENTS.includes(type)) return
       // A session that falls silent ends its frames with its last words.
-      if (type === "session.idle") await within(HOOK_MS, Promise.all(records)).catch(() => {})
+      if (type === "session.idle" || type === "session.compacted") await within(HOOK_MS, Promise.all(records)).catch(() => {})
       const fields = outline(properties)
       // Not worth a start of its own: after one, the first request tells the child all that it needs.
       if (host.running) attempt(() => host.request("event", { type, properties: fields }))

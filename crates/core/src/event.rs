@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::autonomy::{Suggestion, SuggestionEnd};
+use crate::compaction::{Compaction, PendingCompaction};
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
 use crate::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
 
@@ -201,5 +202,36 @@ pub enum Event {
         name: String,
         /// Its value.
         value: Option<String>,
+    },
+    /// A compaction of a session was asked for, in place of one that was asked for before.
+    CompactionAsked {
+        /// What for.
+        compaction: Box<PendingCompaction>,
+    },
+    /// A compaction that was asked for is no longer waited for.
+    CompactionDropped {
+        /// The session.
+        session: String,
+        /// Why.
+        reason: String,
+    },
+    /// A session was compacted, or what was asked for was given up: nothing is waited for any more.
+    CompactionSettled {
+        /// What came of it.
+        compaction: Box<Compaction>,
+    },
+    /// The agent of a session was told of all compactions so far.
+    CompactionTold {
+        /// The session.
+        session: String,
+    },
+    /// An open frame has a summary of what was done so far.
+    CheckpointSet {
+        /// The frame.
+        frame: FrameNum,
+        /// The summary.
+        results: String,
+        /// The same, dense.
+        results_compacted: String,
     },
 }

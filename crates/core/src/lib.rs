@@ -5,6 +5,7 @@
 //! on a terminal (`cli`).
 
 pub mod autonomy;
+pub mod compaction;
 pub mod context;
 pub mod decide;
 pub mod dialect;

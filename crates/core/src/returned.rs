@@ -162,7 +162,7 @@ fn told_in_a_line(frame: &Frame) -> String {
     format!("{} {}: {dense}", label(frame), frame.status)
 }
 
-fn given(text: Option<&str>) -> Option<&str> {
+pub(crate) fn given(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
 

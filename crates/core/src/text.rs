@@ -1,12 +1,14 @@
 //! Text as the context needs it: how much it costs, cut to a budget, its keywords, its first words.
 
 mod keywords;
+mod time;
 mod tokens;
 
 use std::borrow::Cow;
 
 pub use keywords::{MAX_KEYWORDS, extract_keywords};
 pub(crate) use keywords::{for_each_word, stem_hash};
+pub use time::iso_time;
 pub use tokens::estimate_tokens;
 pub(crate) use tokens::{UNITS_PER_TOKEN, estimate_units, estimate_units_to, prefix_within};
 

@@ -137,7 +137,18 @@ impl Engine {
         left: &[Frame],
         evidence: &[String],
     ) -> Result<String, EngineError> {
-        let frame = view.frame(num)?;
+        self.returned_as(view, &view.frame(num)?, left, evidence)
+    }
+
+    /// The same for a frame whose results are told in other words.
+    pub(crate) fn returned_as(
+        &self,
+        view: &View<'_>,
+        frame: &Frame,
+        left: &[Frame],
+        evidence: &[String],
+    ) -> Result<String, EngineError> {
+        let num = frame.num;
         let parent = match frame.parent {
             Some(parent) => Some(view.frame(parent)?),
             None => None,
@@ -156,7 +167,7 @@ impl Engine {
         let mut inside = Vec::new();
         below(view, num, &mut inside)?;
         Ok(returned(&Returned {
-            frame: &frame,
+            frame,
             inside: &inside,
             evidence,
             parent: parent.as_ref(),

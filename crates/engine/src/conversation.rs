@@ -22,6 +22,7 @@ use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, Standing};
 use callstack_store::MessageBody;
 
+use crate::compaction::{Came, Failure, Summary};
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
@@ -55,6 +56,8 @@ pub struct Shown {
     pub heard: usize,
     /// The words of its author: of a user message what the user wrote, of a step its last text.
     pub words: String,
+    /// What a compaction made, if the message is that and its making went well.
+    pub summary: Option<String>,
 }
 
 /// A host is about to call its model.
@@ -124,6 +127,8 @@ pub(crate) struct Conversation {
     pub(crate) used: Option<u64>,
     /// The last text of the newest step.
     pub(crate) closing: Option<String>,
+    /// Why the turn under way ended before its time, if it did.
+    pub(crate) failure: Option<Failure>,
     calibration: Calibration,
     /// `STACK_FRAME_MODE` at the last call that this process saw.
     framed: Option<bool>,
@@ -151,6 +156,11 @@ impl Conversation {
             .iter()
             .rfind(|message| message.standing == Standing::Summary)
             .map_or("start", |message| &message.id)
+    }
+
+    /// The messages as the host last showed them.
+    pub(crate) fn shown(&self) -> &[Message] {
+        &self.transcript
     }
 
     pub(crate) fn last(&self) -> Option<&Message> {
@@ -189,7 +199,7 @@ impl Conversation {
             }
             self.seen.push(watch::seen(&shown));
             bodies.push(MessageBody { id: shown.message.id.clone(), json: shown.json });
-            if shown.message.role == Role::Assistant {
+            if shown.message.role == Role::Assistant && shown.summary.is_none() {
                 self.closing = Some(shown.words).filter(|words| !words.is_empty());
                 self.used = shown.tokens.or(self.used);
             }
@@ -236,6 +246,8 @@ impl Engine {
             && unwitnessed.is_empty()
             && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
         let from_before = !forked && begins_with_steps(&conversation, &request);
+        let summary = newest_summary(&request.shown);
+        conversation.failure = None;
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
         self.follow_mode(&mut conversation, &session, settings.frame_mode)?;
@@ -256,12 +268,16 @@ impl Engine {
         if forked {
             self.fork(&conversation, &session, &opened)?;
         }
+        if let Some(summary) = &summary {
+            self.settle(&session, Came::Summary(summary))?;
+        }
         self.load_spans(&mut conversation, &session)?;
         if self.follow_undo(&conversation, &session)? {
             self.load_spans(&mut conversation, &session)?;
         }
         let steady = self.mark_stale(&mut conversation, &session, unwitnessed)?;
         conversation.step_frame = self.active(&session)?;
+        self.tell_compactions(&mut conversation, &session)?;
         self.make_notes(&mut conversation, &session)?;
         conversation.serial = self.now().max(conversation.serial + 1);
         let folded = self.folded(&mut conversation, &session, request.applied)?;
@@ -296,8 +312,10 @@ impl Engine {
     pub fn record(&self, session: &str, shown: Vec<Shown>) -> Result<(), EngineError> {
         let conversation = self.conversation(session);
         let mut conversation = lock(&conversation);
+        let summary = newest_summary(&shown);
         if let Some(last) = shown.last()
             && last.message.role == Role::Assistant
+            && last.summary.is_none()
         {
             conversation.closing = Some(last.words.clone()).filter(|words| !words.is_empty());
             conversation.used = last.tokens.or(conversation.used);
@@ -305,6 +323,9 @@ impl Engine {
         let bodies =
             shown.into_iter().map(|it| MessageBody { id: it.message.id, json: it.json }).collect();
         conversation.ticket = self.recorder()?.record(self.now(), session, bodies);
+        if let Some(summary) = &summary {
+            self.settle(session, Came::Summary(summary))?;
+        }
         Ok(())
     }
 
@@ -416,6 +437,15 @@ impl Engine {
         });
         Ok(SyncAnswer::Ops { serial: conversation.serial, keep: 0, ops: folded.ops })
     }
+}
+
+/// The newest summary among messages: a host that keeps what was said last word for word puts it
+/// behind the summary.
+fn newest_summary(shown: &[Shown]) -> Option<Summary> {
+    shown.iter().rev().find_map(|it| {
+        let text = it.summary.clone()?;
+        Some(Summary { message: it.message.id.clone(), text })
+    })
 }
 
 /// Spans as they count now: without what was undone.

@@ -226,6 +226,7 @@ impl Engine {
         caller: &Caller,
         command: impl FnOnce(&dyn World) -> Command,
     ) -> Result<Answer, EngineError> {
+        self.check_nothing_ends(&caller.session)?;
         let command = command(self.world());
         let decision = self.change(&command)?;
         let num = first(&decision)?;
@@ -235,31 +236,41 @@ impl Engine {
     /// Ends a frame, and fixes in the same transaction what stands for its span from now on.
     pub(crate) fn end(&self, caller: &Caller, command: &Command) -> Result<Answer, EngineError> {
         let evidence = self.evidence(&caller.session);
-        let answer = self.store.write(|change| {
-            let decision = self.carry_out(change, command)?;
-            let num = first(&decision)?;
-            let text = self.returned(&change.view(), num, &decision.left, &evidence)?;
-            let folds: Vec<Event> = decision
-                .events
-                .iter()
-                .filter_map(|event| match event {
-                    Event::SpanClosed { span, .. } => Some(*span),
-                    _ => None,
-                })
-                .map(|span| Event::FoldSet {
-                    span,
-                    fold: Fold {
-                        text: text.clone(),
-                        settled_at: None,
-                        settled_serial: None,
-                        renderer: RENDERER_VERSION,
-                    },
-                })
-                .collect();
-            change.append(self.now(), &folds)?;
+        self.store.write(|change| {
+            let (num, text) = self.end_in(change, command, &evidence)?;
             Self::ended(&change.view(), num, text)
-        })?;
-        Ok(answer)
+        })
+    }
+
+    /// The same in a transaction that is under way; the frame, and what stands for it.
+    pub(crate) fn end_in(
+        &self,
+        change: &mut Change<'_>,
+        command: &Command,
+        evidence: &[String],
+    ) -> Result<(FrameNum, String), EngineError> {
+        let decision = self.carry_out(change, command)?;
+        let num = first(&decision)?;
+        let text = self.returned(&change.view(), num, &decision.left, evidence)?;
+        let folds: Vec<Event> = decision
+            .events
+            .iter()
+            .filter_map(|event| match event {
+                Event::SpanClosed { span, .. } => Some(*span),
+                _ => None,
+            })
+            .map(|span| Event::FoldSet {
+                span,
+                fold: Fold {
+                    text: text.clone(),
+                    settled_at: None,
+                    settled_serial: None,
+                    renderer: RENDERER_VERSION,
+                },
+            })
+            .collect();
+        change.append(self.now(), &folds)?;
+        Ok((num, text))
     }
 
     /// Gives a session a frame to work in, named after the user's first words, if it has none.

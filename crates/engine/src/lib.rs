@@ -6,6 +6,7 @@
 
 mod assembly;
 mod autonomy;
+mod compaction;
 mod configuration;
 mod conversation;
 pub mod effect;
@@ -31,6 +32,7 @@ pub mod tools;
 pub mod tree;
 mod world;
 
+pub use compaction::{CompactionPrompt, Failure, Summary};
 pub use configuration::{Configured, Source};
 pub use conversation::mode::off as frame_mode_is_off;
 pub use conversation::{Fact, Shown, SyncAnswer, SyncRequest};

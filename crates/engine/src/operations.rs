@@ -2,6 +2,7 @@
 
 mod autonomy;
 mod begin;
+mod compaction;
 mod end;
 mod look;
 mod plan;
@@ -23,6 +24,9 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<plan::PlanChildren>(),
     Operation::of::<begin::Reopen>(),
     Operation::of::<record::AddArtifact>(),
+    Operation::of::<compaction::Summarize>(),
+    Operation::of::<compaction::CompactionInfo>(),
+    Operation::of::<compaction::GetSummary>(),
     Operation::of::<record::SetGoal>(),
     Operation::of::<record::PinConstraint>(),
     Operation::of::<record::Unpin>(),

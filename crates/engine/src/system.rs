@@ -105,21 +105,6 @@ impl Engine {
         Ok(self.store.write(|change| change.append(self.now(), &[event]))?)
     }
 
-    /// What a summariser should know of the frames of a session that its host is about to compact.
-    pub fn compacting(&self, session: &str) -> Result<Vec<String>, EngineError> {
-        let Some(active) = self.active(session)? else { return Ok(Vec::new()) };
-        let context =
-            self.store.read(|view| self.context(view, session, active, Parts::for_push()))?;
-        Ok(vec![format!(
-            "The session works in frames; the tree below says which one is open, what it is for, and \
-             what finished ones returned. Keep the handles (such as {active}), the success criteria \
-             of the open frames, their results so far, and every file path, name, number, command and \
-             decision that the open frame still needs. Words in brackets that begin with [callstack] \
-             are results of finished frames: keep what matters of them.\n\n{}",
-            context.text
-        )])
-    }
-
     /// Tokens that a session takes and may take, as its host last told.
     pub fn usage(&self, session: &str) -> TokenUsage {
         let conversation = self.conversation(session);

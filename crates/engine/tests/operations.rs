@@ -36,6 +36,9 @@ fn right() -> Vec<(&'static str, Value)> {
         ("stack_frame_invalidate", json!({"frame": "f2", "reason": "not needed"})),
         ("stack_frame_reopen", json!({"frame": "f4"})),
         ("stack_add_artifact", json!({"artifact": "src/parser.rs", "frame": "f4"})),
+        ("stack_frame_summarize", json!({"note": "keep the grammar"})),
+        ("stack_compaction_info", json!({})),
+        ("stack_get_summary", json!({"frame": "f4"})),
         ("stack_set_goal", identity),
         ("stack_pin", json!({"text": "no network"})),
         ("stack_unpin", json!({"pin": "p1"})),
@@ -88,6 +91,16 @@ fn check(project: &Project, name: &str, answer: &Answer) {
         "stack_frame_invalidate" => assert_eq!(project.status("f2"), "invalidated"),
         "stack_frame_reopen" => assert_eq!(project.status("f4"), "in_progress"),
         "stack_add_artifact" => assert_eq!(frame("f4").artifacts[0].path, "src/parser.rs"),
+        "stack_frame_summarize" => {
+            let pending = project.engine.pending_compaction("ses_a").unwrap().unwrap();
+            assert_eq!(pending.note.as_deref(), Some("keep the grammar"));
+            assert!(answer.next.is_some() && text.contains("checkpoint"), "{text}");
+        }
+        "stack_compaction_info" => assert!(text.contains("overflow"), "{text}"),
+        "stack_get_summary" => {
+            assert!(text.contains("lexer came out completed"), "{text}");
+            assert!(answer.data["summary"].is_null(), "nothing was compacted");
+        }
         "stack_set_goal" => assert_eq!(frame("f1").identity.title, "the goal"),
         "stack_pin" => assert_eq!(frame("f1").pins[1].text, "no network"),
         "stack_unpin" => assert!(frame("f1").pins.is_empty()),

@@ -24,6 +24,7 @@ pub(crate) struct Taken {
 
 struct Session {
     steps: VecDeque<Step>,
+    compactions: VecDeque<Step>,
     checks: Checks,
     /// The agent request that the next one has to begin with.
     compare_with: Option<usize>,
@@ -114,11 +115,12 @@ impl Ledger {
             RequestKind::Title => Step::text(self.title.clone()),
             RequestKind::Other => Step::text("ok"),
             RequestKind::Compaction => {
-                // History begins anew behind the summary.
-                if let Some(session) = self.sessions.get_mut(&request.session) {
+                let own = self.sessions.get_mut(&request.session).and_then(|session| {
+                    // History begins anew behind the summary.
                     session.compare_with = None;
-                }
-                Step::text(self.summary.clone())
+                    session.compactions.pop_front()
+                });
+                own.unwrap_or_else(|| Step::text(self.summary.clone()))
             }
             RequestKind::Agent => {
                 self.claim(&request);
@@ -174,6 +176,7 @@ impl Ledger {
         self.order.push(request.session.clone());
         let session = Session {
             steps: conversation.steps.into(),
+            compactions: conversation.compactions.into(),
             checks: conversation.checks,
             compare_with: None,
             cached: None,

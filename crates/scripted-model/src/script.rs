@@ -18,7 +18,7 @@ pub struct Script {
     pub conversations: Vec<Conversation>,
     /// The answer to every call for a session's title.
     pub title: String,
-    /// The answer to every compaction call.
+    /// The answer to every compaction call that a conversation has none of its own for.
     pub summary: String,
 }
 
@@ -102,6 +102,8 @@ pub struct Conversation {
     pub when: Option<When>,
     /// The answers to the session's agent requests.
     pub steps: Vec<Step>,
+    /// The answers to its first compaction calls.
+    pub compactions: Vec<Step>,
     /// Which checks apply to the session.
     pub checks: Checks,
 }
@@ -115,6 +117,13 @@ impl Conversation {
     /// A conversation for a certain session.
     pub fn when(when: When, steps: impl IntoIterator<Item = Step>) -> Self {
         Self { when: Some(when), ..Self::new(steps) }
+    }
+
+    /// Sets the answers to the session's first compaction calls.
+    #[must_use]
+    pub fn compactions(mut self, answers: impl IntoIterator<Item = Step>) -> Self {
+        self.compactions = answers.into_iter().collect();
+        self
     }
 
     /// Switches checks for the session.

@@ -4,6 +4,7 @@
 //! Not here: what a command means (`core`), who asks (`engine`, `hosts`).
 
 mod change;
+mod compactions;
 mod error;
 mod frames;
 mod locate;
@@ -17,6 +18,7 @@ mod store;
 mod suggestions;
 
 pub use change::Change;
+pub use compactions::CompactionCounts;
 pub use error::StoreError;
 pub use frames::{SiblingCandidates, StatusCounts};
 pub use locate::{DATABASE, FOLDER, find, prepare, project_root};

@@ -9,6 +9,7 @@ use callstack_core::text::extract_keywords;
 use callstack_core::transcript::{Anchor, Outcome, Span, SpanNum};
 use rusqlite::{ToSql, params};
 
+use crate::compactions;
 use crate::error::StoreError;
 use crate::store::View;
 
@@ -130,6 +131,11 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         Event::SuggestionEnded { suggestion, end } => {
             crate::suggestions::end(view, *suggestion, *end, at)
         }
+        Event::CompactionAsked { .. }
+        | Event::CompactionDropped { .. }
+        | Event::CompactionSettled { .. }
+        | Event::CompactionTold { .. }
+        | Event::CheckpointSet { .. } => compactions::apply(&writer, event),
         Event::SettingSet { name, value: None } => {
             writer.run("DELETE FROM settings WHERE name = ?1", params![name])
         }
@@ -150,14 +156,14 @@ pub(crate) fn sql(num: FrameNum) -> i64 {
     signed(num.0)
 }
 
-struct Writer<'a, 'c> {
+pub(crate) struct Writer<'a, 'c> {
     view: &'a View<'c>,
-    seq: i64,
-    at: i64,
+    pub(crate) seq: i64,
+    pub(crate) at: i64,
 }
 
 impl Writer<'_, '_> {
-    fn run(&self, statement: &str, params: &[&dyn ToSql]) -> Result<(), StoreError> {
+    pub(crate) fn run(&self, statement: &str, params: &[&dyn ToSql]) -> Result<(), StoreError> {
         self.view
             .connection
             .prepare_cached(statement)
@@ -272,6 +278,7 @@ impl Writer<'_, '_> {
                 outcome.status == Status::Invalidated
             ],
         )?;
+        compactions::forget(self, num)?;
         self.set_status(num, outcome.status)
     }
 
@@ -303,6 +310,7 @@ impl Writer<'_, '_> {
         if frame.detached == detached {
             return Ok(());
         }
+        compactions::forget(self, num)?;
         self.run(
             "UPDATE frames SET detached = ?2, finished = ?3, updated_at = ?4 WHERE num = ?1",
             params![sql(num), detached, frame.status.is_finished() && !detached, self.at],

@@ -11,8 +11,10 @@ use crate::project;
 use crate::store::{Store, View};
 
 /// Tables that are derived from the events, children before those that they refer to.
-const DERIVED: [&str; 12] = [
+const DERIVED: [&str; 14] = [
     "suggestions",
+    "pending_compactions",
+    "compactions",
     "frame_words",
     "frame_counts",
     "aliases",

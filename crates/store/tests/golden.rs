@@ -7,6 +7,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use callstack_core::autonomy::{Heuristic, SuggestionEnd};
+use callstack_core::compaction::{
+    Compaction, CompactionType, Notice, PendingCompaction, PendingCompletion,
+};
 use callstack_core::decide::{
     Activate, Command, Invalidate, Plan, PlannedChild, Pop, Push, Reconcile, Reopen,
 };
@@ -136,8 +139,61 @@ pub(crate) fn fill(store: &Store) {
             Event::SettingSet { name: "autonomy".to_owned(), value: Some("manual".to_owned()) },
         ],
     );
+    compactions(store);
     record(store, "ses_a", &[("msg-1", "{\"first\":true}"), ("msg-2", &"again ".repeat(500))]);
     record(store, "ses_a", &[("msg-1", "{\"first\":false}")]);
+}
+
+/// One that came and is to be told, one that failed, and one that is waited for.
+fn compactions(store: &Store) {
+    let came = |kind, summary: Option<&str>| Event::CompactionSettled {
+        compaction: Box::new(Compaction {
+            session: "ses_a".to_owned(),
+            kind,
+            frame: Some(FrameNum(2)),
+            message: summary.map(|_| "msg-s".to_owned()),
+            summary: summary.map(str::to_owned),
+            failure: summary.is_none().then(|| "the model failed".to_owned()),
+            notice: summary.map(|_| Notice {
+                whole: "all of it".to_owned(),
+                brief: "in a line".to_owned(),
+                call: Some("call-1".to_owned()),
+                awaited: true,
+            }),
+        }),
+    };
+    let asked = PendingCompaction {
+        session: "ses_a".to_owned(),
+        frame: FrameNum(2),
+        completion: Some(PendingCompletion {
+            status: Status::Completed,
+            results: Some("by hand".to_owned()),
+            results_compacted: None,
+            evidence: vec!["commands: `make`".to_owned()],
+        }),
+        note: None,
+        anchor: at(12),
+        requested: true,
+    };
+    let summary = PendingCompaction { completion: None, ..asked.clone() };
+    append(
+        store,
+        &[
+            Event::CompactionAsked { compaction: Box::new(summary.clone()) },
+            Event::CompactionDropped { session: "ses_a".to_owned(), reason: "undone".to_owned() },
+            Event::CompactionAsked { compaction: Box::new(summary) },
+            came(CompactionType::ManualSummary, Some("how it stands")),
+            Event::CheckpointSet {
+                frame: FrameNum(2),
+                results: "how it stands".to_owned(),
+                results_compacted: "stands".to_owned(),
+            },
+            Event::CompactionTold { session: "ses_a".to_owned() },
+            came(CompactionType::Overflow, None),
+            came(CompactionType::Overflow, Some("all so far")),
+            Event::CompactionAsked { compaction: Box::new(asked) },
+        ],
+    );
 }
 
 /// All that a store says, as text.
@@ -160,6 +216,9 @@ pub(crate) fn describe(store: &Store) -> String {
                 for message in view.messages(&session.id)? {
                     writeln!(text, "{message:#?}").unwrap();
                 }
+                writeln!(text, "{:#?}", view.pending_compaction(&session.id)?).unwrap();
+                writeln!(text, "{:#?}", view.untold_compactions(&session.id)?).unwrap();
+                writeln!(text, "{:?}", view.compaction_counts(Some(&session.id))?).unwrap();
                 for render in view.renders(&session.id, "")? {
                     writeln!(text, "{render:?}").unwrap();
                 }

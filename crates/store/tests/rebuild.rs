@@ -9,13 +9,15 @@ use crate::golden::{describe, fill};
 use crate::support::{Project, assert_sound};
 
 /// One damage for each derived table.
-const DAMAGES: [(&str, &str); 11] = [
+const DAMAGES: [(&str, &str); 13] = [
     ("aliases", "DELETE FROM aliases"),
     ("artifacts", "UPDATE artifacts SET hash = NULL"),
+    ("compactions", "UPDATE compactions SET notice = 'told'"),
     ("decisions", "UPDATE decisions SET text = 'another'"),
     ("frame_counts", "UPDATE frame_counts SET n = n + 1 WHERE parent = -1"),
     ("frame_words", "DELETE FROM frame_words"),
     ("frames", "UPDATE frames SET title = 'another' WHERE num = 2"),
+    ("pending_compactions", "DELETE FROM pending_compactions"),
     ("pins", "UPDATE pins SET removed = 1"),
     ("renders", "UPDATE renders SET text = 'another'"),
     ("sessions", "UPDATE sessions SET active = NULL"),

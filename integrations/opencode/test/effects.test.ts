@@ -98,7 +98,7 @@ test(
     assert.deepEqual(await result, answered)
     while (stage.done.length < 3) await new Promise(setImmediate)
     assert.deepEqual(stage.done, [
-      { summarize: "ses_1", body: { providerID: "p", modelID: "m" } },
+      { summarize: "ses_1", body: { providerID: "p", modelID: "m", auto: true } },
       { promptAsync: "ses_child", body: said },
       { abort: "ses_2" },
     ])

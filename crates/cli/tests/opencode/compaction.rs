@@ -1,5 +1,7 @@
 //! `OpenCode` compacts a session that works in frames.
 
+mod completion;
+
 use callstack_scripted_model::{RecordedRequest, RequestKind, Step};
 
 use super::seen::{assert_no_work, our_system, seen};

@@ -35,7 +35,19 @@ impl Talk {
         checks: Checks,
         steps: impl IntoIterator<Item = Step>,
     ) -> Session<'_> {
-        let conversation = Conversation::new(steps).checks(checks);
+        self.converse(Conversation::new(steps).checks(checks))
+    }
+
+    /// A session in which the summariser answers this, and the agent has these steps.
+    pub(crate) fn session_compacting(
+        &self,
+        compactions: impl IntoIterator<Item = Step>,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Session<'_> {
+        self.converse(Conversation::new(steps).compactions(compactions))
+    }
+
+    fn converse(&self, conversation: Conversation) -> Session<'_> {
         let steps = conversation.steps.len();
         self.project.model.add(conversation);
         Session { talk: self, id: self.server.create_session().unwrap(), steps }

@@ -71,6 +71,7 @@ mod tests {
             opened: Vec::new(),
             tokens: Some(tokens),
             words: String::new(),
+            summary: None,
             said,
             heard,
         }

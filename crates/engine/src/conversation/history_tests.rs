@@ -51,6 +51,7 @@ impl Host {
             said: 0,
             heard: 0,
             words: "words".to_owned(),
+            summary: None,
         });
         id
     }

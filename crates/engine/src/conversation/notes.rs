@@ -10,6 +10,7 @@ use callstack_store::{StoreError, View};
 
 use super::Conversation;
 use crate::autonomy::Proposal;
+use crate::compaction::told;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::settings::{self, AutonomySettings, Level};
@@ -63,6 +64,45 @@ fn note(session: &str, place: (&str, Placement), once: &str, text: String) -> Ev
 }
 
 impl Engine {
+    /// Tells of compactions that were asked for and are over, and forgets one whose call was undone.
+    pub(super) fn tell_compactions(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        let (pending, untold) = self.store.read(|view| {
+            Ok::<_, EngineError>((
+                view.pending_compaction(session)?,
+                view.untold_compactions(session)?,
+            ))
+        })?;
+        if pending.is_some_and(|pending| conversation.has_undone(&pending.anchor)) {
+            self.clear_compaction_tracking(session, "the call that asked for it was undone")?;
+        }
+        let Some(last) = conversation.transcript.last().filter(|_| !untold.is_empty()) else {
+            return Ok(());
+        };
+        let placement = if last.role == Role::User { "append" } else { "insert" };
+        let events = [
+            Event::Rendered {
+                session: session.to_owned(),
+                slot: format!("{SLOT}{placement}:{}|compaction", last.id),
+                text: told(&untold, conversation),
+                renderer: RENDERER_VERSION,
+            },
+            Event::CompactionTold { session: session.to_owned() },
+        ];
+        self.store.write(|change| change.append(self.now(), &events))?;
+        conversation.notes = self.store.read(|view| kept(view, session))?;
+        Ok(())
+    }
+
+    /// Takes note that the agent was told of all compactions so far.
+    pub(crate) fn told_of_compactions(&self, session: &str) -> Result<(), EngineError> {
+        let event = Event::CompactionTold { session: session.to_owned() };
+        Ok(self.store.write(|change| change.append(self.now(), &[event]))?)
+    }
+
     /// Suggests what is due at this call. Whether the model is told something new.
     pub(super) fn make_notes(
         &self,

@@ -39,6 +39,12 @@ impl Engine {
             }
         });
         self.reconcile(reconcile)?;
+        let pending = self.pending_compaction(session)?;
+        let place =
+            pending.and_then(|pending| conversation.order.get(&pending.anchor.message?).copied());
+        if place.is_some_and(|place| place >= from) {
+            self.clear_compaction_tracking(session, "the call that asked for it was undone")?;
+        }
         Ok(())
     }
 
@@ -73,6 +79,13 @@ impl Engine {
             self.hash_again(*frame)?;
         }
         Ok(!decision.events.is_empty())
+    }
+}
+
+impl Conversation {
+    /// Whether the transcript shows that a call was undone.
+    pub(super) fn has_undone(&self, anchor: &Anchor) -> bool {
+        Seen::of(&self.transcript, &self.order).state_of(anchor) == State::Gone
     }
 }
 

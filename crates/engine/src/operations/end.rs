@@ -5,9 +5,12 @@ use callstack_core::frame::{Frame, Status};
 use callstack_core::transcript::Outcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::begin::compact;
+use super::compaction::{self, end_with_summary};
+use crate::compaction::Ending;
+use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller, Operate};
@@ -18,7 +21,7 @@ pub(crate) struct Pop;
 /// How a frame may end by a pop.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Ending {
+pub(crate) enum PopStatus {
     #[default]
     Completed,
     Failed,
@@ -30,11 +33,13 @@ pub(crate) enum Ending {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PopParams {
     /// Default completed
-    status: Option<Ending>,
+    status: Option<PopStatus>,
     /// All that later work needs: what was done, decisions, paths, names, numbers, commands, open ends
-    results: String,
+    results: Option<String>,
     /// The same, dense
     results_compacted: Option<String>,
+    /// Compact the conversation and add its summary to the results, which may then be left out
+    generate_summary: Option<bool>,
     #[schemars(skip)]
     #[serde(alias = "sessionID")]
     frame: Option<String>,
@@ -48,30 +53,42 @@ impl Operate for Pop {
     type Params = PopParams;
 
     fn run(engine: &Engine, caller: &Caller, params: PopParams) -> Result<Answer, EngineError> {
-        if params.results.trim().is_empty() {
-            return Err(EngineError::invalid(
-                "the results are empty",
-                "Say what was done and what later work needs to know.",
-            ));
-        }
+        let own = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let generate = params.generate_summary == Some(true);
+        let (results, dense) = (own(params.results), own(params.results_compacted));
         let status = match params.status.unwrap_or_default() {
-            Ending::Completed => Status::Completed,
-            Ending::Failed => Status::Failed,
-            Ending::Blocked => Status::Blocked,
+            PopStatus::Completed => Status::Completed,
+            PopStatus::Failed => Status::Failed,
+            PopStatus::Blocked => Status::Blocked,
         };
         let frame = match &params.frame {
             Some(reference) => Some(engine.resolve(reference)?),
             None => None,
         };
+        if generate {
+            let ending = Ending {
+                frame: frame.map(|frame| frame.num),
+                status,
+                results,
+                results_compacted: dense,
+            };
+            return end_with_summary(engine, caller, ending);
+        }
+        let Some(results) = results else {
+            return Err(EngineError::invalid(
+                "the results are empty",
+                "Say what was done and what later work needs to know, or let a summary be \
+                 generated with `generateSummary: true`.",
+            ));
+        };
         let anchor = match &frame {
             Some(frame) => engine.anchor_in(caller, frame)?,
             None => caller.anchor.clone(),
         };
-        let dense = params.results_compacted.filter(|text| !text.trim().is_empty());
         let outcome = Outcome {
             status,
-            results_compacted: Some(dense.unwrap_or_else(|| compact(&params.results))),
-            results: Some(params.results),
+            results_compacted: Some(dense.unwrap_or_else(|| compact(&results))),
+            results: Some(results),
         };
         let command = decide::Command::Pop(decide::Pop {
             session: caller.session.clone(),
@@ -80,6 +97,15 @@ impl Operate for Pop {
             outcome,
         });
         engine.end(caller, &command)
+    }
+
+    fn resume(
+        engine: &Engine,
+        caller: &Caller,
+        token: Value,
+        outcome: EffectOutcome,
+    ) -> Result<Answer, EngineError> {
+        compaction::resume(engine, caller, &token, outcome)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::tree;
 pub(crate) struct LookParams {
     /// Handle; default: the open frame
     #[serde(alias = "sessionID")]
-    frame: Option<String>,
+    pub(super) frame: Option<String>,
 }
 
 /// Arguments of an operation that has none.
@@ -295,7 +295,11 @@ impl Operate for Log {
     }
 }
 
-fn target(engine: &Engine, caller: &Caller, reference: Option<&str>) -> Result<Frame, EngineError> {
+pub(super) fn target(
+    engine: &Engine,
+    caller: &Caller,
+    reference: Option<&str>,
+) -> Result<Frame, EngineError> {
     if let Some(reference) = reference {
         return engine.resolve(reference);
     }

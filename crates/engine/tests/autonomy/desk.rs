@@ -149,6 +149,7 @@ impl Desk {
             said: 20,
             heard: 20,
             words: words.to_owned(),
+            summary: None,
         });
         id
     }

@@ -32,6 +32,10 @@ struct Info {
     #[serde(default)]
     summary: Value,
     #[serde(default)]
+    finish: Value,
+    #[serde(default)]
+    error: Value,
+    #[serde(default)]
     tokens: Option<Tokens>,
 }
 
@@ -90,12 +94,13 @@ pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
     let role = if wire.info.role == "user" { Role::User } else { Role::Assistant };
     let standing = if role == Role::User && wire.parts.iter().any(|it| it.kind == "compaction") {
         Standing::CompactionRequest
-    } else if role == Role::Assistant && wire.info.summary == Value::Bool(true) {
+    } else if role == Role::Assistant && is_summary(&wire.info) {
         Standing::Summary
     } else {
         Standing::Normal
     };
     let words = words(&wire.parts, role);
+    let summary = (standing == Standing::Summary).then(|| all_texts(&wire.parts));
     let tokens = wire
         .info
         .tokens
@@ -118,6 +123,7 @@ pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         said,
         heard,
         words,
+        summary,
     })
 }
 
@@ -165,13 +171,26 @@ fn estimate(text: &str) -> usize {
     if end == text.len() { tokens } else { tokens * text.len() / end.max(1) }
 }
 
-fn words(parts: &[WirePart], role: Role) -> String {
-    let mut texts = parts
+/// One that was not finished, or failed, hides nothing: OpenCode sends on what stood before it.
+fn is_summary(info: &Info) -> bool {
+    info.summary == Value::Bool(true) && info.finish.is_string() && info.error.is_null()
+}
+
+fn own_texts(parts: &[WirePart]) -> impl DoubleEndedIterator<Item = &str> {
+    parts
         .iter()
         .filter(|part| part.kind == "text" && !part.synthetic && !part.ignored)
         .filter_map(|part| part.text.as_deref())
         .map(str::trim)
-        .filter(|text| !text.is_empty());
+        .filter(|text| !text.is_empty())
+}
+
+fn all_texts(parts: &[WirePart]) -> String {
+    own_texts(parts).collect::<Vec<_>>().join("\n\n")
+}
+
+fn words(parts: &[WirePart], role: Role) -> String {
+    let mut texts = own_texts(parts);
     match role {
         Role::User => texts.collect::<Vec<_>>().join("\n"),
         Role::Assistant => texts.next_back().unwrap_or_default().to_owned(),

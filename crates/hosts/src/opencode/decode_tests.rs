@@ -53,11 +53,20 @@ fn compactions_are_told_from_the_conversation() {
         "parts": [{ "id": "a", "type": "compaction", "auto": true }],
     });
     assert_eq!(standing(&request), Standing::CompactionRequest);
-    let summary = json!({
-        "info": { "id": "msg_2", "role": "assistant", "summary": true },
-        "parts": [{ "id": "b", "type": "text", "text": "What was done" }],
+    let mut summary = json!({
+        "info": { "id": "msg_2", "role": "assistant", "summary": true, "finish": "stop" },
+        "parts": [
+            { "id": "a", "type": "text", "text": "What was done" },
+            { "id": "b", "type": "text", "text": " and what remains\n" },
+        ],
     });
     assert_eq!(standing(&summary), Standing::Summary);
+    assert_eq!(shown(&summary).summary.as_deref(), Some("What was done\n\nand what remains"));
+    summary["info"]["error"] = json!({ "name": "APIError" });
+    assert_eq!(standing(&summary), Standing::Normal, "one that failed hides nothing");
+    assert_eq!(shown(&summary).summary, None);
+    summary["info"] = json!({ "id": "msg_2", "role": "assistant", "summary": true });
+    assert_eq!(standing(&summary), Standing::Normal, "one that is still being made");
     // A user message has a summary of another kind: of the files that its turn changed.
     let user = json!({
         "info": { "id": "msg_3", "role": "user", "summary": { "diffs": [] } },

@@ -8,8 +8,8 @@ use callstack_core::transcript::Anchor;
 use callstack_engine::effect::{Next, Reaction};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, Kind, SlashRequest, SyncAnswer, SyncRequest, SystemRequest, UserMessage,
-    tools,
+    CompactionPrompt, Engine, EngineError, Kind, SlashRequest, SyncAnswer, SyncRequest,
+    SystemRequest, UserMessage, tools,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -118,7 +118,8 @@ impl Server<'_> {
             }
             "compacting" => {
                 let OfSession { session } = read(params)?;
-                Ok(json!({ "context": engine.compacting(&session)? }))
+                let CompactionPrompt { context, prompt } = engine.compacting(&session)?;
+                Ok(json!({ "context": context, "prompt": prompt }))
             }
             "tool" => {
                 tool(engine, read(params)?, |tool, caller, args| tool.run(engine, caller, args))
@@ -199,8 +200,17 @@ impl Server<'_> {
                     removed.insert(message);
                 }
             }
-            "session.idle" => engine.session_idle(&session)?,
+            "session.error" => {
+                let error = event.properties.error.unwrap_or_default();
+                engine.session_failed(&session, error.into());
+            }
+            "session.idle" => {
+                let reaction = engine.compaction_over(&session)?;
+                engine.session_idle(&session)?;
+                return Ok(reaction);
+            }
             "session.deleted" => {
+                engine.compaction_gone(&session)?;
                 self.removed.remove(&session);
                 engine.forget(&session);
             }

@@ -1,5 +1,6 @@
 //! The protocol between the plugin and this process.
 
+use callstack_engine::Failure;
 use callstack_engine::effect::EffectOutcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -143,6 +144,26 @@ pub(super) struct EventProperties {
     #[serde(rename = "messageID")]
     pub(super) message: Option<String>,
     pub(super) info: Option<SessionInfo>,
+    pub(super) error: Option<SessionError>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SessionError {
+    name: String,
+    message: Option<String>,
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        let stopped = error.name == "MessageAbortedError";
+        let message = match error.message {
+            _ if stopped => "it was stopped".to_owned(),
+            Some(message) => format!("{}: {message}", error.name),
+            None => error.name,
+        };
+        Self { stopped, message }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]

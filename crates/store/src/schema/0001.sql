@@ -145,6 +145,32 @@ CREATE TABLE settings (
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Compactions that were asked for and have not come yet.
+CREATE TABLE pending_compactions (
+  session TEXT PRIMARY KEY,
+  frame   INTEGER NOT NULL REFERENCES frames(num),
+  body    TEXT NOT NULL,
+  seq     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pending_compactions_by_frame ON pending_compactions(frame);
+
+-- Compactions that came or were given up.
+CREATE TABLE compactions (
+  seq     INTEGER PRIMARY KEY,
+  at      INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  kind    TEXT NOT NULL,
+  frame   INTEGER REFERENCES frames(num),
+  message TEXT,
+  summary TEXT,
+  failure TEXT,
+  -- What the agent has still to be told.
+  notice  TEXT
+) STRICT;
+CREATE INDEX compactions_by_session ON compactions(session, seq);
+CREATE INDEX compactions_by_frame ON compactions(frame, seq);
+CREATE INDEX compactions_untold ON compactions(session, seq) WHERE notice IS NOT NULL;
+
 -- Bodies of messages: blobs beside the log, which holds their ids and hashes.
 CREATE TABLE messages (
   session TEXT NOT NULL,

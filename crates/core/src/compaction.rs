@@ -1,0 +1,149 @@
+//! A host replaces what a session has said so far by a summary. What that is for, what is asked of the
+//! summariser, and what a frame that ends with one returns.
+
+mod prompt;
+mod wording;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::frame::{FrameNum, Status};
+use crate::transcript::Anchor;
+
+pub use prompt::{PromptInput, generate_frame_compaction_prompt};
+pub use wording::{
+    REST_OF_SESSION, checkpoint_awaited, checkpoint_failed, checkpoint_made, combined,
+    completion_awaited, frame_summary, not_completed, returned_above, summary_above,
+};
+
+/// What a compaction of a session is for.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionType {
+    /// The context is full, or the user wants it smaller: work goes on where it was.
+    #[default]
+    Overflow,
+    /// A frame is popped, and its summary becomes part of its results.
+    FrameCompletion,
+    /// A checkpoint of a frame that stays open.
+    ManualSummary,
+}
+
+impl CompactionType {
+    /// All types.
+    pub const ALL: [Self; 3] = [Self::Overflow, Self::FrameCompletion, Self::ManualSummary];
+
+    /// The specification's word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Overflow => "overflow",
+            Self::FrameCompletion => "frame_completion",
+            Self::ManualSummary => "manual_summary",
+        }
+    }
+
+    /// Whether a prompt of ours takes the place of the host's own: the summary is then for a frame
+    /// first, and for the session after that.
+    pub fn replaces_prompt(self) -> bool {
+        self != Self::Overflow
+    }
+}
+
+impl fmt::Display for CompactionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for CompactionType {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or_else(|| format!("`{text}` is no type of compaction"))
+    }
+}
+
+/// How a frame is to end once its summary is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingCompletion {
+    /// Completed, failed or blocked.
+    pub status: Status,
+    /// Results in the words of the one who asked.
+    pub results: Option<String>,
+    /// The same, dense.
+    pub results_compacted: Option<String>,
+    /// What the machine recorded until then, one fact a line; a compaction hides where it is from.
+    pub evidence: Vec<String>,
+}
+
+/// A compaction that was asked for and has not come yet. A session has one at most; it waits for as
+/// long as it takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingCompaction {
+    /// The session that is to be compacted.
+    pub session: String,
+    /// The frame that the summary is for.
+    pub frame: FrameNum,
+    /// How the frame ends with it; none where it stays open.
+    pub completion: Option<PendingCompletion>,
+    /// What the summary should pay heed to, in the words of the one who asked.
+    pub note: Option<String>,
+    /// The call that asked.
+    pub anchor: Anchor,
+    /// Whether the host was asked to compact at once. Otherwise its next compaction counts.
+    pub requested: bool,
+}
+
+impl PendingCompaction {
+    /// What it is for.
+    pub fn kind(&self) -> CompactionType {
+        match self.completion {
+            Some(_) => CompactionType::FrameCompletion,
+            None => CompactionType::ManualSummary,
+        }
+    }
+}
+
+/// A compaction that came, or was given up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// The session.
+    pub session: String,
+    /// What it was for.
+    pub kind: CompactionType,
+    /// The frame that the summary is of; none where the session worked in none.
+    pub frame: Option<FrameNum>,
+    /// The host's message with the summary, where there is one.
+    pub message: Option<String>,
+    /// The summary.
+    pub summary: Option<String>,
+    /// Why there is no summary, or why the frame did not end with it.
+    pub failure: Option<String>,
+    /// What the agent is to be told at its next step; none if it was told, or has nothing to know.
+    pub notice: Option<Notice>,
+}
+
+/// What an agent is told when a compaction that it asked for is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// All of it, for a reader who sees neither the frame's steps nor what stands for them.
+    pub whole: String,
+    /// The same in a line, for one who sees what the frame returned.
+    pub brief: String,
+    /// The call with which the frame ended: where a transcript shows it, it shows what the frame
+    /// returned. None where no transcript ever does.
+    pub call: Option<String>,
+    /// Whether the agent waits for it: it stopped only because it had asked.
+    pub awaited: bool,
+}
+
+#[cfg(test)]
+#[path = "compaction_tests.rs"]
+mod tests;

@@ -1,0 +1,267 @@
+//! Compactions of sessions: what is asked of the summariser, what is waited for, and what becomes of
+//! the summary. All that is waited for is in the store.
+
+mod settle;
+
+use callstack_core::compaction::{
+    CompactionType, PendingCompaction, PendingCompletion, PromptInput,
+    generate_frame_compaction_prompt,
+};
+use callstack_core::context::Parts;
+use callstack_core::decide::{self, decide};
+use callstack_core::event::Event;
+use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::transcript::Outcome;
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Kind};
+use crate::operation::Caller;
+
+pub(crate) use settle::{Came, told};
+
+/// Finished siblings that a summariser is told of.
+const SIBLINGS: u32 = 9;
+
+/// A summary that a host's compaction produced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The host's id of the message that holds it.
+    pub message: String,
+    /// Its text; empty where the summariser said nothing.
+    pub text: String,
+}
+
+/// Why a turn of an agent ended before its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Whether somebody stopped it.
+    pub stopped: bool,
+    /// What the host says of it.
+    pub message: String,
+}
+
+/// What a summariser is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompactionPrompt {
+    /// What is added to the host's own prompt.
+    pub context: Vec<String>,
+    /// What takes the place of the host's own prompt. The summariser is then to see the whole
+    /// conversation, also what the host would keep word for word behind the summary.
+    pub prompt: Option<String>,
+}
+
+/// A frame that its session wants to end with a summary.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending {
+    /// The frame; the session's active one if none is named.
+    pub(crate) frame: Option<FrameNum>,
+    /// Completed, failed or blocked.
+    pub(crate) status: Status,
+    /// Results in the caller's own words.
+    pub(crate) results: Option<String>,
+    /// The same, dense.
+    pub(crate) results_compacted: Option<String>,
+}
+
+impl Engine {
+    /// Registers that the active frame of the calling session ends with the summary of the session's
+    /// next compaction. With `requested`, the host is asked to compact at once.
+    ///
+    /// Errors: the frame is not the one that the session works in, or has open children (which are
+    /// named), or could not end so for another reason.
+    pub(crate) fn register_pending_completion(
+        &self,
+        caller: &Caller,
+        ending: Ending,
+        requested: bool,
+    ) -> Result<Frame, EngineError> {
+        let frame = self.open_frame(caller, ending.frame)?;
+        let pop = decide::Command::Pop(decide::Pop {
+            session: caller.session.clone(),
+            frame: Some(frame.num),
+            anchor: caller.anchor.clone(),
+            outcome: Outcome { status: ending.status, results: None, results_compacted: None },
+        });
+        let completion = PendingCompletion {
+            status: ending.status,
+            results: ending.results,
+            results_compacted: ending.results_compacted,
+            evidence: self.evidence(&caller.session),
+        };
+        let asked = asked(caller, &frame, Some(completion), None, requested);
+        self.store.write(|change| {
+            // What could not end now could not end with a summary either.
+            decide(&change.view(), &pop, &self.settings().limits, self.now())?;
+            Ok::<_, EngineError>(change.append(self.now(), &[asked])?)
+        })?;
+        Ok(frame)
+    }
+
+    /// Marks the calling session's next compaction as a checkpoint of its active frame. `note` is what
+    /// the summary should pay heed to. With `requested`, the host is asked to compact at once.
+    ///
+    /// Errors: no frame is open, or it is already ending with a summary.
+    pub(crate) fn mark_pending_compaction(
+        &self,
+        caller: &Caller,
+        note: Option<String>,
+        requested: bool,
+    ) -> Result<Frame, EngineError> {
+        let frame = self.open_frame(caller, None)?;
+        let asked = asked(caller, &frame, None, note, requested);
+        self.store.write(|change| {
+            let before = change.view().pending_compaction(&caller.session)?;
+            if before.is_some_and(|it| it.completion.is_some()) {
+                return Err(EngineError {
+                    kind: Kind::Conflict,
+                    message: format!("frame {} is already ending with a summary", frame.label()),
+                    hint: Some("That one is enough: it is made at the next compaction.".to_owned()),
+                });
+            }
+            Ok(change.append(self.now(), &[asked])?)
+        })?;
+        Ok(frame)
+    }
+
+    /// What the next compaction of a session is for.
+    pub fn compaction_type(&self, session: &str) -> Result<CompactionType, EngineError> {
+        let pending = self.pending_compaction(session)?;
+        Ok(pending.map_or(CompactionType::Overflow, |pending| pending.kind()))
+    }
+
+    /// The compaction that a session waits for.
+    pub fn pending_compaction(
+        &self,
+        session: &str,
+    ) -> Result<Option<PendingCompaction>, EngineError> {
+        Ok(self.store.read(|view| view.pending_compaction(session))?)
+    }
+
+    /// Waits no longer for a compaction of a session; its frame stays as it is.
+    pub fn clear_compaction_tracking(
+        &self,
+        session: &str,
+        reason: &str,
+    ) -> Result<(), EngineError> {
+        if self.pending_compaction(session)?.is_none() {
+            return Ok(());
+        }
+        let dropped =
+            Event::CompactionDropped { session: session.to_owned(), reason: reason.to_owned() };
+        Ok(self.store.write(|change| change.append(self.now(), &[dropped]))?)
+    }
+
+    /// What the summariser of a session that its host is about to compact is told.
+    pub fn compacting(&self, session: &str) -> Result<CompactionPrompt, EngineError> {
+        self.store.read(|view| {
+            let pending = view.pending_compaction(session)?;
+            let active = view.session_row(session)?.and_then(|session| session.active);
+            let Some(num) = pending.as_ref().map(|pending| pending.frame).or(active) else {
+                return Ok(CompactionPrompt::default());
+            };
+            let frame = view.frame(num)?;
+            let kind = pending.as_ref().map_or(CompactionType::Overflow, PendingCompaction::kind);
+            let around = self.context(view, session, num, Parts::for_push())?;
+            let mut siblings = match frame.parent {
+                Some(parent) => view.finished_children(parent, SIBLINGS)?,
+                None => Vec::new(),
+            };
+            siblings.retain(|sibling| sibling.num != num);
+            let completion = pending.as_ref().and_then(|pending| pending.completion.as_ref());
+            let earlier = view.last_summary(session)?.and_then(|it| it.summary);
+            let text = generate_frame_compaction_prompt(&PromptInput {
+                dialect: self.dialect(),
+                kind,
+                now: self.now(),
+                frame: &frame,
+                ancestors: &view.ancestors(num)?,
+                siblings: &siblings,
+                ending: completion.map(|it| it.status),
+                results: completion.and_then(|it| it.results.as_deref()),
+                note: pending.as_ref().and_then(|it| it.note.as_deref()),
+                earlier: earlier.as_deref(),
+                around: &around.text,
+            });
+            Ok(if kind.replaces_prompt() {
+                CompactionPrompt { context: Vec::new(), prompt: Some(text) }
+            } else {
+                CompactionPrompt { context: vec![text], prompt: None }
+            })
+        })
+    }
+
+    /// Refuses to begin work in a session whose frame is about to end: it would begin inside that one.
+    pub(crate) fn check_nothing_ends(&self, session: &str) -> Result<(), EngineError> {
+        let pending = self.pending_compaction(session)?;
+        let Some(pending) = pending.filter(|it| it.requested && it.completion.is_some()) else {
+            return Ok(());
+        };
+        Err(EngineError {
+            kind: Kind::Conflict,
+            message: format!(
+                "frame {} is ending: its summary is generated first",
+                self.frame(pending.frame)?.label()
+            ),
+            hint: Some(
+                "Begin the next frame behind the summary, or end this one at once with \
+                 `stack_frame_pop` and results."
+                    .to_owned(),
+            ),
+        })
+    }
+
+    /// The frame that the calling session works in, which `named` must be.
+    fn open_frame(&self, caller: &Caller, named: Option<FrameNum>) -> Result<Frame, EngineError> {
+        let active = self.active(&caller.session)?;
+        let Some(num) = named.or(active) else {
+            return Err(decide::Refusal::NothingOpen::<callstack_store::StoreError> {
+                session: caller.session.clone(),
+            }
+            .into());
+        };
+        let frame = self.frame(num)?;
+        if active == Some(num) {
+            return Ok(frame);
+        }
+        self.check_children(&frame)?;
+        Err(EngineError {
+            kind: Kind::Conflict,
+            message: format!("frame {} is not the one that this session works in", frame.label()),
+            hint: Some(
+                "A summary is generated for the open frame only; pop this one with results."
+                    .to_owned(),
+            ),
+        })
+    }
+
+    /// A frame with open children is refused for those, whatever else is wrong.
+    fn check_children(&self, frame: &Frame) -> Result<(), EngineError> {
+        let open = self
+            .store
+            .read(|view| view.children_with(Some(frame.num), Status::InProgress, SIBLINGS))?;
+        if open.is_empty() {
+            return Ok(());
+        }
+        let frame = Box::new(frame.clone());
+        Err(decide::Refusal::OpenChildren::<callstack_store::StoreError> { frame, open }.into())
+    }
+}
+
+fn asked(
+    caller: &Caller,
+    frame: &Frame,
+    completion: Option<PendingCompletion>,
+    note: Option<String>,
+    requested: bool,
+) -> Event {
+    Event::CompactionAsked {
+        compaction: Box::new(PendingCompaction {
+            session: caller.session.clone(),
+            frame: frame.num,
+            completion,
+            note,
+            anchor: caller.anchor.clone(),
+            requested,
+        }),
+    }
+}

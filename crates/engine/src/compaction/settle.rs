@@ -1,0 +1,297 @@
+//! What becomes of a summary: a frame ends with it, or keeps it as a checkpoint. Where none comes, the
+//! frame ends without, and nothing of what its agent said is lost.
+
+use callstack_core::compaction::{
+    Compaction, CompactionType, Notice, PendingCompaction, PendingCompletion, checkpoint_failed,
+    checkpoint_made, combined, frame_summary, not_completed, returned_above, summary_above,
+};
+use callstack_core::decide::{Command, Pop};
+use callstack_core::event::Event;
+use callstack_core::frame::{FrameNum, Status};
+use callstack_core::text::{CUT, truncate_to_token_budget};
+use callstack_core::transcript::PartBody;
+use callstack_store::{Change, View};
+
+use super::{Failure, Summary};
+use crate::conversation::Conversation;
+use crate::effect::{Effect, Reaction};
+use crate::engine::{Engine, lock};
+use crate::error::{EngineError, Kind};
+
+/// Tokens of a checkpoint's dense version.
+const COMPACT: usize = 60;
+
+/// Why there is no summary, where the host has not said anything.
+const NEVER_CAME: &str = "the host did not compact the session";
+const EMPTY: &str = "the summary was empty";
+
+/// What came of a compaction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Came<'a> {
+    /// A summary, perhaps an empty one.
+    Summary(&'a Summary),
+    /// None, for this reason.
+    Nothing(&'a str),
+}
+
+impl<'a> Came<'a> {
+    fn message(self) -> Option<&'a str> {
+        match self {
+            Came::Summary(summary) => Some(&summary.message),
+            Came::Nothing(_) => None,
+        }
+    }
+
+    fn text(self) -> Result<&'a str, &'a str> {
+        match self {
+            Came::Summary(summary) if summary.text.trim().is_empty() => Err(EMPTY),
+            Came::Summary(summary) => Ok(summary.text.trim()),
+            Came::Nothing(why) => Err(why),
+        }
+    }
+}
+
+impl Engine {
+    /// Takes over what came of a session's compaction, unless that has been done. What the agent has
+    /// to be told of it, if it has asked for it.
+    pub(crate) fn settle(
+        &self,
+        session: &str,
+        came: Came<'_>,
+    ) -> Result<Option<Notice>, EngineError> {
+        let look = |view: &View<'_>| {
+            let known = match came.message() {
+                Some(message) => view.knows_summary(session, message)?,
+                None => false,
+            };
+            let pending = view.pending_compaction(session)?;
+            let idle = known || (pending.is_none() && came.message().is_none());
+            Ok::<_, EngineError>((!idle).then_some(pending))
+        };
+        if self.store.read(look)?.is_none() {
+            return Ok(None);
+        }
+        self.store.write(|change| {
+            let Some(pending) = look(&change.view())? else { return Ok(None) };
+            let settled = if let Some(pending) = pending {
+                match &pending.completion {
+                    Some(completion) => self.complete(change, &pending, completion, came)?,
+                    None => self.keep(change, &pending, came)?,
+                }
+            } else {
+                let active = change.view().session_row(session)?.and_then(|it| it.active);
+                if let (Some(active), Ok(summary)) = (active, came.text()) {
+                    self.checkpoint(change, active, summary)?;
+                }
+                settled(session, CompactionType::Overflow, active, came)
+            };
+            let notice = settled.notice.clone();
+            let event = Event::CompactionSettled { compaction: Box::new(settled) };
+            change.append(self.now(), &[event])?;
+            Ok(notice)
+        })
+    }
+
+    /// Ends a frame with the summary that was waited for, or without it.
+    fn complete(
+        &self,
+        change: &mut Change<'_>,
+        pending: &PendingCompaction,
+        completion: &PendingCompletion,
+        came: Came<'_>,
+    ) -> Result<Compaction, EngineError> {
+        let summary = came.text();
+        let before = change.view().frame(pending.frame)?;
+        let failure = summary.err();
+        let outcome = combined(completion, summary.ok(), before.results.as_deref(), failure);
+        let pop = Command::Pop(Pop {
+            session: pending.session.clone(),
+            frame: Some(pending.frame),
+            anchor: pending.anchor.clone(),
+            outcome,
+        });
+        let mut settled =
+            settled(&pending.session, CompactionType::FrameCompletion, Some(pending.frame), came);
+        settled.notice = Some(match self.end_in(change, &pop, &completion.evidence) {
+            Ok(_) => self.told_of_the_end(&change.view(), pending, completion, summary)?,
+            Err(refused) if matches!(refused.kind, Kind::Unavailable | Kind::Internal) => {
+                return Err(refused);
+            }
+            // It was changed meanwhile in a way that forbids it to end.
+            Err(refused) => {
+                if let Ok(summary) = summary {
+                    self.checkpoint(change, pending.frame, summary)?;
+                }
+                settled.failure = Some(refused.message.clone());
+                let told = not_completed(&before, pending, &refused.sentence());
+                notice(pending, None, told.clone(), told)
+            }
+        });
+        Ok(settled)
+    }
+
+    fn told_of_the_end(
+        &self,
+        view: &View<'_>,
+        pending: &PendingCompaction,
+        completion: &PendingCompletion,
+        summary: Result<&str, &str>,
+    ) -> Result<Notice, EngineError> {
+        let mut frame = view.frame(pending.frame)?;
+        let parent = match frame.parent {
+            Some(parent) => Some(view.frame(parent)?),
+            None => None,
+        };
+        let mut brief = returned_above(&frame, parent.as_ref());
+        match summary {
+            Ok(_) => frame.results = Some(summary_above(completion)),
+            Err(why) => {
+                brief = format!("{brief} (No summary could be generated: {why}.)");
+                if completion.results.is_some() {
+                    let own = frame.results.unwrap_or_default();
+                    frame.results = Some(format!("{own}\n(No summary could be generated: {why}.)"));
+                }
+            }
+        }
+        let planned = match parent {
+            Some(_) => Vec::new(),
+            None => view.children_with(Some(frame.num), Status::Planned, 20)?,
+        };
+        let whole = self.returned_as(view, &frame, &planned, &completion.evidence)?;
+        // A root is never folded: nothing above says what it returned.
+        let call = pending.anchor.call.clone().filter(|_| frame.parent.is_some());
+        Ok(notice(pending, call, whole, brief))
+    }
+
+    /// Keeps a summary that was asked for as a checkpoint.
+    fn keep(
+        &self,
+        change: &mut Change<'_>,
+        pending: &PendingCompaction,
+        came: Came<'_>,
+    ) -> Result<Compaction, EngineError> {
+        let frame = change.view().frame(pending.frame)?;
+        let told = match came.text() {
+            Ok(summary) => {
+                self.checkpoint(change, pending.frame, summary)?;
+                checkpoint_made(&frame)
+            }
+            Err(why) => checkpoint_failed(&frame, why),
+        };
+        let mut settled =
+            settled(&pending.session, CompactionType::ManualSummary, Some(pending.frame), came);
+        settled.notice = Some(notice(pending, None, told.clone(), told));
+        Ok(settled)
+    }
+
+    /// Makes a summary the results so far of an open frame. What its agent said itself at an earlier
+    /// end stays.
+    fn checkpoint(
+        &self,
+        change: &mut Change<'_>,
+        num: FrameNum,
+        summary: &str,
+    ) -> Result<(), EngineError> {
+        let view = change.view();
+        let frame = view.frame(num)?;
+        let own = match &frame.results {
+            Some(results) => {
+                let last = view.frame_summary(num)?.and_then(|it| it.summary);
+                last.is_none_or(|last| frame_summary(&last) != results)
+            }
+            None => false,
+        };
+        if frame.status != Status::InProgress || frame.detached || own {
+            return Ok(());
+        }
+        let results = frame_summary(summary).to_owned();
+        let results_compacted = truncate_to_token_budget(&results, COMPACT, CUT).into_owned();
+        let event = Event::CheckpointSet { frame: num, results, results_compacted };
+        Ok(change.append(self.now(), &[event])?)
+    }
+
+    /// Notes why a turn of a session's agent ended before its time.
+    pub fn session_failed(&self, session: &str, failure: Failure) {
+        let conversation = self.conversation(session);
+        lock(&conversation).failure = Some(failure);
+    }
+
+    /// A session's agent has fallen silent. A compaction that was asked of the host has then come or
+    /// will not come any more; an agent that stopped only because it had asked goes on.
+    pub fn compaction_over(&self, session: &str) -> Result<Reaction, EngineError> {
+        let conversation = self.conversation(session);
+        let mut conversation = lock(&conversation);
+        let failure = conversation.failure.take();
+        if self.pending_compaction(session)?.is_some_and(|pending| pending.requested) {
+            let why = failure.as_ref().map_or(NEVER_CAME, |failure| &failure.message);
+            self.settle(session, Came::Nothing(why))?;
+        }
+        let (untold, active) = self.store.read(|view| {
+            let active = view.session_row(session)?.and_then(|session| session.active);
+            Ok::<_, EngineError>((view.untold_compactions(session)?, active))
+        })?;
+        let awaited = untold.iter().filter_map(|it| it.notice.as_ref()).any(|it| it.awaited);
+        // Whoever stopped it wants it to stop, and behind a root there is nothing to go on with: it is
+        // told when the user speaks next.
+        if !awaited || active.is_none() || failure.is_some_and(|failure| failure.stopped) {
+            return Ok(Reaction::default());
+        }
+        let text = told(&untold, &conversation);
+        self.told_of_compactions(session)?;
+        let effect = Effect::Prompt {
+            session: session.to_owned(),
+            text,
+            agent: None,
+            like: None,
+            wait: false,
+        };
+        Ok(Reaction { effects: vec![effect], wake_at: None })
+    }
+
+    /// A session is gone: what waited for its compaction waits no longer.
+    pub fn compaction_gone(&self, session: &str) -> Result<(), EngineError> {
+        self.settle(session, Came::Nothing("its session was deleted"))?;
+        Ok(())
+    }
+}
+
+/// What an agent is told of compactions that are over, given what its transcript shows.
+pub(crate) fn told(compactions: &[Compaction], conversation: &Conversation) -> String {
+    let texts = compactions.iter().filter_map(|compaction| {
+        let notice = compaction.notice.as_ref()?;
+        let shown = notice.call.as_ref().is_some_and(|call| shows(conversation, call));
+        Some(if shown { notice.brief.trim() } else { notice.whole.trim() })
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
+fn shows(conversation: &Conversation, asked: &str) -> bool {
+    let mut parts = conversation.shown().iter().flat_map(|message| &message.parts);
+    parts.any(|part| matches!(&part.body, PartBody::Tool { call, .. } if call == asked))
+}
+
+fn notice(
+    pending: &PendingCompaction,
+    call: Option<String>,
+    whole: String,
+    brief: String,
+) -> Notice {
+    Notice { whole, brief, call, awaited: pending.requested }
+}
+
+fn settled(
+    session: &str,
+    kind: CompactionType,
+    frame: Option<FrameNum>,
+    came: Came<'_>,
+) -> Compaction {
+    Compaction {
+        session: session.to_owned(),
+        kind,
+        frame,
+        message: came.message().map(str::to_owned),
+        summary: came.text().ok().map(str::to_owned),
+        failure: came.text().err().map(str::to_owned),
+        notice: None,
+    }
+}
