@@ -39,7 +39,7 @@ pub(crate) struct Global {
 /// The commands in the order and company in which a newcomer meets them.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["init", "demo", "doctor", "config"]),
-    ("See where the work stands", &["tree", "status", "show", "log", "context"]),
+    ("See where the work stands", &["tree", "status", "show", "log", "search", "context"]),
     ("Work in frames", &["push", "pop", "plan", "activate", "invalidate", "reopen"]),
     ("Note things down", &["decision", "artifact", "pin", "unpin"]),
     ("Plumbing", &["completions", "host"]),

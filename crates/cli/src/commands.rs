@@ -17,6 +17,7 @@ mod plan;
 mod pop;
 mod push;
 mod reopen;
+mod search;
 mod show;
 mod status;
 pub(crate) mod tree;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Status(status::StatusArgs),
     Show(show::ShowArgs),
     Log(log::LogArgs),
+    Search(search::SearchArgs),
     Context(context::ContextArgs),
     Push(push::PushArgs),
     Pop(pop::PopArgs),
@@ -71,6 +73,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Status(args) => status::run(args, &invocation()?, output),
         Command::Show(args) => show::run(args, &invocation()?, output),
         Command::Log(args) => log::run(args, &invocation()?, output),
+        Command::Search(args) => search::run(args, &invocation()?, output),
         Command::Context(args) => context::run(args, &invocation()?, output),
         Command::Push(args) => push::run(args, &invocation()?, output),
         Command::Pop(args) => pop::run(args, &invocation()?, output),

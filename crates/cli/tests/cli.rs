@@ -17,6 +17,7 @@ mod host;
 mod init;
 mod places;
 mod refusals;
+mod search;
 mod shown;
 mod stores;
 mod terminal;

@@ -17,6 +17,7 @@ pub mod framing;
 pub mod guidance;
 pub mod limits;
 pub mod returned;
+pub mod search;
 pub mod text;
 pub mod transcript;
 pub mod xml;

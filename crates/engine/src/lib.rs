@@ -23,6 +23,7 @@ pub mod operation;
 pub mod operations;
 mod recorder;
 mod schema;
+pub mod search;
 mod session;
 mod settings;
 mod slash;

@@ -8,6 +8,7 @@ mod look;
 mod plan;
 mod reach;
 mod record;
+mod search;
 
 use crate::operation::Operation;
 use crate::settings::Profile;
@@ -34,6 +35,7 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<look::Tree>(),
     Operation::of::<look::Details>(),
     Operation::of::<look::Log>(),
+    Operation::of::<search::Search>(),
     Operation::of::<look::ContextPreview>(),
     Operation::of::<look::ContextInfo>(),
     Operation::of::<look::CacheClear>(),

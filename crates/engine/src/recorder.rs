@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use callstack_store::{MessageBody, Store, StoreError};
 
 use crate::error::EngineError;
+use crate::search;
 
 /// How long a failed write waits before it is tried again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -154,6 +155,17 @@ impl Shared {
             }
             drop(queue);
             self.changed.notify_all();
+            self.index(store);
         }
+    }
+
+    /// Lets search see what was written, as long as nothing waits to be written.
+    fn index(&self, store: &Store) {
+        let more_urgent = || {
+            let queue = self.lock();
+            queue.closed || !queue.batches.is_empty()
+        };
+        // What can't be indexed now is the next search's to catch up with.
+        drop(search::index(store, more_urgent));
     }
 }

@@ -46,6 +46,7 @@ fn right() -> Vec<(&'static str, Value)> {
         ("stack_tree", json!({})),
         ("stack_frame_details", json!({"frame": "f4"})),
         ("stack_log", json!({"frame": "f1", "from": 1, "count": 5})),
+        ("stack_search", json!({"query": "lexer completed", "limit": 3})),
         ("stack_context_preview", json!({"frame": "f4"})),
         ("stack_context_info", json!({})),
         ("stack_cache_clear", json!({"sessionID": "ses_a"})),
@@ -111,6 +112,10 @@ fn check(project: &Project, name: &str, answer: &Answer) {
         }
         "stack_frame_details" => assert!(text.contains("lexer came out completed"), "{text}"),
         "stack_log" => assert_eq!(answer.data["total"], 0),
+        "stack_search" => {
+            assert_eq!(answer.data["places"][0]["frame"]["handle"], "f4");
+            assert!(text.contains("lexer came out completed"), "{text}");
+        }
         "stack_context_preview" => assert!(text.contains('<') && text.contains("lexer"), "{text}"),
         "stack_context_info" => assert!(answer.data["budget"].is_object()),
         "stack_cache_clear" => assert!(answer.data["cleared"].is_u64()),

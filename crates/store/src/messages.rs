@@ -182,7 +182,7 @@ impl View<'_> {
     }
 }
 
-fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
+pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
     let bytes: i64 = row.get(3)?;
     let codec: i64 = row.get(4)?;
     let body: Vec<u8> = row.get(5)?;

@@ -111,7 +111,7 @@ impl Change<'_> {
             let at = row.get(1).map_err(failed)?;
             project::apply(&view, seq, at, &event)?;
         }
-        Ok(())
+        self.forget_frame_terms()
     }
 }
 

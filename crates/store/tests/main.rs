@@ -29,6 +29,8 @@ mod rebuild;
 #[cfg(test)]
 mod references;
 #[cfg(test)]
+mod search;
+#[cfg(test)]
 mod suggestions;
 #[cfg(test)]
 mod support;

@@ -59,6 +59,8 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("stack_frame_pop", json!({"results": "14 lines, rhymed abab."}), "rhymed abab"),
         ("stack_log", json!({"frame": "f3", "from": 2, "count": 1}), "messages 2 to 2"),
         ("stack_log", json!({"frame": "f3", "count": "all"}), "count"),
+        ("stack_search", json!({"query": "roses"}), "Roses are red"),
+        ("stack_search", json!({"words": "rhymed"}), "query"),
         ("stack_frame_reopen", json!({"frame": "f3"}), "f3"),
         ("stack_frame_reopen", json!({"frame": "f2"}), "Error"),
         ("stack_frame_pop", json!({"results": "The last word is changed."}), "last word"),
@@ -81,11 +83,12 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
-/// Operations that answer with times and measurements.
-const UNSTEADY: [&str; 5] = [
+/// Operations that answer with times, measurements and paths of the machine.
+const UNSTEADY: [&str; 6] = [
     "stack_get_state",
     "stack_context_info",
     "stack_cache_clear",
+    "stack_search",
     "stack_should_push",
     "stack_should_pop",
 ];

@@ -173,6 +173,7 @@ CREATE INDEX compactions_untold ON compactions(session, seq) WHERE notice IS NOT
 
 -- Bodies of messages: blobs beside the log, which holds their ids and hashes.
 CREATE TABLE messages (
+  num     INTEGER PRIMARY KEY,
   session TEXT NOT NULL,
   seq     INTEGER NOT NULL,
   version INTEGER NOT NULL,
@@ -181,6 +182,19 @@ CREATE TABLE messages (
   bytes   INTEGER NOT NULL,
   codec   INTEGER NOT NULL,
   body    BLOB NOT NULL,
-  PRIMARY KEY (session, seq, version)
+  UNIQUE (session, seq, version)
 ) STRICT;
 CREATE INDEX messages_by_id ON messages(session, id, version);
+
+-- The terms that messages (by `num`) and frames are known by. Search narrows down with them and then
+-- looks at the texts themselves. They are caught up with, up to what `indexed` says.
+CREATE VIRTUAL TABLE message_terms USING fts5(
+  terms, content='', contentless_delete=1, detail=none, tokenize='ascii'
+);
+CREATE VIRTUAL TABLE frame_terms USING fts5(
+  terms, content='', contentless_delete=1, detail=none, tokenize='ascii'
+);
+CREATE TABLE indexed (
+  what TEXT PRIMARY KEY,
+  upto INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

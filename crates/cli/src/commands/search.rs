@@ -1,0 +1,83 @@
+use callstack_engine::search::SearchAnswer;
+use serde_json::json;
+
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
+
+/// Find words, strings or paths in the results of all frames and in all messages
+///
+/// Several words have to stand in the same place, in any order and case. "Quoted strings" and, with
+/// --exact, the whole query are found as they stand.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SearchArgs {
+    /// What to look for
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// Find the query as it stands, also within words
+    #[arg(long, short)]
+    exact: bool,
+    /// Only in this frame and below it
+    #[arg(long, value_name = "FRAME")]
+    frame: Option<String>,
+    /// How many places to show
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+}
+
+pub(crate) fn run(
+    args: &SearchArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let engine = invocation.engine()?;
+    let query = args.query.join(" ");
+    let arguments = json!({
+        "query": query, "exact": args.exact, "frame": args.frame, "limit": args.limit,
+        "thorough": true,
+    });
+    let answer = invocation.run(&engine, "stack_search", arguments)?;
+    let found: SearchAnswer =
+        serde_json::from_value(answer.data.clone()).map_err(|error| Failure::of_shape(&error))?;
+    output.either(&answer.data, |page| draw(page, &query, &found))
+}
+
+fn draw(page: &mut Page, query: &str, found: &SearchAnswer) {
+    if found.places.is_empty() {
+        page.put(PLAIN, &format!("nothing that is kept holds {query}")).end();
+    }
+    for place in &found.places {
+        match &place.frame {
+            Some(frame) => page.put(BOLD, &frame.handle).put(PLAIN, " ").put(PLAIN, &frame.title),
+            None => page.put(DIM, "no frame"),
+        };
+        if let Some(message) = &place.message {
+            let whose = format!(", message {} ({})", message.position, message.role);
+            page.put(DIM, &whose);
+            if place.frame.is_none() {
+                page.put(DIM, &format!(" of {}", message.session));
+            }
+        }
+        page.end().put(PLAIN, "  ");
+        let mut at = 0;
+        for [start, end] in &place.marks {
+            page.put(PLAIN, place.snippet.get(at..*start).unwrap_or_default());
+            page.put(WARN, place.snippet.get(*start..*end).unwrap_or_default());
+            at = *end;
+        }
+        page.put(PLAIN, place.snippet.get(at..).unwrap_or_default()).end();
+    }
+    if let Some(place) = found.places.iter().find(|it| it.message.is_some() && it.frame.is_some())
+        && let (Some(frame), Some(message)) = (&place.frame, &place.message)
+    {
+        let hint = format!(
+            "callstack log {} --from {} shows the message and what follows",
+            frame.handle, message.position
+        );
+        page.put(DIM, &hint).end();
+    }
+    if found.more {
+        page.put(DIM, "there may be more: narrow it down, or raise --limit").end();
+    }
+}

@@ -1,0 +1,119 @@
+//! Finding things again, folded away or not.
+
+use serde_json::{Value, json};
+
+use super::desk::{Desk, says};
+
+/// A session whose agent read a file in a frame, popped it, and went on.
+fn with_session() -> Desk {
+    let desk = Desk::new();
+    let message = |id: &str, role: &str, parts: Value| json!({"info": {"id": id, "role": role, "sessionID": "ses_a"}, "parts": parts});
+    let text = |words: &str| json!([{"id": format!("prt_{words}"), "type": "text", "text": words}]);
+    let read = json!([{"id": "prt_read", "type": "tool", "tool": "read", "callID": "call_read",
+        "state": {"status": "completed", "input": {"filePath": "src/wire/header.rs"},
+            "output": "const MAGIC: u32 = 0xFEED_BEEF;\nfn parse_header() {}"}}]);
+    let record = |messages: &[Value]| json!({"method": "record", "params": {"session": "ses_a", "messages": messages}});
+    let tool = |id: u64, name: &str, message: &str, args: Value| {
+        json!({"id": id, "method": "tool", "params": {"name": name, "args": args,
+            "session": "ses_a", "message": message, "call": format!("call_{id}")}})
+    };
+    let said = json!({"session": "ses_a", "message": "msg_1", "text": "Speed up the reader"});
+    let requests = [
+        json!({"id": 1, "method": "message", "params": said}),
+        record(&[message("msg_1", "user", text("Speed up the reader"))]),
+        record(&[message("msg_2", "assistant", text("I look first"))]),
+        tool(
+            2,
+            "stack_frame_push",
+            "msg_2",
+            json!({"title": "Read the code", "successCriteria": "Every caller is known"}),
+        ),
+        record(&[message("msg_3", "assistant", read)]),
+        record(&[message("msg_4", "assistant", text("parse_header has no other caller"))]),
+        tool(3, "stack_frame_pop", "msg_4", json!({"results": "parse_header is called once."})),
+        record(&[message("msg_5", "assistant", text("Now the reader itself"))]),
+    ];
+    let lines: Vec<_> = requests.iter().map(|request| format!("{request}\n")).collect();
+    let served = desk.run_with(&["host", "opencode"], lines.concat().as_bytes());
+    assert_eq!(
+        served.stdout.matches("\"result\"").count(),
+        3,
+        "{}{}",
+        served.stdout,
+        served.stderr
+    );
+    desk
+}
+
+#[test]
+fn words_are_found_in_results_and_messages_with_the_way_back() {
+    let desk = with_session();
+    says!(desk, ["search", "parse", "header"], @r"
+    exit 0
+    f2 Read the code
+      Read the code Every caller is known parse_header is called once.
+    f2 Read the code, message 1 (assistant)
+      read src/wire/header.rs const MAGIC: u32 = 0xFEED_BEEF; fn parse_header() {}
+    f2 Read the code, message 2 (assistant)
+      parse_header has no other caller
+    callstack log f2 --from 1 shows the message and what follows
+    ");
+    says!(desk, ["search", "magic", "--frame", "f2"], @r"
+    exit 0
+    f2 Read the code, message 1 (assistant)
+      read src/wire/header.rs const MAGIC: u32 = 0xFEED_BEEF; fn parse_header() {}
+    callstack log f2 --from 1 shows the message and what follows
+    ");
+    says!(desk, ["search", "reader", "--frame", "f2"], @r"
+    exit 0
+    nothing that is kept holds reader
+    ");
+    let found = desk.json(&["search", "src/wire/header.rs"]);
+    assert_eq!(found["places"][0]["message"]["id"], "msg_3");
+    assert_eq!(found["places"][0]["message"]["position"], 1);
+    assert_eq!(found["places"][0]["frame"]["handle"], "f2");
+    let absolute = desk.project().join("src/wire/header.rs");
+    assert_eq!(desk.json(&["search", absolute.to_str().unwrap()])["places"], found["places"]);
+}
+
+#[test]
+fn an_exact_string_is_found_within_words_too() {
+    let desk = with_session();
+    let place = |query: &str| desk.json(&["search", "--exact", query])["places"].clone();
+    for query in ["xFEED_BE", "0xFEED_BEEF;\nfn", "MAGIC: u32 = 0", "_", "eade"] {
+        assert!(!place(query).as_array().unwrap().is_empty(), "{query:?}");
+    }
+    for query in ["0xfeed", "MAGIC : u32", "zzz"] {
+        assert_eq!(place(query), json!([]), "{query:?}");
+    }
+    assert_eq!(desk.json(&["search", "feed_beef"])["places"][0]["message"]["id"], "msg_3");
+}
+
+#[test]
+fn a_limit_is_kept_and_said() {
+    let desk = with_session();
+    let found = desk.json(&["search", "reader", "--limit", "1"]);
+    assert_eq!(found["places"].as_array().unwrap().len(), 1);
+    assert_eq!(found["more"], true);
+}
+
+#[test]
+fn nothing_to_look_for_is_refused() {
+    let desk = with_session();
+    says!(desk, ["search", "?"], @r#"
+    exit 2
+    --- stderr
+    error: there is nothing to search for
+    hint: Give words, a "quoted string", an identifier or a file's path.
+    "#);
+    says!(desk, ["search", "word", "--frame", "f9"], @r"
+    exit 3
+    --- stderr
+    error: there is no frame `f9`
+    hint: See all frames with `callstack tree`.
+    ");
+    says!(desk, ["search", "unheard-of"], @r"
+    exit 0
+    nothing that is kept holds unheard-of
+    ");
+}

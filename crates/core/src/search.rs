@@ -1,0 +1,257 @@
+//! Finding text again: the terms by which an index knows it, what a person asks for, and where in a
+//! text that stands.
+//!
+//! The index only narrows down: whether a text holds what was asked for is decided on the text
+//! itself, by [`Query::find`].
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use regex::{Regex, RegexBuilder};
+
+use crate::text::for_each_word;
+
+/// Bytes of the longest term that is kept as it is.
+const LONGEST_TERM: usize = 40;
+/// Bytes of a snippet.
+const SNIPPET: usize = 200;
+/// Places of one word that are looked at; a text that has more is about it in any case.
+const PLACES: usize = 64;
+
+/// The terms of a text, as an index keeps them: words and parts of identifiers and paths in ASCII
+/// lower case; a word beyond that by its hash.
+pub fn terms(text: &str) -> BTreeSet<String> {
+    let mut terms = BTreeSet::new();
+    for_each_word(text, |word| {
+        if word.chars().all(char::is_alphanumeric) {
+            terms.insert(term(word));
+        }
+    });
+    terms
+}
+
+fn term(word: &str) -> String {
+    let word = word.to_lowercase();
+    if word.len() <= LONGEST_TERM && word.is_ascii() {
+        return word;
+    }
+    // FNV-1a: an index outlives the program that made it, so the hash must never change.
+    let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("x{hash:016x}")
+}
+
+/// What somebody looks for.
+#[derive(Clone, Debug)]
+pub struct Query {
+    wanted: Vec<Wanted>,
+    exact: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Wanted {
+    pattern: Regex,
+    /// A word counts only where it begins and ends; a quoted or exact string anywhere.
+    is_word: bool,
+    terms: BTreeSet<String>,
+}
+
+/// Where a text holds what was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    /// How good it is: the more and the closer together, the higher. Never negative.
+    pub score: f64,
+    /// The stretch of the text that holds most of it, in one line.
+    pub snippet: String,
+    /// Where in the snippet the places are that were looked for; byte offsets.
+    pub marks: Vec<Range<usize>>,
+}
+
+impl Query {
+    /// Words, all of which have to be there in any order and case, and `"quoted strings"` that are
+    /// taken literally. None when nothing is left to look for.
+    pub fn words(text: &str) -> Option<Self> {
+        let mut wanted = Vec::new();
+        for (at, stretch) in text.split('"').enumerate() {
+            if at % 2 == 1 {
+                wanted.extend(Wanted::literal(stretch));
+            } else {
+                wanted.extend(stretch.split_whitespace().filter_map(Wanted::word));
+            }
+        }
+        Self::of(wanted, false)
+    }
+
+    /// A string as it stands, in its case. None when it is empty.
+    pub fn exact(text: &str) -> Option<Self> {
+        Self::of(Wanted::literal(text).into_iter().collect(), true)
+    }
+
+    fn of(wanted: Vec<Wanted>, exact: bool) -> Option<Self> {
+        (!wanted.is_empty()).then_some(Self { wanted, exact })
+    }
+
+    /// The terms that an index knows every text by that holds all of it, unless a string begins or
+    /// ends in the middle of a word.
+    pub fn terms(&self) -> BTreeSet<String> {
+        self.wanted.iter().flat_map(|wanted| wanted.terms.iter().cloned()).collect()
+    }
+
+    /// Whether it is one string, which may begin and end in the middle of a word: then a text may
+    /// hold it although the index does not know it by [`Query::terms`].
+    pub fn is_exact(&self) -> bool {
+        self.exact
+    }
+
+    /// Where a text holds all of it.
+    pub fn find(&self, text: &str) -> Option<Match> {
+        let mut places = Vec::new();
+        let mut amount = 0.0;
+        for (which, wanted) in self.wanted.iter().enumerate() {
+            let found = wanted.places(text);
+            if found.is_empty() {
+                return None;
+            }
+            #[expect(clippy::cast_precision_loss, reason = "there are few places")]
+            let count = found.len() as f64;
+            amount += 1.0 + count.ln();
+            places.extend(found.into_iter().map(|range| (range, which)));
+        }
+        places.sort_by_key(|(range, _)| (range.start, range.end));
+        let (window, closeness) = self.densest(&places);
+        let (snippet, marks) = snippet(text, window, &places);
+        Some(Match { score: amount * (1.0 + closeness), snippet, marks })
+    }
+
+    /// The places that stand together in one snippet and hold most of what is wanted, and how much
+    /// of it that is, from 0 to 1.
+    fn densest<'p>(
+        &self,
+        places: &'p [(Range<usize>, usize)],
+    ) -> (&'p [(Range<usize>, usize)], f64) {
+        let mut best: (&[_], usize) = (&places[..1.min(places.len())], 0);
+        for start in 0..places.len() {
+            let reach = places[start].0.start + SNIPPET;
+            let within = places[start..].iter().take_while(|(range, _)| range.end <= reach).count();
+            let window = &places[start..start + within.max(1)];
+            let kinds = window.iter().map(|(_, which)| which).collect::<BTreeSet<_>>().len();
+            if kinds > best.1 {
+                best = (window, kinds);
+            }
+        }
+        #[expect(clippy::cast_precision_loss, reason = "there are few words in a query")]
+        let share = best.1 as f64 / self.wanted.len() as f64;
+        (best.0, share)
+    }
+}
+
+impl Wanted {
+    fn word(word: &str) -> Option<Self> {
+        let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
+        (!bare.is_empty()).then(|| Self {
+            pattern: pattern(bare, true),
+            is_word: true,
+            terms: terms(bare),
+        })
+    }
+
+    fn literal(text: &str) -> Option<Self> {
+        (!text.trim().is_empty()).then(|| Self {
+            pattern: pattern(text, false),
+            is_word: false,
+            terms: terms(text),
+        })
+    }
+
+    fn places(&self, text: &str) -> Vec<Range<usize>> {
+        self.pattern
+            .find_iter(text)
+            .map(|found| found.range())
+            .filter(|range| !self.is_word || is_whole(text, range))
+            .take(PLACES)
+            .collect()
+    }
+}
+
+#[expect(clippy::expect_used, reason = "escaped text is a pattern, and no query is megabytes long")]
+fn pattern(text: &str, any_case: bool) -> Regex {
+    RegexBuilder::new(&regex::escape(text))
+        .case_insensitive(any_case)
+        .size_limit(usize::MAX)
+        .build()
+        .expect("escaped text is a pattern")
+}
+
+/// Whether a word or a part of an identifier begins and ends here.
+fn is_whole(text: &str, range: &Range<usize>) -> bool {
+    let begins = edge(text[..range.start].chars().next_back(), text[range.start..].chars().next());
+    let ends = edge(text[..range.end].chars().next_back(), text[range.end..].chars().next());
+    begins && ends
+}
+
+fn edge(before: Option<char>, after: Option<char>) -> bool {
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            !before.is_alphanumeric()
+                || !after.is_alphanumeric()
+                || (before.is_lowercase() && after.is_uppercase())
+                || !(before.is_ascii() && after.is_ascii())
+                || before.is_ascii_digit() != after.is_ascii_digit()
+        }
+        _ => true,
+    }
+}
+
+/// The text around some places, in one line, and where the places are in it.
+fn snippet(
+    text: &str,
+    window: &[(Range<usize>, usize)],
+    places: &[(Range<usize>, usize)],
+) -> (String, Vec<Range<usize>>) {
+    let Some(((first, _), (last, _))) = window.first().zip(window.last()) else {
+        return (String::new(), Vec::new());
+    };
+    let spare = SNIPPET.saturating_sub(last.end.saturating_sub(first.start)) / 2;
+    let from = text.floor_char_boundary(first.start.saturating_sub(spare));
+    let to = text.ceil_char_boundary((last.end + spare).min(from + 2 * SNIPPET).max(first.end));
+    let to = to.min(text.len());
+    let mut line = String::with_capacity(to - from + 8);
+    let mut marks: Vec<Range<usize>> = Vec::new();
+    if from > 0 {
+        line.push('…');
+    }
+    let mut inside = places.iter().filter(|(range, _)| range.start >= from && range.end <= to);
+    let mut next = inside.next();
+    for (at, char) in text[from..to].char_indices() {
+        let at = from + at;
+        while let Some((range, _)) = next {
+            if at < range.end {
+                break;
+            }
+            close(&mut marks, line.len());
+            next = inside.next();
+        }
+        if next.is_some_and(|(range, _)| range.start == at) {
+            marks.push(line.len()..usize::MAX);
+        }
+        line.push(if char.is_whitespace() { ' ' } else { char });
+    }
+    close(&mut marks, line.len());
+    let end = marks.last().map_or(0, |mark| mark.end);
+    line.truncate(line.trim_end().len().max(end));
+    if to < text.trim_end().len() {
+        line.push('…');
+    }
+    (line, marks)
+}
+
+fn close(marks: &mut [Range<usize>], at: usize) {
+    if let Some(open) = marks.last_mut().filter(|mark| mark.end == usize::MAX) {
+        open.end = at;
+    }
+}
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;

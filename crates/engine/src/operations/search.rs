@@ -1,0 +1,95 @@
+//! The operation that finds things again.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::operation::{Answer, Caller, Operate};
+use crate::search::{SearchAnswer, SearchRequest};
+
+/// `stack_search`.
+pub(crate) struct Search;
+
+/// Arguments of `stack_search`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchParams {
+    /// Words, a "quoted string", an identifier or a path
+    query: String,
+    /// Find the query as it stands, also within words
+    exact: Option<bool>,
+    /// Handle: only in this frame and below
+    frame: Option<String>,
+    /// How many places; default 10
+    limit: Option<usize>,
+    #[schemars(skip)]
+    #[serde(default)]
+    thorough: bool,
+}
+
+/// Places that are told unless more are asked for, and how many that may be.
+const PLACES: usize = 10;
+const MOST: usize = 1_000;
+
+impl Operate for Search {
+    const NAME: &'static str = "stack_search";
+    const SUMMARY: &'static str = "Find words, strings or paths in the results of all frames and in \
+        all messages, folded ones too.";
+    type Params = SearchParams;
+
+    fn run(engine: &Engine, _: &Caller, params: SearchParams) -> Result<Answer, EngineError> {
+        let frame = params.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
+        let request = SearchRequest {
+            exact: params.exact.unwrap_or_default(),
+            frame: frame.map(|frame| frame.num),
+            thorough: params.thorough,
+            limit: params.limit.unwrap_or(PLACES).clamp(1, MOST),
+            text: params.query,
+        };
+        let found = engine.search(&request)?;
+        Ok(Answer {
+            title: format!("{} places", found.places.len()),
+            text: told(&request.text, &found),
+            data: json!(found),
+            ..Answer::default()
+        })
+    }
+}
+
+fn told(query: &str, found: &SearchAnswer) -> String {
+    let mut text = String::new();
+    if found.places.is_empty() {
+        text = format!("Nothing that is kept holds `{query}`.");
+    }
+    for place in &found.places {
+        let frame = match &place.frame {
+            Some(frame) => format!("{} \"{}\"", frame.handle, frame.title),
+            None => "no frame".to_owned(),
+        };
+        // Writing to a string can't fail.
+        let _ = match &place.message {
+            None => writeln!(text, "- {frame}: {}", place.snippet),
+            Some(it) => {
+                writeln!(
+                    text,
+                    "- {frame}, message {} ({}): {}",
+                    it.position, it.role, place.snippet
+                )
+            }
+        };
+    }
+    if found.places.iter().any(|place| place.message.is_some()) {
+        text.push_str("stack_log with frame and from shows a message and what follows.\n");
+    }
+    if found.more {
+        text.push_str("There may be more: narrow it down, or raise limit.\n");
+    }
+    if found.behind {
+        text.push_str("The newest messages were not looked at yet.\n");
+    }
+    text.trim_end().to_owned()
+}

@@ -1,0 +1,303 @@
+//! The search index: which messages and frames hold all of some terms. It is behind what is stored until
+//! somebody catches up with it, off every hot path.
+
+use std::collections::BTreeSet;
+
+use callstack_core::event::Event;
+use callstack_core::frame::{Frame, FrameNum};
+use callstack_core::search;
+use rusqlite::{OptionalExtension as _, Row, params};
+
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::frames::frame_num;
+use crate::messages::{StoredMessage, message_of};
+use crate::project::sql;
+use crate::store::View;
+
+const MESSAGES: &str = "messages";
+const EVENTS: &str = "events";
+/// Events that are caught up with in one go.
+const EVENTS_AT_ONCE: i64 = 256;
+
+/// A message of any session, as a search sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexedMessage {
+    /// Grows with each message that is stored, over all sessions.
+    pub num: i64,
+    /// The session that it belongs to.
+    pub session: String,
+    /// The message.
+    pub message: StoredMessage,
+}
+
+/// Where a message is in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessagePlace {
+    /// The innermost frame whose work it is part of.
+    pub frame: FrameNum,
+    /// Its place in that frame's log, from 1.
+    pub position: u64,
+}
+
+impl Change<'_> {
+    /// Catches up with some of what was stored since the last time: with messages of some `bytes` in
+    /// all, whose text `text_of` takes out of their JSON, and with the frames that changed. Returns
+    /// whether anything is left.
+    pub fn index(
+        &mut self,
+        bytes: usize,
+        text_of: &dyn Fn(&str) -> String,
+    ) -> Result<bool, StoreError> {
+        let view = self.view();
+        let mut left = bytes;
+        let mut upto = view.indexed(MESSAGES)?;
+        while left > 0 {
+            let next = view.messages_behind(upto, 1)?;
+            let Some(next) = next.into_iter().next() else { break };
+            let terms = joined(&search::terms(&text_of(&next.message.json)));
+            view.run(
+                "INSERT INTO message_terms (rowid, terms) VALUES (?1, ?2)",
+                params![next.num, terms],
+            )?;
+            left = left.saturating_sub(next.message.json.len().max(1));
+            upto = next.num;
+        }
+        view.set_indexed(MESSAGES, upto)?;
+        self.index_frames()?;
+        self.view().is_behind()
+    }
+
+    fn index_frames(&self) -> Result<(), StoreError> {
+        let view = self.view();
+        let from = view.indexed(EVENTS)?;
+        let failed = |source| view.failed(source);
+        let rows: Vec<(i64, String)> = view
+            .connection
+            .prepare_cached("SELECT seq, body FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2")
+            .and_then(|mut statement| {
+                statement
+                    .query_map([from, EVENTS_AT_ONCE], |row| Ok((row.get(0)?, row.get(1)?)))?
+                    .collect()
+            })
+            .map_err(failed)?;
+        let mut changed = BTreeSet::new();
+        for (_, body) in &rows {
+            changed.extend(touched(&serde_json::from_str(body)?));
+        }
+        for num in changed {
+            let terms = joined(&search::terms(&said_of(&view.frame(num)?)));
+            view.run("DELETE FROM frame_terms WHERE rowid = ?1", [sql(num)])?;
+            view.run(
+                "INSERT INTO frame_terms (rowid, terms) VALUES (?1, ?2)",
+                params![sql(num), terms],
+            )?;
+        }
+        view.set_indexed(EVENTS, rows.last().map_or(from, |(seq, _)| *seq))
+    }
+
+    /// Forgets what is known of frames, because the frames themselves were derived anew.
+    pub(crate) fn forget_frame_terms(&self) -> Result<(), StoreError> {
+        let view = self.view();
+        view.run("INSERT INTO frame_terms (frame_terms) VALUES ('delete-all')", [])?;
+        view.run("DELETE FROM indexed WHERE what = ?1", [EVENTS])
+    }
+}
+
+impl View<'_> {
+    /// Whether something was stored that a search can't see yet.
+    pub fn is_behind(&self) -> Result<bool, StoreError> {
+        let newest = |table: &str| {
+            self.connection
+                .prepare_cached(table)
+                .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)))
+                .map_err(|source| self.failed(source))
+        };
+        Ok(newest("SELECT coalesce(max(num), 0) FROM messages")? > self.indexed(MESSAGES)?
+            || newest("SELECT coalesce(max(seq), 0) FROM events")? > self.indexed(EVENTS)?)
+    }
+
+    /// Messages that are known by all of the terms and were stored before `before`, the newest
+    /// first, at most `most`. With no terms, all messages.
+    pub fn messages_known_by(
+        &self,
+        terms: &BTreeSet<String>,
+        before: i64,
+        most: usize,
+    ) -> Result<Vec<IndexedMessage>, StoreError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let columns = "m.seq, m.version, m.id, m.bytes, m.codec, m.body, m.num, m.session";
+        if terms.is_empty() {
+            return self.indexed_messages(
+                &format!(
+                    "SELECT {columns} FROM messages AS m WHERE num < ?1 ORDER BY num DESC LIMIT ?2"
+                ),
+                params![before, most],
+            );
+        }
+        self.indexed_messages(
+            &format!(
+                "SELECT {columns} FROM (
+                   SELECT rowid FROM message_terms WHERE message_terms MATCH ?3 AND rowid < ?1
+                   ORDER BY rowid DESC LIMIT ?2
+                 ) AS t JOIN messages AS m ON m.num = t.rowid ORDER BY m.num DESC"
+            ),
+            params![before, most, all_of(terms)],
+        )
+    }
+
+    /// Frames that are known by all of the terms, the newest first, at most `most`.
+    pub fn frames_known_by(
+        &self,
+        terms: &BTreeSet<String>,
+        most: usize,
+    ) -> Result<Vec<FrameNum>, StoreError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.connection
+            .prepare_cached(
+                "SELECT rowid FROM frame_terms WHERE frame_terms MATCH ?1
+                 ORDER BY rowid DESC LIMIT ?2",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_map(params![all_of(terms), most], |row| Ok(frame_num(row.get(0)?)))?
+                    .collect()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Where a message of a session is in the tree: in the frame whose work was going on.
+    pub fn message_place(
+        &self,
+        session: &str,
+        seq: u64,
+    ) -> Result<Option<MessagePlace>, StoreError> {
+        let failed = |source| self.failed(source);
+        let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+        let frame: Option<i64> = self
+            .connection
+            .prepare_cached(&format!(
+                "SELECT frame FROM ({STRETCHES} WHERE s.session = ?1 AND s.detached = 0)
+                 WHERE first < ?2 AND last >= ?2 ORDER BY first DESC, num DESC LIMIT 1"
+            ))
+            .and_then(|mut statement| {
+                statement.query_row(params![session, seq], |row| row.get(0)).optional()
+            })
+            .map_err(failed)?;
+        let Some(frame) = frame else { return Ok(None) };
+        let stretches: Vec<(String, i64, i64)> = self
+            .connection
+            .prepare_cached(&format!(
+                "SELECT session, first, last FROM ({STRETCHES} WHERE s.frame = ?1) ORDER BY num"
+            ))
+            .and_then(|mut statement| {
+                statement
+                    .query_map([frame], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                    .collect()
+            })
+            .map_err(failed)?;
+        let mut before = 0;
+        for (of, first, last) in stretches {
+            if of == session && first < seq && seq <= last {
+                before += seq - first;
+                break;
+            }
+            before += last.saturating_sub(first).max(0);
+        }
+        Ok(Some(MessagePlace { frame: frame_num(frame), position: before.unsigned_abs() }))
+    }
+
+    fn messages_behind(&self, num: i64, most: i64) -> Result<Vec<IndexedMessage>, StoreError> {
+        self.indexed_messages(
+            "SELECT seq, version, id, bytes, codec, body, num, session FROM messages
+             WHERE num > ?1 ORDER BY num LIMIT ?2",
+            [num, most],
+        )
+    }
+
+    fn indexed_messages(
+        &self,
+        query: &str,
+        params: impl rusqlite::Params,
+    ) -> Result<Vec<IndexedMessage>, StoreError> {
+        let message = |row: &Row<'_>| {
+            Ok(IndexedMessage { num: row.get(6)?, session: row.get(7)?, message: message_of(row)? })
+        };
+        self.connection
+            .prepare_cached(query)
+            .and_then(|mut statement| statement.query_map(params, message)?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
+    fn indexed(&self, what: &str) -> Result<i64, StoreError> {
+        self.connection
+            .prepare_cached("SELECT upto FROM indexed WHERE what = ?1")
+            .and_then(|mut statement| statement.query_row([what], |row| row.get(0)).optional())
+            .map(Option::unwrap_or_default)
+            .map_err(|source| self.failed(source))
+    }
+
+    fn set_indexed(&self, what: &str, upto: i64) -> Result<(), StoreError> {
+        self.run(
+            "INSERT INTO indexed (what, upto) VALUES (?1, ?2)
+             ON CONFLICT (what) DO UPDATE SET upto = excluded.upto",
+            params![what, upto],
+        )
+    }
+
+    fn run(&self, query: &str, params: impl rusqlite::Params) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(query)
+            .and_then(|mut statement| statement.execute(params))
+            .map(|_| ())
+            .map_err(|source| self.failed(source))
+    }
+}
+
+/// The frame of which an event says something.
+fn touched(event: &Event) -> Option<FrameNum> {
+    match event {
+        Event::FrameCreated { frame } => Some(frame.num),
+        Event::FrameEnded { frame, .. }
+        | Event::FrameReopened { frame, .. }
+        | Event::IdentitySet { frame, .. }
+        | Event::ArtifactRecorded { frame, .. }
+        | Event::DecisionRecorded { frame, .. }
+        | Event::PinSet { frame, .. } => Some(*frame),
+        _ => None,
+    }
+}
+
+/// All that is said of a frame: identity, results, decisions, pins, paths. Each of it once, in the
+/// order in which a person would read it.
+pub fn said_of(frame: &Frame) -> String {
+    let identity = &frame.identity;
+    let mut lines: Vec<&str> =
+        vec![&identity.title, &identity.success_criteria, &identity.success_criteria_compacted];
+    lines.extend(frame.results.as_deref());
+    lines.extend(frame.results_compacted.as_deref());
+    lines.extend(frame.invalidation_reason.as_deref());
+    lines.extend(frame.decisions.iter().map(String::as_str));
+    lines.extend(frame.pins.iter().map(|pin| pin.text.as_str()));
+    lines.extend(frame.artifacts.iter().map(|artifact| artifact.path.as_str()));
+    let mut said = BTreeSet::new();
+    lines.retain(|line| said.insert(*line));
+    lines.join("\n")
+}
+
+/// Spans with the places of the last message before them and of their last one.
+const STRETCHES: &str = "SELECT s.num, s.frame, s.session, coalesce(o.seq, 0) AS first,
+    CASE WHEN s.closed = 0 OR s.close_undone = 1 OR c.seq IS NULL
+      THEN (SELECT max(seq) FROM messages WHERE session = s.session) ELSE c.seq END AS last
+  FROM spans AS s
+  LEFT JOIN messages AS o ON o.session = s.session AND o.id = s.open_message AND o.version = 1
+  LEFT JOIN messages AS c ON c.session = s.session AND c.id = s.close_message AND c.version = 1";
+
+fn joined(terms: &BTreeSet<String>) -> String {
+    terms.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn all_of(terms: &BTreeSet<String>) -> String {
+    let quoted: Vec<_> = terms.iter().map(|term| format!("\"{term}\"")).collect();
+    quoted.join(" ")
+}
