@@ -30,7 +30,7 @@ fn is_host(pid: u32) -> bool {
 
 /// Ends the only host process of an `OpenCode` as `kill -9` does, and waits until it is gone.
 #[track_caller]
-fn kill_host(opencode: u32) {
+pub(crate) fn kill_host(opencode: u32) {
     let hosts = hosts_of(opencode);
     let [pid] = hosts[..] else { panic!("the host processes are {hosts:?}") };
     let killed = Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
@@ -44,7 +44,7 @@ fn kill_host(opencode: u32) {
 
 /// Waits until a host process has followed the one that was killed.
 #[track_caller]
-fn wait_for_host(opencode: u32) {
+pub(crate) fn wait_for_host(opencode: u32) {
     let started = Instant::now();
     while hosts_of(opencode).is_empty() {
         assert!(started.elapsed() < Duration::from_secs(20), "no host process follows");

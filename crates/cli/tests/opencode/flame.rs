@@ -39,6 +39,20 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("flame_cache_clear", json!({"sessionID": 1}), "1 is no string"),
         ("flame_get_state", json!({}), "\"rootFrameIDs\""),
         ("flame_get_state", json!({"pretty": true}), "no arguments"),
+        (
+            "flame_autonomy_config",
+            json!({"popThreshold": 80}),
+            "STACK_POP_THRESHOLD: 80 (set here)",
+        ),
+        ("flame_autonomy_config", json!({"level": "wild"}), "level"),
+        ("flame_should_push", json!({"messageCount": 4}), "Observed in f5"),
+        ("flame_should_push", json!({"messages": 4}), "messageCount"),
+        ("flame_should_pop", json!({"successSignals": ["it rhymes"]}), "goal_completion"),
+        ("flame_should_pop", json!({"tokenUsage": 170}), "100 percent"),
+        ("flame_auto_suggest", json!({"enabled": true}), "Suggestions are on"),
+        ("flame_auto_suggest", json!({"enabled": "maybe"}), "enabled"),
+        ("flame_autonomy_stats", json!({}), "0 made"),
+        ("flame_autonomy_stats", json!({"all": true}), "no arguments"),
         ("flame", json!({"op": "flame_pin", "args": {"text": "14 lines."}}), "f5"),
         ("flame", json!({"op": "flame_fly"}), "Call `flame` without op"),
         ("flame_pop", json!({"status": "done", "summary": "x"}), "completed, failed, blocked"),
@@ -51,7 +65,13 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
 }
 
 /// Tools that answer with times and measurements.
-const UNSTEADY: [&str; 3] = ["flame_get_state", "flame_context_info", "flame_cache_clear"];
+const UNSTEADY: [&str; 5] = [
+    "flame_get_state",
+    "flame_context_info",
+    "flame_cache_clear",
+    "flame_should_push",
+    "flame_should_pop",
+];
 
 /// Nothing that the model is sent may name a tool that it has not got.
 fn assert_flame_only(request: &RecordedRequest) {

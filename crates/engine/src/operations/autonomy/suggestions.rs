@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::switch;
+use super::{Autonomy, switch};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller, Operate};
@@ -51,9 +51,10 @@ impl Operate for AutoSuggest {
         let now = engine.now();
         let waiting = engine.store.read(|view| view.pending_suggestions(&caller.session, now))?;
         let mut text = match (settings.level, settings.suggest_in_context) {
-            (Level::Manual, _) => {
-                "Nothing is suggested: the level is manual (stack_autonomy changes it).".to_owned()
-            }
+            (Level::Manual, _) => format!(
+                "Nothing is suggested: the level is manual ({} changes it).",
+                engine.dialect().tool(Autonomy::NAME)
+            ),
             (_, true) => "Suggestions are on: the model is sent them.".to_owned(),
             (_, false) => "Suggestions are off: they are noted here and not sent.".to_owned(),
         };
