@@ -91,6 +91,7 @@ const UNSTEADY: [&str; 6] = [
     "stack_search",
     "stack_should_push",
     "stack_should_pop",
+    "stack_search",
 ];
 
 #[test]
