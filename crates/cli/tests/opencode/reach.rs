@@ -88,7 +88,6 @@ const UNSTEADY: [&str; 6] = [
     "stack_get_state",
     "stack_context_info",
     "stack_cache_clear",
-    "stack_search",
     "stack_should_push",
     "stack_should_pop",
     "stack_search",
