@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod autonomy;
 #[cfg(test)]
+mod compaction;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod flame;

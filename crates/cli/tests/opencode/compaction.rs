@@ -1,6 +1,8 @@
 //! `OpenCode` compacts a session that works in frames.
 
+mod checkpoint;
 mod completion;
+mod failing;
 
 use callstack_scripted_model::{RecordedRequest, RequestKind, Step};
 

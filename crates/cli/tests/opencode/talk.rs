@@ -47,7 +47,8 @@ impl Talk {
         self.converse(Conversation::new(steps).compactions(compactions))
     }
 
-    fn converse(&self, conversation: Conversation) -> Session<'_> {
+    /// A session with this conversation.
+    pub(crate) fn converse(&self, conversation: Conversation) -> Session<'_> {
         let steps = conversation.steps.len();
         self.project.model.add(conversation);
         Session { talk: self, id: self.server.create_session().unwrap(), steps }

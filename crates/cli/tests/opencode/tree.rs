@@ -47,7 +47,7 @@ pub(crate) fn wait_for<T: AsRef<E> + Debug, E: PartialEq + Debug + ?Sized>(
             return;
         }
         assert!(
-            started.elapsed() < Duration::from_secs(10),
+            started.elapsed() < Duration::from_secs(40),
             "expected {expected:#?}, but there stays {found:#?}"
         );
         sleep(Duration::from_millis(20));
