@@ -308,11 +308,15 @@ fn identity(goal: &str) -> Result<Map<String, Value>, EngineError> {
     Ok(identity.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
 }
 
+/// A goal and a summary have no dense version; it is made of them.
+const DENSE: &str = "resultsCompacted";
+
 /// A schema with its properties under the dialect's names.
 fn renamed(mut schema: Value) -> Value {
     let name = |name: &str| Dialect::Flame.argument(name).to_owned();
     let properties = schema["properties"].as_object().into_iter().flatten();
     let properties: Map<_, _> = properties
+        .filter(|(known, _)| known.as_str() != DENSE)
         .map(|(known, property)| {
             let mut property = property.clone();
             if let Some(doc) = property["description"].as_str() {

@@ -42,19 +42,11 @@ pub(crate) const NAMES: [&str; 27] = [
 ];
 
 /// Those whose operations are not there yet.
-const AWAITED: [&str; 12] = [
-    "flame_summarize",
-    "flame_compaction_info",
-    "flame_get_summary",
+const AWAITED: [&str; 4] = [
     "flame_subagent_config",
     "flame_subagent_stats",
     "flame_subagent_complete",
     "flame_subagent_list",
-    "flame_autonomy_config",
-    "flame_should_push",
-    "flame_should_pop",
-    "flame_auto_suggest",
-    "flame_autonomy_stats",
 ];
 
 fn project() -> Project {

@@ -1,5 +1,7 @@
 //! Agents whose tools are those of the specification's first generation.
 
+mod criteria;
+
 use std::fmt::Write as _;
 
 use callstack_scripted_model::{RecordedRequest, Step};
@@ -39,6 +41,10 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("flame_cache_clear", json!({"sessionID": 1}), "1 is no string"),
         ("flame_get_state", json!({}), "\"rootFrameIDs\""),
         ("flame_get_state", json!({"pretty": true}), "no arguments"),
+        ("flame_compaction_info", json!({}), "Pending: none"),
+        ("flame_compaction_info", json!({"of": 1}), "no arguments"),
+        ("flame_get_summary", json!({}), "this frame has no generated summary"),
+        ("flame_get_summary", json!({"sessionID": "f99"}), "`flame_tree`"),
         (
             "flame_autonomy_config",
             json!({"popThreshold": 80}),
@@ -57,6 +63,7 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("flame", json!({"op": "flame_fly"}), "Call `flame` without op"),
         ("flame_pop", json!({"status": "done", "summary": "x"}), "completed, failed, blocked"),
         ("flame_pop", json!({"status": "completed", "summary": "Rhymed abab."}), "Rhymed abab."),
+        ("flame_summarize", json!({"note": 1}), "1 is no string"),
         ("flame_activate", json!({"sessionID": "f5"}), "`flame_reopen`"),
         ("flame_activate", json!({"sessionID": "f2"}), "activated frame f2"),
         ("flame_invalidate", json!({"sessionID": "f2"}), "`reason` is missing"),
@@ -99,13 +106,20 @@ fn every_flame_tool_answers_and_a_wrong_call_says_what_is_right() {
     for tool in callstack_engine::tools::listed(callstack_engine::Profile::Flame) {
         let name = tool.name();
         assert!(listed.iter().any(|it| *it == name), "{name} is not listed");
-        assert!(calls().iter().filter(|it| it.0 == name).count() > 1, "{name} is not called here");
+        // The summary has a conversation of its own.
+        let often = calls().iter().filter(|it| it.0 == name).count();
+        assert!(often > 1 || name == "flame_summarize", "{name} is called {often} times");
     }
     let system = our_system(&requests[0]).join("\n");
     assert!(system.contains("flame_push") && system.contains("<flame-context"), "{system}");
     requests.iter().for_each(assert_flame_only);
     let list = result_of(&requests[2], "list");
-    let mut told = format!("── flame {{}}\n{}\n", list.trim_end());
+    for operation in callstack_engine::operations::TABLE {
+        let name = callstack_core::dialect::Dialect::Flame.tool(operation.name);
+        let named = name == "flame" || list.contains(&format!("- {name}("));
+        assert!(named, "{name} is not in the list of all");
+    }
+    let mut told = String::new();
     let mut wrong = Vec::new();
     for (at, (tool, args, expected)) in calls().into_iter().enumerate() {
         // A pop's answer stands where its push is.
