@@ -629,9 +629,14 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       let answer = await within(TOOL_MS, Promise.race([host.request("tool", { ...caller, args }), aborted]))
       while (answer.next) {
         const outcome = await performer.perform(answer.next, abort)
+        const { token } = answer
         // Told in any case: an effect that was stopped has to be taken note of, too.
-        host.ensure(true)
-        answer = await within(TOOL_MS, host.request("continue", { ...caller, token: answer.token, outcome }))
+        const tell = async () => {
+          host.ensure(true)
+          return within(TOOL_MS, host.request("continue", { ...caller, token, outcome }))
+        }
+        // Whatever a process had begun when it ended, the next one finds in the store.
+        answer = await tell().catch((error) => (error instanceof Gone ? tell() : Promise.reject(error)))
       }
       const { output, title, metadata } = answer
       if (typeof output !== "string") throw new Error("it answered without an output")

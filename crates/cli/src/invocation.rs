@@ -46,7 +46,7 @@ impl<'a> Invocation<'a> {
             None => engine.latest_session()?.unwrap_or_else(|| (HOST.to_owned(), None)),
         };
         let anchor = Anchor { message, call: None };
-        Ok(Caller { session, host: HOST.to_owned(), anchor })
+        Ok(Caller { session, host: HOST.to_owned(), anchor, agent: None, performs: false })
     }
 
     /// Carries out an operation of the table.

@@ -7,6 +7,7 @@ mod cache;
 mod compaction;
 mod concurrency;
 mod demo;
+mod errands;
 mod failures;
 mod files;
 mod flame;

@@ -4,12 +4,14 @@
 //! the events that come back, and commits. What a neighbourhood is asked for is bounded by the depth
 //! of the tree and by what the answer names, never by the number of frames.
 
+mod errand;
 mod life;
 mod plan;
 mod refusal;
 mod undo;
 mod walk;
 
+pub use errand::Delegate;
 pub use life::{Activate, Invalidate, OpenRoot, Pop, Push, Reopen};
 pub use plan::{Plan, PlannedChild};
 pub use refusal::Refusal;
@@ -36,6 +38,8 @@ pub trait Neighbourhood {
     fn child_count(&self, num: Option<FrameNum>) -> Result<u64, Self::Error>;
     /// Frames in progress in the whole store.
     fn live_frames(&self) -> Result<u64, Self::Error>;
+    /// Sessions of their own that work on a frame in progress, in the whole store.
+    fn live_sessions(&self) -> Result<u64, Self::Error>;
     /// Attached children that are planned; the first twenty are enough.
     fn planned_children(&self, num: FrameNum) -> Result<Vec<Frame>, Self::Error>;
     /// Attached descendants with a status, however many. Walks the subtree: for invalidations only.
@@ -69,6 +73,8 @@ pub enum Command {
     Plan(Plan),
     /// Begin a planned frame, or take up a blocked one.
     Activate(Activate),
+    /// Begin a planned frame, or take up a blocked one, in a session of its own.
+    Delegate(Delegate),
     /// Declare a frame irrelevant, with what was planned below it.
     Invalidate(Invalidate),
     /// Bring a terminal frame back.
@@ -143,6 +149,7 @@ pub fn decide<N: Neighbourhood>(
         Command::Pop(command) => life::pop(tree, command),
         Command::Plan(command) => plan::plan(tree, command, limits, now),
         Command::Activate(command) => life::activate(tree, command, limits),
+        Command::Delegate(command) => errand::delegate(tree, command, limits),
         Command::Invalidate(command) => life::invalidate(tree, command),
         Command::Reopen(command) => life::reopen(tree, command, limits),
         Command::Reconcile(command) => undo::reconcile(tree, command),

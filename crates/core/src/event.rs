@@ -24,6 +24,21 @@ pub struct Session {
     pub active: Option<FrameNum>,
 }
 
+/// A frame that a session of its own works on, and the call of another session that waits for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Errand {
+    /// The frame.
+    pub frame: FrameNum,
+    /// The session that works on it.
+    pub session: String,
+    /// The span in which it does.
+    pub span: SpanNum,
+    /// The session that made the call.
+    pub caller: String,
+    /// The call.
+    pub call: Anchor,
+}
+
 /// A stored message, as the event log names it. The body is a blob outside the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageRef {
@@ -195,6 +210,16 @@ pub enum Event {
         suggestion: u64,
         /// How it ended.
         end: SuggestionEnd,
+    },
+    /// A session of its own began to work on a frame for a call, which is owed what comes of it.
+    ErrandBegun {
+        /// The errand.
+        errand: Box<Errand>,
+    },
+    /// The caller of an errand was told what came of it.
+    ErrandDelivered {
+        /// The span in which the errand was worked on.
+        span: SpanNum,
     },
     /// A setting of the store has another value, or none any more.
     SettingSet {

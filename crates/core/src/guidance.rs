@@ -25,8 +25,8 @@ attempts, another part of the code base. Small steps need no frame.
 - Results are all you will remember. Put into them what later work needs: paths, names, signatures, numbers, commands \
 and their outcome, decisions with reasons, what is still open. resultsCompacted is the same in one or two sentences.
 - If it cannot be done, pop as failed or blocked with what you learnt. That is a good result, not a mistake.
-- Several parts ahead? Plan them (stack_frame_plan), then start one after the other (stack_frame_activate) and pop each. \
-Finish children before their parent.
+- Several parts ahead? Plan them (stack_frame_plan), then start them (stack_frame_activate): each is worked on in a session \
+of its own and comes back as results. With in `here` you work on it yourself, and pop it. Finish children before their parent.
 - Record a choice that others must follow with stack_add_decision when you take it.
 - A constraint that must hold in every frame below: stack with op stack_pin.
 - `stack` reaches every other operation by name: stack_tree, stack_frame_details, stack_log, stack_pin, \

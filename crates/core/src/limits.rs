@@ -9,10 +9,12 @@ pub struct Limits {
     pub children: u64,
     /// Frames in progress in the whole store.
     pub live_frames: u64,
+    /// Sessions of their own at work in the whole store.
+    pub live_sessions: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth: 24, children: 500, live_frames: 2_000 }
+        Self { depth: 24, children: 500, live_frames: 2_000, live_sessions: 32 }
     }
 }

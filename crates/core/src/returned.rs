@@ -40,17 +40,7 @@ pub fn pushed(pushed: &Pushed<'_>) -> String {
     let mut text = Text::new(pushed.dialect);
     let verb = if pushed.activated { "activated" } else { "opened" };
     text.line(format_args!("{MARK} {verb} frame {} (depth {})", label(frame), frame.depth));
-    text.criteria(text.aim(), frame);
-    if let Some(results) = given(frame.results.as_deref()) {
-        text.line("It was worked on before: go on from there, do not start over.");
-        text.block("Results so far", results);
-        text.log(frame);
-    }
-    if !pushed.context.trim().is_empty() {
-        text.line("");
-        text.line(pushed.context.trim_end());
-        text.line("");
-    }
+    text.opening(frame, pushed.context);
     text.line(format_args!(
         "Work on this frame only. When its criteria are met, or cannot be, call {} with the results; \
          until then everything belongs to {}.",
@@ -58,6 +48,51 @@ pub fn pushed(pushed: &Pushed<'_>) -> String {
         frame.num
     ));
     text.out
+}
+
+/// A frame for which a session of its own is prompted.
+#[derive(Clone, Copy, Debug)]
+pub struct Entrusted<'a> {
+    /// It.
+    pub frame: &'a Frame,
+    /// The frame that waits for it; none for a root.
+    pub parent: Option<&'a Frame>,
+    /// What stands around it, as with [`Pushed`]; empty where the session's system prompt has it.
+    pub context: &'a str,
+    /// How the reader is spoken to.
+    pub dialect: Dialect,
+}
+
+/// The prompt of a session that is to work on one frame for another session.
+pub fn entrusted(entrusted: &Entrusted<'_>) -> String {
+    let frame = entrusted.frame;
+    let mut text = Text::new(entrusted.dialect);
+    text.line(format_args!(
+        "{MARK} this session is for frame {} (depth {})",
+        label(frame),
+        frame.depth
+    ));
+    if let Some(parent) = entrusted.parent {
+        text.line(format_args!("Frame {} waits for what it returns.", label(parent)));
+    }
+    text.opening(frame, entrusted.context);
+    text.line(format_args!(
+        "Work on this frame only. When its criteria are met, or cannot be, call {} with the results, \
+         and then end your turn with one sentence: the results are all that the caller gets. No user \
+         reads along. If you need something from outside, pop {} as blocked and say what.",
+        entrusted.dialect.tool(POP),
+        frame.num
+    ));
+    text.out
+}
+
+/// What a frame returned, for a caller whose call was cut off before it could be told.
+pub fn told_late(returned: &str) -> String {
+    let returned = returned.trim_end();
+    let returned = returned.strip_prefix(MARK).unwrap_or(returned).trim_start();
+    format!(
+        "{MARK} the call that waited for this was cut off, so it is told now:\n{MARK} {returned}\n"
+    )
 }
 
 /// A frame that ended, and where that leads.
@@ -72,6 +107,9 @@ pub struct Returned<'a> {
     pub evidence: &'a [String],
     /// The frame that work goes on in; none behind a root.
     pub parent: Option<&'a Frame>,
+    /// Whether the parent is worked on in another session than that of the reader, who has nothing
+    /// left to do then.
+    pub elsewhere: bool,
     /// Planned frames that come next: the parent's planned children, in order.
     pub planned: &'a [Frame],
     /// How many there are, if more than `planned` holds.
@@ -220,6 +258,20 @@ impl Text {
         }
     }
 
+    fn opening(&mut self, frame: &Frame, context: &str) {
+        self.criteria(self.aim(), frame);
+        if let Some(results) = given(frame.results.as_deref()) {
+            self.line("It was worked on before: go on from there, do not start over.");
+            self.block("Results so far", results);
+            self.log(frame);
+        }
+        if !context.trim().is_empty() {
+            self.line("");
+            self.line(context.trim_end());
+            self.line("");
+        }
+    }
+
     fn criteria(&mut self, heading: &str, frame: &Frame) {
         if let Some(criteria) = given(Some(&frame.identity.success_criteria)) {
             self.block(heading, criteria);
@@ -274,6 +326,13 @@ impl Text {
             self.line("The user's next request opens a new frame.");
             return;
         };
+        if returned.elsewhere {
+            self.line(
+                "That was the whole work of this session: end your turn now, with what the session \
+                 that asked for it should know.",
+            );
+            return;
+        }
         self.line(format_args!("You are now in frame {} (depth {})", label(parent), parent.depth));
         // Those of a session's root are the user's own words until somebody sets them.
         let aim = if parent.identity_derived { "The user's request" } else { self.aim() };

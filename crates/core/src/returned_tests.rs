@@ -47,6 +47,7 @@ fn finished() -> Frame {
 
 fn of<'a>(frame: &'a Frame, parent: Option<&'a Frame>) -> Returned<'a> {
     Returned {
+        elsewhere: false,
         frame,
         inside: &[],
         evidence: &[],

@@ -220,6 +220,8 @@ impl Runner<'_> {
     fn operation(&mut self, name: &str, arguments: Value) -> String {
         self.calls += 1;
         let caller = Caller {
+            agent: None,
+            performs: false,
             session: self.session.to_owned(),
             host: "bench".to_owned(),
             anchor: Anchor {

@@ -129,15 +129,16 @@ impl Engine {
         Ok(Answer { title, text, data, opened: Some(num), ..Answer::default() })
     }
 
-    /// What stands for a finished frame from now on.
+    /// What stands for a finished frame from now on, in the session `reader`.
     pub(crate) fn returned(
         &self,
         view: &View<'_>,
         num: FrameNum,
         left: &[Frame],
         evidence: &[String],
+        reader: &str,
     ) -> Result<String, EngineError> {
-        self.returned_as(view, &view.frame(num)?, left, evidence)
+        self.returned_as(view, &view.frame(num)?, left, evidence, reader)
     }
 
     /// The same for a frame whose results are told in other words.
@@ -147,6 +148,7 @@ impl Engine {
         frame: &Frame,
         left: &[Frame],
         evidence: &[String],
+        reader: &str,
     ) -> Result<String, EngineError> {
         let num = frame.num;
         let parent = match frame.parent {
@@ -161,9 +163,11 @@ impl Engine {
             None => (left.to_vec(), left.len() as u64),
         };
         let pins = match &frame.session {
-            Some(session) => self.pins_since_system(view, session, num)?,
+            Some(_) => self.pins_since_system(view, reader, num)?,
             None => Vec::new(),
         };
+        let elsewhere =
+            parent.as_ref().is_some_and(|parent| parent.session.as_deref() != Some(reader));
         let mut inside = Vec::new();
         below(view, num, &mut inside)?;
         Ok(returned(&Returned {
@@ -171,6 +175,7 @@ impl Engine {
             inside: &inside,
             evidence,
             parent: parent.as_ref(),
+            elsewhere,
             planned: &planned,
             planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
             pins: &pins,
@@ -221,12 +226,21 @@ fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineEr
             owner.pins.iter().map(|pin| ScopedPin { owner: owner.num, pin: pin.clone() })
         })
         .collect();
-    // In its parent's own session a finished sibling's fold stands above, in the same request.
-    let visible = siblings
-        .iter()
-        .filter(|sibling| sibling.session.is_some() && sibling.session == frame.session)
-        .map(|sibling| sibling.num)
-        .collect();
+    // In its parent's own session a finished sibling's fold stands above, in the same request, and so
+    // does what one returned that this session had given to another.
+    let mut visible = BTreeSet::new();
+    for sibling in siblings.iter().filter(|it| it.session.is_some() && frame.session.is_some()) {
+        let told = || {
+            let errand = sibling.session.as_deref().map(|session| view.errand_in(session));
+            let errand = errand.transpose()?.flatten();
+            Ok::<_, EngineError>(errand.is_some_and(|it| {
+                it.errand.frame == sibling.num && Some(it.errand.caller) == frame.session
+            }))
+        };
+        if sibling.session == frame.session || told()? {
+            visible.insert(sibling.num);
+        }
+    }
     Ok(Surroundings {
         frame,
         ancestors,

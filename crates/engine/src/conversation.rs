@@ -7,6 +7,7 @@ mod fork;
 mod history_tests;
 pub(crate) mod mode;
 mod notes;
+mod results;
 mod stale;
 mod undo;
 mod watch;
@@ -20,7 +21,7 @@ pub use callstack_core::fact::Fact;
 use callstack_core::fold::{Folded, Input, Note, ReasoningPolicy, fold};
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, Standing};
-use callstack_store::MessageBody;
+use callstack_store::{MessageBody, StoredErrand};
 
 use crate::compaction::{Came, Failure, Summary};
 use crate::engine::{Engine, lock};
@@ -113,6 +114,8 @@ pub(crate) struct Conversation {
     sent: Vec<FoldOp>,
     spans: Vec<Span>,
     notes: Vec<Note>,
+    /// What the session has had others do.
+    errands: Vec<StoredErrand>,
     stale: Stale,
     revision: i64,
     /// The serial of the last answer that settled a fold, if nothing was left open with the last
@@ -254,7 +257,8 @@ impl Engine {
         if !settings.frame_mode {
             return Ok(self.unframed(&mut conversation, request.ops));
         }
-        if only_steps && !self.make_notes(&mut conversation, &session)? {
+        let told = self.tell_results(&mut conversation, &session)?;
+        if only_steps && !told && !self.make_notes(&mut conversation, &session)? {
             return Ok(self.same_as_before(&mut conversation, request.ops));
         }
         // A root that was popped stays popped until the user speaks again, which the host tells apart.
@@ -354,6 +358,7 @@ impl Engine {
             if revision != conversation.revision {
                 conversation.spans = view.session_spans(session)?;
                 conversation.notes = notes::kept(view, session)?;
+                conversation.errands = view.errands_of(session)?;
                 conversation.stale = Stale::kept(view, session)?;
                 conversation.revision = revision;
             }
@@ -427,6 +432,7 @@ impl Engine {
         conversation.ticket = self.recorder()?.record(self.now(), &request.session, unknown);
         let transcript: Vec<_> = request.shown.into_iter().map(|shown| shown.message).collect();
         let spans = live(&conversation.spans);
+        self.note_results(conversation, &transcript)?;
         let folded = fold(&Input {
             transcript: &transcript,
             spans: if framed { &spans } else { &[] },

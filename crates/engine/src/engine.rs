@@ -237,38 +237,39 @@ impl Engine {
     pub(crate) fn end(&self, caller: &Caller, command: &Command) -> Result<Answer, EngineError> {
         let evidence = self.evidence(&caller.session);
         self.store.write(|change| {
-            let (num, text) = self.end_in(change, command, &evidence)?;
+            let (num, text) = self.end_in(change, &caller.session, command, &evidence)?;
             Self::ended(&change.view(), num, text)
         })
     }
 
-    /// The same in a transaction that is under way; the frame, and what stands for it.
+    /// The same in a transaction that is under way; the frame, and what stands for it in the session
+    /// `reader`.
     pub(crate) fn end_in(
         &self,
         change: &mut Change<'_>,
+        reader: &str,
         command: &Command,
         evidence: &[String],
     ) -> Result<(FrameNum, String), EngineError> {
         let decision = self.carry_out(change, command)?;
         let num = first(&decision)?;
-        let text = self.returned(&change.view(), num, &decision.left, evidence)?;
-        let folds: Vec<Event> = decision
-            .events
-            .iter()
-            .filter_map(|event| match event {
-                Event::SpanClosed { span, .. } => Some(*span),
-                _ => None,
-            })
-            .map(|span| Event::FoldSet {
-                span,
-                fold: Fold {
-                    text: text.clone(),
-                    settled_at: None,
-                    settled_serial: None,
-                    renderer: RENDERER_VERSION,
-                },
-            })
-            .collect();
+        let view = change.view();
+        let text_for = |reader: &str| self.returned(&view, num, &decision.left, evidence, reader);
+        let text = text_for(reader)?;
+        let mut folds = Vec::new();
+        for event in &decision.events {
+            let Event::SpanClosed { span, .. } = event else { continue };
+            // What an errand returned is read by the session that waits for it.
+            let owed = view.errand(*span)?.map(|stored| stored.errand.caller);
+            let place = match owed {
+                Some(caller) => caller,
+                None => view.span_row(*span)?.session,
+            };
+            let text = if place == reader { text.clone() } else { text_for(&place)? };
+            let (settled_at, settled_serial, renderer) = (None, None, RENDERER_VERSION);
+            let fold = Fold { text, settled_at, settled_serial, renderer };
+            folds.push(Event::FoldSet { span: *span, fold });
+        }
         change.append(self.now(), &folds)?;
         Ok((num, text))
     }
@@ -343,7 +344,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn first(decision: &Decision) -> Result<FrameNum, EngineError> {
+pub(crate) fn first(decision: &Decision) -> Result<FrameNum, EngineError> {
     decision.frames.first().copied().ok_or_else(|| EngineError {
         kind: Kind::Internal,
         message: "a command was carried out on no frame".to_owned(),

@@ -11,6 +11,7 @@ mod configuration;
 mod conversation;
 pub mod effect;
 mod engine;
+mod errands;
 mod error;
 mod evidence;
 mod files;
@@ -41,7 +42,8 @@ pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};
 pub use session::UserMessage;
 pub use settings::{
-    AutonomySettings, Given, Level, Placement, Profile, SETTINGS, Setting, Settings, Values,
+    AutonomySettings, FrameSessions, Given, Level, Placement, Profile, SETTINGS, Setting, Settings,
+    Values,
 };
 pub use slash::{SLASH, Slash, SlashAnswer, SlashRequest};
 pub use state::{FrameMetadata, StackState};

@@ -23,6 +23,10 @@ pub struct Caller {
     pub host: String,
     /// The call, as the session's transcript will show it.
     pub anchor: Anchor,
+    /// What the host calls the agent that asks, where it has several.
+    pub agent: Option<String>,
+    /// Whether the host performs effects.
+    pub performs: bool,
 }
 
 /// What an operation answers.
@@ -38,6 +42,8 @@ pub struct Answer {
     pub opened: Option<FrameNum>,
     /// The frame in which work ended.
     pub closed: Option<FrameNum>,
+    /// The frame that another session has worked on, and that returned.
+    pub returned: Option<FrameNum>,
     /// What the host has to do before there is an answer. The rest is then of no meaning.
     pub next: Option<Next>,
     /// What the host is to do afterwards.

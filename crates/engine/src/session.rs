@@ -99,6 +99,9 @@ impl Engine {
     pub fn session_idle(&self, session: &str) -> Result<(), EngineError> {
         let known = self.store.read(|view| view.session_row(session))?;
         let Some(known) = known.filter(|known| known.parent.is_some()) else { return Ok(()) };
+        if self.is_errand(session)? {
+            return Ok(());
+        }
         let closing = {
             let conversation = self.conversation(session);
             let conversation = lock(&conversation);
@@ -109,6 +112,8 @@ impl Engine {
             session: session.to_owned(),
             host: known.host,
             anchor: Anchor { message: None, call: None },
+            agent: None,
+            performs: false,
         };
         while let Some(frame) = self.active(session)? {
             let results = format!(

@@ -54,6 +54,18 @@ pub enum Placement {
     System,
 }
 
+/// Which frames are worked on in sessions of their own where nobody says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum FrameSessions {
+    /// Those that are activated. What is pushed is worked on in place.
+    #[default]
+    Activate,
+    /// Those that are activated and those that are pushed.
+    Always,
+    /// None, and none where one is asked for either.
+    Never,
+}
+
 /// How the engine behaves.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -69,7 +81,10 @@ pub struct Settings {
     pub reasoning: ReasoningPolicy,
     /// `STACK_TOKEN_BUDGET_TOTAL`, `_ANCESTORS`, `_SIBLINGS`, `_CURRENT`.
     pub budget: TokenBudget,
-    /// `STACK_LIMIT_DEPTH`, `STACK_LIMIT_CHILDREN`, `STACK_LIMIT_LIVE_FRAMES`.
+    /// `STACK_FRAME_SESSIONS`.
+    pub sessions: FrameSessions,
+    /// `STACK_LIMIT_DEPTH`, `STACK_LIMIT_CHILDREN`, `STACK_LIMIT_LIVE_FRAMES`,
+    /// `STACK_LIMIT_LIVE_SESSIONS`.
     pub limits: Limits,
     /// `STACK_AUTONOMY_LEVEL`, `STACK_PUSH_THRESHOLD`, `STACK_POP_THRESHOLD`,
     /// `STACK_SUGGEST_IN_CONTEXT`, `STACK_ENABLED_HEURISTICS`; what was set at run time lies over it:
@@ -99,6 +114,7 @@ impl Default for Settings {
             placement: Placement::default(),
             reasoning: ReasoningPolicy::default(),
             budget: TokenBudget::default(),
+            sessions: FrameSessions::default(),
             limits: Limits::default(),
             autonomy: AutonomySettings::default(),
             given: Given::default(),
@@ -168,10 +184,14 @@ impl Settings {
                 current: number(var, "STACK_TOKEN_BUDGET_CURRENT")?.unwrap_or(budget.current),
                 ..budget
             },
+            sessions: known(var, "STACK_FRAME_SESSIONS", &FrameSessions::NAMED)?
+                .unwrap_or(self.sessions),
             limits: Limits {
                 depth: number(var, "STACK_LIMIT_DEPTH")?.unwrap_or(limits.depth),
                 children: number(var, "STACK_LIMIT_CHILDREN")?.unwrap_or(limits.children),
                 live_frames: number(var, "STACK_LIMIT_LIVE_FRAMES")?.unwrap_or(limits.live_frames),
+                live_sessions: number(var, "STACK_LIMIT_LIVE_SESSIONS")?
+                    .unwrap_or(limits.live_sessions),
             },
             autonomy: AutonomySettings::from_vars(var, self.autonomy)?,
             given: self.given,
@@ -186,6 +206,11 @@ fn flame_name(name: &str) -> Option<String> {
 
 const REASONING: [(&str, ReasoningPolicy); 2] =
     [("strip", ReasoningPolicy::Strip), ("wait", ReasoningPolicy::Wait)];
+
+impl FrameSessions {
+    const NAMED: [(&'static str, Self); 3] =
+        [("activate", Self::Activate), ("always", Self::Always), ("never", Self::Never)];
+}
 
 impl Placement {
     const NAMED: [(&'static str, Self); 2] = [("output", Self::Output), ("system", Self::System)];

@@ -228,8 +228,13 @@ impl Engine {
         operation: &str,
         arguments: &Value,
     ) -> Result<Answer, EngineError> {
-        let caller =
-            Caller { session: request.session.clone(), host: request.host.clone(), anchor };
+        let caller = Caller {
+            session: request.session.clone(),
+            host: request.host.clone(),
+            anchor,
+            agent: None,
+            performs: false,
+        };
         let operation = operations::find(operation).ok_or_else(|| EngineError {
             kind: Kind::Internal,
             message: format!("there is no operation `{operation}`"),

@@ -81,6 +81,17 @@ impl Engine {
         })
     }
 
+    /// Whether a session's next request shows the context of the frame that it works on, as that is
+    /// when the request is made.
+    pub(crate) fn shows_context(
+        &self,
+        view: &View<'_>,
+        session: &str,
+    ) -> Result<bool, EngineError> {
+        let placement = self.settings_in(view)?.placement;
+        Ok(placement == Placement::System || view.renders(session, SLOT)?.is_empty())
+    }
+
     /// Whether the system prompt of a context is built.
     pub(crate) fn has_system(&self, session: &str, epoch: &str) -> Result<bool, EngineError> {
         let slot = format!("{SLOT}{epoch}");

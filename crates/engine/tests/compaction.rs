@@ -188,6 +188,8 @@ fn a_frame_with_open_children_is_refused_with_their_names() {
 fn from_a_terminal_the_next_compaction_is_waited_for() {
     let project = project();
     let desk = Caller {
+        agent: None,
+        performs: false,
         session: A.to_owned(),
         host: "cli".to_owned(),
         anchor: Anchor { message: None, call: None },

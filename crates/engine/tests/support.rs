@@ -37,6 +37,12 @@ impl Project {
         Self::with(Settings::default())
     }
 
+    /// The engine of a further process.
+    pub(crate) fn another(&self) -> Engine {
+        let settings = self.engine.settings().clone();
+        Engine::open(self.engine.project(), settings, Box::<Foreseen>::default()).unwrap()
+    }
+
     pub(crate) fn with(settings: Settings) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let project = Self::at(folder.path(), settings);
@@ -92,5 +98,7 @@ pub(crate) fn caller(session: &str) -> Caller {
             message: Some("msg-call".to_owned()),
             call: Some(format!("call-{session}")),
         },
+        agent: Some("build".to_owned()),
+        performs: false,
     }
 }

@@ -82,6 +82,11 @@ impl View<'_> {
         )
     }
 
+    /// An attached child of a frame that is in progress, if there is one.
+    pub fn running(&self, parent: FrameNum) -> Result<Option<Frame>, StoreError> {
+        Ok(self.children_with(Some(parent), Status::InProgress, 1)?.pop())
+    }
+
     /// The finished children of a frame in the order in which they came to be; the first `limit`.
     pub fn finished_children(
         &self,
@@ -353,6 +358,10 @@ impl Neighbourhood for View<'_> {
 
     fn live_frames(&self) -> Result<u64, StoreError> {
         Ok(self.all_counts()?.get(&Status::InProgress).copied().unwrap_or(0))
+    }
+
+    fn live_sessions(&self) -> Result<u64, StoreError> {
+        self.live_errands()
     }
 
     fn descendants(&self, num: FrameNum, status: Status) -> Result<Vec<Frame>, StoreError> {

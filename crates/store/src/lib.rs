@@ -5,6 +5,7 @@
 
 mod change;
 mod compactions;
+mod errands;
 mod error;
 mod frames;
 mod locate;
@@ -20,6 +21,7 @@ mod suggestions;
 
 pub use change::Change;
 pub use compactions::CompactionCounts;
+pub use errands::StoredErrand;
 pub use error::StoreError;
 pub use frames::{SiblingCandidates, StatusCounts};
 pub use locate::{DATABASE, FOLDER, find, prepare, project_root};

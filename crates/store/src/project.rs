@@ -136,6 +136,14 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         | Event::CompactionSettled { .. }
         | Event::CompactionTold { .. }
         | Event::CheckpointSet { .. } => compactions::apply(&writer, event),
+        Event::ErrandBegun { errand } => {
+            crate::errands::begin(view.connection, errand).map_err(|it| view.failed(it))?;
+            writer.caller_changed(errand.span)
+        }
+        Event::ErrandDelivered { span } => {
+            crate::errands::deliver(view.connection, *span).map_err(|it| view.failed(it))?;
+            writer.caller_changed(*span)
+        }
         Event::SettingSet { name, value: None } => {
             writer.run("DELETE FROM settings WHERE name = ?1", params![name])
         }
@@ -392,6 +400,15 @@ impl Writer<'_, '_> {
         self.run(
             "UPDATE sessions SET changed_seq = ?2
              WHERE id = (SELECT session FROM spans WHERE num = ?1)",
+            params![signed(span.0), self.seq],
+        )
+    }
+
+    /// What a session is to be told changes with its errands.
+    fn caller_changed(&self, span: SpanNum) -> Result<(), StoreError> {
+        self.run(
+            "UPDATE sessions SET changed_seq = ?2
+             WHERE id = (SELECT caller FROM errands WHERE span = ?1)",
             params![signed(span.0), self.seq],
         )
     }

@@ -11,7 +11,7 @@ use crate::project;
 use crate::store::{Store, View};
 
 /// Tables that are derived from the events, children before those that they refer to.
-const DERIVED: [&str; 14] = [
+const DERIVED: [&str; 15] = [
     "suggestions",
     "pending_compactions",
     "compactions",
@@ -21,6 +21,7 @@ const DERIVED: [&str; 14] = [
     "artifacts",
     "decisions",
     "pins",
+    "errands",
     "spans",
     "renders",
     "settings",

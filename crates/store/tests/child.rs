@@ -76,7 +76,8 @@ pub(crate) fn say(what: &str) {
 }
 
 /// No limit is in the way of these tasks.
-pub(crate) const WIDE: Limits = Limits { depth: 24, children: 1_000_000, live_frames: 1_000_000 };
+pub(crate) const WIDE: Limits =
+    Limits { depth: 24, children: 1_000_000, live_frames: 1_000_000, live_sessions: 1_000_000 };
 
 /// Pushes, records a message and pops, `steps` times, and says each once it is acknowledged.
 fn work(folder: &Path, session: &str, steps: u64) {

@@ -11,7 +11,7 @@ use callstack_core::compaction::{
     Compaction, CompactionType, Notice, PendingCompaction, PendingCompletion,
 };
 use callstack_core::decide::{
-    Activate, Command, Invalidate, Plan, PlannedChild, Pop, Push, Reconcile, Reopen,
+    Activate, Command, Delegate, Invalidate, Plan, PlannedChild, Pop, Push, Reconcile, Reopen,
 };
 use callstack_core::event::Event;
 use callstack_core::frame::{Artifact, FrameNum, Status};
@@ -117,6 +117,20 @@ pub(crate) fn fill(store: &Store) {
         session: "ses_a".to_owned(),
         anchor: at(11),
     }));
+    let children = vec![planned("plan-d", vec![]), planned("plan-e", vec![])];
+    done(&Command::Plan(Plan { parent: Some(FrameNum(2)), children }));
+    for (frame, call) in [("plan-d", 12), ("plan-e", 13)] {
+        let frame = store.read(|view| view.resolve(frame)).unwrap().num;
+        done(&Command::Delegate(Delegate {
+            frame,
+            session: format!("ses_of_{frame}"),
+            host: "opencode".to_owned(),
+            behind: None,
+            caller: "ses_a".to_owned(),
+            call: at(call),
+        }));
+    }
+    let errands = store.read(|view| view.errands_of("ses_a")).unwrap();
     let fold = Fold {
         text: "what the model reads".to_owned(),
         settled_at: Some("msg-12".to_owned()),
@@ -126,6 +140,7 @@ pub(crate) fn fill(store: &Store) {
     append(
         store,
         &[
+            Event::ErrandDelivered { span: errands[0].errand.span },
             Event::FoldSet { span: again.num, fold },
             Event::Rendered {
                 session: "ses_a".to_owned(),
@@ -212,6 +227,9 @@ pub(crate) fn describe(store: &Store) -> String {
                 writeln!(text, "{session:#?}").unwrap();
                 for span in view.session_spans(&session.id)? {
                     writeln!(text, "{span:#?}").unwrap();
+                }
+                for errand in view.errands_of(&session.id)? {
+                    writeln!(text, "{errand:#?}").unwrap();
                 }
                 for message in view.messages(&session.id)? {
                     writeln!(text, "{message:#?}").unwrap();

@@ -56,9 +56,11 @@ fn frames_are_planned_and_activated() {
     f2 "One" blocked
     open now: f1 "Root"
     "#);
-    says!(desk, ["activate", "f2"], @r#"
+    says!(desk, ["activate", "f2", "--in", "session"], @r#"
     exit 0
     ▶ f2 "One"  in session cli
+    --- stderr
+    callstack: It is worked on in this session: there is no agent's program here that could run another one
     "#);
     says!(desk, ["invalidate", "f4", "--reason", "not needed"], @r#"
     exit 0

@@ -65,7 +65,7 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("flame_pop", json!({"status": "completed", "summary": "Rhymed abab."}), "Rhymed abab."),
         ("flame_summarize", json!({"note": 1}), "1 is no string"),
         ("flame_activate", json!({"sessionID": "f5"}), "`flame_reopen`"),
-        ("flame_activate", json!({"sessionID": "f2"}), "activated frame f2"),
+        ("flame_activate", json!({"sessionID": "f2", "in": "here"}), "activated frame f2"),
         ("flame_invalidate", json!({"sessionID": "f2"}), "`reason` is missing"),
         ("flame_invalidate", json!({"sessionID": "f2", "reason": "Nobody is there."}), "f2"),
     ]

@@ -24,14 +24,25 @@ pub(crate) fn plan(children: &Value) -> Step {
     Step::call("stack_frame_plan", json!({"children": children}))
 }
 
-/// The activation of the frame with this title, whose handle the model was told. The call id is
-/// `activate-` and the title's first word in lower case.
+/// The activation in place of the frame with this title, whose handle the model was told. The call id
+/// is `activate-` and the title's first word in lower case.
 pub(crate) fn activate(title: &str) -> Step {
+    activate_with(title, json!({"in": "here"}))
+}
+
+/// The activation of a frame in a session of its own.
+pub(crate) fn delegate(title: &str) -> Step {
+    activate_with(title, json!({}))
+}
+
+fn activate_with(title: &str, arguments: Value) -> Step {
     let id = format!("activate-{}", first_word(title));
     let title = title.to_owned();
     Step::from_request(move |request| {
         let frame = handle_of(request, &title);
-        named(Step::call("stack_frame_activate", json!({"frame": frame})), &id)
+        let mut arguments = arguments.clone();
+        arguments["frame"] = frame.into();
+        named(Step::call("stack_frame_activate", arguments), &id)
     })
 }
 

@@ -79,6 +79,7 @@ pub(crate) fn from_outside(sealed: &Sealed, session: &str, name: &str, args: Val
     let (latest, message) = engine.latest_session().unwrap().unwrap();
     assert_eq!(latest, session);
     let anchor = Anchor { message, call: None };
-    let caller = Caller { session: latest, host: "cli".to_owned(), anchor };
+    let host = "cli".to_owned();
+    let caller = Caller { session: latest, host, anchor, agent: None, performs: false };
     operations::find(name).unwrap().run(&engine, &caller, args).unwrap()
 }

@@ -338,7 +338,10 @@ pub(super) fn check_children<E>(found: u64, limits: &Limits) -> Result<(), Refus
     Ok(())
 }
 
-fn check_live<N: Neighbourhood>(tree: &N, limits: &Limits) -> Result<(), Refusal<N::Error>> {
+pub(super) fn check_live<N: Neighbourhood>(
+    tree: &N,
+    limits: &Limits,
+) -> Result<(), Refusal<N::Error>> {
     let found = tree.live_frames().map_err(Refusal::Store)? + 1;
     if found > limits.live_frames {
         return Err(Refusal::Limit {
@@ -352,7 +355,7 @@ fn check_live<N: Neighbourhood>(tree: &N, limits: &Limits) -> Result<(), Refusal
 
 /// Work is last in, first out: a frame begins in a session only as a child of its active frame, or
 /// as a root where none is active.
-fn on_top<N: Neighbourhood>(
+pub(super) fn on_top<N: Neighbourhood>(
     tree: &N,
     frame: &Frame,
     session: &Session,
@@ -398,7 +401,10 @@ fn end_in_session<N: Neighbourhood>(
     Ok(())
 }
 
-fn known_session<N: Neighbourhood>(tree: &N, id: &str) -> Result<Session, Refusal<N::Error>> {
+pub(super) fn known_session<N: Neighbourhood>(
+    tree: &N,
+    id: &str,
+) -> Result<Session, Refusal<N::Error>> {
     tree.session(id)
         .map_err(Refusal::Store)?
         .ok_or_else(|| Refusal::NothingOpen { session: id.to_owned() })

@@ -112,21 +112,22 @@ impl Engine {
         });
         let mut settled =
             settled(&pending.session, CompactionType::FrameCompletion, Some(pending.frame), came);
-        settled.notice = Some(match self.end_in(change, &pop, &completion.evidence) {
-            Ok(_) => self.told_of_the_end(&change.view(), pending, completion, summary)?,
-            Err(refused) if matches!(refused.kind, Kind::Unavailable | Kind::Internal) => {
-                return Err(refused);
-            }
-            // It was changed meanwhile in a way that forbids it to end.
-            Err(refused) => {
-                if let Ok(summary) = summary {
-                    self.checkpoint(change, pending.frame, summary)?;
+        settled.notice =
+            Some(match self.end_in(change, &pending.session, &pop, &completion.evidence) {
+                Ok(_) => self.told_of_the_end(&change.view(), pending, completion, summary)?,
+                Err(refused) if matches!(refused.kind, Kind::Unavailable | Kind::Internal) => {
+                    return Err(refused);
                 }
-                settled.failure = Some(refused.message.clone());
-                let told = not_completed(&before, pending, &refused.sentence());
-                notice(pending, None, told.clone(), told)
-            }
-        });
+                // It was changed meanwhile in a way that forbids it to end.
+                Err(refused) => {
+                    if let Ok(summary) = summary {
+                        self.checkpoint(change, pending.frame, summary)?;
+                    }
+                    settled.failure = Some(refused.message.clone());
+                    let told = not_completed(&before, pending, &refused.sentence());
+                    notice(pending, None, told.clone(), told)
+                }
+            });
         Ok(settled)
     }
 
@@ -157,7 +158,8 @@ impl Engine {
             Some(_) => Vec::new(),
             None => view.children_with(Some(frame.num), Status::Planned, 20)?,
         };
-        let whole = self.returned_as(view, &frame, &planned, &completion.evidence)?;
+        let whole =
+            self.returned_as(view, &frame, &planned, &completion.evidence, &pending.session)?;
         // A root is never folded: nothing above says what it returned.
         let call = pending.anchor.call.clone().filter(|_| frame.parent.is_some());
         Ok(notice(pending, call, whole, brief))

@@ -68,7 +68,13 @@ impl Host {
         let body = PartBody::Tool { call: call.clone(), tool: name.to_owned(), state };
         let message = self.say(Role::Assistant, body);
         let anchor = Anchor { message: Some(message), call: Some(call.clone()) };
-        let caller = Caller { session: self.session.clone(), host: "test".to_owned(), anchor };
+        let caller = Caller {
+            session: self.session.clone(),
+            host: "test".to_owned(),
+            anchor,
+            agent: None,
+            performs: false,
+        };
         let answer = operations::find(name).unwrap().run(&self.engine, &caller, arguments);
         let opened = answer.ok().and_then(|answer| answer.opened);
         let opened = opened.map(|num| (call, self.engine.frame(num).unwrap().id));

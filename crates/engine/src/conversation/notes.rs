@@ -52,7 +52,7 @@ pub(super) fn marks(
 
 /// The event that says a text behind a message from now on. `once` tells it from other notes at the
 /// same place.
-fn note(session: &str, place: (&str, Placement), once: &str, text: String) -> Event {
+pub(super) fn note(session: &str, place: (&str, Placement), once: &str, text: String) -> Event {
     let (message, placement) = place;
     let placement = if placement == Placement::Insert { "insert" } else { "append" };
     Event::Rendered {

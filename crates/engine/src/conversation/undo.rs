@@ -20,7 +20,8 @@ impl Engine {
         session: &str,
     ) -> Result<bool, EngineError> {
         let seen = Seen::of(&conversation.transcript, &conversation.order);
-        let reconcile = changes(&conversation.spans, session, |anchor| seen.state_of(anchor));
+        let mut reconcile = changes(&conversation.spans, session, |anchor| seen.state_of(anchor));
+        self.follow_errands(conversation, &mut reconcile, |errand| seen.of_call(&errand.call))?;
         self.reconcile(reconcile)
     }
 
@@ -31,13 +32,15 @@ impl Engine {
         self.load(&mut conversation, session)?;
         self.load_spans(&mut conversation, session)?;
         let Some(from) = conversation.order.get(message).copied() else { return Ok(()) };
-        let reconcile = changes(&conversation.spans, session, |anchor| {
+        let state_of = |anchor: &Anchor| {
             let place = anchor.message.as_ref().and_then(|id| conversation.order.get(id));
             match place {
                 Some(place) if *place >= from => State::Gone,
                 _ => State::Unknown,
             }
-        });
+        };
+        let mut reconcile = changes(&conversation.spans, session, state_of);
+        self.follow_errands(&conversation, &mut reconcile, |errand| state_of(&errand.call))?;
         self.reconcile(reconcile)?;
         let pending = self.pending_compaction(session)?;
         let place =
@@ -58,10 +61,12 @@ impl Engine {
         let transcript = &conversation.transcript;
         let was_shown =
             |id: &str| transcript.is_empty() || transcript.iter().any(|message| message.id == id);
-        let reconcile = changes(&conversation.spans, session, |anchor| match &anchor.message {
+        let state_of = |anchor: &Anchor| match &anchor.message {
             Some(message) if removed.contains(message) || !was_shown(message) => State::Unknown,
             _ => State::There,
-        });
+        };
+        let mut reconcile = changes(&conversation.spans, session, state_of);
+        self.follow_errands(&conversation, &mut reconcile, |errand| state_of(&errand.call))?;
         self.reconcile(reconcile)?;
         Ok(())
     }
@@ -90,7 +95,7 @@ impl Conversation {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     There,
     Gone,
     /// Hidden behind a compaction, or not a call at all: leave it as it is.
@@ -119,7 +124,7 @@ fn changes(spans: &[Span], session: &str, state_of: impl Fn(&Anchor) -> State) -
 }
 
 /// The calls that a transcript shows, and how far back it reaches.
-struct Seen<'a> {
+pub(super) struct Seen<'a> {
     messages: HashMap<&'a str, &'a Message>,
     order: &'a HashMap<String, u64>,
     oldest: Option<u64>,
@@ -128,7 +133,7 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn of(transcript: &'a [Message], order: &'a HashMap<String, u64>) -> Self {
+    pub(super) fn of(transcript: &'a [Message], order: &'a HashMap<String, u64>) -> Self {
         let conversation = transcript.iter().filter(|it| it.standing == Standing::Normal);
         Self {
             messages: transcript.iter().map(|message| (message.id.as_str(), message)).collect(),
@@ -139,6 +144,15 @@ impl<'a> Seen<'a> {
     }
 
     fn state_of(&self, anchor: &Anchor) -> State {
+        self.state_where(anchor, |call| call != CallState::Failed)
+    }
+
+    /// The same, where a call that failed has begun something all the same.
+    pub(super) fn of_call(&self, anchor: &Anchor) -> State {
+        self.state_where(anchor, |_| true)
+    }
+
+    fn state_where(&self, anchor: &Anchor, counts: impl Fn(CallState) -> bool) -> State {
         let (Some(message), Some(call)) = (&anchor.message, &anchor.call) else {
             return State::Unknown;
         };
@@ -151,7 +165,7 @@ impl<'a> Seen<'a> {
         });
         match state {
             // The model was told that the call failed, so for it nothing began or ended.
-            Some(CallState::Failed) => State::Gone,
+            Some(call) if !counts(call) => State::Gone,
             Some(_) => State::There,
             None if shown.is_some() => State::Gone,
             None => {

@@ -4,10 +4,13 @@ use callstack_core::decide;
 use callstack_core::frame::Identity;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
+use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller, Operate};
+use crate::settings::FrameSessions;
 
 /// `stack_frame_push`.
 pub(crate) struct Push;
@@ -22,6 +25,46 @@ pub(crate) struct PushParams {
     success_criteria: String,
     /// The same, dense
     success_criteria_compacted: Option<String>,
+    /// Default here
+    #[serde(rename = "in")]
+    place: Option<Where>,
+}
+
+/// Which session works on a frame: one of its own, for which the caller waits, or the caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Where {
+    Session,
+    Here,
+}
+
+impl Where {
+    /// Where a frame is worked on by the caller's wish, else as is usual. With why not as wished.
+    fn settled(
+        sessions: FrameSessions,
+        caller: &Caller,
+        wish: Option<Self>,
+        usual: Self,
+    ) -> (Self, Option<&'static str>) {
+        let why = if sessions == FrameSessions::Never {
+            "STACK_FRAME_SESSIONS is `never`"
+        } else if !caller.performs {
+            "there is no agent's program here that could run another one"
+        } else {
+            return (wish.unwrap_or(usual), None);
+        };
+        (Self::Here, Some(why).filter(|_| wish == Some(Self::Session)))
+    }
+}
+
+/// An answer that says why the work is to be done by the caller although another session was asked for.
+fn told_why(mut answer: Answer, why: Option<&str>) -> Answer {
+    if let Some(why) = why {
+        answer.data["inPlace"] = why.into();
+        answer.text =
+            format!("{}\nIt is worked on in this session: {why}.\n", answer.text.trim_end());
+    }
+    answer
 }
 
 impl Operate for Push {
@@ -35,21 +78,54 @@ impl Operate for Push {
         let identity =
             identity(&params.title, params.success_criteria, params.success_criteria_compacted)?;
         engine.open_session(caller)?;
-        engine.begin(caller, |world| {
+        let sessions = engine.current_settings()?.sessions;
+        let usual = match sessions {
+            FrameSessions::Always => Where::Session,
+            FrameSessions::Activate | FrameSessions::Never => Where::Here,
+        };
+        let (place, why) = Where::settled(sessions, caller, params.place, usual);
+        if place == Where::Session {
+            let id = engine.world().id("plan-");
+            let child = decide::PlannedChild { id, identity, children: Vec::new() };
+            return engine.delegate_new(caller, child);
+        }
+        let answer = engine.begin(caller, |world| {
             decide::Command::Push(decide::Push {
                 session: caller.session.clone(),
                 anchor: caller.anchor.clone(),
                 identity,
                 id: world.id("frm-"),
             })
-        })
+        })?;
+        Ok(told_why(answer, why))
+    }
+
+    fn resume(
+        engine: &Engine,
+        caller: &Caller,
+        token: Value,
+        outcome: EffectOutcome,
+    ) -> Result<Answer, EngineError> {
+        engine.errand_goes_on(caller, token, outcome)
     }
 }
 
 /// `stack_frame_activate`.
 pub(crate) struct Activate;
 
-/// Arguments of `stack_frame_activate` and `stack_frame_reopen`.
+/// Arguments of `stack_frame_activate`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ActivateParams {
+    /// Handle such as f12
+    #[serde(alias = "sessionID")]
+    frame: String,
+    /// Default session
+    #[serde(rename = "in")]
+    place: Option<Where>,
+}
+
+/// Arguments of `stack_frame_reopen`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FrameParams {
@@ -60,20 +136,45 @@ pub(crate) struct FrameParams {
 
 impl Operate for Activate {
     const NAME: &'static str = "stack_frame_activate";
-    const SUMMARY: &'static str = "Start work in a planned frame, or take up a blocked one.";
+    const SUMMARY: &'static str = "Start a planned frame, or take up a blocked one: another session \
+        works on it and you get its results. With in `here` you work on it yourself, then pop it.";
     const LISTED: bool = true;
-    type Params = FrameParams;
+    type Params = ActivateParams;
 
-    fn run(engine: &Engine, caller: &Caller, params: FrameParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: ActivateParams,
+    ) -> Result<Answer, EngineError> {
         let frame = engine.resolve(&params.frame)?;
-        engine.begin(caller, |world| {
+        // What was blocked is taken up where it was worked on.
+        let sessions = engine.current_settings()?.sessions;
+        let usual = match sessions {
+            FrameSessions::Activate if engine.worked_in_place(&frame)? => Where::Here,
+            _ => Where::Session,
+        };
+        let (place, why) = Where::settled(sessions, caller, params.place, usual);
+        if place == Where::Session {
+            return engine.delegate(caller, frame.num);
+        }
+        let answer = engine.begin(caller, |world| {
             decide::Command::Activate(decide::Activate {
                 frame: frame.num,
                 session: caller.session.clone(),
                 anchor: caller.anchor.clone(),
                 id: world.id("frm-"),
             })
-        })
+        })?;
+        Ok(told_why(answer, why))
+    }
+
+    fn resume(
+        engine: &Engine,
+        caller: &Caller,
+        token: Value,
+        outcome: EffectOutcome,
+    ) -> Result<Answer, EngineError> {
+        engine.errand_goes_on(caller, token, outcome)
     }
 }
 

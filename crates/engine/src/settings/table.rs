@@ -38,6 +38,14 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 "What happens where a step pops and calls further tools: it is folded at once and goes \
                  without its reasoning, or it waits with the fold until the user has spoken again.",
             ),
+            setting(
+                "STACK_FRAME_SESSIONS",
+                Values::OneOf(&["activate", "always", "never"]),
+                "activate",
+                "Which frames are worked on in sessions of their own: those that are activated, and \
+                 with `always` those that are pushed, where a call does not say otherwise with `in`; or \
+                 none at all.",
+            ),
         ],
     ),
     (
@@ -121,6 +129,12 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 COUNT,
                 "2000",
                 "Frames in progress in the whole project.",
+            ),
+            setting(
+                "STACK_LIMIT_LIVE_SESSIONS",
+                COUNT,
+                "32",
+                "Sessions of their own that work on frames, in the whole project.",
             ),
         ],
     ),

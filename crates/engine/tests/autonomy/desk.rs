@@ -122,7 +122,13 @@ impl Desk {
     }
 
     fn ask_at(&self, name: &str, arguments: Value, anchor: Anchor) -> Answer {
-        let caller = Caller { session: self.session.clone(), host: "test".to_owned(), anchor };
+        let caller = Caller {
+            session: self.session.clone(),
+            host: "test".to_owned(),
+            anchor,
+            agent: None,
+            performs: false,
+        };
         let operation = operations::find(name).unwrap();
         operation.run(&self.engine, &caller, arguments).unwrap()
     }

@@ -143,6 +143,8 @@ fn one_value_that_cannot_be_changes_nothing() {
     let desk = Desk::new();
     let before = desk.engine.autonomy().unwrap();
     let caller = Caller {
+        agent: None,
+        performs: false,
         session: desk.session.clone(),
         host: "test".to_owned(),
         anchor: Anchor { message: None, call: None },

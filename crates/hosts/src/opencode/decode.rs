@@ -235,12 +235,15 @@ fn part(part: WirePart) -> Part {
 const OPENING: [&str; 4] =
     ["stack_frame_push", "stack_frame_activate", "flame_push", "flame_activate"];
 
-/// Whether a frame may have begun without the model knowing: this process ended before its answer
-/// arrived, and the plugin told the model to go on without frames. For the model nothing began.
+/// Whether a frame may have begun, or have returned, without the model knowing: this process ended before
+/// its answer arrived, and the plugin told the model to go on without frames.
 fn answer_lost(part: &WirePart) -> bool {
-    let opening = part.tool.as_deref().is_some_and(|tool| OPENING.contains(&tool));
-    let marked = part.state.as_ref().is_some_and(|state| state.metadata["callstack"].is_object());
-    opening && !marked
+    let Some(state) = &part.state else { return false };
+    let reached = state.input["op"].as_str().filter(|_| part.tool.as_deref() == Some("stack"));
+    let operation = reached.or(part.tool.as_deref()).unwrap_or_default();
+    let short = |it: &str| reached.is_some_and(|op| it.strip_prefix("stack_") == Some(op));
+    let opening = OPENING.iter().any(|it| *it == operation || short(it));
+    opening && !state.metadata["callstack"].is_object()
 }
 
 /// The call of ours with which a frame began, and the frame's id, which a fork of the session keeps.

@@ -90,6 +90,12 @@ fn a_push_whose_answer_never_arrived_began_nothing_for_the_model() {
     let lost = json!({ "status": "completed", "metadata": { "truncated": false } });
     assert_eq!(call_state(&tool("stack_frame_push", &lost)), CallState::Failed);
     assert_eq!(call_state(&tool("stack_frame_activate", &lost)), CallState::Failed);
+    for op in ["stack_frame_activate", "frame_push"] {
+        let lost = json!({ "status": "completed", "metadata": {}, "input": { "op": op } });
+        assert_eq!(call_state(&tool("stack", &lost)), CallState::Failed, "{op}");
+    }
+    let other = json!({ "status": "completed", "metadata": {}, "input": { "op": "stack_tree" } });
+    assert_eq!(call_state(&tool("stack", &other)), CallState::Completed);
     // What a pop returned stands in the fold, so the model learns of it all the same.
     assert_eq!(call_state(&tool("stack_frame_pop", &lost)), CallState::Completed);
 }

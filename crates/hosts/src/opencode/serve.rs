@@ -298,6 +298,8 @@ fn tool(
         session: tool.session,
         host: HOST.to_owned(),
         anchor: Anchor { message: tool.message, call: tool.call },
+        agent: tool.agent,
+        performs: true,
     };
     let Some(found) = tools::find(engine.dialect(), &tool.name) else {
         return Err(EngineError::invalid(
@@ -365,6 +367,9 @@ fn marks(engine: &Engine, answer: &Answer) -> Result<Value, EngineError> {
     }
     if answer.closed.is_some() {
         marks["closed"] = true.into();
+    }
+    if let Some(returned) = id(answer.returned)? {
+        marks["returned"] = returned.into();
     }
     Ok(marks)
 }

@@ -102,6 +102,8 @@ pub(super) struct Tool {
     pub(super) session: String,
     pub(super) message: Option<String>,
     pub(super) call: Option<String>,
+    #[serde(default)]
+    pub(super) agent: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -89,6 +89,20 @@ CREATE INDEX spans_open ON spans(session, num) WHERE closed = 0 OR close_undone 
 CREATE INDEX spans_by_frame ON spans(frame, num);
 CREATE INDEX spans_by_call ON spans(open_call, session);
 
+-- Frames that sessions of their own work on, by the span in which they do, and the calls that wait.
+CREATE TABLE errands (
+  span         INTEGER PRIMARY KEY REFERENCES spans(num),
+  frame        INTEGER NOT NULL REFERENCES frames(num),
+  session      TEXT NOT NULL,
+  caller       TEXT NOT NULL,
+  call_message TEXT,
+  call         TEXT,
+  delivered    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX errands_by_caller ON errands(caller, span);
+CREATE INDEX errands_by_session ON errands(session, span);
+CREATE INDEX errands_open ON errands(session) WHERE delivered = 0;
+
 CREATE TABLE artifacts (
   frame INTEGER NOT NULL REFERENCES frames(num),
   path  TEXT NOT NULL,

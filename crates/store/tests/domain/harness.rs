@@ -14,7 +14,8 @@ use callstack_store::{Store, StoreError};
 use super::model::{CHILDREN, Call, DEPTH, LIVE, Model, Outline};
 
 const NAMES: [&str; 3] = ["ses_a", "ses_b", "ses_c"];
-const LIMITS: Limits = Limits { depth: DEPTH, children: CHILDREN as u64, live_frames: LIVE as u64 };
+const LIMITS: Limits =
+    Limits { depth: DEPTH, children: CHILDREN as u64, live_frames: LIVE as u64, live_sessions: 32 };
 
 #[derive(Clone, Debug)]
 pub(super) enum Step {

@@ -13,7 +13,7 @@ use super::super::tree::{frame, tree};
 use super::{kill_host, program, wait_for_host};
 
 /// A step during which the host process of the `OpenCode` in `opencode` is killed.
-fn killing(opencode: &Arc<AtomicU32>, step: Step) -> Step {
+pub(super) fn killing(opencode: &Arc<AtomicU32>, step: Step) -> Step {
     let opencode = Arc::clone(opencode);
     Step::from_request(move |_| {
         kill_host(opencode.load(Ordering::SeqCst));
@@ -56,9 +56,9 @@ fn a_killed_host_process_costs_the_agent_nothing() {
 }
 
 /// Stands between `OpenCode` and the binary. The file `mode` beside it says what happens to the next
-/// call of a tool: `lose` ends both behind the tool's work and before its answer, `die` behind its
+/// call of a tool, or to the next `continue`: `lose` ends both behind the tool's work and before its answer, `die` behind its
 /// answer, `hang` never answers anything more. Each happens once.
-const BETWEEN: &str = r#"#!/usr/bin/env node
+pub(super) const BETWEEN: &str = r#"#!/usr/bin/env node
 const { spawn } = require("node:child_process")
 const { readFileSync, writeFileSync } = require("node:fs")
 const { createInterface } = require("node:readline")
@@ -69,6 +69,7 @@ let hanging = false
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line)
   if (method === "tool") tools.set(id, params.name)
+  if (method === "continue") tools.set(id, "continue")
   child.stdin.write(line + "\n")
 }).on("close", () => child.stdin.end())
 const die = () => { child.kill("SIGKILL"); process.kill(process.pid, "SIGKILL") }
@@ -84,7 +85,7 @@ createInterface({ input: child.stdout }).on("line", (line) => {
 child.on("exit", () => process.exit(0))
 "#;
 
-fn set(mode: &std::path::Path, text: &str) {
+pub(super) fn set(mode: &std::path::Path, text: &str) {
     std::fs::write(mode, text).unwrap();
 }
 

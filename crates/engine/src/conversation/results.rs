@@ -1,0 +1,141 @@
+//! What errands returned to the session that gave them: it is told once, by the answer of the call that
+//! waited, or where that was cut off by a note at the next request. An activation that was undone takes
+//! its errand along.
+
+use callstack_core::decide::Reconcile;
+use callstack_core::event::{Errand, Event};
+use callstack_core::fold::Placement;
+use callstack_core::returned::told_late;
+use callstack_core::transcript::{CallState, Message, PartBody, Role, SpanNum};
+use callstack_store::View;
+
+use super::undo::{Seen, State};
+use super::{Conversation, notes};
+use crate::engine::Engine;
+use crate::errands::{cut_off, works_in};
+use crate::error::EngineError;
+
+impl Engine {
+    /// Takes note of what the session was told, and tells what it was not. Whether anything was.
+    pub(super) fn tell_results(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<bool, EngineError> {
+        if conversation.errands.iter().all(|stored| stored.delivered) {
+            return Ok(false);
+        }
+        let seen = Seen::of(&conversation.transcript, &conversation.order);
+        let mut arrived = Vec::new();
+        let mut missed = Vec::new();
+        for stored in conversation.errands.iter().filter(|stored| !stored.delivered) {
+            let errand = &stored.errand;
+            match call_in(&conversation.transcript, errand) {
+                Some(CallState::Completed) => arrived.push(delivered(errand)),
+                Some(CallState::Failed | CallState::Open) => missed.push(errand.clone()),
+                None if seen.of_call(&errand.call) == State::Unknown => missed.push(errand.clone()),
+                None => {}
+            }
+        }
+        let Some(last) = conversation.transcript.last() else { return Ok(false) };
+        let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
+        let last = last.id.clone();
+        if arrived.is_empty() && missed.is_empty() {
+            return Ok(false);
+        }
+        self.store.write(|change| {
+            change.append(self.now(), &arrived)?;
+            for errand in &missed {
+                if works_in(&change.view().frame(errand.frame)?, &errand.session) {
+                    let cut = cut_off("It was cut off: the call that waited for it ended first.");
+                    self.end_all(change, errand.frame, &cut, &[])?;
+                }
+                let view = change.view();
+                let owed = self.owed(&view, &view.frame(errand.frame)?, session)?;
+                let once = format!("errand{}", errand.span.0);
+                let note = notes::note(session, (&last, placement), &once, told_late(&owed));
+                change.append(self.now(), &[note, delivered(errand)])?;
+            }
+            Ok::<_, EngineError>(())
+        })?;
+        self.load_spans(conversation, session)?;
+        Ok(!missed.is_empty())
+    }
+
+    /// Takes note of what the host's summariser is told.
+    pub(super) fn note_results(
+        &self,
+        conversation: &Conversation,
+        transcript: &[Message],
+    ) -> Result<(), EngineError> {
+        let open = conversation.errands.iter().filter(|stored| !stored.delivered);
+        let told =
+            open.filter(|stored| call_in(transcript, &stored.errand) == Some(CallState::Completed));
+        let events: Vec<_> = told.map(|stored| delivered(&stored.errand)).collect();
+        if events.is_empty() {
+            return Ok(());
+        }
+        Ok(self.store.write(|change| change.append(self.now(), &events))?)
+    }
+
+    /// Adds to `reconcile` what follows from the errands of a session, by whether their calls are in
+    /// its transcript.
+    pub(super) fn follow_errands(
+        &self,
+        conversation: &Conversation,
+        reconcile: &mut Reconcile,
+        state_of: impl Fn(&Errand) -> State,
+    ) -> Result<(), EngineError> {
+        if conversation.errands.is_empty() {
+            return Ok(());
+        }
+        self.store.read(|view| {
+            for stored in &conversation.errands {
+                let errand = &stored.errand;
+                let detached = view.span_row(errand.span)?.detached;
+                match state_of(errand) {
+                    State::Gone if !detached => spans(view, errand, false, &mut reconcile.detach)?,
+                    State::There if detached => spans(view, errand, true, &mut reconcile.attach)?,
+                    _ => {}
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// How the call that waits for an errand ended, if the transcript shows it.
+pub(super) fn call_in(transcript: &[Message], errand: &Errand) -> Option<CallState> {
+    let id = errand.call.message.as_deref()?;
+    let message = transcript.iter().rfind(|message| message.id == id)?;
+    message.parts.iter().rev().find_map(|part| match &part.body {
+        PartBody::Tool { call, state, .. } if Some(call) == errand.call.call.as_ref() => {
+            Some(*state)
+        }
+        _ => None,
+    })
+}
+
+fn delivered(errand: &Errand) -> Event {
+    Event::ErrandDelivered { span: errand.span }
+}
+
+/// What was done for an errand, in its session and in those that worked for that one.
+fn spans(
+    view: &View<'_>,
+    errand: &Errand,
+    detached: bool,
+    found: &mut Vec<SpanNum>,
+) -> Result<(), EngineError> {
+    for span in view.session_spans(&errand.session)? {
+        if span.num >= errand.span && span.detached == detached && !found.contains(&span.num) {
+            found.push(span.num);
+        }
+    }
+    for inner in view.errands_of(&errand.session)? {
+        if inner.errand.span > errand.span {
+            spans(view, &inner.errand, detached, found)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,354 @@
+//! Frames that sessions of their own work on: one is started or taken up again, prompted, waited for,
+//! and what it returned is the answer of the call that asked for it.
+//!
+//! Each step can be taken by another process than the one before, and can be taken twice: what is known
+//! is in the store and in the token.
+
+use callstack_core::decide::{Command, Delegate, Plan, PlannedChild, Pop, decide};
+use callstack_core::event::Event;
+use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::returned::{Entrusted, entrusted};
+use callstack_core::text::truncate_to_token_budget;
+use callstack_core::transcript::{Anchor, Outcome, SpanNum};
+use callstack_store::{Change, StoredErrand, View};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::effect::{Effect, EffectOutcome, Next};
+use crate::engine::Engine;
+use crate::error::{EngineError, Kind};
+use crate::operation::{Answer, Caller};
+
+/// Tokens of dense results that are made from last words.
+const COMPACTED: usize = 60;
+
+/// What is waited for: a session for the frame, or the session's end.
+#[derive(Deserialize, Serialize)]
+struct Waiting {
+    frame: FrameNum,
+    session: Option<String>,
+}
+
+impl Engine {
+    /// Has a frame worked on in a session of its own. Answers once it has returned.
+    pub(crate) fn delegate(&self, caller: &Caller, num: FrameNum) -> Result<Answer, EngineError> {
+        let (frame, known) = self.store.read(|view| {
+            self.may_delegate(view, caller, num)?;
+            Ok::<_, EngineError>((view.frame(num)?, own_session(view, num)?))
+        })?;
+        match known {
+            Some(session) => self.entrust(caller, num, &session),
+            None => Ok(starting(caller, &frame)),
+        }
+    }
+
+    /// The same for a frame that is yet to be made, as a planned one: if no session comes to be, the plan
+    /// is what is left.
+    pub(crate) fn delegate_new(
+        &self,
+        caller: &Caller,
+        child: PlannedChild,
+    ) -> Result<Answer, EngineError> {
+        let frame = self.store.write(|change| {
+            let parent =
+                change.view().session_row(&caller.session)?.and_then(|session| session.active);
+            let plan = Command::Plan(Plan { parent, children: vec![child] });
+            let planned = self.carry_out(change, &plan)?;
+            let num = crate::engine::first(&planned)?;
+            let view = change.view();
+            self.may_delegate(&view, caller, num)?;
+            Ok::<_, EngineError>(view.frame(num)?)
+        })?;
+        Ok(starting(caller, &frame))
+    }
+
+    /// Goes on once the host has done what was asked for.
+    pub(crate) fn errand_goes_on(
+        &self,
+        caller: &Caller,
+        token: Value,
+        outcome: EffectOutcome,
+    ) -> Result<Answer, EngineError> {
+        let Waiting { frame, session } =
+            serde_json::from_value(token).map_err(|error| unreadable("token", &error))?;
+        let Some(session) = session else {
+            let session = started(&self.frame(frame)?, outcome)?;
+            return self.entrust(caller, frame, &session);
+        };
+        self.errand_ended(caller, frame, &session, outcome)
+    }
+
+    /// Whether a frame has been worked on by the session that had its parent open, in between.
+    pub(crate) fn worked_in_place(&self, frame: &Frame) -> Result<bool, EngineError> {
+        let Some(session) = &frame.session else { return Ok(false) };
+        let errand = self.store.read(|view| view.errand_in(session))?;
+        Ok(errand.is_none_or(|stored| stored.errand.frame != frame.num))
+    }
+
+    fn may_delegate(
+        &self,
+        view: &View<'_>,
+        caller: &Caller,
+        frame: FrameNum,
+    ) -> Result<(), EngineError> {
+        let session = own_session(view, frame)?.unwrap_or_default();
+        let command = Command::Delegate(Self::delegation(view, caller, frame, &session)?);
+        let limits = self.settings_in(view)?.limits;
+        decide(view, &command, &limits, self.now())?;
+        Ok(())
+    }
+
+    fn delegation(
+        view: &View<'_>,
+        caller: &Caller,
+        frame: FrameNum,
+        session: &str,
+    ) -> Result<Delegate, EngineError> {
+        Ok(Delegate {
+            frame,
+            session: session.to_owned(),
+            host: caller.host.clone(),
+            behind: view.last_message(session)?,
+            caller: caller.session.clone(),
+            call: caller.anchor.clone(),
+        })
+    }
+
+    /// Gives a frame to a session, and has it prompted.
+    fn entrust(
+        &self,
+        caller: &Caller,
+        num: FrameNum,
+        session: &str,
+    ) -> Result<Answer, EngineError> {
+        let text = self.store.write(|change| {
+            let view = change.view();
+            let given = view.errand_in(session)?.is_some_and(|it| {
+                let errand = it.errand;
+                let same = errand.caller == caller.session && errand.call == caller.anchor;
+                same && errand.frame == num && !it.delivered
+            });
+            if !given {
+                let command = Self::delegation(&view, caller, num, session)?;
+                self.carry_out(change, &Command::Delegate(command))?;
+            }
+            self.prompt_for(&view, num, session)
+        })?;
+        Ok(Answer {
+            next: Some(Next {
+                effect: Effect::Prompt {
+                    session: session.to_owned(),
+                    text,
+                    agent: caller.agent.clone(),
+                    like: Some(caller.session.clone()),
+                    wait: true,
+                },
+                token: json!(Waiting { frame: num, session: Some(session.to_owned()) }),
+            }),
+            ..Answer::default()
+        })
+    }
+
+    fn prompt_for(
+        &self,
+        view: &View<'_>,
+        num: FrameNum,
+        session: &str,
+    ) -> Result<String, EngineError> {
+        let frame = view.frame(num)?;
+        let parent = frame.parent.map(|parent| view.frame(parent)).transpose()?;
+        let context = if self.shows_context(view, session)? {
+            String::new()
+        } else {
+            let parts = callstack_core::context::Parts::for_push();
+            self.context(view, session, num, parts)?.text.clone()
+        };
+        Ok(entrusted(&Entrusted {
+            frame: &frame,
+            parent: parent.as_ref(),
+            context: &context,
+            dialect: self.dialect(),
+        }))
+    }
+
+    fn errand_ended(
+        &self,
+        caller: &Caller,
+        num: FrameNum,
+        session: &str,
+        outcome: EffectOutcome,
+    ) -> Result<Answer, EngineError> {
+        let failed = matches!(outcome, EffectOutcome::Error { aborted: false, .. });
+        let outcome = match outcome {
+            EffectOutcome::Ok(said) => last_words(said["text"].as_str().unwrap_or_default()),
+            EffectOutcome::Error { aborted: true, .. } => {
+                cut_off("It was stopped together with the call that waited for it.")
+            }
+            EffectOutcome::Error { message, .. } => {
+                let message = message.trim_end_matches('.');
+                cut_off(&format!("Its session ended with an error: {message}."))
+            }
+        };
+        let evidence = self.evidence(session);
+        self.store.write(|change| {
+            if failed && let Some(unheard) = unheard(&change.view(), num, session)? {
+                // A session that was worked in before may be gone by now.
+                self.end_all(change, num, &outcome, &evidence)?;
+                change.append(self.now(), &[Event::ErrandDelivered { span: unheard }])?;
+                return Ok(starting(caller, &change.view().frame(num)?));
+            }
+            if works_in(&change.view().frame(num)?, session) {
+                self.end_all(change, num, &outcome, &evidence)?;
+            }
+            let view = change.view();
+            let frame = view.frame(num)?;
+            let text = self.owed(&view, &frame, &caller.session)?;
+            let data = json!({
+                "handle": num.to_string(),
+                "sessionID": frame.id,
+                "status": frame.status,
+                "results": frame.results,
+            });
+            let title = format!("{} {}", frame.label(), frame.status);
+            Ok(Answer { title, text, data, returned: Some(num), ..Answer::default() })
+        })
+    }
+
+    /// What the caller of an errand is to read of it: fixed when the frame ended.
+    pub(crate) fn owed(
+        &self,
+        view: &View<'_>,
+        frame: &Frame,
+        caller: &str,
+    ) -> Result<String, EngineError> {
+        let span = view.frame_spans(frame.num)?.pop();
+        match span.and_then(|span| span.fold) {
+            Some(fold) if frame.status.is_finished() => Ok(fold.text),
+            _ => self.returned(view, frame.num, &[], &[], caller),
+        }
+    }
+
+    /// Ends a frame that nobody will end, and all that is still in progress below it.
+    pub(crate) fn end_all(
+        &self,
+        change: &mut Change<'_>,
+        num: FrameNum,
+        outcome: &Outcome,
+        evidence: &[String],
+    ) -> Result<(), EngineError> {
+        let frame = change.view().frame(num)?;
+        while let Some(child) = change.view().running(num)? {
+            if child.session == frame.session {
+                self.end_all(change, child.num, outcome, evidence)?;
+            } else {
+                let cut = cut_off("It was cut off together with the session that waited for it.");
+                self.end_all(change, child.num, &cut, &[])?;
+            }
+        }
+        let session = frame.session.unwrap_or_default();
+        let message = change.view().last_message(&session)?;
+        let command = Command::Pop(Pop {
+            session: session.clone(),
+            frame: Some(num),
+            anchor: Anchor { message, call: None },
+            outcome: outcome.clone(),
+        });
+        self.end_in(change, &session, &command, evidence)?;
+        Ok(())
+    }
+
+    /// Whether somebody waits for what a session returns, and will end its frame with the session's
+    /// last words.
+    pub(crate) fn is_errand(&self, session: &str) -> Result<bool, EngineError> {
+        self.store.read(|view| match view.errand_in(session)? {
+            Some(StoredErrand { errand, delivered: false }) => {
+                Ok(works_in(&view.frame(errand.frame)?, session))
+            }
+            _ => Ok(false),
+        })
+    }
+}
+
+/// Whether a session is at work on a frame.
+pub(crate) fn works_in(frame: &Frame, session: &str) -> bool {
+    frame.status == Status::InProgress && frame.session.as_deref() == Some(session)
+}
+
+/// How a frame ends whose session fell silent without a pop.
+fn last_words(said: &str) -> Outcome {
+    let said = if said.trim().is_empty() { "It ended without a word." } else { said.trim() };
+    Outcome {
+        status: Status::Completed,
+        results: Some(format!(
+            "{said}\n\n(Its session fell silent without a pop; these are its last words.)"
+        )),
+        results_compacted: Some(truncate_to_token_budget(said, COMPACTED, " …").into_owned()),
+    }
+}
+
+/// How a frame ends that was cut off: it can be taken up again.
+pub(crate) fn cut_off(why: &str) -> Outcome {
+    let results = format!("{why} What was done until then is in its log.");
+    Outcome {
+        status: Status::Blocked,
+        results_compacted: Some(truncate_to_token_budget(why, COMPACTED, " …").into_owned()),
+        results: Some(results),
+    }
+}
+
+/// The session that worked on a frame, and on nothing else, before it was blocked.
+pub(crate) fn own_session(view: &View<'_>, num: FrameNum) -> Result<Option<String>, EngineError> {
+    let Some(session) = view.frame(num)?.session else { return Ok(None) };
+    let errand = view.errand_in(&session)?;
+    let busy = view.session_row(&session)?.is_some_and(|known| known.active.is_some());
+    Ok(errand.filter(|stored| stored.errand.frame == num && !busy).map(|_| session))
+}
+
+/// The span in which a session that had worked on a frame before was to take it up again, if its prompt
+/// never reached it.
+fn unheard(view: &View<'_>, num: FrameNum, session: &str) -> Result<Option<SpanNum>, EngineError> {
+    let Some(span) = view.frame_spans(num)?.pop().filter(|it| it.session == session) else {
+        return Ok(None);
+    };
+    let again = span.open.message.is_some() && span.live_close().is_none();
+    let heard = view.last_message(session)? != span.open.message;
+    Ok((again && !heard).then_some(span.num))
+}
+
+fn starting(caller: &Caller, frame: &Frame) -> Answer {
+    Answer {
+        next: Some(Next {
+            effect: Effect::CreateSession {
+                parent: caller.session.clone(),
+                title: frame.identity.title.clone(),
+            },
+            token: json!(Waiting { frame: frame.num, session: None }),
+        }),
+        ..Answer::default()
+    }
+}
+
+fn started(frame: &Frame, outcome: EffectOutcome) -> Result<String, EngineError> {
+    let why = match outcome {
+        EffectOutcome::Ok(made) => match made["session"].as_str() {
+            Some(session) if !session.is_empty() => return Ok(session.to_owned()),
+            _ => "the host gave it no name".to_owned(),
+        },
+        EffectOutcome::Error { message, .. } => message,
+    };
+    Err(EngineError {
+        kind: Kind::Conflict,
+        message: format!("no session could be started for {}: {why}", frame.label()),
+        hint: Some(format!(
+            "{} stays {}; activate it with in `here` to work on it yourself.",
+            frame.num, frame.status
+        )),
+    })
+}
+
+fn unreadable(what: &str, error: &serde_json::Error) -> EngineError {
+    EngineError::invalid(
+        format!("the {what} can't be read: {error}"),
+        "Restart the host after an update of callstack.",
+    )
+}
