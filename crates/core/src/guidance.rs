@@ -52,8 +52,9 @@ another part of the code base. Small steps need no frame.
 - The summary is all you will remember. Put into it what later work needs: paths, names, signatures, numbers, commands \
 and their outcome, decisions with reasons, what is still open. With generateSummary the rest is summarised for you.
 - If it cannot be done, pop as failed or blocked with what you learnt. That is a good result, not a mistake.
-- Several parts ahead? Plan them (flame_plan_children), then start one after the other (flame_activate) and pop each. \
-Finish children before their parent.
+- Several parts ahead? Plan them (flame_plan_children), then start them (flame_activate): each is worked on in a session \
+of its own and comes back as a summary. With in `here` you work on it yourself, and pop it. Finish children before their \
+parent.
 - Record a choice that others must follow with flame_add_decision when you take it.
 - A constraint that must hold in every frame below: flame with op flame_pin.
 - Nothing is lost. To read again what was folded away, call flame with op flame_log and the frame's handle, such as f4; \
