@@ -149,7 +149,7 @@ fn notes(engine: &Engine, session: &str, calls: &[(&str, CallState)]) -> Vec<Str
     };
     let SyncAnswer::Ops { ops, .. } = engine.sync(request).unwrap() else { panic!("all was sent") };
     let text = |op: FoldOp| match op {
-        FoldOp::Append { text, .. } | FoldOp::Insert { text, .. } => Some(text.to_string()),
+        FoldOp::Append { text, .. } | FoldOp::Insert { text, .. } => Some(text.clone()),
         _ => None,
     };
     ops.into_iter().filter_map(text).collect()
