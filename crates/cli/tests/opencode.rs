@@ -22,6 +22,7 @@ mod reminders;
 mod seen;
 mod slash;
 mod steps;
+mod subagents;
 mod talk;
 mod tree;
 mod undo;

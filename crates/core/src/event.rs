@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::autonomy::{Suggestion, SuggestionEnd};
 use crate::compaction::{Compaction, PendingCompaction};
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
+use crate::subagent;
 use crate::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
 
 /// A conversation of a host.
@@ -258,5 +259,12 @@ pub enum Event {
         results: String,
         /// The same, dense.
         results_compacted: String,
+    },
+    /// Something has become known of a child session.
+    Subagent {
+        /// The session.
+        session: String,
+        /// What.
+        change: subagent::Change,
     },
 }

@@ -18,6 +18,7 @@ pub mod guidance;
 pub mod limits;
 pub mod returned;
 pub mod search;
+pub mod subagent;
 pub mod text;
 pub mod transcript;
 pub mod xml;

@@ -2,6 +2,7 @@
 //! finished is folded.
 
 mod calibration;
+mod children;
 mod fork;
 #[cfg(test)]
 mod history_tests;
@@ -20,6 +21,7 @@ use callstack_core::event::Event;
 pub use callstack_core::fact::Fact;
 use callstack_core::fold::{Folded, Input, Note, ReasoningPolicy, fold};
 use callstack_core::frame::FrameNum;
+use callstack_core::subagent::Trouble;
 use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, Standing};
 use callstack_store::{MessageBody, StoredErrand};
 
@@ -48,6 +50,8 @@ pub struct Shown {
     /// Calls of ours with which frames began: the call's id and the frame's id, as the call's result
     /// names it.
     pub opened: Vec<(String, String)>,
+    /// Calls that had another session work for them.
+    pub tasks: Vec<ReturnedTask>,
     /// Tokens that the model's context took at this step, as its provider reports.
     pub tokens: Option<u64>,
     /// Estimated tokens of what its author wrote: at an assistant's message its texts, reasoning and
@@ -59,6 +63,15 @@ pub struct Shown {
     pub words: String,
     /// What a compaction made, if the message is that and its making went well.
     pub summary: Option<String>,
+}
+
+/// A call that had another session work for it has come back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReturnedTask {
+    /// The other session.
+    pub session: String,
+    /// What the call returned, or why it has nothing to return.
+    pub outcome: Result<String, Trouble>,
 }
 
 /// A host is about to call its model.
@@ -132,6 +145,10 @@ pub(crate) struct Conversation {
     pub(crate) closing: Option<String>,
     /// Why the turn under way ended before its time, if it did.
     pub(crate) failure: Option<Failure>,
+    /// What broke the last turn off.
+    pub(crate) trouble: Option<Trouble>,
+    /// Whether it is a child session that has no frame yet; none while nobody has looked.
+    frameless: Option<bool>,
     calibration: Calibration,
     /// `STACK_FRAME_MODE` at the last call that this process saw.
     framed: Option<bool>,
@@ -217,6 +234,7 @@ impl Engine {
     /// Follows a host that is about to call its model, and answers what it should send.
     pub fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
         let session = request.session.clone();
+        self.tasks_returned(&request)?;
         let conversation = self.conversation(&session);
         let mut conversation = lock(&conversation);
         let settings = self.current_settings()?;
@@ -232,6 +250,7 @@ impl Engine {
         }
         self.load(&mut conversation, &session)?;
         let known_revision = conversation.revision;
+        self.frame_if_deserved(&mut conversation, &request)?;
         self.load_spans(&mut conversation, &session)?;
         let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
         let forked = fork::is_fork(&conversation, &opened);
@@ -262,7 +281,10 @@ impl Engine {
             return Ok(self.same_as_before(&mut conversation, request.ops));
         }
         // A root that was popped stays popped until the user speaks again, which the host tells apart.
-        if let Some(words) = first_words.filter(|_| self.session_root(&session).is_err()) {
+        let may_begin = conversation.frameless != Some(true);
+        if let Some(words) =
+            first_words.filter(|_| may_begin && self.session_root(&session).is_err())
+        {
             let start = Anchor { message: None, call: None };
             self.ensure_root(&session, &request.host, identity_of(&words), start)?;
         }

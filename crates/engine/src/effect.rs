@@ -81,6 +81,6 @@ pub struct Reaction {
 impl Engine {
     /// Does what is due by now.
     pub fn wake(&self) -> Result<Reaction, EngineError> {
-        Ok(Reaction::default())
+        Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? })
     }
 }

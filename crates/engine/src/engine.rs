@@ -171,8 +171,8 @@ impl Engine {
     /// Makes sure that the calling session is known, so that a frame can begin in it.
     pub(crate) fn open_session(&self, caller: &Caller) -> Result<(), EngineError> {
         // Nearly always it is; reading takes no lock that others wait for.
-        if self.store.read(|view| view.session_row(&caller.session))?.is_some() {
-            return Ok(());
+        if let Some(known) = self.store.read(|view| view.session_row(&caller.session))? {
+            return self.frame_for_push(&known);
         }
         self.store.write(|change| {
             if change.view().session_row(&caller.session)?.is_some() {
@@ -235,6 +235,7 @@ impl Engine {
 
     /// Ends a frame, and fixes in the same transaction what stands for its span from now on.
     pub(crate) fn end(&self, caller: &Caller, command: &Command) -> Result<Answer, EngineError> {
+        self.settle_before(command)?;
         let evidence = self.evidence(&caller.session);
         self.store.write(|change| {
             let (num, text) = self.end_in(change, &caller.session, command, &evidence)?;
@@ -282,6 +283,18 @@ impl Engine {
         identity: Identity,
         anchor: Anchor,
     ) -> Result<FrameNum, EngineError> {
+        self.ensure_root_below(session, host, identity, anchor, None)
+    }
+
+    /// The same for a child session that somebody started in the frame `caller`.
+    pub(crate) fn ensure_root_below(
+        &self,
+        session: &str,
+        host: &str,
+        identity: Identity,
+        anchor: Anchor,
+        caller: Option<FrameNum>,
+    ) -> Result<FrameNum, EngineError> {
         if let Some(active) = self.active(session)? {
             return Ok(active);
         }
@@ -292,6 +305,7 @@ impl Engine {
                 session: session.to_owned(),
                 host: host.to_owned(),
                 parent_session,
+                caller,
                 identity,
                 derived: true,
                 spare_id: self.world.id("frm-"),

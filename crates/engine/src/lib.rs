@@ -29,6 +29,7 @@ mod session;
 mod settings;
 mod slash;
 mod state;
+mod subagents;
 mod system;
 pub mod tools;
 pub mod tree;
@@ -37,15 +38,16 @@ mod world;
 pub use compaction::{CompactionPrompt, Failure, Summary};
 pub use configuration::{Configured, Source};
 pub use conversation::mode::off as frame_mode_is_off;
-pub use conversation::{Fact, Shown, SyncAnswer, SyncRequest};
+pub use conversation::{Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};
 pub use session::UserMessage;
 pub use settings::{
-    AutonomySettings, FrameSessions, Given, Level, Placement, Profile, SETTINGS, Setting, Settings,
-    Values,
+    AutonomySettings, FrameSessions, Given, Level, Placement, Profile, SETTINGS,
+    SUBAGENT_VARIABLES, Setting, Settings, Values,
 };
 pub use slash::{SLASH, Slash, SlashAnswer, SlashRequest};
 pub use state::{FrameMetadata, StackState};
+pub use subagents::{ChildSession, Standing, SubagentFilter};
 pub use system::{SystemRequest, TokenUsage};
 pub use world::{SystemWorld, World};

@@ -88,3 +88,14 @@ pub(crate) fn readable(message: &Value) -> String {
     }
     text.trim_end().to_owned()
 }
+
+/// What an agent says in a message of a host: its last text. None if it says nothing, or is no agent.
+pub(crate) fn said(json: &str) -> Option<String> {
+    let message: Value = serde_json::from_str(json).ok()?;
+    if message["info"]["role"] != "assistant" {
+        return None;
+    }
+    let texts = message["parts"].as_array()?.iter().filter(|part| part["type"] == "text");
+    let mut texts = texts.filter_map(|part| part["text"].as_str().map(str::trim));
+    texts.rfind(|text| !text.is_empty()).map(str::to_owned)
+}

@@ -9,6 +9,7 @@ mod plan;
 mod reach;
 mod record;
 mod search;
+mod subagents;
 
 use crate::operation::Operation;
 use crate::settings::Profile;
@@ -45,6 +46,10 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<autonomy::ShouldPop>(),
     Operation::of::<autonomy::AutoSuggest>(),
     Operation::of::<autonomy::Stats>(),
+    Operation::of::<subagents::Config>(),
+    Operation::of::<subagents::Stats>(),
+    Operation::of::<subagents::List>(),
+    Operation::of::<subagents::Complete>(),
 ];
 
 /// The operation of a name.

@@ -1,14 +1,12 @@
 //! The life of a host's sessions: their beginning, the user's turns, files that tools write, their end.
 
-use callstack_core::decide::{Command, Pop};
-use callstack_core::event::{Event, Session};
-use callstack_core::frame::{Artifact, Identity, Status};
+use callstack_core::decide::Command;
+use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
 use callstack_core::text::{first_words, truncate_to_token_budget};
-use callstack_core::transcript::{Anchor, Outcome};
+use callstack_core::transcript::Anchor;
 
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
-use crate::operation::Caller;
 
 /// Words of a title that is taken from what a user said.
 const TITLE_WORDS: usize = 5;
@@ -32,10 +30,15 @@ impl Engine {
     pub fn user_message(&self, message: &UserMessage) -> Result<(), EngineError> {
         let last = {
             let conversation = self.conversation(&message.session);
-            let conversation = lock(&conversation);
+            let mut conversation = lock(&conversation);
+            conversation.trouble = None;
             conversation.last().map(|message| message.id.clone())
         };
         let anchor = Anchor { message: last, call: None };
+        let known = self.store.read(|view| view.session_row(&message.session))?;
+        if let Some(child) = known.filter(|known| known.parent.is_some()) {
+            return self.child_told(&child, &message.text, anchor);
+        }
         if self.active(&message.session)?.is_some() {
             return Ok(());
         }
@@ -71,89 +74,32 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes note of a session that another one has started.
-    pub fn session_created(
-        &self,
-        session: &str,
-        host: &str,
-        parent: Option<&str>,
-    ) -> Result<(), EngineError> {
-        let Some(parent) = parent else { return Ok(()) };
-        self.store.write(|change| {
-            if change.view().session_row(session)?.is_some() {
-                return Ok(());
-            }
-            let session = Session {
-                id: session.to_owned(),
-                host: host.to_owned(),
-                parent: Some(parent.to_owned()),
-                root: None,
-                active: None,
-            };
-            Ok(change.append(self.now(), &[Event::SessionOpened { session }])?)
-        })
-    }
-
-    /// Ends the frames of a child session that has fallen silent: its results are what it said last.
-    /// Without that its parent's frame could never be popped.
-    pub fn session_idle(&self, session: &str) -> Result<(), EngineError> {
-        let known = self.store.read(|view| view.session_row(session))?;
-        let Some(known) = known.filter(|known| known.parent.is_some()) else { return Ok(()) };
-        if self.is_errand(session)? {
-            return Ok(());
-        }
-        let closing = {
-            let conversation = self.conversation(session);
-            let conversation = lock(&conversation);
-            conversation.closing.clone()
-        };
-        let said = closing.unwrap_or_else(|| "It ended without a word.".to_owned());
-        let caller = Caller {
-            session: session.to_owned(),
-            host: known.host,
-            anchor: Anchor { message: None, call: None },
-            agent: None,
-            performs: false,
-        };
-        while let Some(frame) = self.active(session)? {
-            let results = format!(
-                "{said}\n\n(Its session fell silent without a pop; these are its last words.)"
-            );
-            let compacted = truncate_to_token_budget(&said, CRITERIA_COMPACTED, " …").into_owned();
-            let command = Command::Pop(Pop {
-                session: session.to_owned(),
-                frame: Some(frame),
-                anchor: caller.anchor.clone(),
-                outcome: Outcome {
-                    status: Status::Completed,
-                    results: Some(results),
-                    results_compacted: Some(compacted),
-                },
-            });
-            self.end(&caller, &command)?;
-        }
-        Ok(())
-    }
-
     /// Records files that a tool wrote as artifacts of the frame that the step belongs to.
     pub fn files_written(&self, session: &str, files: &[String]) -> Result<(), EngineError> {
-        let step = {
-            let conversation = self.conversation(session);
-            let conversation = lock(&conversation);
-            conversation.step_frame
-        };
-        let active = self.active(session)?;
-        let of_step = match step {
-            Some(step) => Some(step)
-                .filter(|_| self.frame(step).is_ok_and(|frame| frame.status == Status::InProgress)),
-            None => None,
-        };
-        let Some(frame) = of_step.or(active) else { return Ok(()) };
+        let Some(frame) = self.working_frame(session)? else { return Ok(()) };
         for file in files {
             let (path, hash) = self.project_file(file);
             self.change(&Command::AddArtifact { frame, artifact: Artifact { path, hash } })?;
         }
         Ok(())
+    }
+
+    /// The frame that a session's current step belongs to: the one that was open when the step began,
+    /// also where a push stands in the same step, or the active one if that has ended.
+    pub(crate) fn working_frame(&self, session: &str) -> Result<Option<FrameNum>, EngineError> {
+        let step = {
+            let conversation = self.conversation(session);
+            let conversation = lock(&conversation);
+            conversation.step_frame
+        };
+        match step {
+            Some(step)
+                if self.frame(step).is_ok_and(|frame| frame.status == Status::InProgress) =>
+            {
+                Ok(Some(step))
+            }
+            _ => self.active(session),
+        }
     }
 
     /// Forgets what this process knows of a session; the store keeps all of it.

@@ -3,6 +3,7 @@
 
 mod autonomy;
 mod read;
+mod subagents;
 mod table;
 
 use std::collections::BTreeMap;
@@ -12,11 +13,13 @@ use callstack_core::context::TokenBudget;
 use callstack_core::dialect::Dialect;
 use callstack_core::fold::ReasoningPolicy;
 use callstack_core::limits::Limits;
+use callstack_core::subagent::SubagentSettings;
 
 use crate::error::EngineError;
 use read::{flag, known, list, number};
 
 pub use autonomy::{AutonomySettings, Level};
+pub use subagents::SUBAGENT_VARIABLES;
 pub use table::{SETTINGS, Setting, Values};
 
 /// Which tools an agent is listed.
@@ -90,6 +93,8 @@ pub struct Settings {
     /// `STACK_SUGGEST_IN_CONTEXT`, `STACK_ENABLED_HEURISTICS`; what was set at run time lies over it:
     /// [`crate::Engine::autonomy`].
     pub autonomy: AutonomySettings,
+    /// `STACK_SUBAGENT_ENABLED` and what belongs to it: [`SUBAGENT_VARIABLES`].
+    pub subagents: SubagentSettings,
     /// What all this was made of.
     pub given: Given,
 }
@@ -117,6 +122,7 @@ impl Default for Settings {
             sessions: FrameSessions::default(),
             limits: Limits::default(),
             autonomy: AutonomySettings::default(),
+            subagents: SubagentSettings::default(),
             given: Given::default(),
         }
     }
@@ -194,6 +200,7 @@ impl Settings {
                     .unwrap_or(limits.live_sessions),
             },
             autonomy: AutonomySettings::from_vars(var, self.autonomy)?,
+            subagents: subagents::from_vars(var, self.subagents)?,
             given: self.given,
         })
     }

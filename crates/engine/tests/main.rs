@@ -21,4 +21,6 @@ mod sessions;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
+mod subagents;
+#[cfg(test)]
 mod support;

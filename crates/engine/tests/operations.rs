@@ -2,12 +2,13 @@
 
 use callstack_core::limits::Limits;
 use callstack_engine::operation::{Answer, Operation};
-use callstack_engine::{Kind, Level, Settings, operations};
+use callstack_engine::{ChildSession, Kind, Level, Settings, Standing, SubagentFilter, operations};
 use serde_json::{Map, Value, json};
 
 use crate::support::Project;
 
-/// A user's root `f1` with the pin `p1`; below it `f2` and `f3` planned, `f4` completed, `f5` failed.
+/// A user's root `f1` with the pin `p1`; below it `f2` and `f3` planned, `f4` completed, `f5` failed. And
+/// a session `ses_sub` that it has started for a question, without a frame.
 fn project() -> Project {
     let project = Project::new();
     project.user("ses_a", "Write the parser for the new format, please");
@@ -19,6 +20,13 @@ fn project() -> Project {
         let results = json!({"results": format!("{title} came out {status}"), "status": status});
         project.did("ses_a", "stack_frame_pop", results);
     }
+    let child = ChildSession {
+        session: "ses_sub".to_owned(),
+        host: "test".to_owned(),
+        parent: "ses_a".to_owned(),
+        title: "a question".to_owned(),
+    };
+    project.engine.child_seen(&child).unwrap();
     project
 }
 
@@ -56,6 +64,22 @@ fn right() -> Vec<(&'static str, Value)> {
         ("stack_should_pop", json!({"noProgressTurns": 2})),
         ("stack_auto_suggest", json!({"enabled": false, "clear": true})),
         ("stack_autonomy_stats", json!({})),
+        (
+            "stack_config",
+            json!({"enabled": true, "minDuration": 9, "minMessages": 9, "autoComplete": true,
+                "idleDelay": 9, "patterns": ["job"], "reset": ["patterns"]}),
+        ),
+        ("stack_stats", json!({})),
+        (
+            "stack_subagent_list",
+            json!({"filter": "active", "subagentsOnly": false, "framedOnly": false,
+                "parent": "ses_a"}),
+        ),
+        (
+            "stack_subagent_complete",
+            json!({"sessionID": "ses_s", "status": "failed", "results": "no answer",
+                "resultsCompacted": "none"}),
+        ),
     ]
 }
 
@@ -137,6 +161,17 @@ fn check(project: &Project, name: &str, answer: &Answer) {
             assert_eq!(answer.data["pendingSuggestions"], json!([]));
         }
         "stack_autonomy_stats" => assert_eq!(answer.data["total"]["made"], 0),
+        "stack_config" => {
+            let settings = project.engine.subagent_settings().unwrap();
+            assert_eq!((settings.min_messages, settings.patterns), (9, vec!["job".to_owned()]));
+            assert!(text.contains("idleDelay: 9 (set here)"), "{text}");
+        }
+        "stack_stats" => assert_eq!(answer.data["tracked"], 1),
+        "stack_subagent_list" => assert_eq!(answer.data["sessions"][0]["sessionID"], "ses_sub"),
+        "stack_subagent_complete" => {
+            let sessions = project.engine.subagents(&SubagentFilter::default()).unwrap();
+            assert_eq!(Standing::of(&sessions[0]), Standing::Completed);
+        }
         _ => panic!("{name} is not checked here yet"),
     }
 }

@@ -17,6 +17,7 @@ mod schema;
 mod search;
 mod spans;
 mod store;
+mod subagents;
 mod suggestions;
 
 pub use change::Change;

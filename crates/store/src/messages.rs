@@ -56,7 +56,7 @@ impl Change<'_> {
                 Some((seq, version, _)) => (seq, version + 1),
                 None => (self.view().next_message(session)?, 1),
             };
-            self.write_body(session, seq, version, message, &hash)?;
+            self.write_body(at, session, (seq, version), message, &hash)?;
             recorded.push(MessageRef { id: message.id.clone(), hash });
         }
         let written = recorded.len();
@@ -69,9 +69,9 @@ impl Change<'_> {
 
     fn write_body(
         &self,
+        at: i64,
         session: &str,
-        seq: i64,
-        version: i64,
+        (seq, version): (i64, i64),
         message: &MessageBody,
         hash: &str,
     ) -> Result<(), StoreError> {
@@ -84,8 +84,8 @@ impl Change<'_> {
         let view = self.view();
         view.connection
             .prepare_cached(
-                "INSERT INTO messages (session, seq, version, id, hash, bytes, codec, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                "INSERT INTO messages (session, seq, version, id, hash, at, bytes, codec, body)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             )
             .and_then(|mut insert| {
                 insert.execute(params![
@@ -94,6 +94,7 @@ impl Change<'_> {
                     version,
                     message.id,
                     hash,
+                    at,
                     i64::try_from(plain.len()).unwrap_or(i64::MAX),
                     codec,
                     body
@@ -133,6 +134,25 @@ impl View<'_> {
         self.connection
             .prepare_cached("SELECT id FROM messages WHERE session = ?1 ORDER BY seq DESC LIMIT 1")
             .and_then(|mut statement| statement.query_row([session], |row| row.get(0)).optional())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// The newest version of the last messages of a session, the newest message first.
+    pub fn last_messages(
+        &self,
+        session: &str,
+        count: u32,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT seq, version, id, bytes, codec, body FROM messages AS m
+                 WHERE session = ?1 AND version =
+                   (SELECT max(version) FROM messages WHERE session = ?1 AND seq = m.seq)
+                 ORDER BY seq DESC LIMIT ?2",
+            )
+            .and_then(|mut statement| {
+                statement.query_map(params![session, count], message_of)?.collect()
+            })
             .map_err(|source| self.failed(source))
     }
 

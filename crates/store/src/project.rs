@@ -12,6 +12,7 @@ use rusqlite::{ToSql, params};
 use crate::compactions;
 use crate::error::StoreError;
 use crate::store::View;
+use crate::subagents;
 
 /// How many words of a finished frame are kept to find it by.
 const WORDS: usize = 24;
@@ -38,10 +39,13 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         ),
         Event::RootSet { session, frame } => writer
             .run("UPDATE sessions SET root = ?2 WHERE id = ?1", params![session, sql(*frame)]),
-        Event::ActiveSet { session, frame } => writer.run(
-            "UPDATE sessions SET active = ?2, active_seq = ?3, changed_seq = ?3 WHERE id = ?1",
-            params![session, frame.map(sql), seq],
-        ),
+        Event::ActiveSet { session, frame } => {
+            writer.run(
+                "UPDATE sessions SET active = ?2, active_seq = ?3, changed_seq = ?3 WHERE id = ?1",
+                params![session, frame.map(sql), seq],
+            )?;
+            subagents::active_set(view, at, session, frame.is_some())
+        }
         Event::FrameCreated { frame } => writer.create(frame),
         Event::FrameStarted { frame, id, session } => writer.start(*frame, id, session),
         Event::FrameEnded { frame, outcome, reason } => {
@@ -125,6 +129,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
                SET text = excluded.text, renderer = excluded.renderer, seq = excluded.seq",
             params![session, slot, text, renderer, seq],
         ),
+        Event::Subagent { session, change } => subagents::apply(view, at, session, change),
         // The log names what was stored; the bodies are written beside it.
         Event::MessagesRecorded { .. } => Ok(()),
         Event::SuggestionMade { suggestion } => crate::suggestions::add(view, suggestion),

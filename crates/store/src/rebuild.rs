@@ -11,7 +11,7 @@ use crate::project;
 use crate::store::{Store, View};
 
 /// Tables that are derived from the events, children before those that they refer to.
-const DERIVED: [&str; 15] = [
+const DERIVED: [&str; 17] = [
     "suggestions",
     "pending_compactions",
     "compactions",
@@ -24,6 +24,8 @@ const DERIVED: [&str; 15] = [
     "errands",
     "spans",
     "renders",
+    "subagents",
+    "subagent_counts",
     "settings",
     "sessions",
     "frames",

@@ -15,6 +15,7 @@ use callstack_core::decide::{
 };
 use callstack_core::event::Event;
 use callstack_core::frame::{Artifact, FrameNum, Status};
+use callstack_core::subagent::{Change, Completion, Trouble};
 use callstack_core::transcript::{Anchor, Fold, Outcome, SpanNum};
 use callstack_store::{DATABASE, SCHEMA_VERSION, Store, StoreError};
 
@@ -137,6 +138,7 @@ pub(crate) fn fill(store: &Store) {
         settled_serial: Some(3),
         renderer: 1,
     };
+    let trouble = Trouble { aborted: true, message: "stopped".to_owned() };
     append(
         store,
         &[
@@ -152,6 +154,14 @@ pub(crate) fn fill(store: &Store) {
             suggestion(2, "ses_a", 2, Heuristic::Stagnation),
             Event::SuggestionEnded { suggestion: 1, end: SuggestionEnd::ActedOn },
             Event::SettingSet { name: "autonomy".to_owned(), value: Some("manual".to_owned()) },
+            subagent("ses_b", seen("look (@general subagent)", true)),
+            subagent("ses_b", Change::Idle { until: Some(6_000), trouble: Some(trouble) }),
+            subagent("ses_c", seen("a question", false)),
+            subagent("ses_c", Change::Idle { until: None, trouble: None }),
+            subagent("ses_c", Change::Active),
+            subagent("ses_c", Change::Completed { by: Completion::Manual }),
+            subagent("ses_d", seen("a question", false)),
+            subagent("ses_d", Change::Forgotten),
         ],
     );
     compactions(store);
@@ -211,6 +221,15 @@ fn compactions(store: &Store) {
     );
 }
 
+fn subagent(session: &str, change: Change) -> Event {
+    Event::Subagent { session: session.to_owned(), change }
+}
+
+fn seen(title: &str, matches: bool) -> Change {
+    let caller = Some(FrameNum(2));
+    Change::Seen { parent: "ses_a".to_owned(), title: title.to_owned(), caller, matches }
+}
+
 /// All that a store says, as text.
 pub(crate) fn describe(store: &Store) -> String {
     let mut text = String::new();
@@ -244,6 +263,10 @@ pub(crate) fn describe(store: &Store) -> String {
             for stored in view.newest_suggestions(None, 100, 0)? {
                 writeln!(text, "{stored:#?}").unwrap();
             }
+            for session in view.subagents()? {
+                writeln!(text, "{session:?}").unwrap();
+            }
+            writeln!(text, "{:?}", view.subagent_stats()?).unwrap();
             writeln!(text, "plan-a is {}", view.resolve("plan-a")?.num).unwrap();
             writeln!(text, "{:?} {:?}", view.all_counts()?, view.setting("autonomy")?).unwrap();
             Ok(())

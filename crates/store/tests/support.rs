@@ -78,6 +78,7 @@ pub(crate) fn root(session: &str, parent_session: Option<&str>) -> Command {
         session: session.to_owned(),
         host: "test".to_owned(),
         parent_session: parent_session.map(str::to_owned),
+        caller: None,
         identity: identity(&format!("root of {session}")),
         derived: true,
         spare_id: format!("frm-spare-{session}"),

@@ -71,12 +71,12 @@ fn a_subagents_frame_ends_with_it() {
     assert!(requests[2].render().contains("The depth says 6."), "{}", seen(&requests[2]));
     let last = requests.last().unwrap();
     assert_no_work(last);
-    for told in ["Results: It says 6.", "\"Look into it\" completed: The depth says 6."] {
+    for told in ["Results: It says 6.", "\"look\" completed: The depth says 6."] {
         assert!(last.render().contains(told), "{}", seen(last));
     }
     assert_eq!(
         tree(sealed, &session.id),
-        "Ask around please in_progress *\n  Ask around completed\n    Look into it completed\n      \
+        "Ask around please in_progress *\n  Ask around completed\n    look completed\n      \
          Look deep completed\n"
     );
 }

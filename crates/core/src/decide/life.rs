@@ -17,6 +17,9 @@ pub struct OpenRoot {
     pub host: String,
     /// The session that started it, for a child session: its active frame becomes the parent.
     pub parent_session: Option<String>,
+    /// The frame that it belongs to, while that one is in progress; it goes before the one that the
+    /// parent's session works in by now.
+    pub caller: Option<FrameNum>,
     /// What the frame is for.
     pub identity: Identity,
     /// Whether that is a guess from the user's first words.
@@ -111,9 +114,17 @@ pub(super) fn open_root<N: Neighbourhood>(
             },
         });
     }
-    let parent = match &command.parent_session {
-        Some(parent) => tree.session(parent).map_err(Refusal::Store)?.and_then(|it| it.active),
+    let caller = match command.caller {
+        Some(caller) => Some(tree.frame(caller).map_err(Refusal::Store)?),
         None => None,
+    };
+    let open = caller.filter(|caller| caller.status == Status::InProgress && !caller.detached);
+    let parent = match (open, &command.parent_session) {
+        (Some(caller), _) => Some(caller.num),
+        (None, Some(parent)) => {
+            tree.session(parent).map_err(Refusal::Store)?.and_then(|it| it.active)
+        }
+        (None, None) => None,
     };
     let id = if first { command.session.clone() } else { command.spare_id.clone() };
     let mut frame = begun(tree, parent, &command.session, &command.identity, id, limits, now)?;

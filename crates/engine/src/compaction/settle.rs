@@ -8,6 +8,7 @@ use callstack_core::compaction::{
 use callstack_core::decide::{Command, Pop};
 use callstack_core::event::Event;
 use callstack_core::frame::{FrameNum, Status};
+use callstack_core::subagent::Trouble;
 use callstack_core::text::{CUT, truncate_to_token_budget};
 use callstack_core::transcript::PartBody;
 use callstack_store::{Change, View};
@@ -215,7 +216,12 @@ impl Engine {
     /// Notes why a turn of a session's agent ended before its time.
     pub fn session_failed(&self, session: &str, failure: Failure) {
         let conversation = self.conversation(session);
-        lock(&conversation).failure = Some(failure);
+        let mut conversation = lock(&conversation);
+        let message =
+            if failure.stopped { "its turn was aborted" } else { failure.message.as_str() };
+        conversation.trouble =
+            Some(Trouble { aborted: failure.stopped, message: message.to_owned() });
+        conversation.failure = Some(failure);
     }
 
     /// A session's agent has fallen silent. A compaction that was asked of the host has then come or

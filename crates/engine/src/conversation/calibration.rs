@@ -69,6 +69,7 @@ mod tests {
             json: String::new(),
             facts: Vec::new(),
             opened: Vec::new(),
+            tasks: Vec::new(),
             tokens: Some(tokens),
             words: String::new(),
             summary: None,

@@ -28,6 +28,16 @@ pub(crate) enum PopStatus {
     Blocked,
 }
 
+impl From<PopStatus> for Status {
+    fn from(status: PopStatus) -> Self {
+        match status {
+            PopStatus::Completed => Self::Completed,
+            PopStatus::Failed => Self::Failed,
+            PopStatus::Blocked => Self::Blocked,
+        }
+    }
+}
+
 /// Arguments of `stack_frame_pop`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -56,11 +66,7 @@ impl Operate for Pop {
         let own = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let generate = params.generate_summary == Some(true);
         let (results, dense) = (own(params.results), own(params.results_compacted));
-        let status = match params.status.unwrap_or_default() {
-            PopStatus::Completed => Status::Completed,
-            PopStatus::Failed => Status::Failed,
-            PopStatus::Blocked => Status::Blocked,
-        };
+        let status = params.status.unwrap_or_default().into();
         let frame = match &params.frame {
             Some(reference) => Some(engine.resolve(reference)?),
             None => None,

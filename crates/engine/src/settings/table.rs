@@ -96,6 +96,43 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
         ],
     ),
     (
+        "Subagents: sessions that an agent starts for others",
+        &[
+            setting(
+                "STACK_SUBAGENT_ENABLED",
+                Values::Switch,
+                "on",
+                "Whether the sessions of subagents get frames.",
+            ),
+            setting(
+                "STACK_SUBAGENT_MIN_DURATION",
+                COUNT,
+                "60000",
+                "Milliseconds from which on such a session gets a frame whatever its title is.",
+            ),
+            setting("STACK_SUBAGENT_MIN_MESSAGES", COUNT, "3", "Messages from which on it does."),
+            setting(
+                "STACK_SUBAGENT_AUTO_COMPLETE",
+                Values::Switch,
+                "on",
+                "Whether its frames end with it, or stay until somebody completes them.",
+            ),
+            setting(
+                "STACK_SUBAGENT_IDLE_DELAY",
+                COUNT,
+                "5000",
+                "Milliseconds for which it has to be silent until its frames end.",
+            ),
+            setting(
+                "STACK_SUBAGENT_PATTERNS",
+                Values::List,
+                r"@.*subagent,subagent,\[Task\]",
+                "Regular expressions, one of which its title matches to get a frame at once; none of \
+                 them may contain a comma, and one that can't be read is skipped.",
+            ),
+        ],
+    ),
+    (
         "Tokens of the context",
         &[
             setting(

@@ -4,9 +4,10 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
+use callstack_core::subagent::Trouble;
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
-use callstack_engine::{Fact, Shown};
+use callstack_engine::{Fact, ReturnedTask, Shown};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -108,9 +109,11 @@ pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         .filter(|tokens| *tokens > 0);
     let mut facts = Vec::new();
     let mut opened = Vec::new();
+    let mut tasks = Vec::new();
     for part in &wire.parts {
         facts.extend(facts_of(part, project));
         opened.extend(opening(part));
+        tasks.extend(task(part));
     }
     let (said, heard) = tokens_of(&wire.parts, role);
     let parts = wire.parts.into_iter().map(part).collect();
@@ -119,6 +122,7 @@ pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         json: json.to_owned(),
         facts,
         opened,
+        tasks,
         tokens,
         said,
         heard,
@@ -251,6 +255,35 @@ fn opening(part: &WirePart) -> Option<(String, String)> {
     let metadata = &part.state.as_ref()?.metadata["callstack"];
     let frame = metadata["opened"].as_str()?;
     Some((part.call.clone()?, frame.to_owned()))
+}
+
+/// A call of OpenCode's own that had a subagent work in a session of its own. The message that it stands
+/// in is being sent to the model, so nobody waits for it any more, however it looks; but one that went
+/// on in the background has not come back.
+fn task(part: &WirePart) -> Option<ReturnedTask> {
+    let state = part.state.as_ref().filter(|_| part.tool.as_deref() == Some("task"))?;
+    let session = state.metadata["sessionId"].as_str()?.to_owned();
+    let outcome = match state.status.as_str() {
+        "completed" if state.metadata["background"] == true => return None,
+        "completed" => Ok(task_result(state.output.as_deref().unwrap_or_default())),
+        "error" => {
+            let message = state.error.as_deref().unwrap_or_default().trim();
+            let failed = message.strip_prefix("Subagent failed");
+            let why =
+                failed.and_then(|rest| rest.split_once("): ")).map_or(message, |(_, why)| why);
+            Err(Trouble { aborted: failed.is_none(), message: why.to_owned() })
+        }
+        _ => Err(Trouble { aborted: true, message: "its caller was interrupted".to_owned() }),
+    };
+    Some(ReturnedTask { session, outcome })
+}
+
+/// What a subagent returned, without the marks that OpenCode puts around it.
+fn task_result(output: &str) -> String {
+    let inner = output
+        .split_once("<task_result>")
+        .and_then(|(_, rest)| Some(rest.rsplit_once("</task_result>")?.0));
+    inner.unwrap_or(output).trim().to_owned()
 }
 
 /// Tools that write the files that their arguments or metadata name.

@@ -202,3 +202,35 @@ fn written_files_are_those_that_a_tool_names_first_in_its_result() {
     assert_eq!(written(&json!({}), &files), ["x", "z"]);
     assert_eq!(written(&json!({}), &Value::Null), Vec::<String>::new());
 }
+
+#[test]
+fn a_task_that_has_come_back_tells_what_of_it() {
+    let metadata = json!({"parentSessionId": "ses_a", "sessionId": "ses_b"});
+    let background = json!({"sessionId": "ses_b", "background": true});
+    let output = "<task id=\"ses_b\" state=\"completed\">\n<task_result>\nIt is </task_result> 6.\n\
+                  </task_result>\n</task>";
+    let returned = |state: Value| {
+        let tasks = shown(&assistant(&json!([tool("task", &state)]))).tasks;
+        tasks.into_iter().map(|task| (task.session, task.outcome)).next()
+    };
+    let stopped = |aborted: bool, message: &str| {
+        Some(("ses_b".to_owned(), Err(Trouble { aborted, message: message.to_owned() })))
+    };
+    let with = |status: &str, key: &str, text: &str| json!({"status": status, "metadata": metadata, key: text});
+    let answer = |text: &str| Some(("ses_b".to_owned(), Ok(text.to_owned())));
+    assert_eq!(returned(with("completed", "output", output)), answer("It is </task_result> 6."));
+    assert_eq!(returned(with("completed", "output", "bare ")), answer("bare"));
+    let failed = "Subagent failed (task_id: ses_b): no way (really): none";
+    assert_eq!(returned(with("error", "error", failed)), stopped(false, "no way (really): none"));
+    let aborted = "Tool execution aborted";
+    assert_eq!(returned(with("error", "error", aborted)), stopped(true, aborted));
+    let open = returned(json!({"status": "running", "metadata": metadata}));
+    assert_eq!(open, stopped(true, "its caller was interrupted"));
+    let behind = json!({"status": "completed", "metadata": background, "output": "running"});
+    assert_eq!(returned(behind), None);
+    assert_eq!(returned(json!({"status": "error", "error": "unknown agent"})), None);
+    assert_eq!(
+        shown(&assistant(&json!([tool("bash", &with("completed", "output", ""))]))).tasks,
+        []
+    );
+}

@@ -8,8 +8,8 @@ use callstack_core::transcript::Anchor;
 use callstack_engine::effect::{Next, Reaction};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    CompactionPrompt, Engine, EngineError, Kind, SlashRequest, SyncAnswer, SyncRequest,
-    SystemRequest, UserMessage, tools,
+    ChildSession, CompactionPrompt, Engine, EngineError, Kind, SlashRequest, SyncAnswer,
+    SyncRequest, SystemRequest, UserMessage, tools,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -179,8 +179,18 @@ impl Server<'_> {
     fn event(&mut self, engine: &Engine, event: Event) -> Result<Reaction, EngineError> {
         let Some(session) = event.properties.session else { return Ok(Reaction::default()) };
         let info = event.properties.info.unwrap_or_default();
+        let mut reaction = Reaction::default();
+        if let ("session.created" | "session.updated", Some(parent)) =
+            (event.kind.as_str(), info.parent)
+        {
+            reaction = engine.child_seen(&ChildSession {
+                session: session.clone(),
+                host: HOST.to_owned(),
+                parent,
+                title: info.title,
+            })?;
+        }
         match event.kind.as_str() {
-            "session.created" => engine.session_created(&session, HOST, info.parent.as_deref())?,
             "session.updated" => match info.revert {
                 Some(revert) => {
                     self.removed.insert(session.clone(), HashSet::new());
@@ -205,18 +215,20 @@ impl Server<'_> {
                 engine.session_failed(&session, error.into());
             }
             "session.idle" => {
-                let reaction = engine.compaction_over(&session)?;
-                engine.session_idle(&session)?;
-                return Ok(reaction);
+                reaction = engine.compaction_over(&session)?;
+                // One that is about to be told to go on is not silent.
+                if reaction.effects.is_empty() {
+                    reaction = engine.session_idle(&session)?;
+                }
             }
             "session.deleted" => {
                 engine.compaction_gone(&session)?;
                 self.removed.remove(&session);
-                engine.forget(&session);
+                engine.session_deleted(&session)?;
             }
             _ => {}
         }
-        Ok(Reaction::default())
+        Ok(reaction)
     }
 }
 

@@ -173,6 +173,7 @@ impl From<SessionError> for Failure {
 pub(super) struct SessionInfo {
     #[serde(rename = "parentID")]
     pub(super) parent: Option<String>,
+    pub(super) title: String,
     pub(super) revert: Option<Revert>,
 }
 

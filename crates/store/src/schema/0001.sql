@@ -154,6 +154,29 @@ CREATE TABLE suggestions (
 CREATE INDEX suggestions_by_frame ON suggestions(frame, heuristic, num);
 CREATE INDEX suggestions_by_session ON suggestions(session, num);
 
+-- Child sessions, and what becomes of them; those that are long over are only counted.
+CREATE TABLE subagents (
+  session      TEXT PRIMARY KEY,
+  parent       TEXT NOT NULL,
+  title        TEXT NOT NULL,
+  caller       INTEGER REFERENCES frames(num),
+  matches      INTEGER NOT NULL,
+  created_at   INTEGER NOT NULL,
+  active_at    INTEGER NOT NULL,
+  idle_at      INTEGER,
+  until        INTEGER,
+  aborted      INTEGER NOT NULL,
+  trouble      TEXT,
+  completed_at INTEGER,
+  completed_by TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX subagents_until ON subagents(until) WHERE until IS NOT NULL;
+
+CREATE TABLE subagent_counts (
+  what TEXT PRIMARY KEY,
+  n    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE settings (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL
@@ -193,6 +216,7 @@ CREATE TABLE messages (
   version INTEGER NOT NULL,
   id      TEXT NOT NULL,
   hash    TEXT NOT NULL,
+  at      INTEGER NOT NULL,
   bytes   INTEGER NOT NULL,
   codec   INTEGER NOT NULL,
   body    BLOB NOT NULL,

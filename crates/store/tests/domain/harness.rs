@@ -215,6 +215,7 @@ impl Harness {
             session: NAMES[session].to_owned(),
             host: "test".to_owned(),
             parent_session: self.model.started_by[session].map(|it| NAMES[it].to_owned()),
+            caller: None,
             identity: identity(&title),
             derived: true,
             spare_id,

@@ -1,0 +1,69 @@
+//! What a session's calls tell of child sessions: of its own, and of itself as one.
+
+use callstack_core::transcript::{PartBody, Role};
+
+use super::{Conversation, PATIENCE, ReturnedTask, SyncRequest};
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+
+impl Conversation {
+    /// The beginning of what the session was first told.
+    pub(crate) fn first_words(&self) -> Option<String> {
+        let told = self.transcript.iter().filter(|message| message.role == Role::User);
+        told.flat_map(|message| &message.parts).find_map(|part| match &part.body {
+            PartBody::Text { synthetic: false, head, .. } if !head.is_empty() => Some(head.clone()),
+            _ => None,
+        })
+    }
+}
+
+impl Engine {
+    /// Waits a little until what the session has shown is on the disk.
+    pub(crate) fn written(&self, conversation: &Conversation) -> Result<(), EngineError> {
+        self.recorder()?.flush(conversation.ticket, PATIENCE);
+        Ok(())
+    }
+
+    /// The calls with child sessions that a request shows for the first time.
+    pub(crate) fn fresh_tasks(
+        &self,
+        request: &SyncRequest,
+    ) -> Result<Vec<ReturnedTask>, EngineError> {
+        let conversation = self.conversation(&request.session);
+        let mut conversation = lock(&conversation);
+        self.load(&mut conversation, &request.session)?;
+        let fresh = request
+            .shown
+            .iter()
+            .filter(|shown| !conversation.order.contains_key(&shown.message.id));
+        Ok(fresh.flat_map(|shown| shown.tasks.clone()).collect())
+    }
+
+    /// Gives a child session that had none a frame, once it has proved to be worth one.
+    pub(super) fn frame_if_deserved(
+        &self,
+        conversation: &mut Conversation,
+        request: &SyncRequest,
+    ) -> Result<(), EngineError> {
+        if conversation.frameless == Some(false) {
+            return Ok(());
+        }
+        let known = self.store.read(|view| view.session_row(&request.session))?;
+        let Some(known) = known else { return Ok(()) };
+        let framed = known.active.is_some() || known.root.is_some();
+        conversation.frameless = Some(known.parent.is_some() && !framed);
+        let tracked = self.store.read(|view| view.subagent(&request.session))?;
+        let (Some(true), Some(tracked)) = (conversation.frameless, tracked) else { return Ok(()) };
+        let messages = (request.keep + request.shown.len()) as u64;
+        let settings = self.subagent_settings()?;
+        if !settings.deserves_frame(&tracked, messages, self.now()) {
+            return Ok(());
+        }
+        let told =
+            request.shown.iter().find(|it| it.message.role == Role::User && !it.words.is_empty());
+        let words = conversation.first_words().or_else(|| told.map(|it| it.words.clone()));
+        self.frame_child(&request.session, &known.host, &words.unwrap_or_default())?;
+        conversation.frameless = Some(false);
+        Ok(())
+    }
+}

@@ -1,0 +1,358 @@
+//! Operations on the sessions of subagents.
+
+use std::fmt::Write as _;
+
+use callstack_core::frame::Status;
+use callstack_core::subagent::{Completion, SubagentSession, SubagentStats};
+use callstack_core::text::format_duration;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::end::PopStatus;
+use crate::configuration::Source;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::operation::{Answer, Caller, Operate};
+use crate::settings::{SUBAGENT_VARIABLES, Setting};
+use crate::subagents::{Ending, Standing, SubagentFilter};
+
+/// `stack_config`.
+pub(crate) struct Config;
+
+/// Arguments of `stack_config`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ConfigParams {
+    /// Whether subagents' sessions get frames
+    enabled: Option<bool>,
+    /// Milliseconds from which on a session is meaningful
+    min_duration: Option<u64>,
+    /// Messages from which on a session is meaningful
+    min_messages: Option<u64>,
+    /// Whether frames end with their session
+    auto_complete: Option<bool>,
+    /// Milliseconds of silence before that
+    idle_delay: Option<u64>,
+    /// Regular expressions for the titles of subagents' sessions, without commas
+    patterns: Option<Vec<String>>,
+    /// Names of settings to reset, or `all`
+    reset: Option<Vec<String>>,
+}
+
+/// The names of the arguments, in the order of [`SUBAGENT_VARIABLES`].
+const ARGUMENTS: [&str; 6] =
+    ["enabled", "minDuration", "minMessages", "autoComplete", "idleDelay", "patterns"];
+
+impl Operate for Config {
+    const NAME: &'static str = "stack_config";
+    const SUMMARY: &'static str = "View or change when subagents' sessions get frames and what ends \
+        these. What is set here counts for the whole project until it is reset.";
+    type Params = ConfigParams;
+
+    fn run(engine: &Engine, _: &Caller, params: ConfigParams) -> Result<Answer, EngineError> {
+        let reset = params.reset.as_deref().unwrap_or_default();
+        let mut changes = resets(reset)?;
+        let number = |value: Option<u64>| value.map(|value| value.to_string());
+        let flag = |value: Option<bool>| value.map(|value| value.to_string());
+        let values = [
+            flag(params.enabled),
+            number(params.min_duration),
+            number(params.min_messages),
+            flag(params.auto_complete),
+            number(params.idle_delay),
+            params.patterns.as_deref().map(listed).transpose()?,
+        ];
+        let settings = SUBAGENT_VARIABLES.into_iter().filter_map(Setting::find);
+        for (setting, value) in settings.zip(values) {
+            // All are looked at before the first is set.
+            if let Some(value) = value {
+                changes.push((setting, Some(setting.read(&value)?)));
+            }
+        }
+        for (setting, value) in &changes {
+            engine.configure(setting, value.as_deref())?;
+        }
+        if !changes.is_empty() {
+            engine.reconsider_silent()?;
+        }
+        shown(engine, !changes.is_empty())
+    }
+}
+
+type Changes = Vec<(&'static Setting, Option<String>)>;
+
+fn resets(names: &[String]) -> Result<Changes, EngineError> {
+    let mut changes = Vec::new();
+    for name in names {
+        let meant = ARGUMENTS.iter().zip(SUBAGENT_VARIABLES).filter(|(argument, variable)| {
+            name == "all" || name == *argument || name.eq_ignore_ascii_case(variable)
+        });
+        let before = changes.len();
+        changes.extend(meant.filter_map(|(_, it)| Setting::find(it)).map(|it| (it, None)));
+        if changes.len() == before {
+            return Err(EngineError::invalid(
+                format!("`{name}` is none of the subagents' settings"),
+                format!("These can be reset: {}, or all.", ARGUMENTS.join(", ")),
+            ));
+        }
+    }
+    Ok(changes)
+}
+
+/// Patterns as the setting holds them.
+fn listed(patterns: &[String]) -> Result<String, EngineError> {
+    if let Some(pattern) = patterns.iter().find(|pattern| pattern.contains(',')) {
+        return Err(EngineError::invalid(
+            format!("the pattern `{pattern}` contains a comma"),
+            r"Commas stand between patterns: write `\x2c` for one.",
+        ));
+    }
+    let full: Vec<_> =
+        patterns.iter().map(|it| it.trim()).filter(|pattern| !pattern.is_empty()).collect();
+    Ok(if full.is_empty() { "none".to_owned() } else { full.join(",") })
+}
+
+fn shown(engine: &Engine, changed: bool) -> Result<Answer, EngineError> {
+    let mut text = String::new();
+    let mut data = Map::new();
+    for (argument, variable) in ARGUMENTS.into_iter().zip(SUBAGENT_VARIABLES) {
+        let Some(setting) = Setting::find(variable) else { continue };
+        let now = engine.configured_as(setting)?;
+        let from = match now.source {
+            Source::Set => "set here",
+            Source::Environment => "environment",
+            Source::Default => "default",
+        };
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "{argument}: {} ({from})", now.value);
+        data.insert(
+            argument.to_owned(),
+            json!({"value": now.value, "source": now.source.as_str(), "variable": variable}),
+        );
+    }
+    let skipped = engine.subagent_settings()?.skipped();
+    for pattern in &skipped {
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            text,
+            "Skipped, no regular expression: `{}` ({})",
+            pattern.pattern, pattern.why
+        );
+    }
+    let skipped = skipped.iter().map(|it| json!({"pattern": it.pattern, "why": it.why}));
+    data.insert("skippedPatterns".to_owned(), skipped.collect());
+    let title = if changed { "settings changed" } else { "settings" };
+    let text = text.trim_end().to_owned();
+    Ok(Answer { title: title.to_owned(), text, data: Value::Object(data), ..Answer::default() })
+}
+
+/// `stack_stats`.
+pub(crate) struct Stats;
+
+/// Arguments of an operation that has none.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoParams {}
+
+impl Operate for Stats {
+    const NAME: &'static str = "stack_stats";
+    const SUMMARY: &'static str = "How many subagents' sessions there were, how many got frames, and how \
+        these ended.";
+    type Params = NoParams;
+
+    fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+        let stats = engine.subagent_stats()?;
+        let rates = [
+            ("detectionRate", stats.detected, stats.tracked),
+            ("frameRate", stats.with_frames, stats.tracked),
+            ("skipRate", stats.skipped, stats.tracked),
+            ("completionRate", stats.completed, stats.with_frames),
+            ("autoCompletionRate", stats.auto_completed, stats.completed),
+        ]
+        .map(|(name, part, whole)| (name, SubagentStats::percent(part, whole)));
+        let percent =
+            |at: usize| rates[at].1.map_or_else(String::new, |percent| format!(" ({percent} %)"));
+        let text = format!(
+            "Child sessions: {}; at work {}, silent {}, completed {}{}.\n\
+             Detected by title: {}{}. With frames: {}{}. Skipped as too small: {}{}.\n\
+             Completed by silence: {}{}; by the return of their call: {}; by a pop: {}; by hand: {}.",
+            stats.tracked,
+            stats.active,
+            stats.idle,
+            stats.completed,
+            percent(3),
+            stats.detected,
+            percent(0),
+            stats.with_frames,
+            percent(1),
+            stats.skipped,
+            percent(2),
+            stats.auto_completed,
+            percent(4),
+            stats.returned,
+            stats.popped,
+            stats.manually_completed
+        );
+        let mut data = json!(stats);
+        for (name, percent) in rates {
+            data[name] = json!(percent);
+        }
+        Ok(Answer { title: "subagents".to_owned(), text, data, ..Answer::default() })
+    }
+}
+
+/// `stack_subagent_list`.
+pub(crate) struct List;
+
+/// Which sessions a list holds.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Filter {
+    #[default]
+    All,
+    Active,
+    Idle,
+    Completed,
+}
+
+/// Arguments of `stack_subagent_list`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ListParams {
+    /// Default all
+    filter: Option<Filter>,
+    /// Only sessions whose title is that of a subagent
+    subagents_only: Option<bool>,
+    /// Only sessions with a frame
+    framed_only: Option<bool>,
+    /// Only sessions that this session, or the work in this frame, started
+    #[serde(alias = "parentSessionID")]
+    parent: Option<String>,
+}
+
+impl Operate for List {
+    const NAME: &'static str = "stack_subagent_list";
+    const SUMMARY: &'static str = "The sessions that agents started for subagents: at work, silent, \
+        completed.";
+    type Params = ListParams;
+
+    fn run(engine: &Engine, _: &Caller, params: ListParams) -> Result<Answer, EngineError> {
+        let standing = match params.filter.unwrap_or_default() {
+            Filter::All => None,
+            Filter::Active => Some(Standing::Active),
+            Filter::Idle => Some(Standing::Idle),
+            Filter::Completed => Some(Standing::Completed),
+        };
+        let mut filter = SubagentFilter {
+            standing,
+            subagents_only: params.subagents_only.unwrap_or_default(),
+            framed_only: params.framed_only.unwrap_or_default(),
+            ..SubagentFilter::default()
+        };
+        if let Some(parent) = params.parent {
+            let frame = engine.resolve(&parent)?;
+            // The first frame of a session has its id.
+            match frame.session {
+                Some(session) if session == frame.id => filter.parent = Some(session),
+                _ => filter.caller = Some(frame.num),
+            }
+        }
+        let sessions = engine.subagents(&filter)?;
+        let now = engine.now();
+        let lines: Vec<_> = sessions.iter().map(|session| line(session, now)).collect();
+        let text = if lines.is_empty() { "None.".to_owned() } else { lines.join("\n") };
+        let title = format!("{} sessions", lines.len());
+        Ok(Answer { title, text, data: json!({"sessions": sessions}), ..Answer::default() })
+    }
+}
+
+fn line(session: &SubagentSession, now: i64) -> String {
+    let mut line = format!(
+        "{} {:?}: {}{}, {} messages, last at work {} ago",
+        session.session,
+        session.title,
+        Standing::of(session).as_str(),
+        if session.is_subagent { ", subagent" } else { "" },
+        session.message_count,
+        format_duration(now.saturating_sub(session.last_activity_at).max(0)),
+    );
+    // Writing to a string can't fail.
+    let _ = match session.frame {
+        Some(frame) => write!(line, ", frame {frame}"),
+        None => write!(line, ", no frame"),
+    };
+    if let Some(at) = session.completes_at {
+        let left = format_duration(at.saturating_sub(now).max(0));
+        // Writing to a string can't fail.
+        let _ = write!(line, ", completes in {left}");
+    }
+    if let Some(by) = session.completed_by {
+        // Writing to a string can't fail.
+        let _ = write!(line, " ({})", by.as_str());
+    }
+    line
+}
+
+/// `stack_subagent_complete`.
+pub(crate) struct Complete;
+
+/// Arguments of `stack_subagent_complete`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct CompleteParams {
+    /// Its session or its frame
+    #[serde(rename = "sessionID", alias = "frame")]
+    session: String,
+    /// Default completed
+    status: Option<PopStatus>,
+    /// Default: what it said last
+    results: Option<String>,
+    /// The same, dense
+    results_compacted: Option<String>,
+}
+
+impl Operate for Complete {
+    const NAME: &'static str = "stack_subagent_complete";
+    const SUMMARY: &'static str = "End the frames of a subagent's session now.";
+    type Params = CompleteParams;
+
+    fn run(engine: &Engine, _: &Caller, params: CompleteParams) -> Result<Answer, EngineError> {
+        let session = engine.find_subagent(&params.session)?;
+        if session.is_completed {
+            return Err(EngineError {
+                kind: crate::error::Kind::Conflict,
+                message: format!("the session {} is completed already", session.session),
+                hint: session.frame.map(|frame| {
+                    format!("`stack_frame_details` of {frame} shows what it returned.")
+                }),
+            });
+        }
+        let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let last = engine.last_words(&session)?;
+        let results = given(params.results);
+        let ending = Ending {
+            status: params.status.map_or(last.status, Status::from),
+            compacted: given(params.results_compacted)
+                .or_else(|| last.compacted.filter(|_| results.is_none())),
+            results: results.unwrap_or(last.results),
+        };
+        let ended = engine.complete_session(&session.session, Completion::Manual, &ending)?;
+        let named: Vec<_> = ended.iter().map(ToString::to_string).collect();
+        let text = match named.as_slice() {
+            [] => format!("The session {} is completed; it had no open frame.", session.session),
+            _ => format!(
+                "The session {} is completed: {} ended as {}.",
+                session.session,
+                named.join(", "),
+                ending.status
+            ),
+        };
+        let data = json!({
+            "sessionID": session.session,
+            "frames": ended,
+            "status": ending.status.to_string(),
+        });
+        Ok(Answer { title: "subagent completed".to_owned(), text, data, ..Answer::default() })
+    }
+}

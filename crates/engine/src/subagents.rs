@@ -1,0 +1,177 @@
+//! Child sessions: which of them get frames, and what is known of each.
+//!
+//! A child session gets its frame with its first prompt, below the frame that its caller worked in
+//! when it began; one that has to prove itself first, at the call or the silence that proves it. The
+//! sessions that a frame was activated in have theirs already.
+
+mod ending;
+mod tracking;
+
+use callstack_core::event::{Event, Session};
+use callstack_core::frame::{FrameNum, Identity};
+use callstack_core::subagent::{
+    Change, REMEMBERED, SubagentSession, SubagentSettings, frame_title,
+};
+use callstack_core::transcript::Anchor;
+
+use crate::effect::Reaction;
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+use crate::session::identity_of;
+
+pub(crate) use ending::Ending;
+pub use tracking::{Standing, SubagentFilter};
+
+/// A host has a session that another one started.
+#[derive(Clone, Debug)]
+pub struct ChildSession {
+    /// The session.
+    pub session: String,
+    /// The host.
+    pub host: String,
+    /// The session that started it.
+    pub parent: String,
+    /// Its title as it is now.
+    pub title: String,
+}
+
+impl Engine {
+    /// When child sessions get frames and what ends these, as it counts now: what was set at run time
+    /// lies over the environment.
+    pub fn subagent_settings(&self) -> Result<SubagentSettings, EngineError> {
+        let settings = self.current_settings()?;
+        let subagents = settings.subagents.clone();
+        Ok(SubagentSettings { enabled: subagents.enabled && settings.frame_mode, ..subagents })
+    }
+
+    /// Takes note of a child session, or of its new title.
+    pub fn child_seen(&self, child: &ChildSession) -> Result<Reaction, EngineError> {
+        let (known, tracked) = self.store.read(|view| {
+            let tracked = view.subagent(&child.session)?;
+            Ok::<_, EngineError>((view.session_row(&child.session)?.is_some(), tracked))
+        })?;
+        if tracked.as_ref().is_some_and(|tracked| tracked.title == child.title) {
+            return Ok(Reaction::default());
+        }
+        let settings = self.subagent_settings()?;
+        let mut events = Vec::new();
+        if !known {
+            events.push(Event::SessionOpened {
+                session: Session {
+                    id: child.session.clone(),
+                    host: child.host.clone(),
+                    parent: Some(child.parent.clone()),
+                    root: None,
+                    active: None,
+                },
+            });
+        }
+        if settings.enabled {
+            let caller = match &tracked {
+                Some(tracked) => tracked.caller,
+                None => self.working_frame(&child.parent)?,
+            };
+            let matches = settings.matches(&child.title);
+            let (parent, title) = (child.parent.clone(), child.title.clone());
+            events.push(event(&child.session, Change::Seen { parent, title, caller, matches }));
+        }
+        if !events.is_empty() {
+            self.store.write(|change| change.append(self.now(), &events))?;
+        }
+        Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? })
+    }
+
+    /// Somebody has said something to a child session.
+    pub(crate) fn child_told(
+        &self,
+        child: &Session,
+        words: &str,
+        anchor: Anchor,
+    ) -> Result<(), EngineError> {
+        let tracked = self.store.read(|view| view.subagent(&child.id))?;
+        if let Some(tracked) = &tracked
+            && tracked.is_idle
+        {
+            self.note(&child.id, Change::Active)?;
+        }
+        let settings = self.subagent_settings()?;
+        if child.active.is_some() || !settings.enabled {
+            return Ok(());
+        }
+        let now = self.now();
+        let again = child.root.is_some();
+        let deserves =
+            tracked.as_ref().is_some_and(|it| settings.deserves_frame(it, it.message_count, now));
+        if !again && !deserves {
+            return Ok(());
+        }
+        // One that is asked again belongs to whoever asks now.
+        let caller = match &child.parent {
+            Some(parent) if again => self.working_frame(parent)?,
+            _ => tracked.as_ref().and_then(|tracked| tracked.caller),
+        };
+        let identity = child_identity(tracked.as_ref(), words);
+        self.ensure_root_below(&child.id, &child.host, identity, anchor, caller)?;
+        Ok(())
+    }
+
+    /// Gives a child session that is about to push its own frame to push from, if it has none.
+    pub(crate) fn frame_for_push(&self, session: &Session) -> Result<(), EngineError> {
+        let framed = session.active.is_some() || session.root.is_some();
+        if framed || session.parent.is_none() || !self.subagent_settings()?.enabled {
+            return Ok(());
+        }
+        let words = {
+            let conversation = self.conversation(&session.id);
+            let conversation = lock(&conversation);
+            conversation.first_words()
+        };
+        self.frame_child(&session.id, &session.host, &words.unwrap_or_default())?;
+        Ok(())
+    }
+
+    /// Gives a child session a frame from its beginning on.
+    pub(crate) fn frame_child(
+        &self,
+        session: &str,
+        host: &str,
+        words: &str,
+    ) -> Result<FrameNum, EngineError> {
+        let tracked = self.store.read(|view| view.subagent(session))?;
+        let caller = tracked.as_ref().and_then(|tracked| tracked.caller);
+        let identity = child_identity(tracked.as_ref(), words);
+        let start = Anchor { message: None, call: None };
+        self.ensure_root_below(session, host, identity, start, caller)
+    }
+
+    pub(crate) fn note(&self, session: &str, change: Change) -> Result<(), EngineError> {
+        let events = [event(session, change)];
+        Ok(self.store.write(|change| change.append(self.now(), &events))?)
+    }
+
+    /// Only counts those that have long been over.
+    pub(crate) fn forget_subagents(&self) -> Result<(), EngineError> {
+        let before = self.now().saturating_sub(REMEMBERED);
+        let over = self.store.read(|view| view.subagents_over(before))?;
+        if over.is_empty() {
+            return Ok(());
+        }
+        let forgotten: Vec<_> =
+            over.iter().map(|session| event(&session.session, Change::Forgotten)).collect();
+        Ok(self.store.write(|change| change.append(self.now(), &forgotten))?)
+    }
+}
+
+fn event(session: &str, change: Change) -> Event {
+    Event::Subagent { session: session.to_owned(), change }
+}
+
+/// What a child session's frame is for: by its title where that was given on purpose, and by the first
+/// words that it was told.
+fn child_identity(tracked: Option<&SubagentSession>, words: &str) -> Identity {
+    let mut identity = identity_of(words);
+    if let Some(tracked) = tracked.filter(|tracked| tracked.is_subagent) {
+        frame_title(&tracked.title).clone_into(&mut identity.title);
+    }
+    identity
+}

@@ -1,0 +1,298 @@
+//! How the frames of a child session end: when it has been silent for long enough, when the call that
+//! started it returns, or by hand. The deadline is in the store, so that no restart loses it.
+
+use callstack_core::decide::{Command, Neighbourhood as _, Pop};
+use callstack_core::frame::{FrameNum, Status};
+use callstack_core::subagent::{AtIdle, Change, Completion, SubagentSession, Trouble};
+use callstack_core::text::truncate_to_token_budget;
+use callstack_core::transcript::{Anchor, Outcome};
+
+use crate::conversation::ReturnedTask;
+use crate::effect::Reaction;
+use crate::engine::{Engine, lock};
+use crate::error::{EngineError, Kind};
+use crate::log;
+use crate::operation::Caller;
+
+/// Tokens of dense results that are taken from somebody's last words.
+const COMPACTED: usize = 60;
+/// Messages among which a session's last words are looked for.
+const LAST: u32 = 8;
+/// Milliseconds until what could not be ended yet is tried again, at least.
+const AGAIN: i64 = 5_000;
+
+/// How the frames of a session end.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending {
+    pub(crate) status: Status,
+    pub(crate) results: String,
+    pub(crate) compacted: Option<String>,
+}
+
+impl Engine {
+    /// A session has fallen silent. The frames of a child session end a little later, unless it works
+    /// again, with what it said last.
+    pub fn session_idle(&self, session: &str) -> Result<Reaction, EngineError> {
+        let Some(known) = self.store.read(|view| view.session_row(session))? else {
+            return Ok(Reaction::default());
+        };
+        if known.parent.is_none() {
+            return Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? });
+        }
+        let (trouble, words) = {
+            let conversation = self.conversation(session);
+            let mut conversation = lock(&conversation);
+            // Its last message counts, and what it says is read again after a restart.
+            self.written(&conversation)?;
+            (conversation.trouble.take(), conversation.first_words())
+        };
+        let Some(mut tracked) = self.store.read(|view| view.subagent(session))? else {
+            return Ok(Reaction::default());
+        };
+        // A host may say so twice.
+        if !tracked.is_idle {
+            let settings = self.subagent_settings()?;
+            let now = self.now();
+            let deserves = settings.deserves_frame(&tracked, tracked.message_count, now);
+            if !tracked.has_frame && deserves {
+                let words = words.unwrap_or_default();
+                let frame = self.frame_child(session, &known.host, &words)?;
+                tracked.has_frame = true;
+                tracked.frame = Some(frame);
+            }
+            let awaited = self.is_errand(session)?;
+            let fate = settings.at_idle(&tracked, awaited, now);
+            let until = match fate {
+                AtIdle::CompleteAt(until) => Some(until),
+                AtIdle::Complete => Some(now),
+                AtIdle::Nothing | AtIdle::Stays => None,
+            };
+            self.note(session, Change::Idle { until, trouble })?;
+        }
+        Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? })
+    }
+
+    /// A host has deleted a session: nobody will go on with it.
+    pub fn session_deleted(&self, session: &str) -> Result<(), EngineError> {
+        let tracked = self.store.read(|view| view.subagent(session))?;
+        if let Some(tracked) = tracked.filter(|tracked| !tracked.is_completed) {
+            let message = "its session was deleted".to_owned();
+            let trouble = Trouble { aborted: true, message };
+            let ending = self.last_words(&SubagentSession { trouble: Some(trouble), ..tracked })?;
+            self.complete_session(session, Completion::Auto, &ending)?;
+        }
+        self.forget(session);
+        Ok(())
+    }
+
+    /// Ends the frames of sessions that have been silent for long enough. Answers when the next will
+    /// have been.
+    pub(crate) fn settle_due(&self) -> Result<Option<i64>, EngineError> {
+        if self.store.is_read_only() {
+            return Ok(None);
+        }
+        let now = self.now();
+        let settings = self.subagent_settings()?;
+        // What is switched off for a while goes on where it was.
+        if !settings.enabled {
+            return Ok(None);
+        }
+        for tracked in self.store.read(|view| view.subagents_due(now))? {
+            let trouble = tracked.trouble.clone();
+            if !settings.auto_complete {
+                self.note(&tracked.session, Change::Idle { until: None, trouble })?;
+                continue;
+            }
+            let worked = tracked.idle_since.is_some_and(|since| tracked.last_activity_at > since);
+            let settled = if worked { Ok(false) } else { self.end_silent(&tracked) };
+            match settled {
+                Ok(true) => {}
+                Err(error) if matches!(error.kind, Kind::Unavailable | Kind::Internal) => {
+                    return Err(error);
+                }
+                // It works again without having said so, or something below it still does.
+                Ok(false) | Err(_) => {
+                    let delay = i64::try_from(settings.idle_delay).unwrap_or(i64::MAX).max(AGAIN);
+                    let until = Some(now.saturating_add(delay));
+                    self.note(&tracked.session, Change::Idle { until, trouble })?;
+                }
+            }
+        }
+        self.forget_subagents()?;
+        self.store.read(|view| Ok(view.next_subagent()?))
+    }
+
+    /// Ends the frames of silent sessions below a frame that is about to end, so that it need not wait
+    /// for them.
+    pub(crate) fn settle_before(&self, command: &Command) -> Result<(), EngineError> {
+        let Command::Pop(pop) = command else { return Ok(()) };
+        let frame = match pop.frame {
+            Some(frame) => Some(frame),
+            None => self.active(&pop.session)?,
+        };
+        let Some(frame) = frame else { return Ok(()) };
+        loop {
+            let silent = self.store.read(|view| {
+                let own = view.frame(frame)?.session;
+                let mut silent = Vec::new();
+                for child in view.running_children(frame)? {
+                    if let Some(session) = child.session.filter(|it| Some(it) != own.as_ref()) {
+                        silent.extend(
+                            view.subagent(&session)?.filter(|it| it.completes_at.is_some()),
+                        );
+                    }
+                }
+                Ok::<_, EngineError>(silent)
+            })?;
+            if silent.is_empty() || !self.subagent_settings()?.auto_complete {
+                return Ok(());
+            }
+            for tracked in &silent {
+                if !self.end_silent(tracked)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Ends the frames of sessions whose calls have come back in what a session is about to be sent
+    /// for the first time.
+    pub(crate) fn tasks_returned(
+        &self,
+        request: &crate::conversation::SyncRequest,
+    ) -> Result<(), EngineError> {
+        if request.shown.iter().all(|shown| shown.tasks.is_empty()) {
+            return Ok(());
+        }
+        let settings = self.subagent_settings()?;
+        if !settings.enabled || !settings.auto_complete {
+            return Ok(());
+        }
+        for ReturnedTask { session, outcome } in self.fresh_tasks(request)? {
+            let Some(tracked) = self.store.read(|view| view.subagent(&session))? else { continue };
+            if tracked.is_completed || tracked.parent != request.session {
+                continue;
+            }
+            let ending = match outcome {
+                Ok(results) => Ending { status: Status::Completed, results, compacted: None },
+                Err(trouble) => {
+                    self.last_words(&SubagentSession { trouble: Some(trouble), ..tracked })?
+                }
+            };
+            match self.complete_session(&session, Completion::Returned, &ending) {
+                // What still works below it is waited for by its deadline.
+                Err(error) if !matches!(error.kind, Kind::Unavailable | Kind::Internal) => {}
+                outcome => drop(outcome?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a silent session's frames with its last words. Whether none is open any more.
+    fn end_silent(&self, tracked: &SubagentSession) -> Result<bool, EngineError> {
+        let ending = self.last_words(tracked)?;
+        self.complete_session(&tracked.session, Completion::Auto, &ending)?;
+        Ok(self.active(&tracked.session)?.is_none())
+    }
+
+    /// Ends all frames of a child session, the innermost first; returns them.
+    pub(crate) fn complete_session(
+        &self,
+        session: &str,
+        by: Completion,
+        ending: &Ending,
+    ) -> Result<Vec<FrameNum>, EngineError> {
+        let (host, message) = self.store.read(|view| {
+            let host = view.session_row(session)?.map(|known| known.host);
+            Ok::<_, EngineError>((host, view.last_message(session)?))
+        })?;
+        let caller = Caller {
+            session: session.to_owned(),
+            host: host.unwrap_or_default(),
+            anchor: Anchor { message, call: None },
+            agent: None,
+            performs: false,
+        };
+        let mut ended = Vec::new();
+        while let Some(num) = self.active(session)? {
+            let stack = self.stack(session)?;
+            let own = stack.iter().find(|frame| frame.session.as_deref() == Some(session));
+            let outermost = own.map_or(num, |own| own.num);
+            let command = Command::Pop(Pop {
+                session: session.to_owned(),
+                frame: Some(num),
+                anchor: caller.anchor.clone(),
+                outcome: outcome(ending, (num != outermost).then_some(outermost)),
+            });
+            match self.end(&caller, &command) {
+                Ok(_) => ended.push(num),
+                // Another process was faster.
+                Err(_) if self.active(session)? != Some(num) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if !ended.is_empty() || by == Completion::Manual {
+            self.note(session, Change::Completed { by })?;
+        } else {
+            self.note(session, Change::Idle { until: None, trouble: None })?;
+        }
+        Ok(ended)
+    }
+
+    /// How a session ends by what it said last, and by what broke it off.
+    pub(crate) fn last_words(&self, tracked: &SubagentSession) -> Result<Ending, EngineError> {
+        let known = {
+            let conversation = self.conversation(&tracked.session);
+            let conversation = lock(&conversation);
+            conversation.closing.clone()
+        };
+        let said = match known {
+            Some(words) => Some(words),
+            None => self
+                .store
+                .read(|view| view.last_messages(&tracked.session, LAST))?
+                .iter()
+                .find_map(|message| log::said(&message.json)),
+        };
+        let silence = "(Its session fell silent without a pop; these are its last words.)";
+        Ok(match (&tracked.trouble, said) {
+            (None, Some(said)) => Ending {
+                status: Status::Completed,
+                results: format!("{said}\n\n{silence}"),
+                compacted: Some(compact(&said)),
+            },
+            (None, None) => Ending {
+                status: Status::Completed,
+                results: "It ended without a word.".to_owned(),
+                compacted: None,
+            },
+            (Some(trouble), said) => {
+                let what = if trouble.aborted { "It was stopped" } else { "It failed" };
+                let last =
+                    said.map_or_else(String::new, |said| format!("\n\nIts last words: {said}"));
+                Ending {
+                    status: if trouble.aborted { Status::Blocked } else { Status::Failed },
+                    results: format!("{what}: {}.{last}", trouble.message.trim_end_matches('.')),
+                    compacted: None,
+                }
+            }
+        })
+    }
+}
+
+/// What a frame returns when its session ends. One that was left open inside another points to that.
+fn outcome(ending: &Ending, within: Option<FrameNum>) -> Outcome {
+    let (results, compacted) = if let Some(outer) = within {
+        let pointer =
+            format!("It was still open when its session ended; see the results of {outer}.");
+        (pointer.clone(), pointer)
+    } else {
+        let compacted = ending.compacted.clone();
+        (ending.results.clone(), compacted.unwrap_or_else(|| compact(&ending.results)))
+    };
+    Outcome { status: ending.status, results: Some(results), results_compacted: Some(compacted) }
+}
+
+fn compact(text: &str) -> String {
+    truncate_to_token_budget(text, COMPACTED, " …").into_owned()
+}

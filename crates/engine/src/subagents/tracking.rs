@@ -1,0 +1,145 @@
+//! What is known of child sessions, for those who ask.
+
+use callstack_core::frame::FrameNum;
+use callstack_core::subagent::{AtIdle, Change, SubagentSession, SubagentStats};
+use callstack_store::StoreError;
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Kind};
+
+/// Candidates that an ambiguity names.
+const NAMED: u32 = 5;
+
+/// How a child session stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is at work.
+    Active,
+    /// It is silent, and its frames are open, or it has none.
+    Idle,
+    /// Its frames have ended.
+    Completed,
+}
+
+impl Standing {
+    /// How a session stands.
+    pub fn of(session: &SubagentSession) -> Self {
+        match (session.is_completed, session.is_idle) {
+            (true, _) => Self::Completed,
+            (false, true) => Self::Idle,
+            (false, false) => Self::Active,
+        }
+    }
+
+    /// `active`, `idle` or `completed`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Idle => "idle",
+            Self::Completed => "completed",
+        }
+    }
+}
+
+/// Which child sessions are meant.
+#[derive(Clone, Debug, Default)]
+pub struct SubagentFilter {
+    /// Only those that stand so.
+    pub standing: Option<Standing>,
+    /// Only those whose title matches a pattern.
+    pub subagents_only: bool,
+    /// Only those that have, or had, a frame.
+    pub framed_only: bool,
+    /// Only those that this session started.
+    pub parent: Option<String>,
+    /// Only those that were started in this frame.
+    pub caller: Option<FrameNum>,
+}
+
+impl SubagentFilter {
+    fn takes(&self, session: &SubagentSession) -> bool {
+        self.standing.is_none_or(|standing| standing == Standing::of(session))
+            && (!self.subagents_only || session.is_subagent)
+            && (!self.framed_only || session.has_frame)
+            && self.parent.as_ref().is_none_or(|parent| *parent == session.parent)
+            && self.caller.is_none_or(|caller| session.caller == Some(caller))
+    }
+}
+
+impl Engine {
+    /// The child sessions that a filter takes, in the order in which they were first seen.
+    pub fn subagents(&self, filter: &SubagentFilter) -> Result<Vec<SubagentSession>, EngineError> {
+        let mut sessions = self.store.read(|view| Ok::<_, EngineError>(view.subagents()?))?;
+        sessions.retain(|session| filter.takes(session));
+        Ok(sessions)
+    }
+
+    /// How many child sessions there were since the store was made, and what became of them.
+    pub fn subagent_stats(&self) -> Result<SubagentStats, EngineError> {
+        self.store.read(|view| Ok(view.subagent_stats()?))
+    }
+
+    /// The child session that a reference means: its id or a unique prefix of it, or a frame of it.
+    pub(crate) fn find_subagent(&self, reference: &str) -> Result<SubagentSession, EngineError> {
+        let reference = reference.trim();
+        let mut found = match reference {
+            "" => Vec::new(),
+            id => self.store.read(|view| view.subagents_beginning_with(id, NAMED + 1))?,
+        };
+        if let Some(exact) = found.iter().position(|session| session.session == reference) {
+            return Ok(found.swap_remove(exact));
+        }
+        match found.len() {
+            0 => {}
+            1 => return Ok(found.swap_remove(0)),
+            _ => {
+                let named: Vec<_> = found.into_iter().map(|session| session.session).collect();
+                return Err(EngineError {
+                    kind: Kind::NotFound,
+                    message: format!("`{reference}` may be each of {}", named.join(", ")),
+                    hint: Some("Give more of the id.".to_owned()),
+                });
+            }
+        }
+        let unknown = |what: String| EngineError {
+            kind: Kind::NotFound,
+            message: what,
+            hint: Some("`stack_subagent_list` lists the sessions that are tracked.".to_owned()),
+        };
+        let frame = match self.store.read(|view| view.resolve(reference)) {
+            Ok(frame) => frame,
+            Err(StoreError::NoFrame(_)) => {
+                return Err(unknown(format!("no session and no frame is `{reference}`")));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let tracked = match &frame.session {
+            Some(session) => self.store.read(|view| view.subagent(session))?,
+            None => None,
+        };
+        tracked.ok_or_else(|| unknown(format!("frame {} is no subagent's", frame.label())))
+    }
+
+    /// Follows changed settings: sessions that are silent already get the deadline that they would get
+    /// now.
+    pub(crate) fn reconsider_silent(&self) -> Result<(), EngineError> {
+        let settings = self.subagent_settings()?;
+        let now = self.now();
+        let idle = SubagentFilter { standing: Some(Standing::Idle), ..SubagentFilter::default() };
+        for session in self.subagents(&idle)? {
+            let until = match settings.at_idle(&session, self.is_errand(&session.session)?, now) {
+                AtIdle::CompleteAt(until) => Some(until),
+                AtIdle::Complete => Some(now),
+                AtIdle::Nothing | AtIdle::Stays => None,
+            };
+            // A session that deserves a frame only now gets it when it is asked again.
+            let until = until.filter(|_| session.has_frame);
+            if until.is_some() != session.completes_at.is_some() {
+                let trouble = session.trouble.clone();
+                self.note(&session.session, Change::Idle { until, trouble })?;
+            }
+        }
+        self.settle_due()?;
+        Ok(())
+    }
+}
