@@ -1,6 +1,7 @@
 //! Frames in the real `OpenCode` with the scripted model.
 
 mod artifacts;
+mod auto;
 mod autonomy;
 mod budget;
 mod cache;

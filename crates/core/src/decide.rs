@@ -4,6 +4,7 @@
 //! the events that come back, and commits. What a neighbourhood is asked for is bounded by the depth
 //! of the tree and by what the answer names, never by the number of frames.
 
+mod automatic;
 mod errand;
 mod life;
 mod plan;
@@ -11,6 +12,7 @@ mod refusal;
 mod undo;
 mod walk;
 
+pub use automatic::Enframe;
 pub use errand::Delegate;
 pub use life::{Activate, Invalidate, OpenRoot, Pop, Push, Reopen};
 pub use plan::{Plan, PlannedChild};
@@ -67,6 +69,8 @@ pub enum Command {
     OpenRoot(OpenRoot),
     /// Begin a child of the session's active frame.
     Push(Push),
+    /// Begin a frame for work that nobody pushed.
+    Enframe(Enframe),
     /// End a frame with results.
     Pop(Pop),
     /// Define frames for later.
@@ -146,6 +150,7 @@ pub fn decide<N: Neighbourhood>(
     match command {
         Command::OpenRoot(command) => life::open_root(tree, command, limits, now),
         Command::Push(command) => life::push(tree, command, limits, now),
+        Command::Enframe(command) => automatic::enframe(tree, command, limits, now),
         Command::Pop(command) => life::pop(tree, command),
         Command::Plan(command) => plan::plan(tree, command, limits, now),
         Command::Activate(command) => life::activate(tree, command, limits),

@@ -1,5 +1,7 @@
 //! What tool calls show, whatever is later said of them.
 
+use crate::framing::Mark;
+
 /// Something that a tool call shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
@@ -34,4 +36,6 @@ pub enum Fact {
         /// The first line of its error.
         message: String,
     },
+    /// Something about how work is divided.
+    Division(Mark),
 }

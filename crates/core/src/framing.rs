@@ -36,7 +36,7 @@ mod todo_tests;
 #[cfg(test)]
 mod turn_tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use framer::{Change, Framer};
 pub use todos::{Todo, TodoStatus};
@@ -44,7 +44,7 @@ pub use todos::{Todo, TodoStatus};
 use crate::fold::user_speaks;
 use crate::frame::{Identity, Status};
 use crate::text::{first_words, truncate_to_token_budget};
-use crate::transcript::{Anchor, CallState, Message, PartBody, Role, Span, Standing};
+use crate::transcript::{Anchor, CallState, Message, PartBody, Role, Span, SpanOrigin, Standing};
 
 /// Calls after which a turn counts as work, if they weigh [`LEAST_TOKENS`]: a question that is answered
 /// after a look or two stays below, what is changed and tried out does not.
@@ -187,22 +187,29 @@ impl Moment {
     }
 }
 
-/// Where frames that somebody pushed begin and end: work that needs no other frame.
+/// What has a frame already: where frames that somebody pushed begin and end, which is work that needs
+/// no other, and which turns have begun one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// How many are open where the transcript begins.
     pub at_start: usize,
     /// How many begin and end behind a message, by its id.
     pub behind: BTreeMap<String, (usize, usize)>,
+    /// User messages whose turns have a frame: it was clear once that they are work, whatever is left
+    /// of them after an undo.
+    pub turns: BTreeSet<String>,
 }
 
 impl Taken {
-    /// Where the pushed ones among the spans of a session lie; `is_shown` tells whether a message is
-    /// in the transcript.
+    /// What the spans of a session tell; `is_shown` says whether a message is in the transcript.
     pub fn of(spans: &[Span], is_shown: impl Fn(&str) -> bool) -> Self {
         let mut taken = Self::default();
-        let pushed = |span: &&Span| span.foldable && !span.detached && !span.origin.is_automatic();
-        for span in spans.iter().filter(pushed) {
+        for span in spans.iter().filter(|span| span.foldable && !span.detached) {
+            if span.origin.is_automatic() {
+                let is_turn = span.origin == SpanOrigin::Turn;
+                taken.turns.extend(span.open.message.clone().filter(|_| is_turn));
+                continue;
+            }
             let shown = |anchor: &Anchor| anchor.message.clone().filter(|id| is_shown(id));
             let open = shown(&span.open);
             let close = span.live_close().map(shown);
@@ -240,9 +247,13 @@ const CRITERIA_COMPACTED: usize = 60;
 
 /// What a frame is for, by the user's words with which it began.
 pub fn identity_of(words: &str) -> Identity {
+    identity(title_of(words), words)
+}
+
+/// A title made of somebody's first words.
+pub fn title_of(words: &str) -> String {
     let title = shortened(words, TITLE_WORDS);
-    let title = if title.is_empty() { "Session".to_owned() } else { title };
-    identity(title, words)
+    if title.is_empty() { "Session".to_owned() } else { title }
 }
 
 pub(crate) fn identity_of_item(content: &str) -> Identity {

@@ -9,7 +9,7 @@ use callstack_core::context::{
     ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render,
 };
 use callstack_core::frame::{Frame, FrameNum, Status};
-use callstack_core::returned::{Pushed, Returned, pushed, returned};
+use callstack_core::returned::{Pushed, Returned, Unpushed, pushed, returned, unpushed};
 use callstack_core::text::extract_keywords;
 use callstack_store::View;
 use serde_json::json;
@@ -178,6 +178,34 @@ impl Engine {
             elsewhere,
             planned: &planned,
             planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
+            pins: &pins,
+            dialect: self.dialect(),
+        }))
+    }
+
+    /// What stands for a finished frame that nobody pushed. `replied` and `left` are those of
+    /// [`Unpushed`].
+    pub(crate) fn unpushed(
+        &self,
+        view: &View<'_>,
+        num: FrameNum,
+        evidence: &[String],
+        replied: bool,
+        left: &[String],
+    ) -> Result<String, EngineError> {
+        let frame = view.frame(num)?;
+        let mut inside = Vec::new();
+        below(view, num, &mut inside)?;
+        let pins = match &frame.session {
+            Some(session) => self.pins_since_system(view, session, num)?,
+            None => Vec::new(),
+        };
+        Ok(unpushed(&Unpushed {
+            frame: &frame,
+            inside: &inside,
+            evidence,
+            replied,
+            left,
             pins: &pins,
             dialect: self.dialect(),
         }))

@@ -4,6 +4,7 @@
 mod calibration;
 mod children;
 mod fork;
+mod framing;
 #[cfg(test)]
 mod history_tests;
 pub(crate) mod mode;
@@ -21,6 +22,7 @@ use callstack_core::event::Event;
 pub use callstack_core::fact::Fact;
 use callstack_core::fold::{Folded, Input, Note, ReasoningPolicy, fold};
 use callstack_core::frame::FrameNum;
+use callstack_core::framing::identity_of;
 use callstack_core::subagent::Trouble;
 use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, Standing};
 use callstack_store::{MessageBody, StoredErrand};
@@ -29,8 +31,8 @@ use crate::compaction::{Came, Failure, Summary};
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
-use crate::session::identity_of;
 use calibration::Calibration;
+use framing::Framing;
 use stale::Stale;
 use watch::Watch;
 
@@ -154,6 +156,7 @@ pub(crate) struct Conversation {
     framed: Option<bool>,
     /// `STACK_FOLD_REASONING`, as it counted at the last call.
     reasoning: ReasoningPolicy,
+    framing: Framing,
 }
 
 impl Conversation {
@@ -163,6 +166,22 @@ impl Conversation {
             .and_then(|id| self.transcript.iter().position(|message| message.id == id))
             .map_or(0, |at| at + 1);
         self.facts.iter().skip(from).flatten()
+    }
+
+    /// What the machine can tell of the messages behind the one at which a stretch begins, up to the one
+    /// at which it ends.
+    fn facts_between<'a>(
+        &'a self,
+        open: &Anchor,
+        close: Option<&Anchor>,
+    ) -> impl Iterator<Item = &'a Fact> + use<'a> {
+        let at = |anchor: &Anchor| {
+            let id = anchor.message.as_deref();
+            self.transcript.iter().rposition(|message| Some(message.id.as_str()) == id)
+        };
+        let from = at(open).map_or(0, |open| open + 1);
+        let end = close.and_then(at).map_or(self.facts.len(), |close| close + 1);
+        self.facts.iter().take(end).skip(from).flatten()
     }
 
     /// Real tokens for each estimated one, by what the host reported.
@@ -209,8 +228,10 @@ impl Conversation {
         self.facts.truncate(keep);
         self.seen.truncate(keep);
         self.watch.keep(keep);
+        self.framing.truncate(keep);
         let mut bodies = Vec::with_capacity(shown.len());
-        for shown in shown {
+        for mut shown in shown {
+            self.framing.show(&mut shown);
             let next = self.order.len() as u64;
             let known = self.order.contains_key(&shown.message.id);
             self.order.entry(shown.message.id.clone()).or_insert(next);
@@ -277,7 +298,11 @@ impl Engine {
             return Ok(self.unframed(&mut conversation, request.ops));
         }
         let told = self.tell_results(&mut conversation, &session)?;
-        if only_steps && !told && !self.make_notes(&mut conversation, &session)? {
+        if only_steps
+            && !told
+            && !self.follow_work(&mut conversation, &session)?
+            && !self.make_notes(&mut conversation, &session)?
+        {
             return Ok(self.same_as_before(&mut conversation, request.ops));
         }
         // A root that was popped stays popped until the user speaks again, which the host tells apart.
@@ -299,6 +324,9 @@ impl Engine {
         }
         self.load_spans(&mut conversation, &session)?;
         if self.follow_undo(&conversation, &session)? {
+            self.load_spans(&mut conversation, &session)?;
+        }
+        if self.frame_work(&mut conversation, &session)? {
             self.load_spans(&mut conversation, &session)?;
         }
         let steady = self.mark_stale(&mut conversation, &session, unwitnessed)?;
@@ -335,7 +363,7 @@ impl Engine {
     }
 
     /// Stores messages that no later call may show soon, such as the closing reply of a turn.
-    pub fn record(&self, session: &str, shown: Vec<Shown>) -> Result<(), EngineError> {
+    pub fn record(&self, session: &str, mut shown: Vec<Shown>) -> Result<(), EngineError> {
         let conversation = self.conversation(session);
         let mut conversation = lock(&conversation);
         let summary = newest_summary(&shown);
@@ -346,13 +374,16 @@ impl Engine {
             conversation.closing = Some(last.words.clone()).filter(|words| !words.is_empty());
             conversation.used = last.tokens.or(conversation.used);
         }
+        for shown in &mut shown {
+            conversation.framing.record(shown);
+        }
         let bodies =
             shown.into_iter().map(|it| MessageBody { id: it.message.id, json: it.json }).collect();
         conversation.ticket = self.recorder()?.record(self.now(), session, bodies);
         if let Some(summary) = &summary {
             self.settle(session, Came::Summary(summary))?;
         }
-        Ok(())
+        self.frame_late_message(&mut conversation, session)
     }
 
     /// Why messages can't be stored just now, if they can't.

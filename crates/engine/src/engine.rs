@@ -262,11 +262,17 @@ impl Engine {
             let Event::SpanClosed { span, .. } = event else { continue };
             // What an errand returned is read by the session that waits for it.
             let owed = view.errand(*span)?.map(|stored| stored.errand.caller);
-            let place = match owed {
-                Some(caller) => caller,
-                None => view.span_row(*span)?.session,
+            let row = view.span_row(*span)?;
+            let place = owed.unwrap_or(row.session);
+            // The text of a frame that nobody pushed stands behind the user's next words, where no next
+            // step is to be told.
+            let text = if row.origin.is_automatic() {
+                self.unpushed(&view, num, evidence, false, &[])?
+            } else if place == reader {
+                text.clone()
+            } else {
+                text_for(&place)?
             };
-            let text = if place == reader { text.clone() } else { text_for(&place)? };
             let (settled_at, settled_serial, renderer) = (None, None, RENDERER_VERSION);
             let fold = Fold { text, settled_at, settled_serial, renderer };
             folds.push(Event::FoldSet { span: *span, fold });

@@ -20,7 +20,7 @@ impl Engine {
     }
 }
 
-fn lines<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<String> {
+pub(crate) fn lines<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<String> {
     let mut commands: Vec<(&str, Vec<String>)> = Vec::new();
     let mut read: Vec<&str> = Vec::new();
     let mut failures: Vec<String> = Vec::new();
@@ -41,8 +41,8 @@ fn lines<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<String> {
                     read.push(path);
                 }
             }
-            // Files that were written are the frame's artifacts.
-            Fact::Wrote { .. } | Fact::Done { .. } => {}
+            // Files that were written are the frame's artifacts, and how work was divided frames tell.
+            Fact::Wrote { .. } | Fact::Done { .. } | Fact::Division(_) => {}
             Fact::Failed { tool, message } => failures.push(format!("{tool}: {message}")),
         }
     }

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 
 use callstack_core::dialect::Dialect;
+use callstack_core::framing::title_of;
 use serde_json::{Map, Value, json};
 
 use crate::error::{EngineError, Kind};
 use crate::operation::{Operation, check_lengths};
-use crate::session::title_of;
 
 /// An operation as a tool of the first generation; [`Dialect::tool`] gives its name.
 #[derive(Clone, Copy, Debug)]

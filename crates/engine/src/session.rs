@@ -2,17 +2,11 @@
 
 use callstack_core::decide::Command;
 use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
-use callstack_core::text::{first_words, truncate_to_token_budget};
+use callstack_core::framing::identity_of;
 use callstack_core::transcript::Anchor;
 
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
-
-/// Words of a title that is taken from what a user said.
-const TITLE_WORDS: usize = 5;
-/// Tokens of criteria that are taken from what a user said, whole and dense.
-const CRITERIA: usize = 200;
-const CRITERIA_COMPACTED: usize = 60;
 
 /// A user has said something.
 #[derive(Clone, Debug)]
@@ -111,30 +105,4 @@ impl Engine {
 /// What a root frame is for where nobody has said so.
 fn without_goal() -> Identity {
     Identity { title: "Session".to_owned(), ..Identity::default() }
-}
-
-/// What a root frame is for, by the user's first words.
-pub(crate) fn identity_of(words: &str) -> Identity {
-    Identity {
-        title: title_of(words),
-        success_criteria: truncate_to_token_budget(words.trim(), CRITERIA, " …").into_owned(),
-        success_criteria_compacted: truncate_to_token_budget(
-            words.trim(),
-            CRITERIA_COMPACTED,
-            " …",
-        )
-        .into_owned(),
-    }
-}
-
-/// A title made of somebody's first words.
-pub(crate) fn title_of(words: &str) -> String {
-    let mut title = first_words(words, TITLE_WORDS);
-    if title.is_empty() {
-        return "Session".to_owned();
-    }
-    if words.split_whitespace().count() > title.split_whitespace().count() {
-        title.push('…');
-    }
-    title
 }

@@ -2,6 +2,7 @@
 //! of operations, and the model is told of it behind the person's own words.
 
 use callstack_core::frame::Identity;
+use callstack_core::framing::identity_of;
 use callstack_core::returned::MARK;
 use callstack_core::transcript::Anchor;
 use serde_json::{Value, json};
@@ -11,7 +12,6 @@ use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller};
 use crate::operations;
-use crate::session::identity_of;
 use crate::tree;
 
 /// A slash command as a host knows it.

@@ -9,6 +9,7 @@ mod tracking;
 
 use callstack_core::event::{Event, Session};
 use callstack_core::frame::{FrameNum, Identity};
+use callstack_core::framing::identity_of;
 use callstack_core::subagent::{
     Change, REMEMBERED, SubagentSession, SubagentSettings, frame_title,
 };
@@ -17,7 +18,6 @@ use callstack_core::transcript::Anchor;
 use crate::effect::Reaction;
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
-use crate::session::identity_of;
 
 pub(crate) use ending::Ending;
 pub use tracking::{Standing, SubagentFilter};
@@ -56,6 +56,7 @@ impl Engine {
         let settings = self.subagent_settings()?;
         let mut events = Vec::new();
         if !known {
+            self.frame_handing_on(&child.parent)?;
             events.push(Event::SessionOpened {
                 session: Session {
                     id: child.session.clone(),

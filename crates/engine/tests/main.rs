@@ -11,6 +11,8 @@ mod files;
 #[cfg(test)]
 mod flame;
 #[cfg(test)]
+mod framing;
+#[cfg(test)]
 mod operations;
 #[cfg(test)]
 mod plans;

@@ -61,6 +61,23 @@ impl View<'_> {
         self.spans(&format!("{SPAN} WHERE frame = ?1 ORDER BY num"), params![sql(frame)])
     }
 
+    /// The attached span of a session that nobody's call opened at a place, if there is one.
+    pub fn automatic_span(
+        &self,
+        session: &str,
+        origin: SpanOrigin,
+        open: &Anchor,
+    ) -> Result<Option<Span>, StoreError> {
+        let spans = self.spans(
+            &format!(
+                "{SPAN} WHERE session = ?1 AND origin = ?2 AND open_message IS ?3
+                   AND open_call IS ?4 AND detached = 0"
+            ),
+            params![session, origin_str(origin), open.message, open.call],
+        )?;
+        Ok(spans.into_iter().next())
+    }
+
     /// A span by its number.
     pub fn span_row(&self, num: SpanNum) -> Result<Span, StoreError> {
         self.connection

@@ -74,7 +74,7 @@ pub(crate) fn snapshot(name: &str, text: &str) {
     settings.add_filter(r"\b(ses|msg|prt)_[A-Za-z0-9]+", "${1}_…");
     settings.add_filter(r"\b(frm|plan)-[0-9a-f][0-9a-f-]{7,}", "${1}-…");
     settings.add_filter(r"/\S*/callstack-test-[A-Za-z0-9]+/project", "PROJECT");
-    settings.add_filter(r"(?m) after (\d+(ms|[smhd]) ?)+$", "");
+    settings.add_filter(r"(?m) after (\d+(ms|[smhd]) ?)+(:|$)", "$3");
     settings.add_filter(r"(?m)^(open for|took): .*$", "$1: …");
     settings.add_filter(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME");
     settings.add_filter(r"\b\d+ characters", "… characters");

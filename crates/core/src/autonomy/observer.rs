@@ -134,6 +134,7 @@ impl Observer {
                 self.failed(tool_hash ^ hash(message), tool_hash, tool);
                 false
             }
+            Fact::Division(_) => false,
         }
     }
 

@@ -35,7 +35,7 @@ impl Seen {
         let words = facts.iter().filter_map(|fact| match fact {
             Fact::Command { line, .. } => Some(line),
             Fact::Read { path } | Fact::Wrote { path } => Some(path),
-            Fact::Done { .. } | Fact::Failed { .. } => None,
+            Fact::Done { .. } | Fact::Failed { .. } | Fact::Division(_) => None,
         });
         Self {
             tokens: u32::try_from(tokens).unwrap_or(u32::MAX),

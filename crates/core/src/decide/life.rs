@@ -295,7 +295,7 @@ pub(super) fn attached<N: Neighbourhood>(
 }
 
 /// A new frame in progress below `parent`, within the limits.
-fn begun<N: Neighbourhood>(
+pub(super) fn begun<N: Neighbourhood>(
     tree: &N,
     parent: Option<FrameNum>,
     session: &str,

@@ -108,10 +108,15 @@ impl Framer {
         &self.changes
     }
 
+    /// Whether a pushed frame is open.
+    pub fn is_in_pushed_frame(&self) -> bool {
+        self.pushed > 0
+    }
+
     /// Reads the next message. `taken` holds all frames that were pushed up to it.
     pub fn read(&mut self, moment: &Moment, taken: &Taken) {
         match moment.speaker {
-            Speaker::User => self.user_spoke(moment),
+            Speaker::User => self.user_spoke(moment, taken),
             Speaker::Agent => self.agent_went_on(moment),
             Speaker::Host => {}
         }
@@ -141,7 +146,7 @@ impl Framer {
         self.open_turn();
     }
 
-    fn user_spoke(&mut self, moment: &Moment) {
+    fn user_spoke(&mut self, moment: &Moment, taken: &Taken) {
         for open in self.open.iter_mut().filter(|open| open.item.is_some()) {
             open.turns += 1;
         }
@@ -155,6 +160,9 @@ impl Framer {
                 tokens: 0,
                 framed: self.pushed > 0 || !self.open.is_empty(),
             });
+            if taken.turns.contains(&moment.message) {
+                self.open_turn();
+            }
         }
     }
 

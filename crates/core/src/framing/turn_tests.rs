@@ -218,3 +218,12 @@ fn a_session_that_rests_ends_what_the_users_next_message_would_end() {
     framer.rest();
     assert_snapshot!(show(framer.stretches()), @r#"turn "Build it" m1..m3 completed: Built."#);
 }
+
+#[test]
+fn a_turn_that_has_a_frame_keeps_it_when_little_is_left_of_it() {
+    let mut session =
+        Session::read("u \"Build it\"\na edit\nu \"no, this\"\na \"Built.\"\nu \"ok\"");
+    assert_eq!(session.tree(), "");
+    session.taken.turns.insert("m1".to_owned());
+    assert_snapshot!(session.tree(), @r#"turn "Build it" m1..m4 completed: Built."#);
+}

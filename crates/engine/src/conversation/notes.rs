@@ -149,8 +149,9 @@ impl Engine {
     ) -> Result<Option<Vec<Proposal>>, EngineError> {
         let Some(span) = conversation.open_span() else { return Ok(None) };
         let signals = self.signals(conversation, &span)?;
-        // A pop of what is never folded frees nothing.
-        let kinds: &[Kind] = if span.foldable { &[Kind::Pop, Kind::Push] } else { &[Kind::Push] };
+        // A pop of what is never folded frees nothing, and what nobody pushed ends by itself.
+        let pops = span.foldable && !span.origin.is_automatic();
+        let kinds: &[Kind] = if pops { &[Kind::Pop, Kind::Push] } else { &[Kind::Push] };
         let proposals = Proposal::of(span.frame, kinds, settings, &signals);
         Ok(Some(proposals).filter(|proposals| !proposals.is_empty()))
     }

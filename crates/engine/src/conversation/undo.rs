@@ -98,23 +98,28 @@ impl Conversation {
 pub(super) enum State {
     There,
     Gone,
-    /// Hidden behind a compaction, or not a call at all: leave it as it is.
+    /// Hidden behind a compaction, or a place that no call and no message made: leave it as it is.
     Unknown,
 }
 
 fn changes(spans: &[Span], session: &str, state_of: impl Fn(&Anchor) -> State) -> Reconcile {
     let mut reconcile = Reconcile { session: session.to_owned(), ..Reconcile::default() };
-    let of_call = |anchor: &Anchor| {
-        if anchor.call.is_some() { state_of(anchor) } else { State::Unknown }
-    };
     for span in spans {
-        match of_call(&span.open) {
+        // Where nobody pushed, a message is what the frame began and ended with.
+        let state_of = |anchor: &Anchor| {
+            if anchor.call.is_some() || span.origin.is_automatic() {
+                state_of(anchor)
+            } else {
+                State::Unknown
+            }
+        };
+        match state_of(&span.open) {
             State::Gone if !span.detached => reconcile.detach.push(span.num),
             State::There if span.detached => reconcile.attach.push(span.num),
             _ => {}
         }
         let Some(close) = &span.close else { continue };
-        match of_call(close) {
+        match state_of(close) {
             State::Gone if !span.close_undone => reconcile.unclose.push(span.num),
             State::There if span.close_undone => reconcile.reclose.push(span.num),
             _ => {}
@@ -123,7 +128,7 @@ fn changes(spans: &[Span], session: &str, state_of: impl Fn(&Anchor) -> State) -
     reconcile
 }
 
-/// The calls that a transcript shows, and how far back it reaches.
+/// The calls and messages that a transcript shows, and how far back it reaches.
 pub(super) struct Seen<'a> {
     messages: HashMap<&'a str, &'a Message>,
     order: &'a HashMap<String, u64>,
@@ -153,10 +158,11 @@ impl<'a> Seen<'a> {
     }
 
     fn state_where(&self, anchor: &Anchor, counts: impl Fn(CallState) -> bool) -> State {
-        let (Some(message), Some(call)) = (&anchor.message, &anchor.call) else {
-            return State::Unknown;
-        };
+        let Some(message) = &anchor.message else { return State::Unknown };
         let shown = self.messages.get(message.as_str());
+        let Some(call) = &anchor.call else {
+            return if shown.is_some() { State::There } else { self.state_of_missing(message) };
+        };
         let state = shown.and_then(|message| {
             message.parts.iter().rev().find_map(|part| match &part.body {
                 PartBody::Tool { call: made, state, .. } if made == call => Some(*state),
@@ -168,16 +174,17 @@ impl<'a> Seen<'a> {
             Some(call) if !counts(call) => State::Gone,
             Some(_) => State::There,
             None if shown.is_some() => State::Gone,
-            None => {
-                let place = self.order.get(message);
-                match (place, self.oldest) {
-                    (Some(place), Some(oldest)) if oldest > *place => State::Unknown,
-                    (_, None) => State::Unknown,
-                    // A compaction may follow the very step that pops: nothing ever showed it.
-                    (None, _) if self.compacted => State::Unknown,
-                    _ => State::Gone,
-                }
-            }
+            None => self.state_of_missing(message),
+        }
+    }
+
+    fn state_of_missing(&self, message: &str) -> State {
+        match (self.order.get(message), self.oldest) {
+            (Some(place), Some(oldest)) if oldest > *place => State::Unknown,
+            (_, None) => State::Unknown,
+            // A compaction may follow the very step that pops: nothing ever showed it.
+            (None, _) if self.compacted => State::Unknown,
+            _ => State::Gone,
         }
     }
 }

@@ -37,6 +37,7 @@ impl Engine {
             return Ok(Reaction::default());
         };
         if known.parent.is_none() {
+            self.frame_resting(session)?;
             return Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? });
         }
         let (trouble, words) = {

@@ -4,6 +4,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
+use callstack_core::framing::{Mark, Todo, TodoStatus};
 use callstack_core::subagent::Trouble;
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
@@ -110,8 +111,12 @@ pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
     let mut facts = Vec::new();
     let mut opened = Vec::new();
     let mut tasks = Vec::new();
+    if role == Role::Assistant && !wire.info.error.is_null() {
+        facts.push(Fact::Division(Mark::BrokenOff));
+    }
     for part in &wire.parts {
         facts.extend(facts_of(part, project));
+        facts.extend(divided(part).map(Fact::Division));
         opened.extend(opening(part));
         tasks.extend(task(part));
     }
@@ -322,6 +327,46 @@ fn facts_of(part: &WirePart, project: &Path) -> Vec<Fact> {
         }
         _ => Vec::new(),
     }
+}
+
+/// What a call shows of how work is divided.
+fn divided(part: &WirePart) -> Option<Mark> {
+    let state = part.state.as_ref()?;
+    let call = part.call.clone()?;
+    match (part.tool.as_deref()?, state.status.as_str()) {
+        ("todowrite", "completed") => {
+            let items = state.input["todos"].as_array()?.iter().filter_map(todo).collect();
+            Some(Mark::Todos { call, items })
+        }
+        ("task", status) => {
+            let text = |name: &str| state.input[name].as_str().unwrap_or_default().to_owned();
+            Some(Mark::Subagent {
+                call,
+                title: text("description"),
+                prompt: text("prompt"),
+                result: state.output.clone(),
+                state: match status {
+                    "completed" => CallState::Completed,
+                    "error" => CallState::Failed,
+                    _ => CallState::Open,
+                },
+            })
+        }
+        _ => None,
+    }
+}
+
+fn todo(item: &Value) -> Option<Todo> {
+    Some(Todo {
+        id: item["id"].as_str().map(str::to_owned),
+        content: item["content"].as_str()?.to_owned(),
+        status: match item["status"].as_str()? {
+            "in_progress" => TodoStatus::InProgress,
+            "completed" => TodoStatus::Completed,
+            "cancelled" => TodoStatus::Cancelled,
+            _ => TodoStatus::Pending,
+        },
+    })
 }
 
 fn first_line(text: &str) -> String {

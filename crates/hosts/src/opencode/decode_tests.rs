@@ -204,6 +204,76 @@ fn written_files_are_those_that_a_tool_names_first_in_its_result() {
 }
 
 #[test]
+fn how_work_is_divided_is_told() {
+    let todos = json!({ "todos": [
+        { "content": "parser", "status": "in_progress", "priority": "high", "id": "1" },
+        { "content": "tests", "status": "pending" },
+        { "content": "prose", "status": "cancelled" },
+        { "content": "readme", "status": "completed" },
+        { "content": "odd", "status": "shelved" },
+        { "status": "pending" },
+        7,
+    ] });
+    let list = tool("todowrite", &json!({ "status": "completed", "input": todos }));
+    let refused = tool("todowrite", &json!({ "status": "error", "input": todos, "error": "no" }));
+    let task = json!({
+        "status": "completed",
+        "input": { "description": "look", "prompt": "Look into it", "subagent_type": "general" },
+        "output": "It is fine.",
+    });
+    let shown = shown(&assistant(&json!([list, refused, tool("task", &task)])));
+    let divisions: Vec<_> = shown
+        .facts
+        .into_iter()
+        .filter_map(|fact| if let Fact::Division(mark) = fact { Some(mark) } else { None })
+        .collect();
+    let [Mark::Todos { call, items }, Mark::Subagent { title, prompt, result, .. }] =
+        &divisions[..]
+    else {
+        panic!("{divisions:?}")
+    };
+    assert_eq!(call, "call_1");
+    let items: Vec<_> = items.iter().map(|it| (it.content.as_str(), it.status)).collect();
+    let expected = [
+        ("parser", TodoStatus::InProgress),
+        ("tests", TodoStatus::Pending),
+        ("prose", TodoStatus::Cancelled),
+        ("readme", TodoStatus::Completed),
+        ("odd", TodoStatus::Pending),
+    ];
+    assert_eq!(items, expected);
+    assert_eq!((title.as_str(), prompt.as_str()), ("look", "Look into it"));
+    assert_eq!(result.as_deref(), Some("It is fine."));
+}
+
+#[test]
+fn a_message_that_was_broken_off_is_told_from_a_reply() {
+    let message = |error: Value| {
+        json!({
+            "info": { "id": "msg_2", "role": "assistant", "error": error },
+            "parts": [{ "id": "a", "type": "text", "text": "I am about to" }],
+        })
+    };
+    let aborted = json!({ "name": "MessageAbortedError", "data": {} });
+    assert_eq!(shown(&message(aborted)).facts, [Fact::Division(Mark::BrokenOff)]);
+    assert_eq!(shown(&message(Value::Null)).facts, []);
+}
+
+#[test]
+fn files_that_were_written_are_told_relative_to_the_project() {
+    let written = json!({
+        "status": "completed",
+        "input": { "filePath": "/project/src/a.rs", "content": "" },
+        "metadata": { "filepath": "/project/src/a.rs" },
+    });
+    let failed = json!({ "status": "error", "input": { "filePath": "/project/b.rs" } });
+    let shown = shown(&assistant(&json!([tool("write", &written), tool("edit", &failed)])));
+    let wrote = |fact: &&Fact| matches!(fact, Fact::Wrote { .. });
+    let wrote: Vec<_> = shown.facts.iter().filter(wrote).collect();
+    assert_eq!(wrote, [&Fact::Wrote { path: "src/a.rs".to_owned() }]);
+}
+
+#[test]
 fn a_task_that_has_come_back_tells_what_of_it() {
     let metadata = json!({"parentSessionId": "ses_a", "sessionId": "ses_b"});
     let background = json!({"sessionId": "ses_b", "background": true});

@@ -1,0 +1,146 @@
+//! What stands for a frame that nobody pushed. Its text comes behind the user's next words, so it ends
+//! with nothing that they would have to stand back for.
+
+use std::collections::BTreeSet;
+
+use super::{MARK, Text, given, label, told_in_a_line};
+use crate::context::ScopedPin;
+use crate::dialect::Dialect;
+use crate::frame::{Frame, Status};
+use crate::text::format_duration;
+
+/// A finished user turn or todo item.
+#[derive(Clone, Copy, Debug)]
+pub struct Unpushed<'a> {
+    /// Its frame.
+    pub frame: &'a Frame,
+    /// Finished frames below it, as in [`Returned::inside`](super::Returned::inside).
+    pub inside: &'a [Frame],
+    /// What the machine recorded, one fact a line.
+    pub evidence: &'a [String],
+    /// Whether its results are the agent's reply, which is sent as it is.
+    pub replied: bool,
+    /// What the todo list still held when it ended.
+    pub left: &'a [String],
+    /// Pins that were made since the system prompt was built.
+    pub pins: &'a [ScopedPin],
+    /// How the reader is spoken to.
+    pub dialect: Dialect,
+}
+
+/// What a finished frame that nobody pushed leaves of itself beside the user's words and the agent's
+/// replies in it, which stay.
+pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
+    let frame = unpushed.frame;
+    let mut text = Text::new(unpushed.dialect);
+    let worked = frame.ended_at.map_or(0, |ended| ended.saturating_sub(frame.created_at));
+    let after =
+        if worked >= 1000 { format!(" after {}", format_duration(worked)) } else { String::new() };
+    let what = if unpushed.replied {
+        "its steps have left the context; the request and the reply to it stand above"
+    } else {
+        "its steps have left the context"
+    };
+    text.line(format_args!("{MARK} frame {} {}{after}: {what}.", label(frame), frame.status));
+    if let Some(reason) = frame.invalidation_reason.as_deref() {
+        text.block("Reason", reason);
+    }
+    match given(frame.results.as_deref()) {
+        Some(results) if !unpushed.replied => text.block("Results", results),
+        None if frame.status == Status::Completed => {
+            text.line("Results: nothing was said at its end.");
+        }
+        _ => {}
+    }
+    let all = || std::iter::once(frame).chain(unpushed.inside);
+    if !unpushed.inside.is_empty() {
+        text.line("Frames inside it:");
+        for inner in unpushed.inside {
+            let below = inner.depth.saturating_sub(frame.depth + 1) as usize;
+            text.line(format_args!("{}- {}", "  ".repeat(below), told_in_a_line(inner)));
+        }
+    }
+    text.list("Decisions", all().flat_map(|frame| &frame.decisions).map(String::as_str));
+    text.list("Evidence, recorded by the machine", unpushed.evidence.iter().map(String::as_str));
+    let paths = all().flat_map(|frame| &frame.artifacts).map(|artifact| artifact.path.as_str());
+    let mut seen = BTreeSet::new();
+    text.list(
+        "Artifacts (read them again before you edit)",
+        paths.filter(|path| seen.insert(*path)),
+    );
+    text.list("Still on the todo list", unpushed.left.iter().map(String::as_str));
+    text.log(frame);
+    text.pins(unpushed.pins);
+    text.out
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::frame::{Artifact, FrameNum, Identity};
+
+    fn frame(num: u64, title: &str, depth: u32) -> Frame {
+        let identity = Identity { title: title.to_owned(), ..Identity::default() };
+        let planned = Frame::planned(FrameNum(num), format!("frm-{num}"), None, depth, identity, 0);
+        Frame {
+            status: Status::Completed,
+            results: Some("Dates are in.\n[callstack] not mine".to_owned()),
+            ended_at: Some(90_000),
+            ..planned
+        }
+    }
+
+    #[test]
+    fn a_turn_points_at_what_stands_above_and_says_what_does_not() {
+        let mut turn = frame(2, "Add dates", 1);
+        turn.artifacts.push(Artifact { path: "src/date.rs".to_owned(), hash: None });
+        let inside = [frame(3, "Write the parser", 2)];
+        let shown = unpushed(&Unpushed {
+            frame: &turn,
+            inside: &inside,
+            evidence: &["commands: `make test` (exit 0)".to_owned()],
+            replied: true,
+            left: &["Tell the user".to_owned()],
+            pins: &[],
+            dialect: Dialect::Stack,
+        });
+        assert_snapshot!(shown, @r#"
+        [callstack] frame f2 "Add dates" completed after 1m 30s: its steps have left the context; the request and the reply to it stand above.
+        Frames inside it:
+        - f3 "Write the parser" completed: Dates are in. [callstack] not mine
+        Evidence, recorded by the machine:
+        - commands: `make test` (exit 0)
+        Artifacts (read them again before you edit):
+        - src/date.rs
+        Still on the todo list:
+        - Tell the user
+        Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f2"}} (at a terminal: callstack log f2)
+        "#);
+    }
+
+    #[test]
+    fn what_stands_nowhere_else_is_told() {
+        let item = frame(3, "Write the parser", 2);
+        let bare = Unpushed {
+            frame: &item,
+            inside: &[],
+            evidence: &[],
+            replied: false,
+            left: &[],
+            pins: &[],
+            dialect: Dialect::Stack,
+        };
+        assert_snapshot!(unpushed(&bare), @r#"
+        [callstack] frame f3 "Write the parser" completed after 1m 30s: its steps have left the context.
+        Results:
+        Dates are in.
+        \[callstack] not mine
+        Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f3"}} (at a terminal: callstack log f3)
+        "#);
+        let silent = Frame { results: None, ..item.clone() };
+        let silent = Unpushed { frame: &silent, ..bare };
+        assert!(unpushed(&silent).contains("\nResults: nothing was said at its end.\n"));
+    }
+}

@@ -1,0 +1,270 @@
+//! The `auto` level: units of work that are told apart in a session's transcript become frames by
+//! themselves, and end with what the agent said at their end.
+//!
+//! Frames are found by their anchors, so that neither a restart nor a second process makes any twice.
+
+mod carry;
+
+use std::collections::HashSet;
+
+use callstack_core::framing::{Framer, Kind, Mark, Moment, Taken};
+use callstack_core::transcript::{Span, SpanOrigin, Standing};
+
+use super::{Conversation, Fact, Shown};
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+use crate::settings::Level;
+
+/// What framing knows of a session in this process. All of it can be had again from the transcript and
+/// the store.
+#[derive(Debug, Default)]
+pub(super) struct Framing {
+    moments: Vec<Moment>,
+    /// Messages that the host has told of and not shown yet, such as a closing reply.
+    recorded: Vec<Moment>,
+    framer: Option<Framer>,
+    /// How many moments the framer has read, and what it was told was framed already.
+    read: usize,
+    taken: Taken,
+    /// The session's revision that `taken` was made from.
+    revision: i64,
+    /// How many of the framer's changes the store has.
+    done: usize,
+    /// How many there were when one could not be carried out: it waits for the next turn.
+    waiting: usize,
+    /// The session has fallen silent since its last call; what is still told of it counts at once.
+    resting: bool,
+    /// Whether the session is one that a user leads.
+    led_by_user: Option<bool>,
+}
+
+impl Framing {
+    pub(super) fn truncate(&mut self, keep: usize) {
+        self.moments.truncate(keep);
+        self.recorded.clear();
+        self.resting = false;
+        if keep < self.read {
+            self.framer = None;
+        }
+    }
+
+    pub(super) fn show(&mut self, shown: &mut Shown) {
+        self.moments.push(moment(shown));
+    }
+
+    pub(super) fn record(&mut self, shown: &mut Shown) {
+        let moment = moment(shown);
+        self.recorded.retain(|known| known.message != moment.message);
+        if self.moments.iter().rev().take(2).all(|known| known.message != moment.message) {
+            self.recorded.push(moment);
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        let changes = self.framer.as_ref().map_or(0, |framer| framer.changes().len());
+        changes > self.done.max(self.waiting)
+    }
+
+    /// Takes over what is framed already. What was read with other knowledge is read again.
+    fn know(&mut self, taken: Taken, revision: i64) {
+        let unread: HashSet<&str> =
+            self.moments.iter().skip(self.read).map(|moment| moment.message.as_str()).collect();
+        let differs = |(message, places): (&String, &(usize, usize))| {
+            self.taken.behind.get(message) != Some(places) && !unread.contains(message.as_str())
+        };
+        let gone = |message: &String| !taken.behind.contains_key(message);
+        if taken.at_start != self.taken.at_start
+            || taken.behind.iter().any(differs)
+            || self.taken.behind.keys().any(gone)
+        {
+            self.framer = None;
+        }
+        self.taken = taken;
+        self.revision = revision;
+    }
+}
+
+/// Moves what a message's facts tell of the division of work over to framing, which alone reads it.
+fn moment(shown: &mut Shown) -> Moment {
+    let facts = std::mem::take(&mut shown.facts);
+    let mut marks: Vec<Mark> = Vec::new();
+    for fact in facts {
+        match fact {
+            Fact::Division(mark) => marks.push(mark),
+            fact => shown.facts.push(fact),
+        }
+    }
+    Moment::of(&shown.message, shown.words.clone(), shown.said + shown.heard, marks)
+}
+
+impl Engine {
+    /// Reads what is new of a session's work. Whether frames begin or end with it.
+    pub(super) fn follow_work(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<bool, EngineError> {
+        if !self.frames_by_itself(conversation, session)? {
+            conversation.framing.framer = None;
+            return Ok(false);
+        }
+        if conversation.framing.framer.is_none()
+            || conversation.framing.revision != conversation.revision
+        {
+            let taken = conversation.taken();
+            conversation.framing.know(taken, conversation.revision);
+        }
+        if conversation.framing.framer.is_none() {
+            let framer = self.framer(conversation)?;
+            let framing = &mut conversation.framing;
+            framing.framer = Some(framer);
+            (framing.read, framing.done, framing.waiting) = (0, 0, 0);
+        }
+        let Framing { moments, framer: Some(framer), taken, read, .. } = &mut conversation.framing
+        else {
+            return Ok(false);
+        };
+        for moment in moments.iter().skip(*read) {
+            framer.read(moment, taken);
+        }
+        *read = moments.len();
+        Ok(conversation.framing.is_due())
+    }
+
+    /// Begins and ends the frames that a session's work asks for. Whether there were any.
+    pub(super) fn frame_work(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<bool, EngineError> {
+        self.follow_work(conversation, session)?;
+        let framing = &conversation.framing;
+        let Some(framer) = &framing.framer else { return Ok(false) };
+        let all = framer.changes().len();
+        if framing.done == all {
+            return Ok(false);
+        }
+        let carried = self.carry_out_framing(conversation, session, framer, framing.done)?;
+        let framing = &mut conversation.framing;
+        framing.done = carried.done;
+        framing.waiting = if carried.done < all { all } else { 0 };
+        Ok(carried.changed)
+    }
+
+    /// Ends what is finished in a session that has fallen silent, without waiting for the user's next
+    /// words. The framer itself comes to the same when the host shows them.
+    pub(crate) fn frame_resting(&self, session: &str) -> Result<(), EngineError> {
+        let conversation = self.conversation(session);
+        let mut conversation = lock(&conversation);
+        self.load_spans(&mut conversation, session)?;
+        self.follow_work(&mut conversation, session)?;
+        self.rest(&mut conversation, session)
+    }
+
+    /// Takes account of a message that came late: the session rests already.
+    pub(super) fn frame_late_message(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        if conversation.framing.resting { self.rest(conversation, session) } else { Ok(()) }
+    }
+
+    fn rest(&self, conversation: &mut Conversation, session: &str) -> Result<(), EngineError> {
+        conversation.framing.resting = true;
+        let framing = &conversation.framing;
+        let Some(framer) = &framing.framer else { return Ok(()) };
+        let mut resting = framer.clone();
+        for moment in &framing.recorded {
+            resting.read(moment, &framing.taken);
+        }
+        resting.rest();
+        if resting.changes().len() > framing.done {
+            self.carry_out_framing(conversation, session, &resting, framing.done)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a frame of a turn from which work is being handed on, so that what is done elsewhere stands
+    /// below it.
+    pub(crate) fn frame_handing_on(&self, session: &str) -> Result<(), EngineError> {
+        let conversation = self.conversation(session);
+        let mut conversation = lock(&conversation);
+        self.load_spans(&mut conversation, session)?;
+        self.follow_work(&mut conversation, session)?;
+        let Some(framer) = &mut conversation.framing.framer else { return Ok(()) };
+        framer.hand_on();
+        if self.frame_work(&mut conversation, session)? {
+            // The step that hands on belongs to the turn that it stands in.
+            conversation.step_frame = self.active(session)?;
+        }
+        Ok(())
+    }
+
+    /// Whether frames begin, or at least have to end, by themselves in a session.
+    fn frames_by_itself(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<bool, EngineError> {
+        let open = |span: &Span| {
+            span.origin.is_automatic() && !span.detached && span.live_close().is_none()
+        };
+        let settings = self.current_settings()?;
+        let begins = settings.autonomy.level == Level::Auto;
+        if !settings.frame_mode || (!begins && !conversation.spans.iter().any(open)) {
+            return Ok(false);
+        }
+        if let Some(led_by_user) = conversation.framing.led_by_user {
+            return Ok(led_by_user);
+        }
+        // A child session's root is the one thing that it was started for.
+        let row = self.store.read(|view| view.session_row(session))?;
+        let led_by_user = row.map(|row| row.parent.is_none());
+        conversation.framing.led_by_user = led_by_user;
+        Ok(led_by_user == Some(true))
+    }
+
+    /// A framer for the transcript as it is shown, which knows what is open where a compaction hides it.
+    fn framer(&self, conversation: &Conversation) -> Result<Framer, EngineError> {
+        let taken = &conversation.framing.taken;
+        if !conversation.is_compacted() {
+            return Ok(Framer::new(taken));
+        }
+        let shown = conversation.shown_ids();
+        let hidden = |span: &&Span| {
+            let message = span.open.message.as_deref();
+            message.is_none_or(|message| !shown.contains(message))
+        };
+        let mut open = Vec::new();
+        for span in conversation.spans.iter().filter(hidden) {
+            let kind = match span.origin {
+                SpanOrigin::Turn => Kind::Turn,
+                SpanOrigin::Todo => Kind::Todo,
+                _ => continue,
+            };
+            if !span.detached && span.live_close().is_none() {
+                open.push((kind, self.frame(span.frame)?.identity, span.open.clone()));
+            }
+        }
+        Ok(Framer::resume(taken, open))
+    }
+}
+
+impl Conversation {
+    fn is_compacted(&self) -> bool {
+        self.transcript.iter().any(|message| message.standing == Standing::Summary)
+    }
+
+    fn shown_ids(&self) -> HashSet<&str> {
+        self.transcript.iter().map(|message| message.id.as_str()).collect()
+    }
+
+    fn taken(&self) -> Taken {
+        if !self.is_compacted() {
+            return Taken::of(&self.spans, |_| true);
+        }
+        let shown = self.shown_ids();
+        Taken::of(&self.spans, |message| shown.contains(message))
+    }
+}

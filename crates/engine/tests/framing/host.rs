@@ -1,0 +1,307 @@
+//! A host that goes on with a session and applies what it is answered.
+
+use callstack_core::framing::{Mark, Todo, TodoStatus};
+use callstack_core::subagent::SubagentSettings;
+use callstack_core::transcript::{
+    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+};
+use callstack_engine::operation::Caller;
+use callstack_engine::{
+    AutonomySettings, ChildSession, Engine, Fact, Level, Settings, Shown, SyncAnswer, SyncRequest,
+    SystemWorld, UserMessage, operations,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(super) const SESSION: &str = "ses_1";
+pub(super) const CHILD: &str = "ses_child";
+
+pub(super) struct Host {
+    pub(super) engine: Engine,
+    pub(super) folder: TempDir,
+    pub(super) shown: Vec<Shown>,
+    /// The messages that the engine has seen, and the operations that it has answered.
+    held: Vec<String>,
+    ops: Vec<FoldOp>,
+    serial: i64,
+    made: usize,
+}
+
+pub(super) fn settings(level: Level) -> Settings {
+    let autonomy = AutonomySettings { level, ..AutonomySettings::default() };
+    // A subagent that falls silent is done at once.
+    let subagents = SubagentSettings { idle_delay: 0, ..SubagentSettings::default() };
+    Settings { autonomy, subagents, ..Settings::default() }
+}
+
+impl Host {
+    pub(super) fn new() -> Self {
+        Self::with(Level::Auto)
+    }
+
+    pub(super) fn with(level: Level) -> Self {
+        let folder = TempDir::new().unwrap();
+        let engine = Engine::open(folder.path(), settings(level), Box::new(SystemWorld)).unwrap();
+        Self {
+            engine,
+            folder,
+            shown: Vec::new(),
+            held: Vec::new(),
+            ops: Vec::new(),
+            serial: 0,
+            made: 0,
+        }
+    }
+
+    /// Another process takes over.
+    pub(super) fn restart(&mut self) {
+        self.engine = self.other();
+        self.held.clear();
+        self.ops.clear();
+    }
+
+    /// A further process on the same store.
+    pub(super) fn other(&self) -> Engine {
+        Engine::open(self.folder.path(), settings(Level::Auto), Box::new(SystemWorld)).unwrap()
+    }
+
+    fn say(&mut self, role: Role, words: &str, bodies: Vec<PartBody>) -> &mut Shown {
+        self.made += 1;
+        let id = format!("msg_{}", self.made);
+        let parts = bodies.into_iter().enumerate();
+        let parts = parts.map(|(part, body)| Part { id: format!("{id}.{part}"), body }).collect();
+        self.shown.push(Shown {
+            message: Message { id, role, standing: Standing::Normal, parts },
+            json: format!("{{\"n\":{}}}", self.made),
+            facts: Vec::new(),
+            opened: Vec::new(),
+            tasks: Vec::new(),
+            tokens: None,
+            said: 0,
+            heard: 0,
+            summary: None,
+            words: words.to_owned(),
+        });
+        self.shown.last_mut().unwrap()
+    }
+
+    /// The user says something, and the model is asked.
+    pub(super) fn user(&mut self, words: &str) {
+        let text = words.to_owned();
+        let message = UserMessage { session: SESSION.to_owned(), host: "test".to_owned(), text };
+        self.engine.user_message(&message).unwrap();
+        self.say(Role::User, words, vec![text_of(words)]);
+        self.sync();
+    }
+
+    /// The agent runs commands in one step, and is asked for the next one.
+    pub(super) fn step(&mut self, commands: &[&str]) {
+        let call = self.made;
+        let bodies = (0..commands.len()).map(|n| tool(&format!("call_{call}.{n}"), "bash"));
+        let shown = self.say(Role::Assistant, "", bodies.collect());
+        shown.heard = 200 * commands.len();
+        shown.facts = commands
+            .iter()
+            .map(|line| Fact::Command { line: (*line).to_owned(), exit: Some(0) })
+            .collect();
+        self.sync();
+    }
+
+    /// The agent writes a file, in the project and in its transcript.
+    pub(super) fn write(&mut self, path: &str) {
+        std::fs::write(self.folder.path().join(path), path).unwrap();
+        let call = format!("call_{}", self.made);
+        let shown = self.say(Role::Assistant, "", vec![tool(&call, "write")]);
+        shown.heard = 200;
+        shown.facts = vec![Fact::Wrote { path: path.to_owned() }];
+        self.engine.files_written(SESSION, &[path.to_owned()]).unwrap();
+        self.sync();
+    }
+
+    /// The agent writes its list: `>` in progress, `+` completed, `x` cancelled.
+    pub(super) fn todos(&mut self, list: &[&str], words: &str) {
+        let call = format!("call_{}", self.made);
+        let items = list.iter().map(|item| {
+            let status = match &item[..1] {
+                ">" => TodoStatus::InProgress,
+                "+" => TodoStatus::Completed,
+                "x" => TodoStatus::Cancelled,
+                _ => TodoStatus::Pending,
+            };
+            let content = item.trim_start_matches(['>', '+', 'x']).to_owned();
+            Todo { id: None, content, status }
+        });
+        let mark = Mark::Todos { call: call.clone(), items: items.collect() };
+        let mut bodies = vec![tool(&call, "todowrite")];
+        if !words.is_empty() {
+            bodies.insert(0, text_of(words));
+        }
+        let shown = self.say(Role::Assistant, words, bodies);
+        shown.facts = vec![Fact::Division(mark)];
+        self.sync();
+    }
+
+    /// The agent has a subagent do something.
+    pub(super) fn hand_on(&mut self, words: &str) {
+        let child = ChildSession {
+            session: CHILD.to_owned(),
+            host: "test".to_owned(),
+            parent: SESSION.to_owned(),
+            title: format!("{words} (@general subagent)"),
+        };
+        self.engine.child_seen(&child).unwrap();
+        let told = UserMessage {
+            session: CHILD.to_owned(),
+            host: "test".to_owned(),
+            text: words.to_owned(),
+        };
+        self.engine.user_message(&told).unwrap();
+    }
+
+    /// The agent calls an operation of ours.
+    pub(super) fn call(&mut self, name: &str, arguments: Value) {
+        let call = format!("call_{}", self.made);
+        let message = self.say(Role::Assistant, "", vec![tool(&call, name)]).message.id.clone();
+        let anchor = Anchor { message: Some(message), call: Some(call.clone()) };
+        let caller = Caller {
+            session: SESSION.to_owned(),
+            host: "test".to_owned(),
+            anchor,
+            agent: None,
+            performs: false,
+        };
+        let answer = operations::find(name).unwrap().run(&self.engine, &caller, arguments).unwrap();
+        let opened = answer.opened.map(|num| (call, self.engine.frame(num).unwrap().id));
+        self.shown.last_mut().unwrap().opened.extend(opened);
+        self.sync();
+    }
+
+    pub(super) fn push(&mut self, title: &str) {
+        self.call("stack_frame_push", json!({"title": title, "successCriteria": "done"}));
+    }
+
+    pub(super) fn pop(&mut self, results: &str) {
+        self.call("stack_frame_pop", json!({"results": results}));
+    }
+
+    /// The agent closes its turn, which the host tells of before it falls silent.
+    pub(super) fn reply(&mut self, words: &str) {
+        self.reply_unheard(words);
+        let closing = self.shown.last().unwrap().clone();
+        self.engine.record(SESSION, vec![closing]).unwrap();
+        self.engine.session_idle(SESSION).unwrap();
+    }
+
+    /// The agent closes its turn, which the host tells of after it fell silent.
+    pub(super) fn reply_late(&mut self, words: &str) {
+        self.reply_unheard(words);
+        self.engine.session_idle(SESSION).unwrap();
+        let closing = self.shown.last().unwrap().clone();
+        self.engine.record(SESSION, vec![closing]).unwrap();
+    }
+
+    /// The agent closes its turn, and nobody tells.
+    pub(super) fn reply_unheard(&mut self, words: &str) {
+        self.say(Role::Assistant, words, vec![PartBody::Reasoning, text_of(words)]);
+    }
+
+    /// The user stops the agent while it speaks.
+    pub(super) fn aborted(&mut self, words: &str) {
+        self.say(Role::Assistant, words, vec![text_of(words)]);
+        self.shown.last_mut().unwrap().facts = vec![Fact::Division(Mark::BrokenOff)];
+        let closing = self.shown.last().unwrap().clone();
+        self.engine.record(SESSION, vec![closing]).unwrap();
+        self.engine.session_idle(SESSION).unwrap();
+    }
+
+    /// A whole turn with four commands.
+    pub(super) fn turn(&mut self, words: &str, reply: &str) {
+        self.user(words);
+        self.step(&["make", "make test"]);
+        self.step(&["make lint", "make docs"]);
+        self.reply(reply);
+    }
+
+    /// The user takes back everything from a message on.
+    pub(super) fn undo(&mut self, from: usize) {
+        let message = self.shown[from].message.id.clone();
+        self.engine.undone_from(SESSION, &message).unwrap();
+        self.shown.truncate(from);
+    }
+
+    /// The model is about to be called.
+    pub(super) fn sync(&mut self) {
+        let same = self.shown.iter().zip(&self.held);
+        let keep = same.take_while(|(shown, held)| shown.message.id == **held).count();
+        let request = SyncRequest {
+            session: SESSION.to_owned(),
+            host: "test".to_owned(),
+            compacting: false,
+            keep,
+            shown: self.shown[keep..].to_vec(),
+            ops: self.ops.len(),
+            applied: self.serial,
+        };
+        let SyncAnswer::Ops { serial, keep, ops } = self.engine.sync(request).unwrap() else {
+            panic!("the engine asks for everything");
+        };
+        self.ops.truncate(keep);
+        self.ops.extend(ops);
+        self.serial = serial;
+        self.held = self.shown.iter().map(|shown| shown.message.id.clone()).collect();
+    }
+
+    /// The engine forgets what it holds beyond so many messages: the host shows them anew.
+    pub(super) fn show_again_from(&mut self, message: usize) {
+        self.held.truncate(message);
+    }
+
+    /// Ids of the messages that the model is sent, with what was appended to them.
+    pub(super) fn sent(&self) -> Vec<String> {
+        let mut sent: Vec<_> =
+            self.shown.iter().map(|shown| (shown.message.id.clone(), String::new())).collect();
+        for op in &self.ops {
+            match op {
+                FoldOp::Cut { from, to } => {
+                    let at = |id: &String| sent.iter().position(|(known, _)| known == id).unwrap();
+                    sent.drain(at(from)..=at(to));
+                }
+                FoldOp::Append { message, text } => {
+                    let at = sent.iter().position(|(known, _)| known == message).unwrap();
+                    sent[at].1.push_str(" + ");
+                    sent[at].1.push_str(text.lines().next().unwrap());
+                }
+                FoldOp::Keep { .. } => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        sent.into_iter().map(|(id, added)| format!("{id}{added}")).collect()
+    }
+
+    /// The tree, a line a frame: title, status, `*` where the session works.
+    pub(super) fn tree(&self) -> String {
+        let lines = self.engine.tree(Some(SESSION)).unwrap();
+        let told = lines.iter().map(|line| {
+            let indent = "  ".repeat(line.branches.chars().count() / 3);
+            let star = if line.active { " *" } else { "" };
+            format!("{indent}{} {}{star}\n", line.frame.identity.title, line.frame.status)
+        });
+        told.collect()
+    }
+
+    /// The text that stands for a frame.
+    pub(super) fn folded(&self, frame: &str) -> String {
+        let num = self.engine.resolve(frame).unwrap().num;
+        let spans = self.engine.spans(SESSION).unwrap();
+        let span = spans.iter().rfind(|span| span.frame == num).unwrap();
+        span.fold.as_ref().map_or_else(String::new, |fold| fold.text.clone())
+    }
+}
+
+fn text_of(words: &str) -> PartBody {
+    PartBody::Text { synthetic: false, chars: words.chars().count(), head: words.to_owned() }
+}
+
+fn tool(call: &str, tool: &str) -> PartBody {
+    PartBody::Tool { call: call.to_owned(), tool: tool.to_owned(), state: CallState::Completed }
+}

@@ -1,0 +1,153 @@
+//! Turns that are taken back, forked and compacted.
+
+use callstack_core::transcript::{Message, Part, PartBody, Role, Standing};
+use callstack_engine::Shown;
+
+use super::host::Host;
+
+#[test]
+fn an_undone_turn_takes_its_frame_with_it() {
+    let mut host = Host::new();
+    host.turn("Build it", "Built.");
+    let second = host.shown.len();
+    host.turn("Test it", "Tested.");
+    host.undo(second);
+    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    host.turn("Paint it", "Painted.");
+    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n  Paint it completed\n");
+}
+
+#[test]
+fn an_undo_that_only_the_transcript_shows_is_followed_too() {
+    let mut host = Host::new();
+    host.turn("Build it", "Built.");
+    let second = host.shown.len();
+    host.turn("Test it", "Tested.");
+    host.shown.truncate(second);
+    host.user("Paint it");
+    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+}
+
+#[test]
+fn a_frame_whose_end_is_undone_goes_on() {
+    let mut host = Host::new();
+    host.turn("Build it", "Built.");
+    let end = host.shown.len() - 1;
+    host.user("Thanks");
+    host.undo(end);
+    assert_eq!(host.tree(), "Build it in_progress\n  Build it in_progress *\n");
+    host.user("Go on");
+    host.step(&["make"]);
+    host.reply("Built anew.");
+    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    assert_eq!(host.engine.resolve("f2").unwrap().results.as_deref(), Some("Built anew."));
+}
+
+#[test]
+fn a_frame_stays_when_an_undo_leaves_little_of_its_work() {
+    let mut host = Host::new();
+    host.user("Build it");
+    host.step(&["make"]);
+    host.step(&["make", "make", "make"]);
+    host.undo(2);
+    host.user("Otherwise");
+    host.reply("Built.");
+    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+}
+
+#[test]
+fn an_undone_list_takes_its_item_with_it() {
+    let mut host = Host::new();
+    host.user("Build it");
+    host.step(&["make", "make", "make", "make"]);
+    let list = host.shown.len();
+    host.todos(&[">parser"], "");
+    host.undo(list);
+    host.user("Go on");
+    assert_eq!(host.tree(), "Build it in_progress\n  Build it in_progress *\n");
+}
+
+#[test]
+fn a_fork_has_frames_of_its_own() {
+    let mut host = Host::new();
+    host.turn("Build it", "Built.");
+    host.turn("Test it", "Tested.");
+    let tree = host.tree();
+    // A fork's messages have other ids.
+    let copy = |shown: &Shown| {
+        let mut copy = shown.clone();
+        copy.message.id = format!("fork_{}", shown.message.id);
+        copy
+    };
+    let shown: Vec<_> = host.shown.iter().map(copy).collect();
+    let answer = host.engine.sync(callstack_engine::SyncRequest {
+        session: "ses_fork".to_owned(),
+        host: "test".to_owned(),
+        compacting: false,
+        keep: 0,
+        shown,
+        ops: 0,
+        applied: 0,
+    });
+    answer.unwrap();
+    assert_eq!(host.tree().lines().next(), tree.lines().next());
+    let of_fork = host.engine.tree(Some("ses_fork")).unwrap();
+    let titles: Vec<_> = of_fork
+        .iter()
+        .filter(|line| line.frame.session.as_deref() == Some("ses_fork"))
+        .map(|line| format!("{} {}", line.frame.identity.title, line.frame.status))
+        .collect();
+    assert_eq!(titles, ["Session in_progress", "Build it completed", "Test it in_progress"]);
+}
+
+/// The host compacts: what stands in front of the last messages is hidden behind a summary.
+fn compact(host: &mut Host, tail: usize) {
+    let tail = host.shown.split_off(host.shown.len() - tail);
+    host.shown.clear();
+    let mut message = |id: &str, role, standing| {
+        let text = PartBody::Text { synthetic: false, chars: 4, head: "text".to_owned() };
+        let parts = vec![Part { id: format!("{id}.0"), body: text }];
+        host.shown.push(Shown {
+            message: Message { id: id.to_owned(), role, standing, parts },
+            json: format!("{{\"id\":{id:?}}}"),
+            facts: Vec::new(),
+            opened: Vec::new(),
+            tasks: Vec::new(),
+            tokens: None,
+            said: 0,
+            heard: 0,
+            summary: None,
+            words: "text".to_owned(),
+        });
+    };
+    message("msg_request", Role::User, Standing::CompactionRequest);
+    message("msg_summary", Role::Assistant, Standing::Summary);
+    host.shown.extend(tail);
+    host.show_again_from(0);
+}
+
+#[test]
+fn what_a_compaction_hides_ends_where_it_ends() {
+    let mut host = Host::new();
+    host.turn("Build it", "Built.");
+    host.user("Add dates");
+    host.step(&["make", "make", "make", "make"]);
+    host.todos(&[">Write the parser", "tests"], "");
+    compact(&mut host, 0);
+    host.step(&["make"]);
+    let open = "  Add dates in_progress\n    Write the parser in_progress *\n";
+    assert!(host.tree().ends_with(open), "{}", host.tree());
+    host.restart();
+    host.step(&["make"]);
+    assert!(host.tree().ends_with(open), "{}", host.tree());
+    host.todos(&["+Write the parser", ">tests"], "It reads.");
+    host.todos(&["+Write the parser", "+tests"], "They pass.");
+    host.reply("Dates are in.");
+    assert_eq!(
+        host.tree(),
+        "Build it in_progress *\n  Build it completed\n  Add dates completed\n    Write the parser \
+         completed\n    tests completed\n"
+    );
+    host.turn("Paint it", "Painted.");
+    assert!(host.tree().ends_with("  Paint it completed\n"));
+}
