@@ -40,7 +40,10 @@ pub(crate) struct Global {
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["init", "demo", "doctor", "config"]),
     ("See where the work stands", &["tree", "status", "show", "log", "search", "context"]),
-    ("Work in frames", &["push", "pop", "plan", "activate", "invalidate", "reopen"]),
+    (
+        "Work in frames",
+        &["push", "pop", "plan", "preset", "activate", "go", "invalidate", "reopen"],
+    ),
     ("Note things down", &["decision", "artifact", "pin", "unpin"]),
     ("Plumbing", &["completions", "host"]),
 ];

@@ -8,6 +8,7 @@ mod context;
 mod decision;
 pub(crate) mod demo;
 mod doctor;
+mod go;
 mod host;
 pub(crate) mod init;
 mod invalidate;
@@ -15,6 +16,7 @@ mod log;
 mod pin;
 mod plan;
 mod pop;
+mod preset;
 mod push;
 mod reopen;
 mod search;
@@ -49,7 +51,9 @@ pub(crate) enum Command {
     Push(push::PushArgs),
     Pop(pop::PopArgs),
     Plan(plan::PlanArgs),
+    Preset(preset::PresetArgs),
     Activate(activate::ActivateArgs),
+    Go(go::GoArgs),
     Invalidate(invalidate::InvalidateArgs),
     Reopen(reopen::ReopenArgs),
     Decision(decision::DecisionArgs),
@@ -78,6 +82,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Push(args) => push::run(args, &invocation()?, output),
         Command::Pop(args) => pop::run(args, &invocation()?, output),
         Command::Plan(args) => plan::run(args, &invocation()?, output),
+        Command::Preset(args) => preset::run(args, &invocation()?, output),
+        Command::Go(args) => go::run(args, &invocation()?, output),
         Command::Activate(args) => activate::run(args, &invocation()?, output),
         Command::Invalidate(args) => invalidate::run(args, &invocation()?, output),
         Command::Reopen(args) => reopen::run(args, &invocation()?, output),

@@ -6,6 +6,8 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("stack_frame_pop", "pop"),
     ("stack_frame_plan", "plan"),
     ("stack_frame_activate", "activate"),
+    ("stack_navigate", "go"),
+    ("stack_preset", "preset"),
     ("stack_frame_invalidate", "invalidate"),
     ("stack_frame_reopen", "reopen"),
     ("stack_frame_details", "show"),

@@ -16,6 +16,7 @@ mod help;
 mod host;
 mod init;
 mod places;
+mod plans;
 mod refusals;
 mod search;
 mod shown;

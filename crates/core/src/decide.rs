@@ -98,6 +98,18 @@ pub enum Command {
         /// Whether an identity that is no guess may be set anew, while the frame has not ended.
         anew: bool,
     },
+    /// Put a planned frame directly before a planned sibling.
+    OrderPlan {
+        /// The frame.
+        frame: FrameNum,
+        /// The sibling.
+        before: FrameNum,
+    },
+    /// Take a planned frame out of the tree, with everything below it.
+    Unplan {
+        /// The frame.
+        frame: FrameNum,
+    },
     /// Record what a frame produced.
     AddArtifact {
         /// The frame.
@@ -162,6 +174,8 @@ pub fn decide<N: Neighbourhood>(
         Command::SetIdentity { frame, identity, derived, anew } => {
             set_identity(tree, *frame, identity, *derived, *anew)
         }
+        Command::OrderPlan { frame, before } => plan::order(tree, *frame, *before),
+        Command::Unplan { frame } => plan::unplan(tree, *frame),
         Command::AddArtifact { frame, artifact } => add_artifact(tree, *frame, artifact),
         Command::AddDecision { frame, text } => add_decision(tree, *frame, text),
         Command::Pin { frame, text } => pin(tree, *frame, text),

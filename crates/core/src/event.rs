@@ -112,6 +112,13 @@ pub enum Event {
         /// The frame.
         frame: FrameNum,
     },
+    /// A planned frame comes directly before a planned sibling from now on.
+    PlanOrdered {
+        /// The frame.
+        frame: FrameNum,
+        /// The sibling.
+        before: FrameNum,
+    },
     /// Somebody said what a frame with a guessed identity is for.
     IdentitySet {
         /// The frame.

@@ -164,6 +164,12 @@ impl From<Refusal<StoreError>> for EngineError {
                 Kind::Conflict,
                 format!("Reopen {} with `stack_frame_reopen`, or plan it elsewhere.", parent.num),
             ),
+            Refusal::NotPlanned(_) => {
+                (Kind::Conflict, "Only planned frames can be changed.".to_owned())
+            }
+            Refusal::NoSibling { .. } => {
+                (Kind::Conflict, "Name another planned frame with the same parent.".to_owned())
+            }
             Refusal::Limit { .. } => (
                 Kind::Limit,
                 "Pop what is finished, or do the work in the frame that is open.".to_owned(),

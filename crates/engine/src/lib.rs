@@ -22,6 +22,7 @@ mod log;
 mod mirror;
 pub mod operation;
 pub mod operations;
+pub mod presets;
 mod recorder;
 mod schema;
 pub mod search;

@@ -4,10 +4,13 @@ mod autonomy;
 mod begin;
 mod compaction;
 mod end;
+mod go;
 mod look;
 mod plan;
+mod preset;
 mod reach;
 mod record;
+mod replan;
 mod search;
 mod subagents;
 
@@ -24,6 +27,10 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<reach::Stack>(),
     Operation::of::<end::Invalidate>(),
     Operation::of::<plan::PlanChildren>(),
+    Operation::of::<replan::Replan>(),
+    Operation::of::<replan::Unplan>(),
+    Operation::of::<preset::Preset>(),
+    Operation::of::<go::Navigate>(),
     Operation::of::<begin::Reopen>(),
     Operation::of::<record::AddArtifact>(),
     Operation::of::<compaction::Summarize>(),

@@ -5,6 +5,8 @@ mod autonomy;
 #[cfg(test)]
 mod compaction;
 #[cfg(test)]
+mod control;
+#[cfg(test)]
 mod errands;
 #[cfg(test)]
 mod files;

@@ -42,6 +42,10 @@ fn right() -> Vec<(&'static str, Value)> {
         ("stack_add_decision", json!({"decision": "recursive descent"})),
         ("stack", json!({"op": "stack_status", "args": {}})),
         ("stack_frame_invalidate", json!({"frame": "f2", "reason": "not needed"})),
+        ("stack_frame_replan", json!({"frame": "f3", "title": "deux", "before": "f2"})),
+        ("stack_frame_unplan", json!({"frame": "f2"})),
+        ("stack_preset", json!({"name": "bugfix", "values": {"bug": "the crash"}})),
+        ("stack_navigate", json!({"to": "f2"})),
         ("stack_frame_reopen", json!({"frame": "f4"})),
         ("stack_add_artifact", json!({"artifact": "src/parser.rs", "frame": "f4"})),
         ("stack_frame_summarize", json!({"note": "keep the grammar"})),
@@ -114,6 +118,10 @@ fn check(project: &Project, name: &str, answer: &Answer) {
             assert!(text.contains("f1") && text.contains("2 planned"), "{text}");
         }
         "stack_frame_invalidate" => assert_eq!(project.status("f2"), "invalidated"),
+        "stack_frame_replan" => assert_eq!(frame("f3").identity.title, "deux"),
+        "stack_frame_unplan" => assert!(frame("f2").detached),
+        "stack_preset" => assert_eq!(frame("f8").identity.title, "Fix the crash"),
+        "stack_navigate" => assert_eq!(project.engine.active("ses_a").unwrap().unwrap().0, 2),
         "stack_frame_reopen" => assert_eq!(project.status("f4"), "in_progress"),
         "stack_add_artifact" => assert_eq!(frame("f4").artifacts[0].path, "src/parser.rs"),
         "stack_frame_summarize" => {

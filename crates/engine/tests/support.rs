@@ -79,7 +79,19 @@ impl Project {
         operation.run(&self.engine, &caller(session), arguments)
     }
 
-    /// The same, for what must go well.
+    /// A person at a terminal does it to a session.
+    pub(crate) fn by_hand(
+        &self,
+        session: &str,
+        name: &str,
+        arguments: Value,
+    ) -> Result<Answer, EngineError> {
+        let operation = operations::find(name).unwrap_or_else(|| panic!("there is no {name}"));
+        let anchor = Anchor { message: Some("msg-last".to_owned()), call: None };
+        operation.run(&self.engine, &Caller { anchor, ..caller(session) }, arguments)
+    }
+
+    /// [`Self::call`], for what must go well.
     pub(crate) fn did(&self, session: &str, name: &str, arguments: Value) -> Answer {
         self.call(session, name, arguments).unwrap_or_else(|error| panic!("{name}: {error:?}"))
     }

@@ -58,10 +58,10 @@ impl View<'_> {
         Ok(ancestors)
     }
 
-    /// Attached children in the order in which they came to be.
+    /// Attached children in their order.
     pub fn children(&self, parent: Option<FrameNum>) -> Result<Vec<Frame>, StoreError> {
         self.wholes(
-            &format!("{FRAME} WHERE parent IS ?1 AND detached = 0 ORDER BY num"),
+            &format!("{FRAME} WHERE parent IS ?1 AND detached = 0 ORDER BY ord"),
             params![parent.map(sql)],
         )
     }
@@ -75,7 +75,7 @@ impl View<'_> {
     ) -> Result<Vec<Frame>, StoreError> {
         self.wholes(
             &format!(
-                "{FRAME} WHERE parent IS ?1 AND {} AND detached = 0 ORDER BY num LIMIT ?2",
+                "{FRAME} WHERE parent IS ?1 AND {} AND detached = 0 ORDER BY ord LIMIT ?2",
                 is(status)
             ),
             params![parent.map(sql), limit],
@@ -159,9 +159,9 @@ impl View<'_> {
         Ok(SiblingCandidates { frames, total })
     }
 
-    /// Every attached frame by handle.
+    /// Every attached frame, siblings in their order.
     pub fn all_frames(&self) -> Result<Vec<Frame>, StoreError> {
-        self.wholes(&format!("{FRAME} WHERE detached = 0 ORDER BY num"), [])
+        self.wholes(&format!("{FRAME} WHERE detached = 0 ORDER BY ord"), [])
     }
 
     /// Every former id with the frame that it still means, in order of the frames.
@@ -486,7 +486,7 @@ mod tests {
                 .read(|view| {
                     let query = format!(
                         "EXPLAIN QUERY PLAN {FRAME} WHERE parent IS ?1 AND {} AND detached = 0
-                         ORDER BY num LIMIT ?2",
+                         ORDER BY ord LIMIT ?2",
                         is(status)
                     );
                     view.connection

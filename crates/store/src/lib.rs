@@ -10,6 +10,7 @@ mod error;
 mod frames;
 mod locate;
 mod messages;
+mod plan;
 mod project;
 mod rebuild;
 mod resolve;

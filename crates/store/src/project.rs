@@ -11,6 +11,7 @@ use rusqlite::{ToSql, params};
 
 use crate::compactions;
 use crate::error::StoreError;
+use crate::plan;
 use crate::store::View;
 use crate::subagents;
 
@@ -54,6 +55,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         Event::FrameReopened { frame, status } => writer.reopen(*frame, *status),
         Event::FrameDetached { frame } => writer.detach(*frame, true),
         Event::FrameAttached { frame } => writer.detach(*frame, false),
+        Event::PlanOrdered { frame, before } => plan::order(view, *frame, *before),
         Event::IdentitySet { frame, identity, derived } => writer.run(
             "UPDATE frames SET title = ?2, criteria = ?3, criteria_compacted = ?4,
                identity_derived = ?5, updated_at = ?6 WHERE num = ?1",
@@ -200,9 +202,9 @@ impl Writer<'_, '_> {
         self.run(
             "INSERT INTO frames (num, id, parent, session, status, finished, title, criteria,
                criteria_compacted, identity_derived, results, results_compacted, created_at,
-               updated_at, ended_at, log_path, reason, invalidated_at, depth, position, detached)
+               updated_at, ended_at, log_path, reason, invalidated_at, depth, position, ord, detached)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-               ?18, ?19, ?20, ?21)",
+               ?18, ?19, ?20, ?1, ?21)",
             params![
                 sql(frame.num),
                 frame.id,

@@ -1,4 +1,5 @@
 use callstack_engine::EngineError;
+use callstack_engine::operation::Answer;
 use serde_json::{Value, json};
 
 use crate::error::Failure;
@@ -7,11 +8,11 @@ use crate::output::Output;
 use crate::page::{PLAIN, style};
 use callstack_core::frame::Status;
 
-/// Plan one or more frames for later, in working order
+/// Plan one or more frames for later, in working order; change or remove what is planned
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
     /// Short names, two to five words each
-    #[arg(required = true, value_name = "TITLE")]
+    #[arg(required_unless_present_any = ["edit", "remove"], value_name = "TITLE")]
     titles: Vec<String>,
     /// What "done" means; may be given once for each title, in their order
     #[arg(short, long, value_name = "TEXT")]
@@ -19,6 +20,15 @@ pub(crate) struct PlanArgs {
     /// The frame to plan below, by handle or the beginning of its id [default: the open frame]
     #[arg(long, value_name = "FRAME")]
     parent: Option<String>,
+    /// Change a planned frame instead: its title, its criteria or its place
+    #[arg(long, value_name = "FRAME", conflicts_with_all = ["parent", "remove"])]
+    edit: Option<String>,
+    /// With --edit: the planned frame beside it that it is to come before
+    #[arg(long, value_name = "FRAME", requires = "edit")]
+    before: Option<String>,
+    /// Take a planned frame out of the plan instead, with what is planned below it
+    #[arg(long, value_name = "FRAME", conflicts_with_all = ["titles", "criteria", "parent"])]
+    remove: Option<String>,
 }
 
 pub(crate) fn run(
@@ -26,6 +36,21 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    if let Some(frame) = &args.remove {
+        return change(invocation, output, "stack_frame_unplan", &json!({"frame": frame}));
+    }
+    if let Some(frame) = &args.edit {
+        if args.titles.len() > 1 || args.criteria.len() > 1 {
+            return Err(EngineError::invalid(
+                "a frame has one title and one --criteria",
+                "Change one frame at a time.",
+            )
+            .into());
+        }
+        let arguments = json!({"frame": frame, "title": args.titles.first(),
+            "successCriteria": args.criteria.first(), "before": args.before});
+        return change(invocation, output, "stack_frame_replan", &arguments);
+    }
     if args.criteria.len() > args.titles.len() {
         let (criteria, titles) = (args.criteria.len(), args.titles.len());
         return Err(EngineError::invalid(
@@ -44,6 +69,11 @@ pub(crate) fn run(
         .collect();
     let arguments = json!({"children": children, "parent": args.parent});
     let answer = invocation.run(&engine, "stack_frame_plan", arguments)?;
+    tell_planned(output, &answer)
+}
+
+/// Tells what was planned.
+pub(crate) fn tell_planned(output: &mut Output, answer: &Answer) -> Result<(), Failure> {
     output.either(&answer.data, |page| {
         for planned in answer.data.as_array().into_iter().flatten() {
             let handle = planned["handle"].as_str().unwrap_or_default();
@@ -51,5 +81,18 @@ pub(crate) fn run(
             page.put(style(Status::Planned), callstack_engine::tree::sign(Status::Planned));
             page.put(PLAIN, &format!(" {handle} {title}")).end();
         }
+    })
+}
+
+fn change(
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+    operation: &str,
+    arguments: &Value,
+) -> Result<(), Failure> {
+    let engine = invocation.engine()?;
+    let answer = invocation.run(&engine, operation, arguments.clone())?;
+    output.either(&answer.data, |page| {
+        page.put(PLAIN, &answer.text).end();
     })
 }

@@ -90,6 +90,18 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
             json!({"children": [{"title": "Rhymes"}]}),
             "successCriteria",
         ),
+        (
+            "stack_frame_replan",
+            json!({"frame": "f4", "title": "Good rhymes"}),
+            "\"Good rhymes\" is",
+        ),
+        ("stack_frame_replan", json!({"frame": "f4"}), "nothing to change"),
+        ("stack_preset", json!({"name": "review", "values": {"change": "it"}}), "Review it"),
+        ("stack_preset", json!({"name": "review"}), "no value is given for change"),
+        ("stack_frame_unplan", json!({"frame": "f4"}), "is out of the plan"),
+        ("stack_frame_unplan", json!({"frame": "f1"}), "no plan any more"),
+        ("stack_navigate", json!({"to": "f1"}), "the open one already"),
+        ("stack_navigate", json!({"to": "f3"}), "is completed"),
         ("stack_frame_fly", json!({}), "no operation"),
         ("tree", json!({}), "⊘ f2 Second draft"),
     ]

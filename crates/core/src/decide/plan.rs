@@ -1,9 +1,9 @@
 //! Frames for later.
 
 use super::life::{attached, check_children, check_place};
-use super::{Decision, Neighbourhood, Refusal};
+use super::{Decision, Neighbourhood, Refusal, about};
 use crate::event::Event;
-use crate::frame::{Frame, FrameNum, Identity};
+use crate::frame::{Frame, FrameNum, Identity, Status};
 use crate::limits::Limits;
 
 /// Define frames for later.
@@ -49,6 +49,42 @@ pub(super) fn plan<N: Neighbourhood>(
     };
     planner.add(tree, command.parent, depth, &command.children)?;
     Ok(planner.decision)
+}
+
+pub(super) fn order<N: Neighbourhood>(
+    tree: &N,
+    num: FrameNum,
+    before: FrameNum,
+) -> Result<Decision, Refusal<N::Error>> {
+    let frame = planned(tree, num)?;
+    let sibling = planned(tree, before)?;
+    if frame.parent != sibling.parent || num == before {
+        let (frame, other) = (Box::new(frame), Box::new(sibling));
+        return Err(Refusal::NoSibling { frame, other });
+    }
+    Ok(about(num, vec![Event::PlanOrdered { frame: num, before }]))
+}
+
+pub(super) fn unplan<N: Neighbourhood>(
+    tree: &N,
+    num: FrameNum,
+) -> Result<Decision, Refusal<N::Error>> {
+    planned(tree, num)?;
+    let below = tree.subtree(num).map_err(Refusal::Store)?;
+    let frames: Vec<_> =
+        below.into_iter().filter(|frame| !frame.detached).map(|frame| frame.num).collect();
+    let events = frames.iter().map(|frame| Event::FrameDetached { frame: *frame }).collect();
+    Ok(Decision { events, frames, left: Vec::new() })
+}
+
+/// A frame that is in the tree and was not begun.
+fn planned<N: Neighbourhood>(tree: &N, num: FrameNum) -> Result<Frame, Refusal<N::Error>> {
+    let frame = attached(tree, num)?;
+    if frame.status == Status::Planned {
+        Ok(frame)
+    } else {
+        Err(Refusal::NotPlanned(Box::new(frame)))
+    }
 }
 
 struct Planner<'a> {

@@ -55,6 +55,17 @@ pub enum Refusal<E> {
         /// The frame.
         parent: Box<Frame>,
     },
+    /// Only what was not begun can be changed.
+    #[error("frame {} is {} and no plan any more", .0.label(), .0.status)]
+    NotPlanned(Box<Frame>),
+    /// Frames have an order only among those with the same parent.
+    #[error("frame {} does not stand beside {}", .frame.label(), .other.label())]
+    NoSibling {
+        /// The frame.
+        frame: Box<Frame>,
+        /// The other one.
+        other: Box<Frame>,
+    },
     /// A limit of the tree is reached.
     #[error("{what} would be {found}, and the limit is {limit}")]
     Limit {

@@ -223,6 +223,9 @@ impl<N: Neighbourhood> Overlay<'_, N> {
                 Some(parent) => self.frame(parent)?.detached,
                 None => false,
             };
+            if self.was_taken_out(&below, &spans)? {
+                continue;
+            }
             let detached = itself || parent;
             let mut frame = self.frame(below.num)?;
             if frame.detached == detached {
@@ -239,6 +242,17 @@ impl<N: Neighbourhood> Overlay<'_, N> {
             self.frames.insert(num, frame);
         }
         Ok(())
+    }
+
+    /// Whether a frame is out of the tree by itself, because it was taken out of the plan: no undo or redo
+    /// reaches it.
+    fn was_taken_out(&self, frame: &Frame, spans: &[Span]) -> Result<bool, Refusal<N::Error>> {
+        let undone = spans.iter().any(|span| span.origin.made_frame() && span.detached);
+        let parent = match frame.parent {
+            Some(parent) => self.tree.frame(parent).map_err(Refusal::Store)?.detached,
+            None => false,
+        };
+        Ok(frame.detached && !undone && !parent)
     }
 
     /// Makes the innermost frame that a session has in progress its active one.

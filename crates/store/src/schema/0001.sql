@@ -26,11 +26,13 @@ CREATE TABLE frames (
   invalidated_at     INTEGER,
   depth              INTEGER NOT NULL,
   position           INTEGER NOT NULL,
+  -- Its place among its siblings: as they came to be, until a plan is put in another order.
+  ord                INTEGER NOT NULL,
   detached           INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX frames_by_parent ON frames(parent, num);
 CREATE INDEX frames_finished ON frames(parent, ended_at) WHERE finished = 1;
-CREATE INDEX frames_open ON frames(parent, status, num) WHERE status IN ('planned', 'in_progress', 'blocked');
+CREATE INDEX frames_open ON frames(parent, status, ord) WHERE status IN ('planned', 'in_progress', 'blocked');
 
 -- How many attached frames of a status a parent has; parent 0 stands for the roots, -1 for the store.
 CREATE TABLE frame_counts (

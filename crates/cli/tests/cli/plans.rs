@@ -1,0 +1,128 @@
+//! Plans that change, presets, and going about.
+
+use super::desk::{Desk, says};
+
+#[test]
+fn a_plan_is_changed_and_cut() {
+    let desk = Desk::with_frames();
+    desk.ok(&["plan", "Measure it", "Ship it", "--parent", "f1"]);
+    says!(desk, ["plan", "--edit", "f7", "Publish it", "-c", "It is out", "--before", "f4"], @r#"
+    exit 0
+    f7 "Publish it" is changed, and comes before f4.
+    "#);
+    says!(desk, ["plan", "--remove", "f6"], @r#"
+    exit 0
+    f6 "Measure it" is out of the plan.
+    "#);
+    says!(desk, ["tree"], @r"
+    exit 0
+    ▶ f1 Build the parser  for TIME
+    ├─ ✓ f2 Read the grammar  TIME
+    ├─ ✗ f3 Try a generator  TIME
+    ├─ ○ f7 Publish it
+    ├─ ▶ f5 Write the parser  for TIME ← open
+    └─ ○ f4 Document the errors
+    ");
+    says!(desk, ["plan", "--edit", "f5", "Another"], @r#"
+    exit 4
+    --- stderr
+    error: frame f5 "Write the parser" is in_progress and no plan any more
+    hint: Only planned frames can be changed.
+    "#);
+    says!(desk, ["plan", "--remove", "f7", "Title"], @r"
+    exit 2
+    --- stderr
+    error: the argument '--remove <FRAME>' cannot be used with '[TITLE]...'
+
+    Usage: callstack plan --remove <FRAME> [TITLE]...
+
+    For more information, try '--help'.
+    ");
+    desk.ok(&["doctor"]);
+}
+
+#[test]
+fn a_preset_is_looked_at_and_applied() {
+    let desk = Desk::with_frames();
+    says!(desk, ["preset", "list"], @r"
+    exit 0
+    bugfix bug=…  Find and fix a fault
+    feature feature=…  Build something new
+    refactor code=… goal=…  Change how code is built, not what it does
+    review change=…  Look at a change with fresh eyes
+    ");
+    says!(desk, ["preset", "show", "feature"], @r"
+    exit 0
+    feature feature=…  Build something new
+      ○ Design {feature}
+          It is settled how {feature} behaves, bad input included, and where it belongs in the code.
+      ○ Build {feature}
+          {feature} works as designed, with tests that fail without it.
+        ○ Write the tests
+            They say what {feature} does, and fail.
+        ○ Write the code
+            The tests pass.
+      ○ Document {feature}
+          Who reads the documentation can use {feature}.
+    ");
+    says!(desk, ["preset", "apply", "bugfix", "bug=the crash", "--parent", "f1"], @r"
+    exit 0
+    ○ f6 Reproduce the crash
+    ○ f7 Find the cause
+    ○ f8 Fix the crash
+    ○ f9 Look for the same elsewhere
+    ");
+    says!(desk, ["preset", "apply", "bugfix"], @r"
+    exit 2
+    --- stderr
+    error: no value is given for bug
+    hint: The preset `bugfix` takes bug=….
+    ");
+    says!(desk, ["preset", "apply", "bugfix", "crash"], @r"
+    exit 2
+    --- stderr
+    error: `crash` is no value
+    hint: Give values as KEY=VALUE.
+    ");
+    let mine = "description = \"Mine\"\n[[frames]]\ntitle = \"Mend {it}\"\n";
+    desk.sealed.write(".opencode/stack/presets/mend.toml", mine).unwrap();
+    assert_eq!(desk.json(&["preset", "list"])[2]["name"], "mend");
+    desk.sealed.write(".opencode/stack/presets/mend.toml", "description = 3\n").unwrap();
+    says!(desk, ["preset", "show", "mend"], @r"
+    exit 2
+    --- stderr
+    error: .opencode/stack/presets/mend.toml, line 1: invalid type: integer `3`, expected a string
+    hint: A preset is a `description` and `[[frames]]`, each with `title`, `criteria` and, if there are any, `children` of the same kind.
+    ");
+}
+
+#[test]
+fn one_goes_about_in_the_tree() {
+    let desk = Desk::with_frames();
+    says!(desk, ["go", "previous"], @r#"
+    exit 0
+    ▶ f4 "Document the errors"  in session cli
+    "#);
+    says!(desk, ["go", "next"], @r#"
+    exit 0
+    ▶ f5 "Write the parser"  in session cli
+    "#);
+    says!(desk, ["go", "parent", "-r", "Half of it."], @r#"
+    exit 0
+    ▶ f1 "Build the parser"  in session cli
+    "#);
+    says!(desk, ["tree"], @r"
+    exit 0
+    ▶ f1 Build the parser  for TIME ← open
+    ├─ ✓ f2 Read the grammar  TIME
+    ├─ ✗ f3 Try a generator  TIME
+    ├─ ‖ f4 Document the errors  TIME
+    └─ ‖ f5 Write the parser  TIME
+    ");
+    says!(desk, ["go", "f2"], @r#"
+    exit 4
+    --- stderr
+    error: frame f2 "Read the grammar" is completed
+    hint: `callstack show` shows it, and `callstack reopen` brings it back.
+    "#);
+}

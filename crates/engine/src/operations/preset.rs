@@ -1,0 +1,75 @@
+//! Planning from a preset.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::operation::{Answer, Caller, Operate};
+use crate::presets::{PresetFrame, preset, presets};
+
+/// `stack_preset`.
+pub(crate) struct Preset;
+
+/// Arguments of `stack_preset`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PresetParams {
+    /// The preset; omit to list all
+    name: Option<String>,
+    /// Values of its placeholders, by name
+    values: Option<BTreeMap<String, String>>,
+    /// Handle of the frame to plan below; default: the open one
+    parent: Option<String>,
+}
+
+impl Operate for Preset {
+    const NAME: &'static str = "stack_preset";
+    const SUMMARY: &'static str = "Plan the frames of a preset, such as bugfix, feature, refactor or \
+        review, with values for its placeholders.";
+    type Params = PresetParams;
+
+    fn run(engine: &Engine, caller: &Caller, params: PresetParams) -> Result<Answer, EngineError> {
+        let Some(name) = params.name.filter(|name| !name.is_empty()) else { return list(engine) };
+        let preset = preset(engine.project(), &name)?;
+        let frames = preset.filled(&params.values.unwrap_or_default())?;
+        let children: Vec<Value> = frames.iter().map(child).collect();
+        let mut arguments = json!({"children": children});
+        if let Some(parent) = params.parent {
+            arguments["parent"] = parent.into();
+        }
+        let plan = super::find("stack_frame_plan").ok_or_else(|| EngineError {
+            kind: crate::error::Kind::Internal,
+            message: "nothing plans".to_owned(),
+            hint: None,
+        })?;
+        plan.run(engine, caller, arguments)
+    }
+}
+
+fn child(frame: &PresetFrame) -> Value {
+    let children: Vec<Value> = frame.children.iter().map(child).collect();
+    json!({"title": frame.title, "successCriteria": frame.criteria, "children": children})
+}
+
+fn list(engine: &Engine) -> Result<Answer, EngineError> {
+    let mut text = String::from("Presets, with the values that they take:\n");
+    let mut data = Vec::new();
+    for preset in presets(engine.project())? {
+        let takes: Vec<_> = preset.placeholders().into_iter().collect();
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "- {}({}): {}", preset.name, takes.join(", "), preset.description);
+        data.push(json!({
+            "name": preset.name,
+            "description": preset.description,
+            "values": takes,
+            "file": preset.file,
+            "frames": preset.frames.iter().map(child).collect::<Vec<_>>(),
+        }));
+    }
+    Ok(Answer { title: "presets".to_owned(), text, data: data.into(), ..Answer::default() })
+}

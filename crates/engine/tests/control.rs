@@ -1,0 +1,241 @@
+//! What people and agents do to the tree besides working in it: changing plans, going about, presets,
+//! limits, invalidation.
+
+use callstack_core::limits::Limits;
+use callstack_engine::{Kind, Settings};
+use serde_json::{Value, json};
+
+use crate::support::Project;
+
+fn planned() -> Project {
+    let project = Project::new();
+    project.user("ses_a", "Build the shop");
+    let child =
+        |title: &str| json!({"title": title, "successCriteria": format!("{title} is done")});
+    let mut first = child("one");
+    first["children"] = json!([child("one.a"), child("one.b")]);
+    project.did(
+        "ses_a",
+        "stack_frame_plan",
+        json!({"children": [first, child("two"), child("three")]}),
+    );
+    project
+}
+
+/// The tree, a title a line, indented.
+fn tree(project: &Project) -> String {
+    let lines = project.engine.tree(Some("ses_a")).unwrap();
+    let told = lines.iter().skip(1).map(|line| {
+        let mark = if line.active { "*" } else { "" };
+        format!("{}{mark}", line.frame.identity.title)
+    });
+    told.collect::<Vec<_>>().join(" ")
+}
+
+fn refused(project: &Project, name: &str, arguments: Value) -> (Kind, String) {
+    let error = project.call("ses_a", name, arguments).unwrap_err();
+    assert!(error.hint.as_ref().is_some_and(|hint| !hint.is_empty()), "{error:?}");
+    (error.kind, error.sentence())
+}
+
+#[test]
+fn a_plan_is_changed_put_in_another_order_and_cut() {
+    let project = planned();
+    assert_eq!(tree(&project), "one one.a one.b two three");
+    project.did(
+        "ses_a",
+        "stack_frame_replan",
+        json!({"frame": "f5", "title": "deux", "before": "f2"}),
+    );
+    project.did(
+        "ses_a",
+        "stack_frame_replan",
+        json!({"frame": "f4", "successCriteria": "b", "before": "f3"}),
+    );
+    assert_eq!(tree(&project), "deux one one.b one.a three");
+    let changed = project.engine.resolve("f4").unwrap().identity;
+    assert_eq!((changed.title.as_str(), changed.success_criteria.as_str()), ("one.b", "b"));
+    assert_eq!(changed.success_criteria_compacted, "b");
+    let gone = project.did("ses_a", "stack_frame_unplan", json!({"frame": "f2"}));
+    assert_eq!(gone.data["removed"], json!(["f2", "f3", "f4"]));
+    assert_eq!(tree(&project), "deux three");
+    project.engine.rebuild().unwrap();
+    assert_eq!(tree(&project), "deux three");
+    let health = project.engine.check().unwrap();
+    assert!(health.drifted.is_empty() && health.damage.is_empty(), "{health:?}");
+    project.did("ses_a", "stack_frame_activate", json!({"frame": "f5"}));
+    let popped = project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
+    assert!(popped.text.contains("start f6"), "{}", popped.text);
+}
+
+#[test]
+fn only_plans_can_be_changed() {
+    let project = planned();
+    project.did("ses_a", "stack_frame_activate", json!({"frame": "f5"}));
+    for (name, arguments, told) in [
+        ("stack_frame_replan", json!({"frame": "f5", "title": "x"}), "no plan any more"),
+        ("stack_frame_unplan", json!({"frame": "f1"}), "no plan any more"),
+        ("stack_frame_replan", json!({"frame": "f6", "before": "f3"}), "does not stand beside"),
+        ("stack_frame_replan", json!({"frame": "f6", "before": "f6"}), "does not stand beside"),
+    ] {
+        let (kind, sentence) = refused(&project, name, arguments);
+        assert_eq!(kind, Kind::Conflict, "{sentence}");
+        assert!(sentence.contains(told), "{sentence}");
+    }
+    for arguments in [json!({"frame": "f6"}), json!({"frame": "f6", "title": " "})] {
+        assert_eq!(refused(&project, "stack_frame_replan", arguments).0, Kind::Invalid);
+    }
+    assert_eq!(refused(&project, "stack_frame_unplan", json!({"frame": "f99"})).0, Kind::NotFound);
+}
+
+#[test]
+fn an_invalidation_takes_what_is_planned_along_warns_of_what_runs_and_leaves_what_is_done() {
+    let project = planned();
+    project.did("ses_a", "stack_frame_activate", json!({"frame": "f2"}));
+    project.did("ses_a", "stack_frame_activate", json!({"frame": "f3"}));
+    project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
+    project.did("ses_a", "stack_frame_push", json!({"title": "runs", "successCriteria": "x"}));
+    let answer =
+        project.did("ses_a", "stack_frame_invalidate", json!({"frame": "f2", "reason": "no shop"}));
+    assert!(answer.text.contains("f7 \"runs\""), "{}", answer.text);
+    let statuses = ["f2", "f3", "f4", "f5", "f7"].map(|frame| project.status(frame));
+    assert_eq!(statuses, ["invalidated", "completed", "invalidated", "planned", "in_progress"]);
+    let below = project.engine.resolve("f4").unwrap();
+    assert!(below.invalidation_reason.unwrap().contains("no shop"));
+}
+
+#[test]
+fn the_depth_of_the_tree_is_limited() {
+    let limits = Limits { depth: 3, ..Limits::default() };
+    let project = Project::with(Settings { limits, ..Settings::default() });
+    project.user("ses_a", "Dig");
+    let deeper = json!({"title": "deeper", "successCriteria": "x"});
+    project.did("ses_a", "stack_frame_push", deeper.clone());
+    project.did("ses_a", "stack_frame_push", deeper.clone());
+    for name in ["stack_frame_push", "stack_frame_plan"] {
+        let mut arguments = deeper.clone();
+        if name == "stack_frame_plan" {
+            arguments = json!({"children": [arguments]});
+        }
+        let (kind, sentence) = refused(&project, name, arguments);
+        assert_eq!(kind, Kind::Limit);
+        assert!(
+            sentence.contains("the depth of the tree would be 4, and the limit is 3"),
+            "{sentence}"
+        );
+    }
+}
+
+#[test]
+fn an_agent_goes_up_by_setting_aside_and_down_by_beginning() {
+    let project = planned();
+    let go = |to: &str| project.did("ses_a", "stack_navigate", json!({"to": to}));
+    assert_eq!(go("f2").data["status"], "in_progress");
+    go("f3");
+    assert_eq!(tree(&project), "one one.a* one.b two three");
+    assert!(go("f3").text.contains("the open one already"));
+    let (_, sentence) = refused(&project, "stack_navigate", json!({"to": "next"}));
+    assert!(sentence.contains("Go to f2 first, then to f4"), "{sentence}");
+    go("f1");
+    assert_eq!(tree(&project), "one one.a one.b two three", "the root is the open one");
+    assert_eq!(["f2", "f3"].map(|frame| project.status(frame)), ["blocked", "blocked"]);
+    assert!(project.engine.resolve("f3").unwrap().results.unwrap().contains("went on in f1"));
+    go("f2");
+    let again = go("f3");
+    assert!(again.text.contains("Results so far"), "{}", again.text);
+    project.did("ses_a", "stack_navigate", json!({"to": "parent", "results": "Half of it."}));
+    assert_eq!(project.engine.resolve("f3").unwrap().results.as_deref(), Some("Half of it."));
+    assert!(tree(&project).starts_with("one*"));
+}
+
+#[test]
+fn people_go_to_siblings_at_once() {
+    let project = planned();
+    let go = |to: &str| project.by_hand("ses_a", "stack_navigate", json!({"to": to}));
+    go("f5").unwrap();
+    go("next").unwrap();
+    assert_eq!(tree(&project), "one one.a one.b two three*");
+    go("previous").unwrap();
+    assert_eq!(tree(&project), "one one.a one.b two* three");
+    go("previous").unwrap();
+    assert_eq!(tree(&project), "one* one.a one.b two three");
+    let statuses = ["f2", "f5", "f6"].map(|frame| project.status(frame));
+    assert_eq!(statuses, ["in_progress", "blocked", "blocked"]);
+    for (to, told) in [("previous", "no planned or blocked frame stands previous"), ("f99", "f99")]
+    {
+        let error = go(to).unwrap_err();
+        assert!(error.message.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn what_is_elsewhere_or_over_is_not_gone_to() {
+    let project = planned();
+    project.user("ses_b", "Another thing");
+    project.did("ses_a", "stack_frame_activate", json!({"frame": "f5"}));
+    project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
+    for (to, told) in [
+        ("f7", "is worked in by session ses_b"),
+        ("f5", "is completed"),
+        ("f3", "Go to f2 first"),
+        ("parent", "is a root"),
+    ] {
+        let (kind, sentence) = refused(&project, "stack_navigate", json!({"to": to}));
+        assert_eq!(kind, Kind::Conflict);
+        assert!(sentence.contains(told), "{sentence}");
+    }
+}
+
+#[test]
+fn presets_are_planned_with_values_in_their_places() {
+    let project = Project::new();
+    project.user("ses_a", "Mend it");
+    let list = project.did("ses_a", "stack_preset", json!({}));
+    for name in ["bugfix(bug)", "feature(feature)", "refactor(code, goal)", "review(change)"] {
+        assert!(list.text.contains(name), "{}", list.text);
+    }
+    let values = json!({"name": "feature", "values": {"feature": "search {it}"}});
+    project.did("ses_a", "stack_preset", values);
+    assert_eq!(
+        tree(&project),
+        "Design search {it} Build search {it} Write the tests Write the code Document search {it}"
+    );
+    for (arguments, told) in [
+        (json!({"name": "bugfix"}), "no value is given for bug. The preset `bugfix` takes bug=…"),
+        (json!({"name": "bugfix", "values": {"bug": " "}}), "no value is given for bug"),
+        (json!({"name": "bugfix", "values": {"bug": "x", "bugs": "y"}}), "no placeholder `bugs`"),
+        (json!({"name": "dance"}), "there is no preset `dance`"),
+        (json!({"name": "../../secret"}), "there is no preset `../../secret`"),
+    ] {
+        let (_, sentence) = refused(&project, "stack_preset", arguments);
+        assert!(sentence.contains(told), "{sentence}");
+    }
+}
+
+#[test]
+fn a_project_has_presets_of_its_own_and_faults_in_them_are_found() {
+    let project = Project::new();
+    project.user("ses_a", "Mend it");
+    let folder = project.engine.project().join(callstack_engine::presets::PRESETS);
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |text: &str| std::fs::write(folder.join("bugfix.toml"), text).unwrap();
+    write("[[frames]]\ntitle = \"Mend {what}\"\n");
+    project.did("ses_a", "stack_preset", json!({"name": "bugfix", "values": {"what": "the hut"}}));
+    assert_eq!(tree(&project), "Mend the hut");
+    for (text, told) in [
+        ("[[frames]]\ntitle = \"x\"\ncolour = \"red\"\n", "line 3: unknown field `colour`"),
+        ("[[frames]]\n\ntitel\n", "line 3"),
+        ("description = \"x\"\nframes = []\n", "there are no frames"),
+        ("description = \"x\"\n", "missing field `frames`"),
+        (
+            "[[frames]]\ntitle = \"a\"\ncriteria = \"{not this}\"\n",
+            "line 3: `{not this}` is no placeholder",
+        ),
+    ] {
+        write(text);
+        let (kind, sentence) = refused(&project, "stack_preset", json!({"name": "bugfix"}));
+        assert_eq!(kind, Kind::Invalid);
+        assert!(sentence.contains("bugfix.toml, line") && sentence.contains(told), "{sentence}");
+        assert!(sentence.contains("`[[frames]]`, each with `title`"), "{sentence}");
+    }
+}
