@@ -45,6 +45,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
         &["push", "pop", "plan", "preset", "activate", "go", "invalidate", "reopen"],
     ),
     ("Note things down", &["decision", "artifact", "pin", "unpin"]),
+    ("Take it elsewhere", &["export", "import"]),
     ("Plumbing", &["completions", "host"]),
 ];
 

@@ -8,8 +8,10 @@ mod context;
 mod decision;
 pub(crate) mod demo;
 mod doctor;
+mod export;
 mod go;
 mod host;
+mod import;
 pub(crate) mod init;
 mod invalidate;
 mod log;
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Log(log::LogArgs),
     Search(search::SearchArgs),
     Context(context::ContextArgs),
+    Export(export::ExportArgs),
+    Import(import::ImportArgs),
     Push(push::PushArgs),
     Pop(pop::PopArgs),
     Plan(plan::PlanArgs),
@@ -79,6 +83,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Log(args) => log::run(args, &invocation()?, output),
         Command::Search(args) => search::run(args, &invocation()?, output),
         Command::Context(args) => context::run(args, &invocation()?, output),
+        Command::Export(args) => export::run(args, &invocation()?, output),
+        Command::Import(args) => import::run(args, &invocation()?, output),
         Command::Push(args) => push::run(args, &invocation()?, output),
         Command::Pop(args) => pop::run(args, &invocation()?, output),
         Command::Plan(args) => plan::run(args, &invocation()?, output),

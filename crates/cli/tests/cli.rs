@@ -10,6 +10,7 @@
 mod config;
 mod desk;
 mod doctor;
+mod elsewhere;
 mod files;
 mod frames;
 mod help;

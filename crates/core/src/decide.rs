@@ -6,7 +6,9 @@
 
 mod automatic;
 mod errand;
+mod import;
 mod life;
+mod manage;
 mod plan;
 mod refusal;
 mod undo;
@@ -14,7 +16,9 @@ mod walk;
 
 pub use automatic::Enframe;
 pub use errand::Delegate;
+pub use import::{Import, ImportCounts, Imported, Takeover, import};
 pub use life::{Activate, Invalidate, OpenRoot, Pop, Push, Reopen};
+pub use manage::Create;
 pub use plan::{Plan, PlannedChild};
 pub use refusal::Refusal;
 pub use undo::{Fork, ForkedSpan, Reconcile};
@@ -32,6 +36,8 @@ pub trait Neighbourhood {
     /// A frame by its handle; one that does not exist is an error of the store, since handles are
     /// resolved before a command is made.
     fn frame(&self, num: FrameNum) -> Result<Frame, Self::Error>;
+    /// The frame that an id or a former id means, detached ones among them.
+    fn frame_by_id(&self, id: &str) -> Result<Option<FrameNum>, Self::Error>;
     /// A session by the host's id.
     fn session(&self, id: &str) -> Result<Option<Session>, Self::Error>;
     /// Attached children in progress; the first twenty are enough.
@@ -83,6 +89,20 @@ pub enum Command {
     Invalidate(Invalidate),
     /// Bring a terminal frame back.
     Reopen(Reopen),
+    /// Begin a frame that has a session of its own, below a frame that is named.
+    Create(Create),
+    /// Give a frame another id; the old one goes on meaning it.
+    Rename {
+        /// The frame.
+        frame: FrameNum,
+        /// Its id from now on.
+        id: String,
+    },
+    /// Make a frame in progress the active one of the session that works in it.
+    Focus {
+        /// The frame.
+        frame: FrameNum,
+    },
     /// Follow what the host undid or redid.
     Reconcile(Reconcile),
     /// Give a fork of a session frames of its own.
@@ -169,6 +189,9 @@ pub fn decide<N: Neighbourhood>(
         Command::Delegate(command) => errand::delegate(tree, command, limits),
         Command::Invalidate(command) => life::invalidate(tree, command),
         Command::Reopen(command) => life::reopen(tree, command, limits),
+        Command::Create(command) => manage::create(tree, command, limits, now),
+        Command::Rename { frame, id } => manage::rename(tree, *frame, id),
+        Command::Focus { frame } => manage::focus(tree, *frame),
         Command::Reconcile(command) => undo::reconcile(tree, command),
         Command::Fork(command) => undo::fork(tree, command, now),
         Command::SetIdentity { frame, identity, derived, anew } => {

@@ -86,6 +86,13 @@ pub enum Event {
         /// The session that works in it.
         session: String,
     },
+    /// A frame has another id from now on; the old one stays an alias.
+    FrameRenamed {
+        /// The frame.
+        frame: FrameNum,
+        /// Its id.
+        id: String,
+    },
     /// A frame ended, for good or for now.
     FrameEnded {
         /// The frame.

@@ -178,6 +178,7 @@ impl From<Refusal<StoreError>> for EngineError {
                 Kind::Conflict,
                 "Push or plan a frame with the title and criteria that you want.".to_owned(),
             ),
+            Refusal::IdTaken { .. } => (Kind::Conflict, "Choose another id.".to_owned()),
             Refusal::NoSuchPin { .. } => {
                 (Kind::NotFound, "`stack_frame_details` lists a frame's pins.".to_owned())
             }

@@ -14,11 +14,14 @@ mod engine;
 mod errands;
 mod error;
 mod evidence;
+mod export;
 mod files;
 mod flame;
+mod import;
 mod inspection;
 pub mod layout;
 mod log;
+pub mod manager;
 mod mirror;
 pub mod operation;
 pub mod operations;
@@ -42,6 +45,8 @@ pub use conversation::mode::off as frame_mode_is_off;
 pub use conversation::{Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};
+pub use import::{ImportSource, ImportSummary, Skipped};
+pub use manager::FrameStateManager;
 pub use session::UserMessage;
 pub use settings::{
     AutonomySettings, FrameSessions, Given, Level, Placement, Profile, SETTINGS,

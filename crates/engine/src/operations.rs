@@ -14,6 +14,8 @@ mod replan;
 mod search;
 mod subagents;
 
+pub(crate) use begin::compact;
+
 use crate::operation::Operation;
 use crate::settings::Profile;
 

@@ -15,6 +15,10 @@ mod flame;
 #[cfg(test)]
 mod framing;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
+mod manager;
+#[cfg(test)]
 mod operations;
 #[cfg(test)]
 mod plans;

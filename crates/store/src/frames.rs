@@ -340,6 +340,10 @@ impl Neighbourhood for View<'_> {
         View::frame(self, num)
     }
 
+    fn frame_by_id(&self, id: &str) -> Result<Option<FrameNum>, StoreError> {
+        self.by_id(id)
+    }
+
     fn session(&self, id: &str) -> Result<Option<Session>, StoreError> {
         self.session_row(id)
     }

@@ -49,6 +49,10 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         }
         Event::FrameCreated { frame } => writer.create(frame),
         Event::FrameStarted { frame, id, session } => writer.start(*frame, id, session),
+        Event::FrameRenamed { frame, id } => {
+            writer.rename(*frame, id)?;
+            writer.touch(*frame)
+        }
         Event::FrameEnded { frame, outcome, reason } => {
             writer.end(*frame, outcome, reason.as_deref())
         }
@@ -260,17 +264,23 @@ impl Writer<'_, '_> {
     }
 
     fn start(&self, num: FrameNum, id: &str, session: &str) -> Result<(), StoreError> {
+        self.rename(num, id)?;
+        self.set_status(num, Status::InProgress)?;
+        self.run(
+            "UPDATE frames SET session = ?2, ended_at = NULL, invalidated_at = NULL
+             WHERE num = ?1",
+            params![sql(num), session],
+        )
+    }
+
+    fn rename(&self, num: FrameNum, id: &str) -> Result<(), StoreError> {
         self.run(
             "INSERT OR IGNORE INTO aliases (alias, frame)
              SELECT id, num FROM frames WHERE num = ?1 AND id <> ?2",
             params![sql(num), id],
         )?;
-        self.set_status(num, Status::InProgress)?;
-        self.run(
-            "UPDATE frames SET id = ?2, session = ?3, ended_at = NULL, invalidated_at = NULL
-             WHERE num = ?1",
-            params![sql(num), id, session],
-        )
+        self.run("DELETE FROM aliases WHERE alias = ?1", params![id])?;
+        self.run("UPDATE frames SET id = ?2 WHERE num = ?1", params![sql(num), id])
     }
 
     fn end(

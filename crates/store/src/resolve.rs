@@ -36,6 +36,16 @@ impl View<'_> {
         }
     }
 
+    /// The frame that an id or a former id means.
+    pub(crate) fn by_id(&self, id: &str) -> Result<Option<FrameNum>, StoreError> {
+        let found = self.nums(
+            "SELECT num FROM frames WHERE id = ?1 UNION SELECT frame FROM aliases WHERE alias = ?1",
+            id,
+            id,
+        )?;
+        Ok(found.first().copied())
+    }
+
     fn exact(&self, reference: &str) -> Result<Vec<FrameNum>, StoreError> {
         if let Ok(num) = reference.parse::<FrameNum>() {
             return match self.frame_row(num) {

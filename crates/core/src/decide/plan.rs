@@ -1,7 +1,9 @@
 //! Frames for later.
 
 use super::life::{attached, check_children, check_place};
+use super::manage::free;
 use super::{Decision, Neighbourhood, Refusal, about};
+
 use crate::event::Event;
 use crate::frame::{Frame, FrameNum, Identity, Status};
 use crate::limits::Limits;
@@ -95,6 +97,14 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
+    /// The frame of an id that is planned by this very command.
+    fn planned(&self, id: &str) -> Option<Box<Frame>> {
+        self.decision.events.iter().find_map(|event| match event {
+            Event::FrameCreated { frame } if frame.id == id => Some(frame.clone()),
+            _ => None,
+        })
+    }
+
     fn add<N: Neighbourhood>(
         &mut self,
         tree: &N,
@@ -106,6 +116,10 @@ impl Planner<'_> {
             check_place(tree, None, depth, 0, self.limits)?;
         }
         for child in children {
+            free(tree, &child.id, None)?;
+            if let Some(earlier) = self.planned(&child.id) {
+                return Err(Refusal::IdTaken { id: child.id.clone(), frame: earlier });
+            }
             let num = self.next;
             self.next = FrameNum(num.0 + 1);
             self.decision.frames.push(num);

@@ -79,6 +79,14 @@ pub enum Refusal<E> {
     /// Identity is fixed at creation.
     #[error("title and criteria of frame {} are fixed", .0.label())]
     IdentityFixed(Box<Frame>),
+    /// An id means one frame for ever.
+    #[error("`{id}` is the id of frame {}", .frame.label())]
+    IdTaken {
+        /// The id asked for.
+        id: String,
+        /// The frame that has or had it.
+        frame: Box<Frame>,
+    },
     /// The pin does not stand in the frame.
     #[error("frame {} has no pin p{pin}", .frame.label())]
     NoSuchPin {

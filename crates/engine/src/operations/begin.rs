@@ -220,6 +220,6 @@ pub(super) fn identity(
 /// Tokens of a dense version that nobody wrote.
 const COMPACT: usize = 60;
 
-pub(super) fn compact(text: &str) -> String {
+pub(crate) fn compact(text: &str) -> String {
     callstack_core::text::truncate_to_token_budget(text, COMPACT, " …").into_owned()
 }

@@ -1,0 +1,74 @@
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde_json::json;
+
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::page::PLAIN;
+
+/// Write frames down, for people or for another store
+///
+/// What is written as JSON, `callstack import` takes over: frames keep their ids, and in an empty store
+/// their handles too.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExportArgs {
+    /// Handle such as f3, or the beginning of an id: the frame with all below it [default: the whole
+    /// tree]
+    frame: Option<String>,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    format: Format,
+    /// The file to write to [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// All that is known of each frame, in the shape of .opencode/stack/state.json
+    Json,
+    /// A document to read
+    Markdown,
+}
+
+pub(crate) fn run(
+    args: &ExportArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let engine = invocation.engine()?;
+    let root = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
+    let state = engine.export(root.map(|frame| frame.num))?;
+    let value = json!(state);
+    let text = match args.format {
+        Format::Json => format!("{value:#}\n"),
+        Format::Markdown => state.to_markdown(),
+    };
+    let Some(file) = &args.output else {
+        return match args.format {
+            Format::Json => output.value(&value),
+            Format::Markdown => output.generated(&text),
+        };
+    };
+    let file = invocation.place.start().join(file);
+    write(&file, &text).map_err(|error| Failure::of_file("write", &file, &error))?;
+    let frames = state.frames.len();
+    output.either(&json!({"file": file, "frames": frames}), |page| {
+        let end = if frames == 1 { "" } else { "s" };
+        page.put(PLAIN, &format!("{frames} frame{end} written to {}", file.display())).end();
+    })
+}
+
+/// Replaces the file as a whole: what is there stays until the new one is complete.
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    let folder = file.parent().unwrap_or(file);
+    // Its own error names the temporary file.
+    let mut unfinished = tempfile::NamedTempFile::new_in(folder)
+        .map_err(|error| std::io::Error::from(error.kind()))?;
+    unfinished.write_all(text.as_bytes())?;
+    unfinished.as_file().sync_data()?;
+    unfinished.persist(file).map(drop).map_err(|error| error.error)
+}

@@ -1,0 +1,127 @@
+//! The tree as a file that people read or another store takes over.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use callstack_core::frame::FrameNum;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::state::{FrameMetadata, StackState};
+
+impl Engine {
+    /// The whole tree, or a frame with all that is below it as a tree of its own. Reads every frame.
+    pub fn export(&self, root: Option<FrameNum>) -> Result<StackState, EngineError> {
+        let Some(root) = root else { return self.state() };
+        let frame = self.frame(root)?;
+        let whole = self.state()?;
+        let children = whole.children();
+        let mut inside = vec![frame.id.as_str()];
+        let mut next = 0;
+        while let Some(id) = inside.get(next) {
+            inside.extend(children.get(id).into_iter().flatten().map(|it| it.session_id.as_str()));
+            next += 1;
+        }
+        let mut frames: std::collections::BTreeMap<_, _> = inside
+            .iter()
+            .filter_map(|id| whole.frames.get_key_value(*id))
+            .map(|(id, frame)| (id.clone(), frame.clone()))
+            .collect();
+        if let Some(top) = frames.get_mut(&frame.id) {
+            top.parent_session_id = None;
+        }
+        Ok(StackState {
+            active_frame_id: whole.active_frame_id.filter(|id| frames.contains_key(id)),
+            root_frame_ids: vec![frame.id],
+            updated_at: frames.values().map(|frame| frame.updated_at).max().unwrap_or(0),
+            frames,
+            ..StackState::default()
+        })
+    }
+}
+
+impl StackState {
+    /// The children of each frame by its id, in the order in which they came to be.
+    fn children(&self) -> HashMap<&str, Vec<&FrameMetadata>> {
+        let mut children: HashMap<&str, Vec<&FrameMetadata>> = HashMap::new();
+        for frame in self.frames.values() {
+            if let Some(parent) = &frame.parent_session_id {
+                children.entry(parent).or_default().push(frame);
+            }
+        }
+        for siblings in children.values_mut() {
+            siblings.sort_by_key(|frame| (handle(frame), frame.created_at));
+        }
+        children
+    }
+
+    /// The tree as Markdown: a heading a frame, below it its criteria, results, decisions, pins and
+    /// artifacts.
+    pub fn to_markdown(&self) -> String {
+        let children = self.children();
+        let mut text = String::new();
+        let roots = self.root_frame_ids.iter().rev();
+        let mut stack: Vec<(&FrameMetadata, usize)> =
+            roots.filter_map(|id| self.frames.get(id)).map(|frame| (frame, 1)).collect();
+        while let Some((frame, depth)) = stack.pop() {
+            section(&mut text, frame, depth);
+            let below = children.get(frame.session_id.as_str()).into_iter().flatten();
+            stack.extend(below.rev().map(|child| (*child, depth + 1)));
+        }
+        if text.is_empty() {
+            text.push_str("There are no frames yet.\n");
+        }
+        text
+    }
+}
+
+fn handle(frame: &FrameMetadata) -> Option<FrameNum> {
+    frame.handle.parse().ok()
+}
+
+fn section(text: &mut String, frame: &FrameMetadata, depth: usize) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    // Writing to a string can't fail.
+    let _ = writeln!(
+        text,
+        "{} {} {}\n\n*{}*",
+        "#".repeat(depth.min(6)),
+        frame.handle,
+        plain(&frame.title).replace('\n', " "),
+        frame.status
+    );
+    let mut part = |name: &str, words: Option<&str>| {
+        if let Some(words) = words.map(str::trim).filter(|words| !words.is_empty()) {
+            let _ = writeln!(text, "\n**{name}**\n\n{}", quoted(words));
+        }
+    };
+    part("Success criteria", Some(&frame.success_criteria));
+    part("Why it was invalidated", frame.invalidation_reason.as_deref());
+    part("Results", frame.results.as_deref());
+    let lists = [
+        ("Decisions", frame.decisions.iter().collect::<Vec<_>>()),
+        ("Pins", frame.pins.values().collect()),
+        ("Artifacts", frame.artifacts.iter().collect()),
+    ];
+    for (name, entries) in lists {
+        if entries.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n**{name}**\n");
+        for entry in entries {
+            let _ = writeln!(text, "- {}", plain(entry.trim()).replace('\n', "\n  "));
+        }
+    }
+}
+
+/// Words of somebody else's: no heading in them may look like a frame.
+fn quoted(words: &str) -> String {
+    plain(words).lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Text without what steers a terminal.
+fn plain(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect()
+}

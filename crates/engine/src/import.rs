@@ -1,0 +1,133 @@
+//! Takes over frames that another program or another store wrote down.
+//!
+//! Whatever the source, reading it ends in a list of [`Imported`] frames; what becomes of them is decided
+//! in `core` and appended in one transaction. A further kind of source is a further reader beside
+//! [`read`].
+
+mod read;
+
+use std::path::{Path, PathBuf};
+
+use callstack_core::decide::{Import, ImportCounts, import};
+use callstack_core::event::Event;
+use serde::Serialize;
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Kind};
+use crate::layout;
+
+/// The folder of the first generation's files, in OpenCode's own.
+const FLAME: &str = "flame";
+
+/// How an import went.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportSummary {
+    /// What was read.
+    pub sources: Vec<ImportSource>,
+    /// What became of the frames.
+    #[serde(flatten)]
+    pub counts: ImportCounts,
+    /// What could not be taken over, and why.
+    pub skipped: Vec<Skipped>,
+}
+
+/// One thing that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportSource {
+    /// The folder or file.
+    pub path: PathBuf,
+    /// Whose shape its frames have: `stack` or `flame`.
+    pub format: &'static str,
+    /// Frames in it.
+    pub frames: u64,
+}
+
+/// A frame or a file that could not be taken over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Skipped {
+    /// The frame's id, or the file.
+    pub what: String,
+    /// Why not; a few words.
+    pub why: String,
+}
+
+impl Engine {
+    /// Takes over the frames of folders (`.opencode/stack`, `.opencode/flame`, or a project that has
+    /// them) and of files (a state or a single frame). Without any path, those of this project.
+    ///
+    /// Frames that the store knows are left, so that importing twice changes nothing. All is one
+    /// change: where a path can't be read at all, nothing is taken over, and the error says why.
+    pub fn import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
+        let paths = if paths.is_empty() { self.own_sources()? } else { paths.to_vec() };
+        let mut summary = ImportSummary::default();
+        let mut import = Import { host: "opencode".to_owned(), ..Import::default() };
+        for path in paths {
+            let found = read::read(&path, self.now())?;
+            summary.sources.push(ImportSource {
+                path,
+                format: found.format,
+                frames: found.frames.len() as u64,
+            });
+            summary.skipped.extend(found.skipped);
+            import.frames.extend(found.frames);
+            import.active = import.active.or(found.active);
+        }
+        summary.counts = self.take_over(&import)?;
+        Ok(summary)
+    }
+
+    fn take_over(&self, frames: &Import) -> Result<ImportCounts, EngineError> {
+        let limits = self.settings().limits;
+        self.store.write(|change| {
+            let takeover = import(&change.view(), frames, &limits)?;
+            let last = change.view().sessions(1)?.into_iter().next();
+            for (at, event) in &takeover.events {
+                change.append(*at, std::slice::from_ref(event))?;
+            }
+            // Whoever works here goes on being the one who worked last.
+            if let Some(last) = last
+                && !takeover.events.is_empty()
+            {
+                let active = Event::ActiveSet { session: last.id, frame: last.active };
+                change.append(self.now(), &[active])?;
+            }
+            Ok(takeover.counts)
+        })
+    }
+
+    /// What lies in this project, that which was set aside for us among it.
+    fn own_sources(&self) -> Result<Vec<PathBuf>, EngineError> {
+        let found = sources_in(&self.project().join(layout::HOST_FOLDER));
+        if found.is_empty() {
+            return Err(EngineError {
+                kind: Kind::NotFound,
+                message: format!(
+                    "there is neither .opencode/stack nor .opencode/flame in {}",
+                    self.project().display()
+                ),
+                hint: Some("Name the folder or file to import.".to_owned()),
+            });
+        }
+        Ok(found)
+    }
+}
+
+/// The folders with frames in OpenCode's own folder, by name.
+fn sources_in(folder: &Path) -> Vec<PathBuf> {
+    let set_aside = format!("{}.", layout::FOLDER);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name == layout::FOLDER || name == FLAME || name.starts_with(&set_aside)
+        })
+        .map(|entry| entry.path())
+        .filter(|path| read::holds_frames(path))
+        .collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,260 @@
+//! The specification's `FrameStateManager`: all that can be done to frames, for programs that use this as
+//! a library. Thin: each change goes through the same decisions and limits as an agent's call.
+//!
+//! Frames are named by id, handle (`f12`), former id or a unique prefix of these, and come back as
+//! [`FrameMetadata`]. Times are milliseconds since 1970. Errors are [`EngineError`]s: `not_found` for a
+//! frame that is not there, `conflict` for what the state does not allow, `limit` for a limit of the
+//! tree, `unavailable` for a store that can't be used.
+
+mod planning;
+
+use callstack_core::decide::{Activate, Command, Create, Pop, Reopen};
+use callstack_core::frame::{Frame, Identity, Status};
+use callstack_core::transcript::{Anchor, Outcome};
+use callstack_store::StoreError;
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Kind};
+use crate::operation::Caller;
+use crate::operations::compact;
+use crate::session::identity_of;
+use crate::state::{FrameMetadata, StackState};
+
+pub use planning::{Invalidated, NewFrame};
+
+/// Everything that can be done to frames, on behalf of one session.
+pub struct FrameStateManager<'e> {
+    engine: &'e Engine,
+    caller: Caller,
+}
+
+impl Engine {
+    /// A manager on behalf of a session: its active frame is meant where none is named. `host` is the
+    /// program that the session belongs to, for instance `opencode`.
+    pub fn manager(&self, session: &str, host: &str) -> FrameStateManager<'_> {
+        let anchor = Anchor { message: None, call: None };
+        let caller = Caller { session: session.to_owned(), host: host.to_owned(), anchor };
+        FrameStateManager { engine: self, caller }
+    }
+}
+
+impl FrameStateManager<'_> {
+    /// Begins a frame whose id and session are `session_id`, below `parent` or as a root.
+    ///
+    /// A `conflict` where the id is or was another frame's, or the parent has ended.
+    pub fn create_frame(
+        &self,
+        session_id: &str,
+        identity: Identity,
+        parent: Option<&str>,
+    ) -> Result<FrameMetadata, EngineError> {
+        let parent = parent.map(|parent| self.engine.resolve(parent)).transpose()?;
+        let command = Command::Create(Create {
+            session: session_id.to_owned(),
+            host: self.caller.host.clone(),
+            parent: parent.map(|parent| parent.num),
+            identity: titled(identity)?,
+        });
+        self.changed(&command)
+    }
+
+    /// Takes a frame to another status: it begins, ends with these results, is invalidated, or comes
+    /// back. Which changes are legal is what [`Status::may_become`] says, and that a terminal frame can
+    /// be opened again; the status that it has already changes nothing.
+    pub fn update_frame_status(
+        &self,
+        frame: &str,
+        status: Status,
+        results: Option<&str>,
+        results_compacted: Option<&str>,
+    ) -> Result<FrameMetadata, EngineError> {
+        let found = self.engine.resolve(frame)?;
+        if found.status == status {
+            return self.shown(&found);
+        }
+        match status {
+            Status::Completed | Status::Failed | Status::Blocked => {
+                let results = results.map(str::to_owned).or_else(|| found.results.clone());
+                let compacted = results_compacted
+                    .map(str::to_owned)
+                    .or_else(|| found.results_compacted.clone());
+                self.end(&found, Outcome { status, results, results_compacted: compacted })?;
+            }
+            Status::Invalidated => {
+                self.invalidate_frame(frame, results.unwrap_or("It was marked as invalidated."))?;
+            }
+            Status::InProgress if found.status.is_terminal() => self.reopen(&found)?,
+            Status::InProgress => {
+                self.activate_frame(frame)?;
+            }
+            Status::Planned => {
+                return Err(EngineError {
+                    kind: Kind::Conflict,
+                    message: format!(
+                        "frame {} is {} and can't become planned",
+                        found.label(),
+                        found.status
+                    ),
+                    hint: Some("Plan a frame like it.".to_owned()),
+                });
+            }
+        }
+        self.shown(&self.engine.frame(found.num)?)
+    }
+
+    /// Ends a frame as completed, failed or blocked, and returns its parent's id; none for a root. The
+    /// session that worked in it goes on in the parent.
+    ///
+    /// A `conflict` where children are still in progress.
+    pub fn complete_frame(
+        &self,
+        frame: &str,
+        status: Status,
+        results: &str,
+        results_compacted: &str,
+    ) -> Result<Option<String>, EngineError> {
+        let found = self.engine.resolve(frame)?;
+        let outcome = Outcome {
+            status,
+            results: Some(results.to_owned()),
+            results_compacted: Some(results_compacted.to_owned()),
+        };
+        self.end(&found, outcome)?;
+        found.parent.map(|parent| Ok(self.engine.frame(parent)?.id)).transpose()
+    }
+
+    /// A frame; none where there is none. What could be several frames is an error.
+    pub fn get_frame(&self, frame: &str) -> Result<Option<FrameMetadata>, EngineError> {
+        let found = self.engine.store.read(|view| match view.resolve(frame) {
+            Err(StoreError::NoFrame(_)) => Ok(None),
+            found => found.map(Some),
+        })?;
+        found.filter(|found| !found.detached).map(|found| self.shown(&found)).transpose()
+    }
+
+    /// The frame that the session works in.
+    pub fn get_active_frame(&self) -> Result<Option<FrameMetadata>, EngineError> {
+        let active = self.engine.active(&self.caller.session)?;
+        active.map(|active| self.shown(&self.engine.frame(active)?)).transpose()
+    }
+
+    /// Makes a frame in progress the active one of the session that works in it, and that session the one
+    /// that was active last.
+    ///
+    /// A `conflict` where the frame is not in progress, or where a child of it is in the same session.
+    pub fn set_active_frame(&self, frame: &str) -> Result<FrameMetadata, EngineError> {
+        self.changed(&Command::Focus { frame: self.engine.resolve(frame)?.num })
+    }
+
+    /// The ancestors of a frame, its parent first, the root last.
+    pub fn get_ancestors(&self, frame: &str) -> Result<Vec<FrameMetadata>, EngineError> {
+        let num = self.engine.resolve(frame)?.num;
+        self.all(&self.engine.store.read(|view| view.ancestors(num))?)
+    }
+
+    /// The completed siblings of a frame, in the order in which they came to be.
+    pub fn get_completed_siblings(&self, frame: &str) -> Result<Vec<FrameMetadata>, EngineError> {
+        let siblings = self.get_all_siblings(frame)?;
+        Ok(siblings.into_iter().filter(|it| it.status == Status::Completed).collect())
+    }
+
+    /// All siblings of a frame, in the order in which they came to be; itself not among them.
+    pub fn get_all_siblings(&self, frame: &str) -> Result<Vec<FrameMetadata>, EngineError> {
+        let found = self.engine.resolve(frame)?;
+        let mut siblings = self.engine.store.read(|view| view.children(found.parent))?;
+        siblings.retain(|sibling| sibling.num != found.num);
+        self.all(&siblings)
+    }
+
+    /// The children of a frame that have begun, in the order in which they came to be.
+    pub fn get_children(&self, frame: &str) -> Result<Vec<FrameMetadata>, EngineError> {
+        let children = self.get_all_children(frame)?;
+        Ok(children.into_iter().filter(|child| child.status != Status::Planned).collect())
+    }
+
+    /// All children of a frame, planned ones among them, in the order in which they came to be.
+    pub fn get_all_children(&self, frame: &str) -> Result<Vec<FrameMetadata>, EngineError> {
+        let num = self.engine.resolve(frame)?.num;
+        self.all(&self.engine.store.read(|view| view.children(Some(num)))?)
+    }
+
+    /// The whole tree. Reads every frame.
+    pub fn get_all_frames(&self) -> Result<StackState, EngineError> {
+        self.engine.state()
+    }
+
+    /// The same, under its other name.
+    pub fn load_state(&self) -> Result<StackState, EngineError> {
+        self.get_all_frames()
+    }
+
+    /// The frame that a session works in; it begins one, called `title`, if there is none.
+    pub fn ensure_frame(
+        &self,
+        session_id: &str,
+        title: Option<&str>,
+    ) -> Result<FrameMetadata, EngineError> {
+        let identity = identity_of(title.unwrap_or_default());
+        let start = Anchor { message: None, call: None };
+        let num = self.engine.ensure_root(session_id, &self.caller.host, identity, start)?;
+        self.shown(&self.engine.frame(num)?)
+    }
+
+    fn end(&self, frame: &Frame, outcome: Outcome) -> Result<(), EngineError> {
+        let command = Command::Pop(Pop {
+            session: self.caller.session.clone(),
+            frame: Some(frame.num),
+            anchor: self.engine.anchor_in(&self.caller, frame)?,
+            outcome,
+        });
+        self.engine.end(&self.caller, &command).map(drop)
+    }
+
+    fn reopen(&self, frame: &Frame) -> Result<(), EngineError> {
+        let session = self.working(frame);
+        let anchor = self.engine.anchor_in(&self.caller, frame)?;
+        let command = Command::Reopen(Reopen { frame: frame.num, session, anchor });
+        self.engine.change(&command).map(drop)
+    }
+
+    fn begin(&self, frame: &Frame) -> Result<FrameMetadata, EngineError> {
+        let session = self.working(frame);
+        self.engine.open_session(&Caller { session: session.clone(), ..self.caller.clone() })?;
+        let anchor = self.engine.anchor_in(&self.caller, frame)?;
+        let id = frame.id.clone();
+        self.changed(&Command::Activate(Activate { frame: frame.num, session, anchor, id }))
+    }
+
+    /// The session that works in a frame, or would: the one of the frame above it.
+    fn working(&self, frame: &Frame) -> String {
+        let parent = frame.parent.and_then(|parent| self.engine.frame(parent).ok());
+        let above = parent.and_then(|parent| parent.session);
+        frame.session.clone().or(above).unwrap_or_else(|| self.caller.session.clone())
+    }
+
+    fn changed(&self, command: &Command) -> Result<FrameMetadata, EngineError> {
+        let decision = self.engine.change(command)?;
+        self.shown(&self.engine.frame(crate::engine::first(&decision)?)?)
+    }
+
+    fn shown(&self, frame: &Frame) -> Result<FrameMetadata, EngineError> {
+        self.engine.metadata(frame)
+    }
+
+    fn all(&self, frames: &[Frame]) -> Result<Vec<FrameMetadata>, EngineError> {
+        frames.iter().map(|frame| self.shown(frame)).collect()
+    }
+}
+
+fn titled(mut identity: Identity) -> Result<Identity, EngineError> {
+    if identity.title.trim().is_empty() {
+        return Err(EngineError::invalid(
+            "the title is empty",
+            "Give the frame a name of two to five words.",
+        ));
+    }
+    if identity.success_criteria_compacted.trim().is_empty() {
+        identity.success_criteria_compacted = compact(&identity.success_criteria);
+    }
+    Ok(identity)
+}
