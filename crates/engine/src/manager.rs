@@ -10,6 +10,7 @@ mod planning;
 
 use callstack_core::decide::{Activate, Command, Create, Pop, Reopen};
 use callstack_core::frame::{Frame, Identity, Status};
+use callstack_core::framing::identity_of;
 use callstack_core::transcript::{Anchor, Outcome};
 use callstack_store::StoreError;
 
@@ -17,7 +18,6 @@ use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::operation::Caller;
 use crate::operations::compact;
-use crate::session::identity_of;
 use crate::state::{FrameMetadata, StackState};
 
 pub use planning::{Invalidated, NewFrame};
@@ -33,7 +33,9 @@ impl Engine {
     /// program that the session belongs to, for instance `opencode`.
     pub fn manager(&self, session: &str, host: &str) -> FrameStateManager<'_> {
         let anchor = Anchor { message: None, call: None };
-        let caller = Caller { session: session.to_owned(), host: host.to_owned(), anchor };
+        let (agent, performs) = (None, false);
+        let (session, host) = (session.to_owned(), host.to_owned());
+        let caller = Caller { session, host, anchor, agent, performs };
         FrameStateManager { engine: self, caller }
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use callstack_core::decide::Imported;
 use callstack_core::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
+use callstack_core::framing::identity_of;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -13,7 +14,6 @@ use super::{Skipped, sources_in};
 use crate::error::{EngineError, Kind};
 use crate::layout::{FRAMES, HOST_FOLDER, STATE};
 use crate::operations::compact;
-use crate::session::identity_of;
 
 /// What was read.
 #[derive(Default)]
