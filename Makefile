@@ -17,7 +17,7 @@ bench:
 
 # Writes the generated pages under docs/reference anew.
 docs:
-	UPDATE_DOCS=1 cargo test --quiet -p callstack-cli --test main reference
+	UPDATE_DOCS=1 cargo test --quiet -p callstack-cli --bin callstack reference
 
 install:
 	scripts/need-cc.sh
