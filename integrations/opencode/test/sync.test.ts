@@ -204,9 +204,12 @@ test(
     await old.next("sync")
     await old.crash()
     assert.deepEqual(marks(await second), ["one"])
-    const third = stage.transform(steps(3))
+    // A process may take longer to start than a call waits.
+    const turn = stage.turn("ses_1")
     const child = await stage.child(1)
     assert.equal((await child.until(() => child.all[0])).method, "hello")
+    await turn
+    const third = stage.transform(steps(3))
     const request = await child.next("sync")
     assert.deepEqual([request.params["keep"], request.params["ops"], request.params["applied"], sent(request).length], [0, 0, 7, 4])
     child.answer(request, { serial: 8, keep: 0, ops: [mark("new")] })
