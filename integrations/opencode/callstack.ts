@@ -50,7 +50,7 @@ type Effect =
   | { do: "prompt"; session: string; text: string; agent?: string; like?: string; wait: boolean }
   | { do: "summarize" | "abort"; session: string }
 type Outcome = { ok: Json } | { error: { message: string; aborted: boolean } }
-type React = (answer: { effects?: Effect[]; wake?: number } | undefined) => void
+type React = (answer: { effects?: Effect[]; wake?: number; trouble?: string } | undefined) => void
 type Say = (line: string, variant: "warning" | "info") => void
 type Print = { id: string; parts: number; light: number; full: number }
 type Session = {
@@ -567,7 +567,12 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
     timer.unref()
     alarm = { at, timer }
   }
+  let trouble = ""
   const react: React = (answer) => {
+    if (typeof answer?.trouble === "string" && answer.trouble !== trouble) {
+      if (answer.trouble) say(`callstack: ${answer.trouble}`, "warning")
+      trouble = answer.trouble
+    }
     const effects = Array.isArray(answer?.effects) ? answer.effects : []
     if (effects.length > 0)
       attempt(async () => {
@@ -684,7 +689,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       parts.push({ type: "text", text: "", synthetic: true, metadata } as unknown as Part)
     }),
 
-    "chat.message": async ({ sessionID, agent }, { message, parts }) => {
+    "chat.message": guarded(async ({ sessionID, agent }, { message, parts }) => {
       const unlisted = () => Object.fromEntries(tools.map(({ name }) => [name, false]))
       const typed = takeCommand(parts)
       try {
@@ -705,7 +710,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         host.miss(reason(error))
         message.tools = { ...message.tools, ...unlisted() }
       }
-    },
+    }),
 
     "experimental.chat.messages.transform": guarded(async (_, { messages }) => {
       const id = messages[0]?.info.sessionID

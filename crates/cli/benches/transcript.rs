@@ -140,6 +140,7 @@ impl Transcript {
             invalidated_at: None,
             depth: u32::from(parent.is_some()),
             detached: false,
+            consolidated: None,
         }
     }
 

@@ -42,7 +42,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("See where the work stands", &["tree", "status", "show", "log", "search", "context"]),
     (
         "Work in frames",
-        &["push", "pop", "plan", "preset", "activate", "go", "invalidate", "reopen"],
+        &["push", "pop", "plan", "preset", "activate", "go", "invalidate", "reopen", "consolidate"],
     ),
     ("Note things down", &["decision", "artifact", "pin", "unpin"]),
     ("Take it elsewhere", &["export", "import"]),

@@ -4,6 +4,7 @@ mod activate;
 mod artifact;
 mod completions;
 mod config;
+mod consolidate;
 mod context;
 mod decision;
 pub(crate) mod demo;
@@ -60,6 +61,7 @@ pub(crate) enum Command {
     Go(go::GoArgs),
     Invalidate(invalidate::InvalidateArgs),
     Reopen(reopen::ReopenArgs),
+    Consolidate(consolidate::ConsolidateArgs),
     Decision(decision::DecisionArgs),
     Artifact(artifact::ArtifactArgs),
     Pin(pin::PinArgs),
@@ -93,6 +95,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Activate(args) => activate::run(args, &invocation()?, output),
         Command::Invalidate(args) => invalidate::run(args, &invocation()?, output),
         Command::Reopen(args) => reopen::run(args, &invocation()?, output),
+        Command::Consolidate(args) => consolidate::run(args, &invocation()?, output),
         Command::Decision(args) => decision::run(args, &invocation()?, output),
         Command::Artifact(args) => artifact::run(args, &invocation()?, output),
         Command::Pin(args) => pin::run(args, &invocation()?, output),

@@ -7,6 +7,7 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("stack_frame_plan", "plan"),
     ("stack_frame_activate", "activate"),
     ("stack_navigate", "go"),
+    ("stack_frame_consolidate", "consolidate"),
     ("stack_preset", "preset"),
     ("stack_frame_invalidate", "invalidate"),
     ("stack_frame_reopen", "reopen"),

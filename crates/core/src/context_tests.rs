@@ -40,6 +40,7 @@ pub(super) fn frame(
         invalidated_at: None,
         depth: u32::from(parent.is_some()),
         detached: false,
+        consolidated: None,
     }
 }
 

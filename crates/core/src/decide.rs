@@ -5,6 +5,7 @@
 //! of the tree and by what the answer names, never by the number of frames.
 
 mod automatic;
+mod consolidate;
 mod errand;
 mod import;
 mod life;
@@ -15,6 +16,7 @@ mod undo;
 mod walk;
 
 pub use automatic::Enframe;
+pub use consolidate::{CONSOLIDATED, Consolidate};
 pub use errand::Delegate;
 pub use import::{Import, ImportCounts, Imported, Takeover, import};
 pub use life::{Activate, Invalidate, OpenRoot, Pop, Push, Reopen};
@@ -103,6 +105,8 @@ pub enum Command {
         /// The frame.
         frame: FrameNum,
     },
+    /// Have one frame stand for many finished ones.
+    Consolidate(Consolidate),
     /// Follow what the host undid or redid.
     Reconcile(Reconcile),
     /// Give a fork of a session frames of its own.
@@ -192,6 +196,7 @@ pub fn decide<N: Neighbourhood>(
         Command::Create(command) => manage::create(tree, command, limits, now),
         Command::Rename { frame, id } => manage::rename(tree, *frame, id),
         Command::Focus { frame } => manage::focus(tree, *frame),
+        Command::Consolidate(command) => consolidate::consolidate(tree, command, now),
         Command::Reconcile(command) => undo::reconcile(tree, command),
         Command::Fork(command) => undo::fork(tree, command, now),
         Command::SetIdentity { frame, identity, derived, anew } => {

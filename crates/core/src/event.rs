@@ -109,6 +109,13 @@ pub enum Event {
         /// The status that it has again.
         status: Status,
     },
+    /// Another frame stands for a finished one from now on, until it is open again.
+    FrameConsolidated {
+        /// The frame.
+        frame: FrameNum,
+        /// The frame that stands for it.
+        into: FrameNum,
+    },
     /// The push that made the frame was undone.
     FrameDetached {
         /// The frame.

@@ -194,6 +194,9 @@ pub struct Frame {
     pub depth: u32,
     /// Whether the push that made it was undone: it is kept, but is in no tree.
     pub detached: bool,
+    /// The frame that stands for it beside its siblings, and below which it is shown.
+    #[serde(default)]
+    pub consolidated: Option<FrameNum>,
 }
 
 impl Frame {
@@ -227,7 +230,13 @@ impl Frame {
             invalidated_at: None,
             depth,
             detached: false,
+            consolidated: None,
         }
+    }
+
+    /// The frame below which it is shown.
+    pub fn shown_below(&self) -> Option<FrameNum> {
+        self.consolidated.or(self.parent)
     }
 
     /// Handle and title, as messages name a frame.

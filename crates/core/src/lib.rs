@@ -16,6 +16,7 @@ pub mod frame;
 pub mod framing;
 pub mod guidance;
 pub mod limits;
+pub mod log_line;
 pub mod returned;
 pub mod search;
 pub mod subagent;

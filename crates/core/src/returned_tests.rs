@@ -29,6 +29,7 @@ fn frame(num: u64, parent: Option<u64>, status: Status, title: &str, criteria: &
         invalidated_at: None,
         depth: u32::from(parent.is_some()),
         detached: false,
+        consolidated: None,
     }
 }
 

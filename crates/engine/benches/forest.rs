@@ -179,6 +179,7 @@ impl Grower {
             invalidated_at: (status == Status::Invalidated).then_some(at(num)),
             depth,
             detached: false,
+            consolidated: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use callstack_core::context::{
     ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render,
 };
 use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::log_line::LogLine;
 use callstack_core::returned::{Pushed, Returned, Unpushed, pushed, returned, unpushed};
 use callstack_core::text::extract_keywords;
 use callstack_store::View;
@@ -59,6 +60,7 @@ impl Engine {
         (view.revision()?, num, parts).hash(&mut hasher);
         let revision = hasher.finish();
         if let Some(kept) = lock(&self.cache).get(session, revision, now) {
+            self.log_at(now, &told("Context taken from the cache", session, num, &kept));
             return Ok(kept);
         }
         let calibration = {
@@ -87,7 +89,12 @@ impl Engine {
         // taken as it was, so that its bytes do not move with the clock.
         let state = input.state_hash();
         let kept = lock(&self.cache).get(session, state, now);
+        let message = match kept {
+            Some(_) => "Context taken from the cache",
+            None => "Context generated",
+        };
         let context = kept.unwrap_or_else(|| Arc::new(render(&input)));
+        self.log_at(now, &told(message, session, num, &context));
         let mut cache = lock(&self.cache);
         cache.put(session, state, now, Arc::clone(&context));
         cache.put(session, revision, now, Arc::clone(&context));
@@ -227,6 +234,16 @@ impl Engine {
         let title = format!("{} {}", frame.label(), frame.status);
         Ok(Answer { title, text, data, closed: Some(num), ..Answer::default() })
     }
+}
+
+fn told(message: &'static str, session: &str, num: FrameNum, context: &RenderedContext) -> LogLine {
+    let metadata = &context.metadata;
+    LogLine::new(message)
+        .with("sessionID", session)
+        .with("frame", num.to_string())
+        .with("tokens", metadata.tokens.total)
+        .with("ancestors", metadata.ancestors.len())
+        .with("siblings", metadata.siblings.len())
 }
 
 fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineError> {

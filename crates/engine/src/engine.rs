@@ -9,15 +9,18 @@ use callstack_core::decide::{Command, Decision, OpenRoot, decide};
 use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::frame::{Artifact, Frame, FrameNum, Identity};
+use callstack_core::log_line::LogLine;
 use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::subagent::SkippedPattern;
 use callstack_core::transcript::{Anchor, Fold};
 pub use callstack_store::Health;
-use callstack_store::{Change, Store};
+use callstack_store::{Change, Store, StoreError};
 
 use crate::configuration::Laid;
 use crate::conversation::Conversation;
 use crate::error::{EngineError, Kind};
 use crate::files;
+use crate::logging::Log;
 use crate::mirror::Mirror;
 use crate::operation::{Answer, Caller};
 use crate::recorder::Recorder;
@@ -35,6 +38,7 @@ pub struct Engine {
     recorder: OnceLock<Recorder>,
     dialect: Dialect,
     mirror: Mirror,
+    log: Log,
     folder: PathBuf,
     world: Box<dyn World>,
 }
@@ -50,12 +54,20 @@ impl Engine {
         let store = Store::open(&folder)?;
         // A store that can't be read says so to whoever asks it for more.
         let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
-        let dialect = settings.overlaid(&stored)?.profile.dialect();
         let mirror = Mirror::new(project, &folder, &settings);
-        store.observe(mirror.observer());
+        let settings_now = settings.overlaid(&stored)?;
+        let log = Log::new(&folder, settings_now.log);
+        let (files, logged) = (mirror.observer(), log.observer());
+        store.observe(move |events| {
+            files(events);
+            logged(events);
+        });
+        for skipped in settings_now.subagents.skipped() {
+            log.write(world.now(), &pattern_skipped(&skipped));
+        }
         Ok(Self {
             store,
-            dialect,
+            dialect: settings_now.profile.dialect(),
             project: project.to_path_buf(),
             laid: Mutex::new(Laid::over(settings.clone())),
             settings,
@@ -63,6 +75,7 @@ impl Engine {
             conversations: Mutex::default(),
             recorder: OnceLock::new(),
             mirror,
+            log,
             folder,
             world,
         })
@@ -105,7 +118,26 @@ impl Engine {
     /// find out.
     pub fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), EngineError> {
         let event = Event::SettingSet { name: name.to_owned(), value: value.map(str::to_owned) };
-        self.store.write(|change| Ok(change.append(self.now(), &[event])?))
+        self.store.write(|change| Ok::<_, EngineError>(change.append(self.now(), &[event])?))?;
+        if name == "STACK_LOG" {
+            self.log.enable(self.current_settings()?.log);
+        }
+        if name == "STACK_SUBAGENT_PATTERNS" {
+            for skipped in self.current_settings()?.subagents.skipped() {
+                self.tell_log(&pattern_skipped(&skipped));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the project's log what happened.
+    pub fn tell_log(&self, line: &LogLine) {
+        self.log_at(self.now(), line);
+    }
+
+    /// The same for a time that was looked up already.
+    pub(crate) fn log_at(&self, at: i64, line: &LogLine) {
+        self.log.write(at, line);
     }
 
     /// Has the files of `.opencode/stack` brought up to date, in the background: a process that was
@@ -136,7 +168,11 @@ impl Engine {
 
     /// The frame that a reference (handle, id, former id or a unique prefix) means.
     pub fn resolve(&self, reference: &str) -> Result<Frame, EngineError> {
-        self.store.read(|view| Ok(view.resolve(reference)?))
+        let found = self.store.read(|view| view.resolve(reference));
+        if let Err(StoreError::NoFrame(_)) = &found {
+            self.tell_log(&LogLine::new("Frame not found").with("reference", reference));
+        }
+        Ok(found?)
     }
 
     /// A frame by its handle.
@@ -278,6 +314,7 @@ impl Engine {
             folds.push(Event::FoldSet { span: *span, fold });
         }
         change.append(self.now(), &folds)?;
+        self.consolidate_if_many(change, num)?;
         Ok((num, text))
     }
 
@@ -362,6 +399,12 @@ impl Engine {
 /// Locks what no panic can leave half-changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn pattern_skipped(skipped: &SkippedPattern) -> LogLine {
+    LogLine::new("Pattern skipped")
+        .with("pattern", skipped.pattern.as_str())
+        .with("why", skipped.why.as_str())
 }
 
 pub(crate) fn first(decision: &Decision) -> Result<FrameNum, EngineError> {

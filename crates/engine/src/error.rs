@@ -167,6 +167,13 @@ impl From<Refusal<StoreError>> for EngineError {
             Refusal::NotPlanned(_) => {
                 (Kind::Conflict, "Only planned frames can be changed.".to_owned())
             }
+            Refusal::NotConsolidable(_) => (
+                Kind::Conflict,
+                "Only children that have ended are consolidated, and each once.".to_owned(),
+            ),
+            Refusal::StandsForOthers(_) => {
+                (Kind::Conflict, "Reopen one of those that stand below it.".to_owned())
+            }
             Refusal::NoSibling { .. } => {
                 (Kind::Conflict, "Name another planned frame with the same parent.".to_owned())
             }

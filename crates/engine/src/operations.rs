@@ -3,6 +3,7 @@
 mod autonomy;
 mod begin;
 mod compaction;
+mod consolidate;
 mod end;
 mod go;
 mod look;
@@ -34,6 +35,7 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<preset::Preset>(),
     Operation::of::<go::Navigate>(),
     Operation::of::<begin::Reopen>(),
+    Operation::of::<consolidate::Consolidate>(),
     Operation::of::<record::AddArtifact>(),
     Operation::of::<compaction::Summarize>(),
     Operation::of::<compaction::CompactionInfo>(),

@@ -89,6 +89,11 @@ pub struct Settings {
     /// `STACK_LIMIT_DEPTH`, `STACK_LIMIT_CHILDREN`, `STACK_LIMIT_LIVE_FRAMES`,
     /// `STACK_LIMIT_LIVE_SESSIONS`.
     pub limits: Limits,
+    /// `STACK_CONSOLIDATE_ABOVE`: how many children of a frame may have ended before one stands for the
+    /// older ones; 0 for any number.
+    pub consolidate_above: u64,
+    /// `STACK_LOG`: whether what is done is told in the project's log.
+    pub log: bool,
     /// `STACK_AUTONOMY_LEVEL`, `STACK_PUSH_THRESHOLD`, `STACK_POP_THRESHOLD`,
     /// `STACK_SUGGEST_IN_CONTEXT`, `STACK_ENABLED_HEURISTICS`; what was set at run time lies over it:
     /// [`crate::Engine::autonomy`].
@@ -121,6 +126,8 @@ impl Default for Settings {
             budget: TokenBudget::default(),
             sessions: FrameSessions::default(),
             limits: Limits::default(),
+            consolidate_above: 100,
+            log: true,
             autonomy: AutonomySettings::default(),
             subagents: SubagentSettings::default(),
             given: Given::default(),
@@ -199,6 +206,9 @@ impl Settings {
                 live_sessions: number(var, "STACK_LIMIT_LIVE_SESSIONS")?
                     .unwrap_or(limits.live_sessions),
             },
+            consolidate_above: number(var, "STACK_CONSOLIDATE_ABOVE")?
+                .unwrap_or(self.consolidate_above),
+            log: flag(var, "STACK_LOG")?.unwrap_or(self.log),
             autonomy: AutonomySettings::from_vars(var, self.autonomy)?,
             subagents: subagents::from_vars(var, self.subagents)?,
             given: self.given,

@@ -102,6 +102,9 @@ pub struct FrameMetadata {
     /// Ids that the frame had before and that still mean it.
     #[serde(default, rename = "formerIDs", skip_serializing_if = "Vec::is_empty")]
     pub former_ids: Vec<String>,
+    /// The frame that stands for it beside its siblings, by its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consolidated_into: Option<String>,
     /// Whether title and criteria were guessed from the user's first words.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub derived: bool,
@@ -116,6 +119,7 @@ struct Around {
     parent: Option<String>,
     planned_children: Vec<String>,
     former_ids: Vec<String>,
+    consolidated_into: Option<String>,
 }
 
 impl FrameMetadata {
@@ -146,6 +150,7 @@ impl FrameMetadata {
             pins: frame.pins.into_iter().map(|pin| (format!("p{}", pin.num), pin.text)).collect(),
             ended_at: frame.ended_at,
             former_ids: around.former_ids,
+            consolidated_into: around.consolidated_into,
             derived: frame.identity_derived,
         }
     }
@@ -160,7 +165,9 @@ impl StackState {
         let ids: HashMap<_, _> = frames.iter().map(|frame| (frame.num, frame.id.clone())).collect();
         for frame in &frames {
             let parent = frame.parent.and_then(|parent| ids.get(&parent).cloned());
-            around.entry(frame.num).or_default().parent = parent;
+            let into = frame.consolidated.and_then(|into| ids.get(&into).cloned());
+            let own = around.entry(frame.num).or_default();
+            (own.parent, own.consolidated_into) = (parent, into);
             if let Some(parent) = frame.parent
                 && frame.status == Status::Planned
             {
@@ -205,6 +212,11 @@ impl Engine {
                 parent: parent.map(|parent| parent.id),
                 planned_children: planned.into_iter().map(|child| child.id).collect(),
                 former_ids: view.aliases_of(frame.num)?,
+                consolidated_into: frame
+                    .consolidated
+                    .map(|into| view.frame(into))
+                    .transpose()?
+                    .map(|into| into.id),
             };
             Ok(FrameMetadata::of(frame.clone(), around))
         })

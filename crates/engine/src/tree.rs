@@ -32,7 +32,7 @@ impl Engine {
         })?;
         let mut children: BTreeMap<Option<FrameNum>, Vec<Frame>> = BTreeMap::new();
         for frame in frames {
-            children.entry(frame.parent).or_default().push(frame);
+            children.entry(frame.shown_below()).or_default().push(frame);
         }
         let mut lines = Vec::new();
         for root in children.remove(&None).unwrap_or_default() {

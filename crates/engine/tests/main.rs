@@ -5,6 +5,8 @@ mod autonomy;
 #[cfg(test)]
 mod compaction;
 #[cfg(test)]
+mod consolidation;
+#[cfg(test)]
 mod control;
 #[cfg(test)]
 mod errands;
@@ -16,6 +18,8 @@ mod flame;
 mod framing;
 #[cfg(test)]
 mod import;
+#[cfg(test)]
+mod logging;
 #[cfg(test)]
 mod manager;
 #[cfg(test)]

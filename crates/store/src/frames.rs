@@ -14,7 +14,7 @@ use crate::store::View;
 
 const FRAME: &str = "SELECT num, id, parent, session, status, title, criteria, criteria_compacted,
   identity_derived, results, results_compacted, created_at, updated_at, ended_at, log_path, reason,
-  invalidated_at, depth, detached FROM frames";
+  invalidated_at, depth, detached, consolidated FROM frames";
 
 /// Children that an answer names; more are only counted.
 const NAMED: u32 = 20;
@@ -58,10 +58,14 @@ impl View<'_> {
         Ok(ancestors)
     }
 
-    /// Attached children in their order.
+    /// Attached children in their order; those that another frame stands for are that one's.
     pub fn children(&self, parent: Option<FrameNum>) -> Result<Vec<Frame>, StoreError> {
         self.wholes(
-            &format!("{FRAME} WHERE parent IS ?1 AND detached = 0 ORDER BY ord"),
+            &format!(
+                "{FRAME} WHERE detached = 0 AND num IN (
+                   SELECT num FROM frames WHERE parent IS ?1 AND consolidated IS NULL
+                   UNION ALL SELECT num FROM frames WHERE consolidated = ?1) ORDER BY ord"
+            ),
             params![parent.map(sql)],
         )
     }
@@ -75,7 +79,8 @@ impl View<'_> {
     ) -> Result<Vec<Frame>, StoreError> {
         self.wholes(
             &format!(
-                "{FRAME} WHERE parent IS ?1 AND {} AND detached = 0 ORDER BY ord LIMIT ?2",
+                "{FRAME} WHERE parent IS ?1 AND {} AND detached = 0 AND consolidated IS NULL
+                 ORDER BY ord LIMIT ?2",
                 is(status)
             ),
             params![parent.map(sql), limit],
@@ -473,6 +478,7 @@ fn frame_of(row: &Row<'_>) -> rusqlite::Result<Frame> {
         invalidated_at: row.get(16)?,
         depth: row.get(17)?,
         detached: row.get(18)?,
+        consolidated: row.get::<_, Option<i64>>(19)?.map(frame_num),
     })
 }
 

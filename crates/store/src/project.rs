@@ -57,6 +57,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
             writer.end(*frame, outcome, reason.as_deref())
         }
         Event::FrameReopened { frame, status } => writer.reopen(*frame, *status),
+        Event::FrameConsolidated { frame, into } => writer.consolidate(*frame, Some(*into)),
         Event::FrameDetached { frame } => writer.detach(*frame, true),
         Event::FrameAttached { frame } => writer.detach(*frame, false),
         Event::PlanOrdered { frame, before } => plan::order(view, *frame, *before),
@@ -317,6 +318,7 @@ impl Writer<'_, '_> {
     }
 
     fn set_status(&self, num: FrameNum, status: Status) -> Result<(), StoreError> {
+        self.consolidate(num, None)?;
         let before = self.view.frame_row(num)?;
         self.run(
             "UPDATE frames SET status = ?2, finished = ?3, updated_at = ?4 WHERE num = ?1",
@@ -330,7 +332,30 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
+    /// Puts a finished frame below the one that stands for it, or back beside its siblings.
+    fn consolidate(&self, num: FrameNum, into: Option<FrameNum>) -> Result<(), StoreError> {
+        let frame = self.view.frame_row(num)?;
+        if frame.consolidated == into {
+            return Ok(());
+        }
+        self.run(
+            "UPDATE frames SET consolidated = ?2, finished = ?3, updated_at = ?4 WHERE num = ?1",
+            params![sql(num), into.map(sql), into.is_none() && frame.status.is_finished(), self.at],
+        )?;
+        if let Some(into) = into {
+            // It stands where the first of them stood.
+            self.run(
+                "UPDATE frames SET ord = min(ord, (SELECT ord FROM frames WHERE num = ?1))
+                 WHERE num = ?2",
+                params![sql(num), sql(into)],
+            )?;
+        }
+        self.count_in(frame.shown_below().map_or(ROOTS, sql), frame.status, -1)?;
+        self.count_in(into.or(frame.parent).map_or(ROOTS, sql), frame.status, 1)
+    }
+
     fn detach(&self, num: FrameNum, detached: bool) -> Result<(), StoreError> {
+        self.consolidate(num, None)?;
         let frame = self.view.frame_row(num)?;
         if frame.detached == detached {
             return Ok(());
@@ -349,14 +374,16 @@ impl Writer<'_, '_> {
         status: Status,
         change: i64,
     ) -> Result<(), StoreError> {
-        for parent in [parent.map_or(ROOTS, sql), WHOLE] {
-            self.run(
-                "INSERT INTO frame_counts (parent, status, n) VALUES (?1, ?2, ?3)
-                 ON CONFLICT (parent, status) DO UPDATE SET n = n + excluded.n",
-                params![parent, status.as_str(), change],
-            )?;
-        }
-        Ok(())
+        self.count_in(parent.map_or(ROOTS, sql), status, change)?;
+        self.count_in(WHOLE, status, change)
+    }
+
+    fn count_in(&self, parent: i64, status: Status, change: i64) -> Result<(), StoreError> {
+        self.run(
+            "INSERT INTO frame_counts (parent, status, n) VALUES (?1, ?2, ?3)
+             ON CONFLICT (parent, status) DO UPDATE SET n = n + excluded.n",
+            params![parent, status.as_str(), change],
+        )
     }
 
     /// Makes a finished frame findable among its siblings by the words that it is about.

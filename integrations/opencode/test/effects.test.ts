@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { staged, type Json } from "./harness.js"
+import { staged, user, type Json } from "./harness.js"
 
 const push = "stack_frame_push"
 const create = { do: "create_session", parent: "ses_1", title: "T" }
@@ -115,5 +115,17 @@ test(
       await result
     }
     assert.deepEqual((await child.next("wake")).params, {})
+  }),
+)
+
+test(
+  "what the binary has trouble with is said once, and again after it was over",
+  staged(async (stage) => {
+    let trouble = ""
+    stage.answers["sync"] = () => ({ serial: 1, keep: 0, ops: [], trouble })
+    for (trouble of ["", "the disk is full", "the disk is full", "", "the disk is full"])
+      await stage.transform([user("ses_1", "msg_1", "hello")])
+    const line = "callstack: the disk is full"
+    assert.deepEqual(stage.toasts, [line, line])
   }),
 )

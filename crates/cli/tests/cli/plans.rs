@@ -126,3 +126,27 @@ fn one_goes_about_in_the_tree() {
     hint: `callstack show` shows it, and `callstack reopen` brings it back.
     "#);
 }
+
+#[test]
+fn finished_frames_become_one() {
+    let desk = Desk::with_frames();
+    says!(desk, ["consolidate", "f1"], @r#"
+    exit 4
+    --- stderr
+    error: f1 "Build the parser" has less than two finished children besides the newest 10
+    hint: Give a smaller `keep` to take in newer ones.
+    "#);
+    says!(desk, ["consolidate", "f1", "--keep", "0"], @r#"
+    exit 0
+    f6 "Earlier work: 2 frames" stands for 2 frames: f2, f3.
+    "#);
+    says!(desk, ["tree"], @r"
+    exit 0
+    ▶ f1 Build the parser  for TIME
+    ├─ ✓ f6 Earlier work: 2 frames  TIME
+    │  ├─ ✓ f2 Read the grammar  TIME
+    │  └─ ✗ f3 Try a generator  TIME
+    ├─ ○ f4 Document the errors
+    └─ ▶ f5 Write the parser  for TIME ← open
+    ");
+}

@@ -80,6 +80,8 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("stack_frame_activate", json!({"frame": "f2", "in": "here"}), "activated frame f2"),
         ("stack_frame_invalidate", json!({"frame": "f2"}), "reason"),
         ("stack_frame_invalidate", json!({"frame": "f2", "reason": "One is enough."}), "f2"),
+        ("stack_frame_consolidate", json!({}), "less than two"),
+        ("stack_frame_consolidate", json!({"keep": 0}), "stands for 2 frames: f2, f3"),
         (
             "stack_frame_plan_children",
             json!({"parentSessionID": "f1", "children": [{"title": "Rhymes", "successCriteria": "x"}]}),

@@ -1,5 +1,6 @@
 //! A frame's life: begin, end, come back.
 
+use super::consolidate::CONSOLIDATED;
 use super::walk::{close_spans, leave, opened, outcome_of};
 use super::{Decision, Neighbourhood, Refusal, about};
 use crate::event::{Event, Session};
@@ -262,6 +263,9 @@ pub(super) fn reopen<N: Neighbourhood>(
         return Err(Refusal::Transition { frame: Box::new(frame), next: Status::InProgress });
     }
     if frame.session.is_none() {
+        if frame.id.starts_with(CONSOLIDATED) {
+            return Err(Refusal::StandsForOthers(Box::new(frame)));
+        }
         return Ok(about(num, vec![Event::FrameReopened { frame: num, status: Status::Planned }]));
     }
     let session = known_session(tree, &command.session)?;

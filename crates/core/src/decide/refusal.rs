@@ -58,6 +58,12 @@ pub enum Refusal<E> {
     /// Only what was not begun can be changed.
     #[error("frame {} is {} and no plan any more", .0.label(), .0.status)]
     NotPlanned(Box<Frame>),
+    /// Only finished children of one parent are consolidated, each once.
+    #[error("frame {} is {} and can't be consolidated", .0.label(), .0.status)]
+    NotConsolidable(Box<Frame>),
+    /// A frame that only stands for others has no work of its own.
+    #[error("frame {} stands for several finished ones", .0.label())]
+    StandsForOthers(Box<Frame>),
     /// Frames have an order only among those with the same parent.
     #[error("frame {} does not stand beside {}", .frame.label(), .other.label())]
     NoSibling {

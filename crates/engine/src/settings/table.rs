@@ -50,13 +50,22 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
     ),
     (
         "What is written for others",
-        &[setting(
-            "STACK_FILES",
-            Values::Switch,
-            "on",
-            "Whether .opencode/stack/state.json and frames/*.json follow the tree, for other programs. \
-             Only where the project has a folder .opencode.",
-        )],
+        &[
+            setting(
+                "STACK_FILES",
+                Values::Switch,
+                "on",
+                "Whether .opencode/stack/state.json and frames/*.json follow the tree, for other \
+                 programs. Only where the project has a folder .opencode.",
+            ),
+            setting(
+                "STACK_LOG",
+                Values::Switch,
+                "on",
+                "Whether .callstack/callstack.log tells what is done: frames, contexts, subagents, \
+                 compactions, suggestions.",
+            ),
+        ],
     ),
     (
         "What callstack does unasked",
@@ -172,6 +181,13 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 COUNT,
                 "32",
                 "Sessions of their own that work on frames, in the whole project.",
+            ),
+            setting(
+                "STACK_CONSOLIDATE_ABOVE",
+                COUNT,
+                "100",
+                "How many children of a frame may have ended before one frame stands for all but the \
+                 newest of them; 0 for any number.",
             ),
         ],
     ),

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Write};
 
 use callstack_core::frame::FrameNum;
+use callstack_core::log_line::LogLine;
 use callstack_core::transcript::Anchor;
 use callstack_engine::effect::{Next, Reaction};
 use callstack_engine::operation::{Answer, Caller};
@@ -47,10 +48,18 @@ pub fn serve(
             Ok(request) => request,
             Err(error) => {
                 log(&format!("a request can't be read: {error}"));
+                if let Ok(engine) = engine {
+                    engine
+                        .tell_log(&LogLine::new("Request refused").with("why", error.to_string()));
+                }
                 continue;
             }
         };
         let outcome = server.answer(&request.method, request.params);
+        if let (Ok(engine), Err(error)) = (engine, &outcome) {
+            let line = LogLine::new("Hook failed").with("method", request.method.as_str());
+            engine.tell_log(&line.with("why", error.sentence()));
+        }
         match (request.id, outcome) {
             (Some(id), outcome) => {
                 let outcome = match outcome {
@@ -284,7 +293,10 @@ fn sync(engine: &Engine, sync: Sync<'_>) -> Result<Value, EngineError> {
     Ok(match answer {
         SyncAnswer::All => json!({ "need": "all" }),
         SyncAnswer::Ops { serial, keep, ops } => {
-            json!({ "serial": serial, "keep": keep, "ops": ops })
+            let trouble = engine.recording_failure().map_or_else(String::new, |failure| {
+                format!("messages can't be stored: {}", failure.sentence())
+            });
+            json!({ "serial": serial, "keep": keep, "ops": ops, "trouble": trouble })
         }
     })
 }

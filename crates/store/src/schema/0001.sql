@@ -28,8 +28,11 @@ CREATE TABLE frames (
   position           INTEGER NOT NULL,
   -- Its place among its siblings: as they came to be, until a plan is put in another order.
   ord                INTEGER NOT NULL,
-  detached           INTEGER NOT NULL
+  detached           INTEGER NOT NULL,
+  -- The frame that stands for it; it is counted as that one's child then.
+  consolidated       INTEGER REFERENCES frames(num)
 ) STRICT;
+CREATE INDEX frames_consolidated ON frames(consolidated) WHERE consolidated IS NOT NULL;
 CREATE INDEX frames_by_parent ON frames(parent, num);
 CREATE INDEX frames_finished ON frames(parent, ended_at) WHERE finished = 1;
 CREATE INDEX frames_open ON frames(parent, status, ord) WHERE status IN ('planned', 'in_progress', 'blocked');

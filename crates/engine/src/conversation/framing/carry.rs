@@ -288,6 +288,7 @@ impl Carrier<'_> {
             })
             .collect();
         change.append(now, &folds)?;
+        self.engine.consolidate_if_many(change, bound.frame)?;
         Ok(Outcomes::Done)
     }
 }

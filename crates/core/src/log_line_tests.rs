@@ -1,0 +1,34 @@
+use serde_json::json;
+
+use super::*;
+use crate::transcript::Outcome;
+
+#[test]
+fn a_line_reads_as_the_specification_writes_it() {
+    let ended = Event::FrameEnded {
+        frame: FrameNum(2),
+        outcome: Outcome {
+            status: Status::Completed,
+            results: Some("It lexes.\nAll of it.".to_owned()),
+            results_compacted: None,
+        },
+        reason: None,
+    };
+    let line = LogLine::of(&ended).unwrap().to_string();
+    assert_eq!(line, r#"Frame completed { frame: "f2", results: "It lexes.\nAll of it." }"#);
+    assert_eq!(LogLine::new("Nothing").to_string(), "Nothing");
+    let counted = LogLine::new("Counted").with("tokens", 12).with("of", json!(["a"])).to_string();
+    assert_eq!(counted, r#"Counted { tokens: 12, of: ["a"] }"#);
+}
+
+#[test]
+fn a_long_text_is_cut_and_stays_on_one_line() {
+    let line = LogLine::new("Said").with("text", "ä\n".repeat(5_000)).to_string();
+    assert!(line.len() < 1_000 && line.ends_with("…\" }") && !line.contains('\n'), "{line}");
+}
+
+#[test]
+fn what_only_keeps_the_record_is_not_told() {
+    let moved = Event::ActiveSet { session: "ses_1".to_owned(), frame: None };
+    assert_eq!(LogLine::of(&moved), None);
+}

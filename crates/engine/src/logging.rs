@@ -1,0 +1,101 @@
+//! The log of what callstack does in a project: `callstack.log` in the store's folder, a line for each
+//! thing, such as `[2026-01-15T10:30:00.000Z] [stack] Frame created { … }`.
+//!
+//! Several processes append to it. A line that can't be written is left out: no work waits for its log.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use callstack_core::event::Event;
+use callstack_core::log_line::LogLine;
+use jiff::Timestamp;
+
+use crate::engine::lock;
+
+/// The file's name in the store's folder.
+const FILE: &str = "callstack.log";
+/// What it is called once it is full; the one before goes.
+const OLDER: &str = "callstack.log.1";
+/// Bytes after which a new file is begun.
+const FULL: u64 = 4 * 1024 * 1024;
+
+/// Where a process tells what it does.
+#[derive(Clone, Debug)]
+pub(crate) struct Log {
+    sink: Arc<Mutex<Sink>>,
+}
+
+#[derive(Debug)]
+struct Sink {
+    folder: PathBuf,
+    enabled: bool,
+    file: Option<File>,
+}
+
+impl Log {
+    pub(crate) fn new(folder: &Path, enabled: bool) -> Self {
+        let sink = Sink { folder: folder.to_path_buf(), enabled, file: None };
+        Self { sink: Arc::new(Mutex::new(sink)) }
+    }
+
+    /// What tells of every change, once it is on the disk.
+    pub(crate) fn observer(&self) -> impl Fn(&[(i64, Event)]) + Send + Sync + 'static {
+        let log = self.clone();
+        move |events| {
+            for (at, event) in events {
+                if let Some(line) = LogLine::of(event) {
+                    log.write(*at, &line);
+                }
+            }
+        }
+    }
+
+    /// Appends a line that happened at `at`, in milliseconds since 1970.
+    pub(crate) fn write(&self, at: i64, line: &LogLine) {
+        let mut sink = lock(&self.sink);
+        if sink.enabled {
+            // Whether the disk is full is told by what has to be on it, not by its log.
+            drop(sink.append(&format!("[{}] [stack] {line}\n", timestamp(at))));
+        }
+    }
+
+    pub(crate) fn enable(&self, enabled: bool) {
+        lock(&self.sink).enabled = enabled;
+    }
+}
+
+impl Sink {
+    fn append(&mut self, line: &str) -> std::io::Result<()> {
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => open(&self.folder.join(FILE))?,
+        };
+        // One call a line: what several processes append does not mix.
+        file.write_all(line.as_bytes())?;
+        if file.metadata()?.len() < FULL {
+            self.file = Some(file);
+            return Ok(());
+        }
+        // Another process may have begun a new file, while this one still held the full one.
+        let path = self.folder.join(FILE);
+        if fs::metadata(&path)?.len() >= FULL {
+            fs::rename(path, self.folder.join(OLDER))?;
+        }
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn timestamp(at: i64) -> String {
+    let at = Timestamp::from_millisecond(at).unwrap_or_default();
+    at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}

@@ -1,0 +1,146 @@
+//! Too many finished children of a frame become one.
+
+use callstack_core::frame::Status;
+use callstack_engine::{Kind, Settings};
+use serde_json::json;
+
+use crate::support::Project;
+
+fn child(project: &Project, title: &str) {
+    project.did("ses_a", "stack_frame_push", json!({"title": title, "successCriteria": title}));
+    project.did("ses_a", "stack_add_artifact", json!({"artifact": format!("{title}.rs")}));
+    project.did("ses_a", "stack_frame_pop", json!({"results": format!("{title} is there")}));
+}
+
+fn with(children: usize, above: u64) -> Project {
+    let project = Project::with(Settings { consolidate_above: above, ..Settings::default() });
+    project.user("ses_a", "Build the shop");
+    for n in 1..=children {
+        child(&project, &format!("part {n}"));
+    }
+    project
+}
+
+fn tree(project: &Project) -> String {
+    let lines = project.engine.tree(Some("ses_a")).unwrap();
+    let told = lines.iter().map(|line| {
+        let depth = line.branches.chars().count() / 3;
+        format!("{}{} {}", "  ".repeat(depth), line.frame.num, line.frame.identity.title)
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_older_children_stand_below_one_that_says_what_they_returned() {
+    let project = with(5, 0);
+    let answer = project.did("ses_a", "stack_frame_consolidate", json!({"keep": 2}));
+    assert_eq!(answer.data["consolidated"], json!(["f2", "f3", "f4"]));
+    insta::assert_snapshot!(tree(&project), @r"
+    f1 Build the shop
+      f7 Earlier work: 3 frames
+        f2 part 1
+        f3 part 2
+        f4 part 3
+      f5 part 4
+      f6 part 5
+    ");
+    let one = project.engine.resolve("f7").unwrap();
+    assert_eq!(one.status, Status::Completed);
+    insta::assert_snapshot!(one.results.unwrap(), @r#"
+    - f2 "part 1" [completed]: part 1 is there
+    - f3 "part 2" [completed]: part 2 is there
+    - f4 "part 3" [completed]: part 3 is there
+    "#);
+    let paths: Vec<_> = one.artifacts.into_iter().map(|artifact| artifact.path).collect();
+    assert_eq!(paths, ["part 1.rs", "part 2.rs", "part 3.rs"]);
+    // What they were is all there.
+    let third = project.engine.resolve("f4").unwrap();
+    assert_eq!(third.results.as_deref(), Some("part 3 is there"));
+    assert_eq!(
+        project.engine.frame(third.parent.unwrap()).unwrap().identity.title,
+        "Build the shop"
+    );
+    let state = project.engine.state().unwrap();
+    assert_eq!(state.frames[&third.id].consolidated_into.as_ref(), Some(&one.id));
+    // The next frame sees the one and the newest, each once.
+    project.did("ses_a", "stack_frame_push", json!({"title": "part", "successCriteria": "part 9"}));
+    let context = project.did("ses_a", "stack_context_preview", json!({})).text;
+    assert!(
+        context.contains("Earlier work: 3 frames") && !context.contains("id=\"f3\""),
+        "{context}"
+    );
+}
+
+#[test]
+fn it_happens_by_itself_once_there_are_too_many() {
+    let project = with(4, 4);
+    assert_eq!(tree(&project).lines().count(), 5);
+    child(&project, "part 5");
+    insta::assert_snapshot!(tree(&project), @r"
+    f1 Build the shop
+      f7 Earlier work: 3 frames
+        f2 part 1
+        f3 part 2
+        f4 part 3
+      f5 part 4
+      f6 part 5
+    ");
+    for n in 6..=8 {
+        child(&project, &format!("part {n}"));
+    }
+    insta::assert_snapshot!(tree(&project), @r"
+    f1 Build the shop
+      f10 Earlier work: 3 frames
+        f7 Earlier work: 3 frames
+          f2 part 1
+          f3 part 2
+          f4 part 3
+        f5 part 4
+        f6 part 5
+      f8 part 6
+      f9 part 7
+      f11 part 8
+    ");
+}
+
+#[test]
+fn one_that_is_opened_again_stands_beside_its_siblings_again() {
+    let project = with(4, 0);
+    project.did("ses_a", "stack_frame_consolidate", json!({"keep": 0}));
+    project.did("ses_a", "stack_frame_reopen", json!({"frame": "f3"}));
+    insta::assert_snapshot!(tree(&project), @r"
+    f1 Build the shop
+      f6 Earlier work: 4 frames
+        f2 part 1
+        f4 part 3
+        f5 part 4
+      f3 part 2
+    ");
+    project.did("ses_a", "stack_frame_pop", json!({"results": "better"}));
+    assert_eq!(project.engine.resolve("f3").unwrap().consolidated, None);
+    assert_eq!(project.engine.rebuild().unwrap(), project.another().rebuild().unwrap());
+    insta::assert_snapshot!(tree(&project), @r"
+    f1 Build the shop
+      f6 Earlier work: 4 frames
+        f2 part 1
+        f4 part 3
+        f5 part 4
+      f3 part 2
+    ");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let project = with(2, 0);
+    let refused = |name: &str, arguments| {
+        let error = project.call("ses_a", name, arguments).unwrap_err();
+        assert!(error.hint.is_some());
+        (error.kind, error.message)
+    };
+    let few = refused("stack_frame_consolidate", json!({"keep": 1}));
+    assert_eq!(few.0, Kind::Conflict);
+    project.did("ses_a", "stack_frame_consolidate", json!({"keep": 0}));
+    assert_eq!(refused("stack_frame_consolidate", json!({})).0, Kind::Conflict);
+    let again = refused("stack_frame_reopen", json!({"frame": "f4"}));
+    assert!(again.1.contains("stands for several"), "{again:?}");
+}
