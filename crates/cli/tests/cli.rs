@@ -21,6 +21,7 @@ mod plans;
 mod refusals;
 mod search;
 mod shown;
+mod specification;
 mod stores;
 mod terminal;
 mod texts;

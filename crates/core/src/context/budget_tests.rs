@@ -12,3 +12,10 @@ fn calibration_never_promises_more_than_there_is() {
         assert_eq!(Calibration::new(nonsense).tokens(700), 7);
     }
 }
+
+#[test]
+fn the_defaults_are_the_specifications() {
+    let TokenBudget { total, ancestors, siblings, current, overhead } = TokenBudget::default();
+    assert_eq!((total, ancestors, siblings, current, overhead), (4000, 1500, 1500, 800, 200));
+    assert_eq!(ancestors + siblings + current + overhead, total);
+}

@@ -1,0 +1,156 @@
+//! `docs/specification.md` says where each thing that the specification names is, and which tests show
+//! it. Here the page itself is checked: files, functions and tests exist, and nothing is missing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use callstack_engine::{SETTINGS, operations};
+
+/// A row of one of the page's tables.
+struct Row {
+    item: String,
+    places: Vec<String>,
+    tests: Vec<String>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The texts between backticks.
+fn quoted(cell: &str) -> Vec<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+fn rows() -> Vec<Row> {
+    let page = fs::read_to_string(root().join("docs/specification.md")).unwrap();
+    let lines = page.lines().filter(|line| line.starts_with('|'));
+    let cells = lines.map(|line| line.trim_matches('|').split(" | ").collect::<Vec<_>>());
+    cells
+        .filter(|cells| !cells[0].contains("---") && cells[0].trim() != "item")
+        .map(|cells| {
+            assert_eq!(cells.len(), 3, "a row has an item, its places and its tests: {cells:?}");
+            Row {
+                item: cells[0].trim().to_owned(),
+                places: quoted(cells[1]),
+                tests: quoted(cells[2]),
+            }
+        })
+        .collect()
+}
+
+/// All files below a folder with one of the endings.
+fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !matches!(name.as_str(), "node_modules" | "target") && !name.starts_with('.') {
+                files(&path, endings, found);
+            }
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+}
+
+/// What is wrong with a place such as `crates/core/src/fold.rs` or `crates/core/src/fold.rs::fold`.
+fn wrong_place(place: &str) -> Option<String> {
+    let (file, name) = place.split_once("::").unwrap_or((place, ""));
+    let Ok(source) = fs::read_to_string(root().join(file)) else {
+        return root().join(file).is_dir().then_some(()).map_or_else(
+            || Some(format!("{file} is not there")),
+            |()| (!name.is_empty()).then(|| format!("{file} is a folder")),
+        );
+    };
+    let name = name.rsplit("::").next().unwrap_or_default();
+    (!source.contains(name)).then(|| format!("{name} is not in {file}"))
+}
+
+/// What is wrong with a test, named as the runner prints it (`callstack-core fold::tests::name`,
+/// `callstack-cli::main opencode::undo::name`), or as `plugin: title`.
+fn wrong_test(test: &str, titles: &str) -> Option<String> {
+    if let Some(title) = test.strip_prefix("plugin: ") {
+        return (!titles.contains(&format!("\"{title}\""))).then(|| format!("no test \"{title}\""));
+    }
+    let Some((binary, path)) = test.split_once(' ') else {
+        return Some(format!("{test} is no test's name"));
+    };
+    let (package, below) = match binary.split_once("::") {
+        Some((package, kind)) if kind.starts_with("bin/") => (package, "src"),
+        Some((package, _)) => (package, "tests"),
+        None => (binary, "src"),
+    };
+    let folder = root().join("crates").join(package.trim_start_matches("callstack-")).join(below);
+    let (modules, name) = path.rsplit_once("::").unwrap_or(("", path));
+    let module = modules.rsplit("::").next().unwrap_or_default();
+    let mut sources = Vec::new();
+    files(&folder, &[".rs"], &mut sources);
+    let found = sources.iter().any(|file| {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        // A module `tests` may be kept in a file beside the one that it tests.
+        (stem == module || module == "tests") && declares_test(file, name)
+    });
+    (!found).then(|| format!("no test `{name}` in a module `{module}` of {package}"))
+}
+
+fn declares_test(file: &Path, name: &str) -> bool {
+    let source = fs::read_to_string(file).unwrap();
+    let lines: Vec<_> = source.lines().collect();
+    let declared = lines.iter().position(|line| line.trim().starts_with(&format!("fn {name}(")));
+    declared.is_some_and(|at| {
+        lines[at.saturating_sub(6)..at].iter().any(|line| line.trim().starts_with("#[test]"))
+    })
+}
+
+#[test]
+fn every_place_and_test_exists() {
+    let mut sources = Vec::new();
+    files(&root().join("integrations/opencode/test"), &[".test.ts"], &mut sources);
+    let titles: String =
+        sources.iter().map(|file| fs::read_to_string(file).unwrap()).collect::<Vec<_>>().concat();
+    let rows = rows();
+    assert!(rows.len() > 100, "there are {} rows only", rows.len());
+    let mut wrong = Vec::new();
+    for Row { item, places, tests } in rows {
+        if places.is_empty() || tests.is_empty() {
+            wrong.push(format!("{item}: no place or no test"));
+        }
+        let places = places.iter().filter_map(|place| wrong_place(place));
+        let tests = tests.iter().filter_map(|test| wrong_test(test, &titles));
+        wrong.extend(places.chain(tests).map(|what| format!("{item}: {what}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_place_or_test_that_is_not_there_is_found() {
+    assert_eq!(wrong_place("crates/core/src/fold.rs::fold"), None);
+    assert_eq!(wrong_place("crates/core/src/fold"), None);
+    assert!(wrong_place("crates/core/src/unfold.rs").is_some());
+    assert!(wrong_place("crates/core/src/fold.rs::no_such_function").is_some());
+    let own = "a_place_or_test_that_is_not_there_is_found";
+    assert_eq!(wrong_test(&format!("callstack-cli::main cli::specification::{own}"), ""), None);
+    assert!(wrong_test(&format!("callstack-cli::main cli::refusals::{own}"), "").is_some());
+    assert!(wrong_test("callstack-cli::main cli::specification::rows", "").is_some());
+    assert!(wrong_test("callstack-none tests::it", "").is_some());
+    assert_eq!(wrong_test("plugin: a", "test(\n \"a\","), None);
+    assert!(wrong_test("plugin: b", "test(\n \"a\",").is_some());
+}
+
+#[test]
+fn nothing_that_a_name_stands_for_is_missing() {
+    let items: BTreeSet<String> = rows().iter().flat_map(|row| quoted(&row.item)).collect();
+    let missing: Vec<_> = operations::TABLE
+        .iter()
+        .map(|operation| operation.name)
+        .filter(|name| name.starts_with("stack_") && !items.contains(*name))
+        .collect();
+    assert!(missing.is_empty(), "not in docs/specification.md: {missing:?}");
+    let settings = SETTINGS.iter().flat_map(|(_, settings)| settings.iter());
+    let missing: Vec<_> =
+        settings.map(|setting| setting.name).filter(|name| !items.contains(*name)).collect();
+    assert!(missing.is_empty(), "not in docs/specification.md: {missing:?}");
+}
