@@ -22,6 +22,7 @@ mod pop;
 mod preset;
 mod push;
 mod reopen;
+mod retry;
 mod search;
 mod show;
 mod status;
@@ -61,6 +62,7 @@ pub(crate) enum Command {
     Go(go::GoArgs),
     Invalidate(invalidate::InvalidateArgs),
     Reopen(reopen::ReopenArgs),
+    Retry(retry::RetryArgs),
     Consolidate(consolidate::ConsolidateArgs),
     Decision(decision::DecisionArgs),
     Artifact(artifact::ArtifactArgs),
@@ -94,6 +96,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Go(args) => go::run(args, &invocation()?, output),
         Command::Activate(args) => activate::run(args, &invocation()?, output),
         Command::Invalidate(args) => invalidate::run(args, &invocation()?, output),
+        Command::Retry(args) => retry::run(args, &invocation()?, output),
         Command::Reopen(args) => reopen::run(args, &invocation()?, output),
         Command::Consolidate(args) => consolidate::run(args, &invocation()?, output),
         Command::Decision(args) => decision::run(args, &invocation()?, output),

@@ -11,6 +11,7 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("stack_preset", "preset"),
     ("stack_frame_invalidate", "invalidate"),
     ("stack_frame_reopen", "reopen"),
+    ("stack_frame_retry", "retry"),
     ("stack_frame_details", "show"),
     ("stack_add_decision", "decision"),
     ("stack_add_artifact", "artifact"),

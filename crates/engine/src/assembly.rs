@@ -93,7 +93,20 @@ impl Engine {
             Some(_) => "Context taken from the cache",
             None => "Context generated",
         };
-        let context = kept.unwrap_or_else(|| Arc::new(render(&input)));
+        let context = if let Some(kept) = kept {
+            kept
+        } else {
+            let rendered = render(&input);
+            // Only what is shown is looked at, which is far less than what was chosen from.
+            let shown = &rendered.metadata.siblings;
+            match self.with_changes_marked(view, &around.siblings, shown)? {
+                Some(siblings) => {
+                    input.siblings = &siblings;
+                    Arc::new(render(&input))
+                }
+                None => Arc::new(rendered),
+            }
+        };
         self.log_at(now, &told(message, session, num, &context));
         let mut cache = lock(&self.cache);
         cache.put(session, state, now, Arc::clone(&context));

@@ -34,6 +34,7 @@ pub mod search;
 mod session;
 mod settings;
 mod slash;
+mod staleness;
 mod state;
 mod subagents;
 mod system;

@@ -12,6 +12,7 @@ mod preset;
 mod reach;
 mod record;
 mod replan;
+mod retry;
 mod search;
 mod subagents;
 
@@ -35,6 +36,7 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<preset::Preset>(),
     Operation::of::<go::Navigate>(),
     Operation::of::<begin::Reopen>(),
+    Operation::of::<retry::Retry>(),
     Operation::of::<consolidate::Consolidate>(),
     Operation::of::<record::AddArtifact>(),
     Operation::of::<compaction::Summarize>(),

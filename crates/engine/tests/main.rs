@@ -27,11 +27,15 @@ mod operations;
 #[cfg(test)]
 mod plans;
 #[cfg(test)]
+mod retry;
+#[cfg(test)]
 mod schemas;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod settings;
+#[cfg(test)]
+mod staleness;
 #[cfg(test)]
 mod subagents;
 #[cfg(test)]

@@ -48,6 +48,7 @@ fn right() -> Vec<(&'static str, Value)> {
         ("stack_navigate", json!({"to": "f2"})),
         ("stack_frame_consolidate", json!({"frame": "f1", "keep": 0})),
         ("stack_frame_reopen", json!({"frame": "f4"})),
+        ("stack_frame_retry", json!({"frame": "f5"})),
         ("stack_add_artifact", json!({"artifact": "src/parser.rs", "frame": "f4"})),
         ("stack_frame_summarize", json!({"note": "keep the grammar"})),
         ("stack_compaction_info", json!({})),
@@ -124,6 +125,7 @@ fn check(project: &Project, name: &str, answer: &Answer) {
         "stack_preset" => assert_eq!(frame("f8").identity.title, "Fix the crash"),
         "stack_navigate" => assert_eq!(project.engine.active("ses_a").unwrap().unwrap().0, 2),
         "stack_frame_consolidate" => assert_eq!(frame("f5").consolidated, Some(frame("f6").num)),
+        "stack_frame_retry" => assert_eq!(frame("f6").identity, frame("f5").identity),
         "stack_frame_reopen" => assert_eq!(project.status("f4"), "in_progress"),
         "stack_add_artifact" => assert_eq!(frame("f4").artifacts[0].path, "src/parser.rs"),
         "stack_frame_summarize" => {

@@ -179,6 +179,14 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// Whether a frame ever left a file with this content (SHA-256 in hex).
+    pub fn is_recorded(&self, path: &str, hash: &str) -> Result<bool, StoreError> {
+        self.connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM artifacts WHERE path = ?1 AND hash = ?2)")
+            .and_then(|mut statement| statement.query_row([path, hash], |row| row.get(0)))
+            .map_err(|source| self.failed(source))
+    }
+
     /// The former ids of a frame.
     pub fn aliases_of(&self, num: FrameNum) -> Result<Vec<String>, StoreError> {
         self.connection

@@ -27,10 +27,15 @@ pub(crate) fn run(
     let frame: FrameMetadata =
         serde_json::from_value(answer.data.clone()).map_err(|error| Failure::of_shape(&error))?;
     let now = engine.world().now();
-    output.either(&answer.data, |page| draw(page, &frame, now))
+    let changed = |path: &String| {
+        let since = answer.data["changedArtifacts"][path].as_str();
+        since.map_or_else(|| path.clone(), |since| format!("{path} ({since})"))
+    };
+    let files: Vec<_> = frame.artifacts.iter().map(changed).collect();
+    output.either(&answer.data, |page| draw(page, &frame, &files, now))
 }
 
-fn draw(page: &mut Page, frame: &FrameMetadata, now: i64) {
+fn draw(page: &mut Page, frame: &FrameMetadata, files: &[String], now: i64) {
     page.put(style(frame.status), sign(frame.status)).put(PLAIN, &format!(" {} ", frame.handle));
     page.put(BOLD, &frame.title).put(PLAIN, " ");
     page.put(style(frame.status), &format!("[{}]", frame.status.as_str().replace('_', " "))).end();
@@ -62,7 +67,7 @@ fn draw(page: &mut Page, frame: &FrameMetadata, now: i64) {
     section("success criteria", &frame.success_criteria);
     section("results", frame.results.as_deref().unwrap_or_default());
     section("invalidated because", frame.invalidation_reason.as_deref().unwrap_or_default());
-    section("files", &frame.artifacts.join("\n"));
+    section("files", &files.join("\n"));
     let decisions: Vec<_> = frame.decisions.iter().map(|text| format!("- {text}")).collect();
     section("decisions", &decisions.join("\n"));
     let pins: Vec<_> = frame.pins.iter().map(|(num, text)| format!("{num} {text}")).collect();

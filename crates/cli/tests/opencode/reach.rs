@@ -77,6 +77,7 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("stack_frame_reopen", json!({"frame": "f2"}), "Error"),
         ("stack_frame_pop", json!({"results": "The last word is changed."}), "last word"),
         ("stack_frame_activate", json!({"frame": "f3"}), "Error"),
+        ("stack_frame_retry", json!({"frame": "f2"}), "Pop it first"),
         ("stack_frame_activate", json!({"frame": "f2", "in": "here"}), "activated frame f2"),
         ("stack_frame_invalidate", json!({"frame": "f2"}), "reason"),
         ("stack_frame_invalidate", json!({"frame": "f2", "reason": "One is enough."}), "f2"),

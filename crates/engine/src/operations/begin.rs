@@ -131,7 +131,7 @@ pub(crate) struct ActivateParams {
 pub(crate) struct FrameParams {
     /// Handle such as f12
     #[serde(alias = "sessionID")]
-    frame: String,
+    pub(super) frame: String,
 }
 
 impl Operate for Activate {

@@ -119,7 +119,17 @@ impl Operate for Details {
     fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let metadata = engine.metadata(&frame)?;
-        let data = serde_json::to_value(&metadata).map_err(|error| internal(&error))?;
+        let mut data = serde_json::to_value(&metadata).map_err(|error| internal(&error))?;
+        let changed = engine.store.read(|view| engine.changed_since(view, &frame))?;
+        if !changed.is_empty() {
+            data["changedArtifacts"] =
+                changed.iter().map(|(path, since)| (path.clone(), json!(since.as_str()))).collect();
+        }
+        let artifacts = metadata.artifacts.iter().map(|path| match changed.get(path) {
+            Some(since) => format!("{path} ({})", since.as_str()),
+            None => path.clone(),
+        });
+        let artifacts: Vec<_> = artifacts.collect();
         let mut text = format!("{} [{}]\nid: {}\n", frame.label(), frame.status, frame.id);
         let mut row = |name: &str, value: Option<&str>| {
             if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -133,7 +143,7 @@ impl Operate for Details {
         row("results", frame.results.as_deref());
         row("results, dense", frame.results_compacted.as_deref());
         row("invalidated because", frame.invalidation_reason.as_deref());
-        row("artifacts", Some(&metadata.artifacts.join(", ")));
+        row("artifacts", Some(&artifacts.join(", ")));
         row("decisions", Some(&frame.decisions.join("; ")));
         for (num, pin) in &metadata.pins {
             row(&format!("pin {num}"), Some(pin));

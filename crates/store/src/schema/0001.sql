@@ -115,6 +115,7 @@ CREATE TABLE artifacts (
   ord   INTEGER NOT NULL,
   PRIMARY KEY (frame, path)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX artifacts_by_path ON artifacts(path, hash);
 
 CREATE TABLE decisions (
   frame INTEGER NOT NULL REFERENCES frames(num),
