@@ -77,12 +77,10 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("stack_frame_reopen", json!({"frame": "f2"}), "Error"),
         ("stack_frame_pop", json!({"results": "The last word is changed."}), "last word"),
         ("stack_frame_activate", json!({"frame": "f3"}), "Error"),
-        ("stack_frame_retry", json!({"frame": "f2"}), "Pop it first"),
+        ("stack_frame_retry", json!({"frame": "f2"}), "was not tried yet"),
         ("stack_frame_activate", json!({"frame": "f2", "in": "here"}), "activated frame f2"),
         ("stack_frame_invalidate", json!({"frame": "f2"}), "reason"),
         ("stack_frame_invalidate", json!({"frame": "f2", "reason": "One is enough."}), "f2"),
-        ("stack_frame_consolidate", json!({}), "less than two"),
-        ("stack_frame_consolidate", json!({"keep": 0}), "stands for 2 frames: f2, f3"),
         (
             "stack_frame_plan_children",
             json!({"parentSessionID": "f1", "children": [{"title": "Rhymes", "successCriteria": "x"}]}),
@@ -105,6 +103,8 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("stack_frame_unplan", json!({"frame": "f1"}), "no plan any more"),
         ("stack_navigate", json!({"to": "f1"}), "the open one already"),
         ("stack_navigate", json!({"to": "f3"}), "is completed"),
+        ("stack_frame_consolidate", json!({}), "less than two"),
+        ("stack_frame_consolidate", json!({"keep": 0}), "stands for 2 frames: f2, f3"),
         ("stack_frame_fly", json!({}), "no operation"),
         ("tree", json!({}), "⊘ f2 Second draft"),
     ]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use callstack_core::decide::{Command, Push};
-use callstack_core::frame::Frame;
+use callstack_core::frame::{Frame, Status};
 use callstack_core::text::{CUT, truncate_to_token_budget};
 
 use super::begin::FrameParams;
@@ -50,6 +50,12 @@ fn check(engine: &Engine, caller: &Caller, tried: &Frame) -> Result<(), EngineEr
     let refused = |message: String, hint: String| {
         Err(EngineError { kind: Kind::Conflict, message, hint: Some(hint) })
     };
+    if tried.status == Status::Planned {
+        return refused(
+            format!("frame {} was not tried yet", tried.label()),
+            format!("Begin {} with `stack_frame_activate`.", tried.num),
+        );
+    }
     if !tried.status.is_finished() {
         return refused(
             format!("frame {} is {}", tried.label(), tried.status),
