@@ -14,6 +14,7 @@ mod files;
 mod flame;
 mod folding;
 mod interrupted;
+mod pins;
 mod placement;
 mod presence;
 mod project;
