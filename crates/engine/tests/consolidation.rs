@@ -1,7 +1,10 @@
 //! Too many finished children of a frame become one.
 
+use std::collections::BTreeSet;
+
 use callstack_core::frame::Status;
 use callstack_engine::{Kind, Settings};
+use proptest::prelude::*;
 use serde_json::json;
 
 use crate::support::Project;
@@ -143,4 +146,67 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(refused("stack_frame_consolidate", json!({})).0, Kind::Conflict);
     let again = refused("stack_frame_reopen", json!({"frame": "f4"}));
     assert!(again.1.contains("stands for several"), "{again:?}");
+}
+
+/// What somebody does next. What the state does not allow is refused, which changes nothing.
+#[derive(Clone, Debug)]
+enum Act {
+    Push,
+    Pop,
+    Consolidate(u64),
+    Reopen(u64),
+    Invalidate(u64),
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        4 => Just(Act::Push),
+        4 => Just(Act::Pop),
+        2 => (0..3u64).prop_map(Act::Consolidate),
+        1 => (1..20u64).prop_map(Act::Reopen),
+        1 => (1..20u64).prop_map(Act::Invalidate),
+    ];
+    prop::collection::vec(act, 1..60)
+}
+
+fn act(project: &Project, act: &Act) {
+    let (name, arguments) = match act {
+        Act::Push => ("stack_frame_push", json!({"title": "part", "successCriteria": "done"})),
+        Act::Pop => ("stack_frame_pop", json!({"results": "done"})),
+        Act::Consolidate(keep) => ("stack_frame_consolidate", json!({"keep": keep})),
+        Act::Reopen(num) => ("stack_frame_reopen", json!({"frame": format!("f{num}")})),
+        Act::Invalidate(num) => {
+            ("stack_frame_invalidate", json!({"frame": format!("f{num}"), "reason": "no"}))
+        }
+    };
+    // Whether it is allowed is not what is asked here.
+    drop(project.call("ses_a", name, arguments));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_frame_stands_once_in_the_tree_below_one_that_may_stand_for_it(acts in acts()) {
+        let project = Project::with(Settings { consolidate_above: 4, ..Settings::default() });
+        project.user("ses_a", "Build the shop");
+        for it in &acts {
+            act(&project, it);
+        }
+        let lines = project.engine.tree(Some("ses_a")).unwrap();
+        let shown: BTreeSet<_> = lines.iter().map(|line| line.frame.num).collect();
+        let state = project.engine.state().unwrap();
+        prop_assert_eq!(lines.len(), shown.len());
+        prop_assert_eq!(lines.len(), state.frames.len());
+        for frame in lines.iter().map(|line| &line.frame) {
+            let Some(into) = frame.consolidated else { continue };
+            let into = project.engine.frame(into).unwrap();
+            prop_assert!(frame.status.is_terminal() && into.status == Status::Completed);
+            prop_assert_eq!(frame.parent, into.parent);
+        }
+        let before = tree(&project);
+        project.engine.rebuild().unwrap();
+        prop_assert_eq!(before, tree(&project));
+        prop_assert_eq!(state, project.engine.state().unwrap());
+    }
 }
