@@ -163,7 +163,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         4 => Just(Act::Push),
         4 => Just(Act::Pop),
         2 => (0..3u64).prop_map(Act::Consolidate),
-        1 => (1..20u64).prop_map(Act::Reopen),
+        4 => (2..9u64).prop_map(Act::Reopen),
         1 => (1..20u64).prop_map(Act::Invalidate),
     ];
     prop::collection::vec(act, 1..60)
