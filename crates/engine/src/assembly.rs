@@ -15,6 +15,7 @@ use callstack_core::text::extract_keywords;
 use callstack_store::View;
 use serde_json::json;
 
+use crate::conversation::calibration::tokens_per_estimate;
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller};
@@ -63,11 +64,7 @@ impl Engine {
             self.log_at(now, &told("Context taken from the cache", session, num, &kept));
             return Ok(kept);
         }
-        let calibration = {
-            let conversation = self.conversation(session);
-            let conversation = lock(&conversation);
-            conversation.tokens_per_estimate()
-        };
+        let calibration = tokens_per_estimate(view, session)?;
         let around = surroundings(view, num)?;
         let mut input = ContextInput::new(session, &around.frame, now);
         input.ancestors = &around.ancestors;

@@ -12,6 +12,7 @@ use callstack_core::decide::{self, decide};
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::transcript::Outcome;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
@@ -32,7 +33,7 @@ pub struct Summary {
 }
 
 /// Why a turn of an agent ended before its time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Whether somebody stopped it.
     pub stopped: bool,

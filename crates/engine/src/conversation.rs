@@ -1,7 +1,8 @@
 //! A session as its host goes on with it: what is new is stored, what was undone is followed, what is
 //! finished is folded.
 
-mod calibration;
+pub(crate) mod broken;
+pub(crate) mod calibration;
 mod children;
 mod fork;
 mod framing;
@@ -27,7 +28,7 @@ use callstack_core::subagent::Trouble;
 use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, Standing};
 use callstack_store::{MessageBody, StoredErrand};
 
-use crate::compaction::{Came, Failure, Summary};
+use crate::compaction::{Came, Summary};
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
@@ -145,13 +146,13 @@ pub(crate) struct Conversation {
     pub(crate) used: Option<u64>,
     /// The last text of the newest step.
     pub(crate) closing: Option<String>,
-    /// Why the turn under way ended before its time, if it did.
-    pub(crate) failure: Option<Failure>,
-    /// What broke the last turn off.
-    pub(crate) trouble: Option<Trouble>,
     /// Whether it is a child session that has no frame yet; none while nobody has looked.
     frameless: Option<bool>,
-    calibration: Calibration,
+    /// The calibration as it was behind each message of the transcript: it starts anew with a compaction,
+    /// and is the same in every process that is shown the same.
+    calibration: Vec<Calibration>,
+    /// What the store has of it.
+    calibrated: Option<f64>,
     /// `STACK_FRAME_MODE` at the last call that this process saw.
     framed: Option<bool>,
     /// `STACK_FOLD_REASONING`, as it counted at the last call.
@@ -182,11 +183,6 @@ impl Conversation {
         let from = at(open).map_or(0, |open| open + 1);
         let end = close.and_then(at).map_or(self.facts.len(), |close| close + 1);
         self.facts.iter().take(end).skip(from).flatten()
-    }
-
-    /// Real tokens for each estimated one, by what the host reported.
-    pub(crate) fn tokens_per_estimate(&self) -> f64 {
-        self.calibration.factor()
     }
 
     /// Which context the system prompt belongs to: a new one begins with every compaction.
@@ -227,17 +223,15 @@ impl Conversation {
         self.transcript.truncate(keep);
         self.facts.truncate(keep);
         self.seen.truncate(keep);
+        self.calibration.truncate(keep);
         self.watch.keep(keep);
         self.framing.truncate(keep);
         let mut bodies = Vec::with_capacity(shown.len());
         for mut shown in shown {
             self.framing.show(&mut shown);
             let next = self.order.len() as u64;
-            let known = self.order.contains_key(&shown.message.id);
             self.order.entry(shown.message.id.clone()).or_insert(next);
-            if !known {
-                self.calibration.learn(&shown);
-            }
+            self.calibration.push(self.calibration().after(&shown));
             self.seen.push(watch::seen(&shown));
             bodies.push(MessageBody { id: shown.message.id.clone(), json: shown.json });
             if shown.message.role == Role::Assistant && shown.summary.is_none() {
@@ -290,9 +284,10 @@ impl Engine {
             && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
         let from_before = !forked && begins_with_steps(&conversation, &request);
         let summary = newest_summary(&request.shown);
-        conversation.failure = None;
+        self.broken(&session, |broken| broken.failure = None)?;
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
+        self.keep_calibration(&mut conversation, &session)?;
         self.follow_mode(&mut conversation, &session, settings.frame_mode)?;
         if !settings.frame_mode {
             return Ok(self.unframed(&mut conversation, request.ops));

@@ -22,20 +22,16 @@ pub struct UserMessage {
 impl Engine {
     /// Makes sure that there is a frame to work in when a user has said something.
     pub fn user_message(&self, message: &UserMessage) -> Result<(), EngineError> {
-        let last = {
-            let conversation = self.conversation(&message.session);
-            let mut conversation = lock(&conversation);
-            conversation.trouble = None;
-            conversation.last().map(|message| message.id.clone())
-        };
-        let anchor = Anchor { message: last, call: None };
+        self.broken(&message.session, |broken| broken.trouble = None)?;
         let known = self.store.read(|view| view.session_row(&message.session))?;
         if let Some(child) = known.filter(|known| known.parent.is_some()) {
+            let anchor = self.behind_the_last(&message.session)?;
             return self.child_told(&child, &message.text, anchor);
         }
         if self.active(&message.session)?.is_some() {
             return Ok(());
         }
+        let anchor = self.behind_the_last(&message.session)?;
         let identity = if self.is_from_before(&message.session)? {
             without_goal()
         } else {
@@ -43,6 +39,16 @@ impl Engine {
         };
         self.ensure_root(&message.session, &message.host, identity, anchor)?;
         Ok(())
+    }
+
+    /// Where what begins now in a session begins: behind all that was shown of it or told.
+    fn behind_the_last(&self, session: &str) -> Result<Anchor, EngineError> {
+        {
+            let conversation = self.conversation(session);
+            self.written(&lock(&conversation))?;
+        }
+        let message = self.store.read(|view| view.last_message(session))?;
+        Ok(Anchor { message, call: None })
     }
 
     /// Whether something was said in a session before it had any frame.

@@ -97,7 +97,7 @@ fn without_a_summary_the_own_results_stay_and_the_agent_is_told() {
         let project = project();
         ask(&project, own);
         let failure = Failure { stopped: false, message: "the model is ill".to_owned() };
-        project.engine.session_failed(A, failure);
+        project.engine.session_failed(A, failure).unwrap();
         let effects = project.engine.compaction_over(A).unwrap().effects;
         let [Effect::Prompt { text, wait: false, .. }] = &effects[..] else {
             panic!("{effects:?}")
@@ -114,7 +114,7 @@ fn whoever_stops_a_summary_is_left_alone() {
     let project = project();
     ask(&project, Some("mine"));
     let failure = Failure { stopped: true, message: "it was stopped".to_owned() };
-    project.engine.session_failed(A, failure);
+    project.engine.session_failed(A, failure).unwrap();
     assert_eq!(project.engine.compaction_over(A).unwrap().effects, []);
     assert_eq!(results(&project, "f2").as_deref(), Some("mine"));
 }

@@ -28,6 +28,7 @@ mod operations;
 mod plans;
 #[cfg(test)]
 mod retry;
+mod restarts;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]

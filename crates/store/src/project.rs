@@ -130,12 +130,17 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
             )?;
             writer.session_changed(*span)
         }
-        Event::Rendered { session, slot, text, renderer } => writer.run(
-            "INSERT INTO renders (session, slot, text, renderer, seq) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT (session, slot) DO UPDATE
-               SET text = excluded.text, renderer = excluded.renderer, seq = excluded.seq",
-            params![session, slot, text, renderer, seq],
-        ),
+        Event::Rendered { session, slot, text, renderer } => {
+            writer.run(
+                "INSERT INTO renders (session, slot, text, renderer, seq)
+                 VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (session, slot) DO UPDATE
+                   SET text = excluded.text, renderer = excluded.renderer, seq = excluded.seq",
+                params![session, slot, text, renderer, seq],
+            )?;
+            // What one process has said, every other one has to go on saying.
+            writer.run("UPDATE sessions SET changed_seq = ?2 WHERE id = ?1", params![session, seq])
+        }
         Event::Subagent { session, change } => subagents::apply(view, at, session, change),
         // The log names what was stored; the bodies are written beside it.
         Event::MessagesRecorded { .. } => Ok(()),

@@ -113,7 +113,8 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The newest event that changed a session's spans or its active frame; 0 for an unknown one.
+    /// The newest event that changed a session's spans, its active frame or what was said in it; 0 for an
+    /// unknown one.
     pub fn session_revision(&self, session: &str) -> Result<i64, StoreError> {
         self.connection
             .prepare_cached("SELECT changed_seq FROM sessions WHERE id = ?1")

@@ -15,6 +15,7 @@ use callstack_store::{Change, View};
 
 use super::{Failure, Summary};
 use crate::conversation::Conversation;
+use crate::conversation::broken::Broken;
 use crate::effect::{Effect, Reaction};
 use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
@@ -214,22 +215,21 @@ impl Engine {
     }
 
     /// Notes why a turn of a session's agent ended before its time.
-    pub fn session_failed(&self, session: &str, failure: Failure) {
-        let conversation = self.conversation(session);
-        let mut conversation = lock(&conversation);
+    pub fn session_failed(&self, session: &str, failure: Failure) -> Result<(), EngineError> {
         let message =
             if failure.stopped { "its turn was aborted" } else { failure.message.as_str() };
-        conversation.trouble =
-            Some(Trouble { aborted: failure.stopped, message: message.to_owned() });
-        conversation.failure = Some(failure);
+        let trouble = Trouble { aborted: failure.stopped, message: message.to_owned() };
+        self.broken(session, |broken| {
+            *broken = Broken { failure: Some(failure), trouble: Some(trouble) };
+        })
     }
 
     /// A session's agent has fallen silent. A compaction that was asked of the host has then come or
     /// will not come any more; an agent that stopped only because it had asked goes on.
     pub fn compaction_over(&self, session: &str) -> Result<Reaction, EngineError> {
+        let failure = self.broken(session, |broken| broken.failure.take())?;
         let conversation = self.conversation(session);
-        let mut conversation = lock(&conversation);
-        let failure = conversation.failure.take();
+        let conversation = lock(&conversation);
         if self.pending_compaction(session)?.is_some_and(|pending| pending.requested) {
             let why = failure.as_ref().map_or(NEVER_CAME, |failure| &failure.message);
             self.settle(session, Came::Nothing(why))?;

@@ -1,6 +1,15 @@
 //! How many real tokens an estimated one is, learnt from what the host's provider reports.
 
-use super::Shown;
+use callstack_core::event::Event;
+use callstack_core::returned::RENDERER_VERSION;
+use callstack_store::View;
+
+use super::{Conversation, Shown};
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// Where the store has the factor of a session.
+const SLOT: &str = "calibration";
 
 /// Estimated tokens below which a step tells nothing: framing outweighs the text.
 const LEAST: usize = 64;
@@ -29,8 +38,8 @@ impl Default for Calibration {
 }
 
 impl Calibration {
-    /// Learns from a message that was not seen before.
-    pub(super) fn learn(&mut self, shown: &Shown) {
+    /// What it is behind a further message.
+    pub(super) fn after(mut self, shown: &Shown) -> Self {
         if let Some(tokens) = shown.tokens {
             let estimated = self.heard + shown.said;
             let grown = self.reported.and_then(|before| tokens.checked_sub(before));
@@ -44,12 +53,53 @@ impl Calibration {
             self.heard = 0;
         }
         self.heard += shown.heard;
+        self
     }
 
     /// Real tokens for each estimated one.
     pub(super) fn factor(&self) -> f64 {
         (self.factor / STEP).round() * STEP
     }
+}
+
+impl Conversation {
+    pub(super) fn calibration(&self) -> Calibration {
+        self.calibration.last().copied().unwrap_or_default()
+    }
+}
+
+impl Engine {
+    /// Keeps a factor that has changed, which it does in few steps.
+    pub(super) fn keep_calibration(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        let factor = conversation.calibration().factor();
+        if conversation.calibrated == Some(factor) {
+            return Ok(());
+        }
+        if (self.store.read(|view| tokens_per_estimate(view, session))? - factor).abs()
+            >= STEP / 2.0
+        {
+            let event = Event::Rendered {
+                session: session.to_owned(),
+                slot: SLOT.to_owned(),
+                text: factor.to_string(),
+                renderer: RENDERER_VERSION,
+            };
+            self.store.write(|change| change.append(self.now(), &[event]))?;
+        }
+        conversation.calibrated = Some(factor);
+        Ok(())
+    }
+}
+
+/// Real tokens for each estimated one in a session, by what its host reported up to its last request,
+/// whichever process that one went through.
+pub(crate) fn tokens_per_estimate(view: &View<'_>, session: &str) -> Result<f64, EngineError> {
+    let kept = view.render(session, SLOT)?.and_then(|text| text.parse().ok());
+    Ok(kept.unwrap_or_else(|| Calibration::default().factor()))
 }
 
 #[cfg(test)]
@@ -84,7 +134,7 @@ mod tests {
         let mut tokens = 20_000;
         assert!((calibration.factor() - 1.0).abs() < f64::EPSILON);
         for _ in 0..20 {
-            calibration.learn(&step(tokens, 100, 900));
+            calibration = calibration.after(&step(tokens, 100, 900));
             tokens += 1_500;
         }
         assert!((calibration.factor() - 1.5).abs() < f64::EPSILON, "{calibration:?}");
@@ -94,7 +144,7 @@ mod tests {
     fn folds_and_images_teach_nothing() {
         let mut calibration = Calibration::default();
         for tokens in [50_000, 8_000, 90_000, 9_000] {
-            calibration.learn(&step(tokens, 100, 900));
+            calibration = calibration.after(&step(tokens, 100, 900));
         }
         assert!((calibration.factor() - 1.0).abs() < f64::EPSILON, "{calibration:?}");
     }

@@ -40,12 +40,13 @@ impl Engine {
             self.frame_resting(session)?;
             return Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? });
         }
-        let (trouble, words) = {
+        let trouble = self.broken(session, |broken| broken.trouble.take())?;
+        let words = {
             let conversation = self.conversation(session);
-            let mut conversation = lock(&conversation);
+            let conversation = lock(&conversation);
             // Its last message counts, and what it says is read again after a restart.
             self.written(&conversation)?;
-            (conversation.trouble.take(), conversation.first_words())
+            conversation.first_words()
         };
         let Some(mut tracked) = self.store.read(|view| view.subagent(session))? else {
             return Ok(Reaction::default());

@@ -187,7 +187,9 @@ fn a_deleted_session_is_over() {
 fn what_broke_it_off_survives_a_restart() {
     let mut desk = Desk::new(&[]);
     desk.subagent(CHILD, NAMED, "On it.");
-    desk.engine.session_failed(CHILD, Failure { stopped: false, message: "no way".to_owned() });
+    desk.engine
+        .session_failed(CHILD, Failure { stopped: false, message: "no way".to_owned() })
+        .unwrap();
     desk.engine.session_idle(CHILD).unwrap();
     // A host may tell twice.
     desk.engine.session_idle(CHILD).unwrap();

@@ -221,7 +221,7 @@ impl Server<'_> {
             }
             "session.error" => {
                 let error = event.properties.error.unwrap_or_default();
-                engine.session_failed(&session, error.into());
+                engine.session_failed(&session, error.into())?;
             }
             "session.idle" => {
                 reaction = engine.compaction_over(&session)?;
