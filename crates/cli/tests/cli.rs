@@ -20,6 +20,7 @@ mod places;
 mod plans;
 mod refusals;
 mod search;
+mod settings;
 mod shown;
 mod specification;
 mod stores;
