@@ -48,6 +48,29 @@ struct Surroundings {
 }
 
 impl Engine {
+    /// The XML context of a frame as a session is given it, with what it costs in estimated tokens. It is
+    /// rendered anew when anything that it shows has changed, and after 30 seconds.
+    ///
+    /// `frame` is a handle, an id or a unique prefix; `not_found` where there is none.
+    pub fn generate_frame_context(
+        &self,
+        session: &str,
+        frame: &str,
+    ) -> Result<Arc<RenderedContext>, EngineError> {
+        let num = self.resolve(frame)?.num;
+        self.store.read(|view| self.context(view, session, num, Parts::full()))
+    }
+
+    /// Forgets the rendered contexts of a session; returns how many there were.
+    pub fn invalidate_cache(&self, session: &str) -> usize {
+        lock(&self.cache).invalidate(session)
+    }
+
+    /// Forgets all rendered contexts; returns how many there were.
+    pub fn invalidate_all_cache(&self) -> usize {
+        lock(&self.cache).clear()
+    }
+
     /// The context of a frame as it would be rendered now.
     pub(crate) fn context(
         &self,
@@ -60,7 +83,7 @@ impl Engine {
         let mut hasher = DefaultHasher::new();
         (view.revision()?, num, parts).hash(&mut hasher);
         let revision = hasher.finish();
-        if let Some(kept) = lock(&self.cache).get(session, revision, now) {
+        if let Some(kept) = lock(&self.cache).marked(session, revision, now) {
             self.log_at(now, &told("Context taken from the cache", session, num, &kept));
             return Ok(kept);
         }
@@ -96,18 +119,18 @@ impl Engine {
             let rendered = render(&input);
             // Only what is shown is looked at, which is far less than what was chosen from.
             let shown = &rendered.metadata.siblings;
-            match self.with_changes_marked(view, &around.siblings, shown)? {
+            let context = match self.with_changes_marked(view, &around.siblings, shown)? {
                 Some(siblings) => {
                     input.siblings = &siblings;
                     Arc::new(render(&input))
                 }
                 None => Arc::new(rendered),
-            }
+            };
+            lock(&self.cache).put(session, state, now, Arc::clone(&context));
+            context
         };
         self.log_at(now, &told(message, session, num, &context));
-        let mut cache = lock(&self.cache);
-        cache.put(session, state, now, Arc::clone(&context));
-        cache.put(session, revision, now, Arc::clone(&context));
+        lock(&self.cache).mark(session, state, revision);
         Ok(context)
     }
 

@@ -5,6 +5,8 @@ mod arguments;
 #[cfg(test)]
 mod autonomy;
 #[cfg(test)]
+mod cache;
+#[cfg(test)]
 mod compaction;
 #[cfg(test)]
 mod consolidation;
@@ -29,8 +31,9 @@ mod operations;
 #[cfg(test)]
 mod plans;
 #[cfg(test)]
-mod retry;
 mod restarts;
+#[cfg(test)]
+mod retry;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]

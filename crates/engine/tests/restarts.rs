@@ -44,39 +44,39 @@ const STEPS: &[Step] = &[
     agent(A, "pushes", |it| it.call(A, "stack_frame_push", child("grammar"))),
     agent(A, "writes", |it| it.write(A, "grammar.txt")),
     agent(A, "adds an artifact", |it| {
-        it.call(A, "stack_add_artifact", json!({"artifact": "rules.md"}))
+        it.call(A, "stack_add_artifact", json!({"artifact": "rules.md"}));
     }),
     agent(A, "adds a decision", |it| {
-        it.call(A, "stack_add_decision", json!({"decision": "LL(1), no tables"}))
+        it.call(A, "stack_add_decision", json!({"decision": "LL(1), no tables"}));
     }),
     agent(A, "pins", |it| it.call(A, "stack_pin", json!({"text": "never touch main"}))),
     agent(A, "pushes deeper", |it| it.call(A, "stack_frame_push", child("lookahead"))),
     agent(A, "runs", |it| it.step(A, &[("make grammar", 0)])),
     agent(A, "pops the inner one", |it| {
-        it.call(A, "stack_frame_pop", json!({"results": "one token is enough"}))
+        it.call(A, "stack_frame_pop", json!({"results": "one token is enough"}));
     }),
     agent(A, "pops", |it| {
-        it.call(A, "stack_frame_pop", json!({"results": "23 rules in grammar.txt"}))
+        it.call(A, "stack_frame_pop", json!({"results": "23 rules in grammar.txt"}));
     }),
     agent(A, "activates here", |it| {
-        it.call(A, "stack_frame_activate", json!({"frame": "f2", "in": "here"}))
+        it.call(A, "stack_frame_activate", json!({"frame": "f2", "in": "here"}));
     }),
     agent(A, "runs there", |it| it.step(A, &[("make lexer", 0)])),
     agent(A, "pops what it activated", |it| {
-        it.call(A, "stack_frame_pop", json!({"results": "12 tokens"}))
+        it.call(A, "stack_frame_pop", json!({"results": "12 tokens"}));
     }),
     agent(A, "activates elsewhere", |it| {
-        it.call(A, "stack_frame_activate", json!({"frame": "f3"}))
+        it.call(A, "stack_frame_activate", json!({"frame": "f3"}));
     }),
     other("its session begins", |it| it.goes_on(A, "stack_frame_activate", json!({"session": C}))),
     other("it is prompted", |it| it.user(C, "Begin with the tables")),
     agent(C, "it works", |it| it.step(C, &[("make tables", 0)])),
     agent(C, "it pushes", |it| it.call(C, "stack_frame_push", child("rows"))),
     agent(C, "it pops inside", |it| {
-        it.call(C, "stack_frame_pop", json!({"results": "rows are sorted"}))
+        it.call(C, "stack_frame_pop", json!({"results": "rows are sorted"}));
     }),
     agent(C, "it pops", |it| {
-        it.call(C, "stack_frame_pop", json!({"results": "tables.rs has 4 tables"}))
+        it.call(C, "stack_frame_pop", json!({"results": "tables.rs has 4 tables"}));
     }),
     agent(C, "it replies", |it| it.reply(C, "The tables are done.")),
     other("it returns", |it| {
@@ -125,7 +125,7 @@ const STEPS: &[Step] = &[
     other("the user goes on", |it| it.user(A, "And colours")),
     agent(A, "the turn runs", |it| it.step(A, &[("make colours", 0)])),
     agent(A, "pops everything", |it| {
-        it.call(A, "stack_frame_pop", json!({"results": "all is done"}))
+        it.call(A, "stack_frame_pop", json!({"results": "all is done"}));
     }),
     agent(A, "says so", |it| it.reply(A, "All is done.")),
     other("the user begins anew", |it| it.user(A, "Now write the printer")),
@@ -169,14 +169,13 @@ fn told(host: &mut Host) -> String {
     without_evidence(&told)
 }
 
+/// Evidence is what a process has seen of the calls itself.
 fn without_evidence(told: &str) -> String {
-    let evidence = |line: &&str| !line.contains("Evidence, recorded by the machine");
     let told = told.replace("\\n", "\n");
-    told.lines()
-        .filter(evidence)
-        .filter(|line| !line.starts_with("- commands:") && !line.starts_with("- files "))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let is_evidence = |line: &str| {
+        ["Evidence, recorded", "- commands:", "- files "].iter().any(|it| line.starts_with(it))
+    };
+    told.lines().filter(|line| !is_evidence(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// The same with the calls of the models in between.

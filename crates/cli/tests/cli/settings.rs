@@ -32,6 +32,7 @@ const CASES: &[Case] = &[
     case("STACK_FOLD_REASONING", "wait", folds_a_busy_step, "yes", "no"),
     case("STACK_FRAME_SESSIONS", "always", place_of_a_push, "here", "create_session"),
     case("STACK_FILES", "off", has_files, "yes", "no"),
+    case("STACK_LOG", "off", is_logged, "yes", "no"),
     case("STACK_AUTONOMY_LEVEL", "manual", is_told_to_push, "yes", "no"),
     case("STACK_PUSH_THRESHOLD", "100", is_told_to_push, "yes", "no"),
     case("STACK_POP_THRESHOLD", "100", should_pop, "pop: yes", "pop: no"),
@@ -69,6 +70,7 @@ const CASES: &[Case] = &[
     case("STACK_LIMIT_CHILDREN", "1", pushes_after_one_another, "2", "1"),
     case("STACK_LIMIT_LIVE_FRAMES", "3", pushes_into_one_another, "3", "2"),
     case("STACK_LIMIT_LIVE_SESSIONS", "0", activates_elsewhere, "yes", "no"),
+    case("STACK_CONSOLIDATE_ABOVE", "2", has_consolidated, "no", "yes"),
 ];
 
 #[test]
@@ -160,17 +162,17 @@ fn says(session: &str, text: &str) -> (&'static str, Value) {
     ("message", json!({"session": session, "message": "msg_1", "text": text}))
 }
 
-fn calls(name: &str, at: usize, args: Value) -> (&'static str, Value) {
+fn calls(name: &str, at: usize, args: &Value) -> (&'static str, Value) {
     let (message, call) = (format!("msg_{at}"), format!("call_{at}"));
     ("tool", json!({"name": name, "session": A, "message": message, "call": call, "args": args}))
 }
 
 fn pushes(at: usize, title: &str, criteria: &str) -> (&'static str, Value) {
-    calls("stack_frame_push", at, json!({"title": title, "successCriteria": criteria}))
+    calls("stack_frame_push", at, &json!({"title": title, "successCriteria": criteria}))
 }
 
 fn pops(at: usize, results: &str) -> (&'static str, Value) {
-    calls("stack_frame_pop", at, json!({ "results": results }))
+    calls("stack_frame_pop", at, &json!({ "results": results }))
 }
 
 fn shows(session: &str, messages: &[Value]) -> (&'static str, Value) {
@@ -274,6 +276,22 @@ fn has_files(trial: &Trial) -> String {
     yes(trial.desk.project().join(".opencode/stack/state.json").exists())
 }
 
+fn is_logged(trial: &Trial) -> String {
+    trial.host(&[says(A, "Write the parser")]);
+    let log = trial.desk.project().join(".callstack/callstack.log");
+    yes(std::fs::read_to_string(log).is_ok_and(|log| log.contains("[stack] Frame created")))
+}
+
+fn has_consolidated(trial: &Trial) -> String {
+    let mut requests = vec![says(A, "Go")];
+    for at in 1..6 {
+        requests.push(pushes(2 * at, "part", "it is there"));
+        requests.push(pops(2 * at + 1, "it is there"));
+    }
+    trial.host(&requests);
+    yes(trial.desk.json(&["tree"]).to_string().contains("Earlier work"))
+}
+
 fn is_told_to_push(trial: &Trial) -> String {
     let mut messages = vec![told("Make the build green again")];
     for at in 0..3 {
@@ -286,7 +304,7 @@ fn is_told_to_push(trial: &Trial) -> String {
 
 fn should_pop(trial: &Trial) -> String {
     let signals = json!({"noProgressTurns": 8, "failureSignals": ["a", "b", "c", "d", "e"]});
-    let asks = calls("stack_should_pop", 3, signals);
+    let asks = calls("stack_should_pop", 3, &signals);
     let answers = trial.host(&[says(A, "Write the parser"), pushes(2, "lexer", "it lexes"), asks]);
     output(&answers[2]).split('.').next().unwrap_or_default().to_owned()
 }
@@ -337,7 +355,7 @@ fn what_is_whole(trial: &Trial) -> String {
         pushes(3, "parser reads tables", "the parser reads tables"),
         pops(4, &long("sibling")),
         pushes(5, "parser reads more tables", &long("current")),
-        calls("stack_context_preview", 6, json!({})),
+        calls("stack_context_preview", 6, &json!({})),
     ]);
     let context = output(&answers[5]);
     let whole = ["ancestor", "sibling", "current"].into_iter();
@@ -367,8 +385,8 @@ fn activates_elsewhere(trial: &Trial) -> String {
     let plan = json!({"children": [{"title": "lexer", "successCriteria": "it lexes"}]});
     let answers = trial.host(&[
         says(A, "Go"),
-        calls("stack_frame_plan", 2, plan),
-        calls("stack_frame_activate", 3, json!({"frame": "f2"})),
+        calls("stack_frame_plan", 2, &plan),
+        calls("stack_frame_activate", 3, &json!({"frame": "f2"})),
     ]);
     yes(answers[2]["next"]["do"] == "create_session")
 }

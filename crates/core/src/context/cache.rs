@@ -20,6 +20,8 @@ pub struct ContextCache {
 struct Entry {
     session: String,
     hash: u64,
+    /// What its state was last found by.
+    mark: Option<u64>,
     made_at: i64,
     context: Arc<RenderedContext>,
 }
@@ -56,14 +58,31 @@ impl ContextCache {
     /// The context of `session` in the state `hash` ([`super::ContextInput::state_hash`]), if it
     /// is still good at `now`, in milliseconds.
     pub fn get(&mut self, session: &str, hash: u64, now: i64) -> Option<Arc<RenderedContext>> {
-        let Some(at) = self.position(session, hash) else {
-            self.misses += 1;
-            return None;
-        };
+        let found = self.position(session, hash).and_then(|at| self.take(at, now));
+        self.misses += u64::from(found.is_none());
+        found
+    }
+
+    /// The context of `session` that was last marked with `mark` ([`Self::mark`]), if it is still good.
+    /// Where there is none, nothing is counted: whoever asks will ask for the state.
+    pub fn marked(&mut self, session: &str, mark: u64, now: i64) -> Option<Arc<RenderedContext>> {
+        let marked = |entry: &Entry| entry.mark == Some(mark) && entry.session == session;
+        let at = self.entries.iter().position(marked)?;
+        self.take(at, now)
+    }
+
+    /// Marks what is kept of a state with something by which it is found faster. It grows no younger.
+    pub fn mark(&mut self, session: &str, hash: u64, mark: u64) {
+        if let Some(at) = self.position(session, hash) {
+            self.entries[at].mark = Some(mark);
+        }
+    }
+
+    /// The context at a place, which becomes the most recently used one, or goes if it is too old.
+    fn take(&mut self, at: usize, now: i64) -> Option<Arc<RenderedContext>> {
         let entry = self.entries.remove(at);
         // A clock that was set back would otherwise keep it for ever.
         if !(0..self.lifetime_ms).contains(&now.saturating_sub(entry.made_at)) {
-            self.misses += 1;
             return None;
         }
         self.hits += 1;
@@ -83,7 +102,7 @@ impl ContextCache {
             self.entries.remove(0);
         }
         let session = session.to_owned();
-        self.entries.push(Entry { session, hash, made_at: now, context });
+        self.entries.push(Entry { session, hash, mark: None, made_at: now, context });
     }
 
     /// Drops what is kept of one session; says how many contexts that was.

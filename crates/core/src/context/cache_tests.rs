@@ -59,3 +59,17 @@ fn put_again_replaces() {
     none.put("a", 1, 0, context("x"));
     assert!(none.get("a", 1, 1).is_none());
 }
+
+#[test]
+fn a_mark_finds_it_and_makes_it_no_younger() {
+    let mut cache = ContextCache::default();
+    cache.put("a", 1, 0, context("a1"));
+    assert_eq!(text(cache.marked("a", 7, 1)), None);
+    cache.mark("a", 1, 7);
+    assert_eq!(text(cache.marked("b", 7, 1)), None);
+    assert_eq!(text(cache.marked("a", 7, 29_999)).as_deref(), Some("a1"));
+    cache.mark("a", 1, 8);
+    assert_eq!(text(cache.marked("a", 7, 29_999)), None);
+    assert_eq!(text(cache.marked("a", 8, 30_000)), None);
+    assert_eq!(cache.stats(), CacheStats { hits: 1, misses: 0, entries: 0 });
+}

@@ -237,10 +237,9 @@ impl Operate for CacheClear {
     type Params = CacheClearParams;
 
     fn run(engine: &Engine, _: &Caller, params: CacheClearParams) -> Result<Answer, EngineError> {
-        let mut cache = lock(&engine.cache);
         let cleared = match params.session {
-            Some(session) => cache.invalidate(&session),
-            None => cache.clear(),
+            Some(session) => engine.invalidate_cache(&session),
+            None => engine.invalidate_all_cache(),
         };
         Ok(Answer {
             title: "cache cleared".to_owned(),
