@@ -179,8 +179,11 @@ fn without_evidence(told: &str) -> String {
 }
 
 /// The same with the calls of the models in between.
-fn moments() -> Vec<(String, Box<dyn Fn(&mut Host)>)> {
-    let mut moments: Vec<(String, Box<dyn Fn(&mut Host)>)> = Vec::new();
+/// Something that happens, and what it is called.
+type Moment = (String, Box<dyn Fn(&mut Host)>);
+
+fn moments() -> Vec<Moment> {
+    let mut moments: Vec<Moment> = Vec::new();
     for (name, step, caller) in STEPS {
         if let Some(session) = caller {
             moments.push((format!("{name}: request"), Box::new(|it| it.request(session))));
