@@ -10,6 +10,7 @@ pub mod context;
 pub mod decide;
 pub mod dialect;
 pub mod event;
+pub mod evidence;
 pub mod fact;
 pub mod fold;
 pub mod frame;

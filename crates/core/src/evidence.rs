@@ -1,0 +1,231 @@
+//! Evidence: what the machine can tell of a finished span without a model. Paths, commands and how they
+//! ended, test results, errors, names, numbers and addresses: what a summary in prose loses, and what
+//! the work after it writes again.
+//!
+//! Everything that might be told is weighed by how likely later work needs it ([`weigh`]) against what it
+//! costs, and told in that order until the budget is used up. The same span gives the same evidence.
+//!
+//! Not here: what a host's tools are called (`hosts`), where evidence is kept (`store`).
+
+mod closing;
+mod errors;
+mod gather;
+mod lines;
+mod runners;
+pub mod terms;
+mod weigh;
+
+use serde::{Deserialize, Serialize};
+
+pub use closing::{RESULTS_TOKENS, extract_results};
+pub use gather::command_line;
+pub use lines::Omit;
+pub use runners::{TestCounts, counts};
+
+use crate::text::estimate_tokens;
+use gather::Item;
+
+/// One thing that happened in a span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// The agent said something.
+    Said(String),
+    /// The agent called a tool.
+    Called(Call),
+}
+
+/// A tool call with what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// The tool's name.
+    pub tool: String,
+    /// What it was given: all texts of its arguments.
+    pub input: String,
+    /// What it answered.
+    pub output: String,
+    /// The exit code, where the host tells one.
+    pub exit: Option<i64>,
+    /// Whether the host calls it failed.
+    pub failed: bool,
+    /// What it did, as far as the host's tools are known.
+    pub action: Action,
+}
+
+/// What a tool call did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Action {
+    /// It ran a command.
+    Ran(String),
+    /// It read a file.
+    Read(String),
+    /// It wrote files.
+    Wrote(Vec<String>),
+    /// Something else.
+    #[default]
+    Other,
+}
+
+/// What is told of a span, within a budget. Files are relative to the project where they lie in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Evidence {
+    /// Files that were written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<WrittenFile>,
+    /// Files that were read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<String>,
+    /// Files that were only named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<String>,
+    /// Commands, in the order in which they were last run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandRun>,
+    /// Test runs among the commands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<TestRun>,
+    /// Errors that were seen last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<SeenError>,
+    /// Names of functions, types, variables.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub identifiers: Vec<String>,
+    /// Numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<String>,
+    /// Addresses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub urls: Vec<String>,
+}
+
+/// A file that was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenFile {
+    /// Its path.
+    pub path: String,
+    /// SHA-256 in hex of its content at the end of the span, where it was read then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
+/// A command that was run, once or several times.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRun {
+    /// The command in one line.
+    pub line: String,
+    /// How its runs ended, where that is known: exit codes, in order; of many the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exits: Vec<i64>,
+}
+
+/// What a test runner said at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TestRun {
+    /// The command.
+    pub command: String,
+    /// How its last run ended.
+    pub counts: TestCounts,
+    /// How many had failed at the run before that, if other ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_before: Option<u64>,
+}
+
+/// An error that a call ended with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenError {
+    /// The line that tells most.
+    pub text: String,
+    /// Whether the same was done again later without an error.
+    pub gone: bool,
+}
+
+impl Evidence {
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How much evidence may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Thousandths of the span's tokens.
+    pub share: usize,
+    /// Estimated tokens that are granted to any span, if they are less than a third of it.
+    pub floor: usize,
+    /// Estimated tokens that no span is granted more of.
+    pub ceiling: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { share: 25, floor: 300, ceiling: 700 }
+    }
+}
+
+impl Budget {
+    /// Estimated tokens for evidence of a span of `span` tokens.
+    pub fn of(self, span: usize) -> usize {
+        let share = span.saturating_mul(self.share) / 1_000;
+        share.clamp(self.floor, self.ceiling.max(self.floor)).min(span / 3)
+    }
+}
+
+/// Estimated tokens of a span: what the agent said, asked its tools and was answered.
+pub fn span_tokens(span: &[Happening]) -> usize {
+    let tokens = |happening: &Happening| match happening {
+        Happening::Said(text) => rough_tokens(text),
+        Happening::Called(call) => rough_tokens(&call.input) + rough_tokens(&call.output),
+    };
+    span.iter().map(tokens).sum()
+}
+
+/// Bytes of a text by which its tokens are estimated.
+const SAMPLE: usize = 1_024;
+
+fn rough_tokens(text: &str) -> usize {
+    let sample = crate::text::cap(text, SAMPLE);
+    let tokens = estimate_tokens(sample);
+    if sample.len() == text.len() { tokens } else { tokens * text.len() / sample.len().max(1) }
+}
+
+/// The evidence of a span in at most `budget` estimated tokens as [`Evidence::lines`] tells it. What
+/// `results` say already is not told again. `project` is the project's folder, or empty.
+pub fn take(span: &[Happening], results: &str, project: &str, budget: usize) -> Evidence {
+    let gathered = gather::gather(span, project);
+    let mut ranked = weigh::rank(&gathered, results, project, budget);
+    let fits = |items: &[Item]| {
+        let told = gathered.tell(items);
+        let lines = told.lines(&Omit::default());
+        let cost: usize = lines.iter().map(|line| estimate_tokens(line) + LINE).sum();
+        (cost <= budget).then_some(told)
+    };
+    let (mut fitting, mut least) = (Evidence::default(), 0);
+    for _ in 0..PASSED_OVER {
+        // Nothing costs less than a token.
+        let mut most = ranked.len().min(budget);
+        while least < most {
+            let count = usize::midpoint(least, most + 1);
+            match fits(ranked.get(..count).unwrap_or_default()) {
+                Some(told) => (fitting, least) = (told, count),
+                None => most = count - 1,
+            }
+        }
+        if least >= ranked.len() {
+            break;
+        }
+        ranked.remove(least);
+    }
+    fitting
+}
+
+/// Items that are passed over because they are too large, while smaller ones behind them may still fit.
+const PASSED_OVER: usize = 4;
+
+/// Estimated tokens of what stands around a line in a list.
+const LINE: usize = 2;
+
+#[cfg(test)]
+#[path = "evidence/evidence_tests.rs"]
+mod tests;

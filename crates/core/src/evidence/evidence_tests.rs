@@ -1,0 +1,186 @@
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use super::*;
+
+fn ran(command: &str, output: &str, exit: i64) -> Happening {
+    Happening::Called(Call {
+        tool: "bash".to_owned(),
+        input: command.to_owned(),
+        output: output.to_owned(),
+        exit: Some(exit),
+        action: Action::Ran(command.to_owned()),
+        ..Call::default()
+    })
+}
+
+fn touched(action: Action, input: &str, output: &str) -> Happening {
+    let (input, output) = (input.to_owned(), output.to_owned());
+    Happening::Called(Call { tool: "edit".to_owned(), input, output, action, ..Call::default() })
+}
+
+fn told(span: &[Happening], results: &str, budget: usize) -> String {
+    take(span, results, "/home/me/app", budget).lines(&Omit::default()).join("\n")
+}
+
+fn work() -> Vec<Happening> {
+    let file = |name: &str| format!("/home/me/app/src/{name}");
+    vec![
+        touched(Action::Read(file("date.rs")), &file("date.rs"), "1\tfn parse_date() {}"),
+        touched(Action::Read(file("time.rs")), &file("time.rs"), "1\tfn parse_time() {}"),
+        ran(
+            "cd /home/me/app && cargo test",
+            "error[E0308]: mismatched types\ntest result: FAILED. 2 passed; 1 failed; 0 ignored",
+            101,
+        ),
+        touched(
+            Action::Wrote(vec![file("date.rs")]),
+            "/home/me/app/src/date.rs\nlet limitDays = 9999;",
+            "done",
+        ),
+        ran("cargo test", "test result: ok. 3 passed; 0 failed; 0 ignored", 0),
+        ran("curl https://docs.example/dates.html", "curl: (6) error: no such host", 6),
+        Happening::Said("parse_date takes limitDays now.".to_owned()),
+    ]
+}
+
+#[test]
+fn a_span_is_told_by_kinds() {
+    assert_snapshot!(told(&work(), "", 400), @r"
+    written: src/date.rs
+    read: src/time.rs
+    commands: `cargo test` (exit 101, then 0; tests: 3 passed, before 1 failed); `curl https://docs.example/dates.html` (exit 6)
+    errors: error[E0308]: mismatched types (gone since); curl: (6) error: no such host (not seen to be gone)
+    names: limitDays parse_date E0308 parse_time
+    numbers: 9999
+    addresses: https://docs.example/dates.html
+    ");
+}
+
+#[test]
+fn what_results_say_is_not_said_again() {
+    let results = "src/date.rs has parse_date with limitDays of 9999.";
+    let told = told(&work(), results, 400);
+    assert!(!told.contains("limitDays") && !told.contains("9999"), "{told}");
+    assert!(told.contains("parse_time") && told.contains("src/time.rs"), "{told}");
+}
+
+#[test]
+fn a_small_budget_keeps_what_matters_most() {
+    let told = told(&work(), "", 40);
+    assert!(told.contains("src/date.rs") && told.contains("cargo test"), "{told}");
+    assert_eq!(take(&work(), "", "", 0), Evidence::default());
+}
+
+#[test]
+fn a_small_span_is_not_replaced_by_as_much() {
+    let budget = Budget::default();
+    assert_eq!(budget.of(300), 100);
+    assert_eq!(budget.of(3_000), budget.floor);
+    assert_eq!(budget.of(1_000_000), budget.ceiling);
+}
+
+#[test]
+fn extracted_results_are_the_last_words() {
+    let mut span = work();
+    span.push(Happening::Said("  \n".to_owned()));
+    assert_eq!(extract_results(&span, 100).as_deref(), Some("parse_date takes limitDays now."));
+    assert!(extract_results(&span, 4).is_some_and(|cut| cut.ends_with('…')));
+    assert_eq!(extract_results(&span[..5], 100), None);
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        Just("src/a/b.rs".to_owned()),
+        Just("/home/me/app/src/c.test.ts:12".to_owned()),
+        Just("C:\\x\\y.go".to_owned()),
+        Just("parseDate".to_owned()),
+        Just("https://a.example/x?y=1".to_owned()),
+        Just("error: it broke".to_owned()),
+        Just("3 passed; 1 failed".to_owned()),
+        "[0-9]{1,6}",
+        "[a-z]{2,5}_[a-z]{1,5}[0-9]?",
+        "\\PC{0,12}",
+        Just("\n".to_owned()),
+    ];
+    proptest::collection::vec(word, 0..40).prop_map(|words| words.join(" "))
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let action = prop_oneof![
+        text().prop_map(Action::Ran),
+        text().prop_map(Action::Read),
+        proptest::collection::vec(text(), 0..3).prop_map(Action::Wrote),
+        Just(Action::Other),
+    ];
+    let call = (text(), text(), proptest::option::of(-1_i64..3), any::<bool>(), action).prop_map(
+        |(input, output, exit, failed, action)| {
+            let tool = "tool".to_owned();
+            Happening::Called(Call { tool, input, output, exit, failed, action })
+        },
+    );
+    prop_oneof![text().prop_map(Happening::Said), call]
+}
+
+/// All that stands in a span, white space as in one line and folders with `/`.
+fn all_of(span: &[Happening]) -> String {
+    let mut all = String::new();
+    let mut add = |text: &str| {
+        all.push_str(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+        all.push(' ');
+        all.push_str(&text.replace('\\', "/").split_whitespace().collect::<Vec<_>>().join(" "));
+        all.push(' ');
+    };
+    for happening in span {
+        match happening {
+            Happening::Said(text) => add(text),
+            Happening::Called(call) => {
+                add(&call.input);
+                add(&call.output);
+                match &call.action {
+                    Action::Ran(text) | Action::Read(text) => add(text),
+                    Action::Wrote(paths) => paths.iter().for_each(|path| add(path)),
+                    Action::Other => {}
+                }
+            }
+        }
+    }
+    all
+}
+
+proptest! {
+    #[test]
+    fn it_keeps_to_its_budget_whatever_comes(
+        span in proptest::collection::vec(happening(), 0..12),
+        results in text(),
+        budget in 0_usize..400,
+    ) {
+        let evidence = take(&span, &results, "/home/me/app", budget);
+        let lines = evidence.lines(&Omit::default());
+        let cost: usize = lines.iter().map(|line| estimate_tokens(line)).sum();
+        prop_assert!(cost <= budget, "{cost} of {budget}: {lines:?}");
+        prop_assert_eq!(&evidence, &take(&span, &results, "/home/me/app", budget));
+        prop_assert!(lines.iter().all(|line| !line.contains('\n')), "{:?}", lines);
+    }
+
+    #[test]
+    fn nothing_is_made_up(span in proptest::collection::vec(happening(), 0..12)) {
+        let evidence = take(&span, "", "/home/me/app", 10_000);
+        let all = all_of(&span);
+        let written = evidence.written.iter().map(|file| &file.path);
+        let commands = evidence.commands.iter().map(|run| &run.line);
+        let errors = evidence.errors.iter().map(|error| &error.text);
+        let told = written
+            .chain(&evidence.read)
+            .chain(&evidence.named)
+            .chain(commands)
+            .chain(errors)
+            .chain(&evidence.identifiers)
+            .chain(&evidence.numbers)
+            .chain(&evidence.urls);
+        for item in told {
+            let item = item.trim_end_matches('…').split_whitespace().collect::<Vec<_>>().join(" ");
+            prop_assert!(all.contains(&item), "{item:?} is not in {all:?}");
+        }
+    }
+}

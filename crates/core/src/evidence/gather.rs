@@ -1,0 +1,292 @@
+//! Everything that might be told of a span, with how and when it was used.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::terms::{Kind, relative, scan};
+use super::{
+    Action, Call, CommandRun, Evidence, Happening, SeenError, TestCounts, TestRun, WrittenFile,
+    counts, errors,
+};
+use crate::text::cap;
+
+/// Bytes of an output that are searched for terms, at its beginning and at its end.
+const HEAD: usize = 12_000;
+const TAIL: usize = 4_000;
+/// Bytes of a command that are told.
+const COMMAND: usize = 240;
+/// Exits of a command that are told.
+const EXITS: usize = 3;
+
+/// How a term was used.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Use {
+    /// In how many of the agent's texts and calls it stands.
+    pub own: usize,
+    /// In how many results of calls it stands.
+    pub shown: usize,
+    /// The last happening whose author wrote it.
+    pub last_own: usize,
+    /// The last result that shows it.
+    pub last_shown: usize,
+    /// Whether the agent wrote it in its words, not only in calls.
+    pub said: bool,
+}
+
+/// How a file was used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FileUse {
+    #[default]
+    Named,
+    Read,
+    Written,
+}
+
+/// A term with its use.
+#[derive(Debug)]
+pub(super) struct Term<'a> {
+    pub kind: Kind,
+    pub text: Cow<'a, str>,
+    pub used: Use,
+    pub file: FileUse,
+}
+
+/// A command with its runs.
+#[derive(Debug, Default)]
+pub(super) struct Command {
+    pub line: String,
+    pub exits: Vec<i64>,
+    pub runs: usize,
+    pub last: usize,
+    pub failed: bool,
+    pub tests: Option<TestCounts>,
+    pub failed_before: Option<u64>,
+}
+
+/// An error and the last thing that is known of it.
+#[derive(Debug)]
+pub(super) struct Trouble<'a> {
+    pub text: &'a str,
+    pub gone: bool,
+    /// What was tried, by which it is seen again.
+    tried: String,
+}
+
+/// All that is known of a span.
+#[derive(Debug, Default)]
+pub(super) struct Gathered<'a> {
+    pub terms: Vec<Term<'a>>,
+    pub commands: Vec<Command>,
+    pub troubles: Vec<Trouble<'a>>,
+    /// How many things happened.
+    pub length: usize,
+}
+
+/// Something that can be told, by its place in what was gathered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Item {
+    Term(usize),
+    Command(usize),
+    Trouble(usize),
+}
+
+/// Where a text stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Words,
+    Call,
+    Result,
+}
+
+struct Gatherer<'a> {
+    project: &'a str,
+    terms: HashMap<(Kind, Cow<'a, str>), (Use, FileUse)>,
+    commands: Vec<Command>,
+    troubles: Vec<Trouble<'a>>,
+}
+
+pub(super) fn gather<'a>(span: &'a [Happening], project: &'a str) -> Gathered<'a> {
+    let mut all =
+        Gatherer { project, terms: HashMap::new(), commands: Vec::new(), troubles: Vec::new() };
+    for (at, happening) in span.iter().enumerate() {
+        // From one on: zero says never.
+        let at = at + 1;
+        match happening {
+            Happening::Said(text) => all.text(text, Source::Words, at),
+            Happening::Called(call) => all.call(call, at),
+        }
+    }
+    let mut terms: Vec<_> = all
+        .terms
+        .into_iter()
+        .map(|((kind, text), (used, file))| Term { kind, text, used, file })
+        .collect();
+    terms.sort_unstable_by(|one, other| (one.kind, &one.text).cmp(&(other.kind, &other.text)));
+    Gathered { terms, commands: all.commands, troubles: all.troubles, length: span.len() }
+}
+
+impl<'a> Gatherer<'a> {
+    fn text(&mut self, text: &'a str, source: Source, at: usize) {
+        let terms = &mut self.terms;
+        scan(text, self.project, |kind, term| {
+            let (used, _) = terms.entry((kind, term)).or_default();
+            match source {
+                Source::Result if used.last_shown < at => {
+                    used.shown += 1;
+                    used.last_shown = at;
+                }
+                Source::Result => {}
+                Source::Words | Source::Call => {
+                    used.said |= source == Source::Words;
+                    if used.last_own < at {
+                        used.own += 1;
+                        used.last_own = at;
+                    }
+                }
+            }
+        });
+    }
+
+    fn call(&mut self, call: &'a Call, at: usize) {
+        self.text(&call.input, Source::Call, at);
+        if call.output.len() <= HEAD + TAIL {
+            self.text(&call.output, Source::Result, at);
+        } else {
+            self.text(cap(&call.output, HEAD), Source::Result, at);
+            let tail = call.output.ceil_char_boundary(call.output.len() - TAIL);
+            self.text(call.output.get(tail..).unwrap_or_default(), Source::Result, at);
+        }
+        let failed = call.failed || call.exit.is_some_and(|exit| exit != 0);
+        match &call.action {
+            Action::Ran(command) => self.command(command, call, failed, at),
+            Action::Read(path) => self.file(path, FileUse::Read, at),
+            Action::Wrote(paths) => paths.iter().for_each(|it| self.file(it, FileUse::Written, at)),
+            Action::Other => {}
+        }
+        let tried = match &call.action {
+            Action::Ran(command) => command_line(command, self.project),
+            Action::Read(path) => format!("{} {path}", call.tool),
+            Action::Wrote(paths) => format!("{} {}", call.tool, paths.join(" ")),
+            Action::Other => call.tool.clone(),
+        };
+        if !failed {
+            for trouble in self.troubles.iter_mut().filter(|it| it.tried == tried) {
+                trouble.gone = true;
+            }
+        } else if let Some(text) = errors::telling_line(&call.output) {
+            self.troubles.retain(|it| it.text != text);
+            self.troubles.push(Trouble { text, gone: false, tried });
+        }
+    }
+
+    fn file(&mut self, path: &'a str, file: FileUse, at: usize) {
+        let path = match path.get(1..3) {
+            Some(":\\") => Cow::Owned(path.replace('\\', "/")),
+            _ => Cow::Borrowed(path),
+        };
+        let path = match path {
+            Cow::Borrowed(path) => Cow::Borrowed(relative(path, self.project)),
+            Cow::Owned(path) => Cow::Owned(relative(&path, self.project).to_owned()),
+        };
+        if path.is_empty() || path.contains(['\n', '\r']) {
+            return;
+        }
+        let (used, known) = self.terms.entry((Kind::Path, path)).or_default();
+        *known = (*known).max(file);
+        if used.last_own < at {
+            used.own += 1;
+            used.last_own = at;
+        }
+    }
+
+    fn command(&mut self, command: &str, call: &Call, failed: bool, at: usize) {
+        let line = command_line(command, self.project);
+        if line.is_empty() {
+            return;
+        }
+        // One that is run again stands where it was run last.
+        let mut known = match self.commands.iter().position(|it| it.line == line) {
+            Some(at) => self.commands.remove(at),
+            None => Command { line, ..Command::default() },
+        };
+        known.exits.extend(call.exit);
+        known.exits.drain(..known.exits.len().saturating_sub(EXITS));
+        known.runs += 1;
+        known.last = at;
+        known.failed = failed;
+        if let Some(counts) = counts(&call.output) {
+            let before = known.tests.replace(counts).map(|before| before.failed);
+            known.failed_before = before.filter(|before| *before != counts.failed);
+        }
+        self.commands.push(known);
+    }
+}
+
+/// A command in one line, as it is told: without the change into the project's own folder, which is
+/// where it runs anyway, and cut where it is very long.
+pub fn command_line(command: &str, project: &str) -> String {
+    let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    let project = project.trim_end_matches('/');
+    let bare = line
+        .strip_prefix("cd ")
+        .and_then(|rest| rest.trim_start_matches('"').strip_prefix(project))
+        .filter(|_| !project.is_empty())
+        .and_then(|rest| rest.trim_start_matches(['/', '"']).strip_prefix(" && "));
+    let line = bare.unwrap_or(&line);
+    match cap(line, COMMAND) {
+        whole if whole.len() == line.len() => whole.to_owned(),
+        cut => format!("{cut}…"),
+    }
+}
+
+impl Gathered<'_> {
+    /// The evidence that consists of these items.
+    pub(super) fn tell(&self, items: &[Item]) -> Evidence {
+        let mut told = Evidence::default();
+        let mut commands = Vec::new();
+        let mut troubles = Vec::new();
+        for item in items {
+            match *item {
+                Item::Command(at) => commands.push(at),
+                Item::Trouble(at) => troubles.push(at),
+                Item::Term(at) => {
+                    let Some(term) = self.terms.get(at) else { continue };
+                    let text = term.text.clone().into_owned();
+                    match (term.kind, term.file) {
+                        (Kind::Path, FileUse::Written) => {
+                            told.written.push(WrittenFile { path: text, hash: None });
+                        }
+                        (Kind::Path, FileUse::Read) => told.read.push(text),
+                        (Kind::Path, FileUse::Named) => told.named.push(text),
+                        (Kind::Identifier, _) => told.identifiers.push(text),
+                        (Kind::Number, _) => told.numbers.push(text),
+                        (Kind::Url, _) => told.urls.push(text),
+                    }
+                }
+            }
+        }
+        for order in [&mut commands, &mut troubles] {
+            order.sort_unstable();
+        }
+        let run = |at: usize| {
+            let it = self.commands.get(at)?;
+            Some(CommandRun { line: it.line.clone(), exits: it.exits.clone() })
+        };
+        let tested = |at: usize| {
+            let it = self.commands.get(at)?;
+            Some(TestRun {
+                command: it.line.clone(),
+                counts: it.tests?,
+                failed_before: it.failed_before,
+            })
+        };
+        let seen = |at: usize| {
+            let it = self.troubles.get(at)?;
+            Some(SeenError { text: it.text.to_owned(), gone: it.gone })
+        };
+        told.tests = commands.iter().copied().filter_map(tested).collect();
+        told.commands = commands.into_iter().filter_map(run).collect();
+        told.errors = troubles.into_iter().filter_map(seen).collect();
+        told
+    }
+}

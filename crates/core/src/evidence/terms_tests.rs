@@ -1,0 +1,47 @@
+use super::*;
+
+fn terms(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    scan(text, "/home/me/app", |kind, term| found.push(format!("{kind:?} {term}")));
+    found
+}
+
+#[test]
+fn paths_are_relative_to_the_project_however_they_are_written() {
+    assert_eq!(
+        terms("see /home/me/app/src/a.rs:12:3, ./src/b.rs and `src/c.test.ts`. Not a/b nor x.rs"),
+        ["Path src/a.rs", "Path src/b.rs", "Path src/c.test.ts"]
+    );
+    assert_eq!(terms(r#"open "D:\work\it\main.go""#), ["Path D:/work/it/main.go"]);
+    assert_eq!(terms("/etc/app/conf.d/x.toml"), ["Path /etc/app/conf.d/x.toml"]);
+}
+
+#[test]
+fn names_are_told_from_words() {
+    assert_eq!(
+        terms("The parseDate of user_name::from_str, SHA256 and Result or a_ b"),
+        [
+            "Identifier parseDate",
+            "Identifier user_name",
+            "Identifier from_str",
+            "Identifier SHA256"
+        ]
+    );
+}
+
+#[test]
+fn numbers_stand_by_themselves() {
+    assert_eq!(
+        terms("port 8080, 12.5% of #45; v1.2.3 2026-01-15 12:30 x7 7 007"),
+        ["Number 8080", "Number 12.5", "Number 45"]
+    );
+    assert_eq!(terms("  12→let total = 40\n13\tx\n14:y\n15| z"), ["Number 40"]);
+}
+
+#[test]
+fn addresses_are_whole() {
+    assert_eq!(
+        terms("(https://a.example/x/y.html?q=1&z=2#top). http://"),
+        ["Url https://a.example/x/y.html?q=1&z=2#top"]
+    );
+}

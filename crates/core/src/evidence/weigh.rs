@@ -1,0 +1,92 @@
+//! What is told first: what later work is most likely to need, for what it costs.
+
+use super::gather::{FileUse, Gathered, Item, Term};
+use super::terms::{Kind, scan};
+use crate::text::estimate_tokens;
+use std::collections::HashSet;
+
+/// How likely something is written again, in thousandths.
+type Chance = usize;
+
+/// Items by their chance for each token, the best first.
+pub(super) fn rank(
+    gathered: &Gathered<'_>,
+    results: &str,
+    project: &str,
+    budget: usize,
+) -> Vec<Item> {
+    let mut told = HashSet::new();
+    scan(results, project, |kind, term| {
+        told.insert((kind, term));
+    });
+    let mut items: Vec<(usize, Item)> = Vec::new();
+    let mut add = |chance: Chance, cost: usize, item: Item| {
+        if chance > 0 && cost <= budget {
+            items.push((chance * 1_000 / cost.max(1), item));
+        }
+    };
+    for (at, term) in gathered.terms.iter().enumerate() {
+        if !told.contains(&(term.kind, term.text.clone())) {
+            add(term_chance(term, gathered.length), term_cost(term), Item::Term(at));
+        }
+    }
+    for (at, command) in gathered.commands.iter().enumerate() {
+        let behind = gathered.commands.len() - at;
+        let chance = command_chance(command.runs, behind, command.failed);
+        add(chance, estimate_tokens(&command.line) + 6, Item::Command(at));
+    }
+    for (at, trouble) in gathered.troubles.iter().enumerate() {
+        let behind = gathered.troubles.len() - at;
+        let chance = if trouble.gone { 60 } else { 400 } / behind;
+        add(chance, estimate_tokens(trouble.text) + 4, Item::Trouble(at));
+    }
+    items.sort_unstable_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
+    items.into_iter().map(|(_, item)| item).collect()
+}
+
+fn term_cost(term: &Term<'_>) -> usize {
+    match term.kind {
+        // Most files share their folder's name with another one.
+        Kind::Path => {
+            let name = term.text.rsplit_once('/').map_or(&*term.text, |(_, name)| name);
+            estimate_tokens(name) + estimate_tokens(&term.text) / 4
+        }
+        _ => estimate_tokens(&term.text),
+    }
+}
+
+fn term_chance(term: &Term<'_>, length: usize) -> Chance {
+    let used = &term.used;
+    let by_times = |table: [Chance; 5], times: usize| table[times.min(4)];
+    // What was in use at the end goes on being used.
+    let late = used.last_own * 4 > length * 3;
+    let bonus = if used.own > 0 && late { 120 } else { 0 };
+    let chance = match term.kind {
+        Kind::Path if used.own == 0 => 150,
+        Kind::Path if term.file == FileUse::Written => by_times([0, 600, 700, 800, 850], used.own),
+        Kind::Path => by_times([0, 400, 550, 700, 750], used.own),
+        Kind::Identifier if used.own == 0 => by_times([0, 170, 350, 350, 350], used.shown),
+        Kind::Identifier => by_times([0, 480, 540, 600, 750], used.own),
+        Kind::Number if used.own == 0 => by_times([0, 80, 130, 130, 130], used.shown),
+        Kind::Number => by_times([0, 420, 500, 600, 700], used.own),
+        Kind::Url => by_times([150, 300, 400, 400, 400], used.own),
+    };
+    (chance + bonus) * worth(term.kind)
+}
+
+/// What it is worth to have a thing at hand: to find a file again takes a search, a name is found with
+/// its file.
+fn worth(kind: Kind) -> usize {
+    match kind {
+        Kind::Path => 3,
+        Kind::Url => 2,
+        Kind::Number | Kind::Identifier => 1,
+    }
+}
+
+/// Commands are worth what a search is worth several times over: what they were tried with is in them.
+fn command_chance(runs: usize, behind: usize, failed: bool) -> Chance {
+    let last = 400 / behind.min(8);
+    let again = 150 * runs.min(4);
+    (last + again + if failed { 50 } else { 0 }) * 16
+}
