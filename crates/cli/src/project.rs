@@ -77,7 +77,9 @@ impl Place {
 
 /// The engine of a project, set up by the environment.
 pub(crate) fn open(project: &Path) -> Result<Engine, EngineError> {
-    Engine::open(project, settings()?, Box::new(SystemWorld))
+    let engine = Engine::open(project, settings()?, Box::new(SystemWorld))?;
+    engine.read_messages_with(callstack_hosts::opencode::happenings);
+    Ok(engine)
 }
 
 /// How the environment wants the engine to behave.

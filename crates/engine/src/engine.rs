@@ -19,6 +19,7 @@ use callstack_store::{Change, Store, StoreError};
 use crate::configuration::Laid;
 use crate::conversation::Conversation;
 use crate::error::{EngineError, Kind};
+use crate::evidence::Reader;
 use crate::files;
 use crate::logging::Log;
 use crate::mirror::Mirror;
@@ -35,7 +36,8 @@ pub struct Engine {
     pub(crate) laid: Mutex<Laid>,
     pub(crate) cache: Mutex<ContextCache>,
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
-    recorder: OnceLock<Recorder>,
+    pub(crate) recorder: OnceLock<Recorder>,
+    pub(crate) reader: OnceLock<Reader>,
     dialect: Dialect,
     mirror: Mirror,
     log: Log,
@@ -74,11 +76,18 @@ impl Engine {
             cache: Mutex::default(),
             conversations: Mutex::default(),
             recorder: OnceLock::new(),
+            reader: OnceLock::new(),
             mirror,
             log,
             folder,
             world,
         })
+    }
+
+    /// Has evidence taken from what this makes of a stored message. Without it, it is taken from what
+    /// this process was shown, and is poorer. The first one counts.
+    pub fn read_messages_with(&self, reader: Reader) {
+        self.reader.get_or_init(|| reader);
     }
 
     /// The project's root folder.
@@ -272,7 +281,11 @@ impl Engine {
     /// Ends a frame, and fixes in the same transaction what stands for its span from now on.
     pub(crate) fn end(&self, caller: &Caller, command: &Command) -> Result<Answer, EngineError> {
         self.settle_before(command)?;
-        let evidence = self.evidence(&caller.session);
+        let results = match command {
+            Command::Pop(pop) => pop.outcome.results.as_deref(),
+            _ => None,
+        };
+        let evidence = self.evidence(&caller.session, results);
         self.store.write(|change| {
             let (num, text) = self.end_in(change, &caller.session, command, &evidence)?;
             Self::ended(&change.view(), num, text)

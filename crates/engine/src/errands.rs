@@ -189,7 +189,7 @@ impl Engine {
                 cut_off(&format!("Its session ended with an error: {message}."))
             }
         };
-        let evidence = self.evidence(session);
+        let evidence = self.evidence(session, None);
         self.store.write(|change| {
             if failed && let Some(unheard) = unheard(&change.view(), num, session)? {
                 // A session that was worked in before may be gone by now.

@@ -1,7 +1,14 @@
-//! What the machine saw in a span: which commands ran and how they ended, what was read, what failed.
+//! What the machine saw in a span: which commands ran and how they ended, what was read, what failed,
+//! what was named.
 
-use crate::conversation::Fact;
+use std::path::Path;
+
+use callstack_core::evidence::{Budget, Happening, Omit, span_tokens, take};
+use callstack_store::View;
+
+use crate::conversation::{Conversation, Fact};
 use crate::engine::{Engine, lock};
+use crate::error::EngineError;
 
 /// How many of each kind are told; of commands and failures the last ones, since they show how things
 /// stood at the end.
@@ -9,14 +16,54 @@ const COMMANDS: usize = 6;
 const FILES: usize = 12;
 const FAILURES: usize = 3;
 
+/// Messages of a span that are read, the last ones: evidence is of how things stood at the end.
+const READ: u32 = 400;
+
+/// What a host makes of one of its messages, as it is stored, in a project's folder.
+pub type Reader = fn(&str, &Path) -> Vec<Happening>;
+
 impl Engine {
-    /// Lines of evidence for the innermost open span of a session.
-    pub(crate) fn evidence(&self, session: &str) -> Vec<String> {
+    /// Lines of evidence for the innermost open span of a session, without what `results` say.
+    pub(crate) fn evidence(&self, session: &str, results: Option<&str>) -> Vec<String> {
         let conversation = self.conversation(session);
         let conversation = lock(&conversation);
         let open = self.store.read(|view| view.session_open_spans(session)).unwrap_or_default();
         let Some(span) = open.last() else { return Vec::new() };
-        lines(conversation.facts_behind(span.open.message.as_deref()))
+        let message = span.open.message.as_deref();
+        let read = self.is_readable(&conversation).then(|| {
+            self.store.read(|view| {
+                self.lines_between(view, session, (message, None), results.unwrap_or_default())
+            })
+        });
+        match read {
+            Some(Ok(lines)) => lines,
+            // What this process was shown is better than nothing.
+            Some(Err(_)) | None => lines(conversation.facts_behind(message)),
+        }
+    }
+
+    /// Whether the messages of a conversation can be read back now.
+    pub(crate) fn is_readable(&self, conversation: &Conversation) -> bool {
+        self.reader.get().is_some()
+            && self.recorder.get().is_none_or(|recorder| conversation.written(recorder))
+    }
+
+    /// Lines of evidence for the messages behind the first one up to and including the second.
+    pub(crate) fn lines_between(
+        &self,
+        view: &View<'_>,
+        session: &str,
+        (open, close): (Option<&str>, Option<&str>),
+        results: &str,
+    ) -> Result<Vec<String>, EngineError> {
+        let Some(reader) = self.reader.get() else { return Ok(Vec::new()) };
+        let messages = view.messages_between(session, open, close, READ)?;
+        let span: Vec<Happening> =
+            messages.iter().flat_map(|message| reader(&message.json, self.project())).collect();
+        let project = self.project().to_string_lossy();
+        let budget = Budget::default().of(span_tokens(&span));
+        // Files that were written are the frame's artifacts.
+        Ok(take(&span, results, &project, budget).lines(&Omit { written: true }))
     }
 }
 

@@ -48,6 +48,7 @@ pub use conversation::mode::off as frame_mode_is_off;
 pub use conversation::{Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};
+pub use evidence::Reader;
 pub use import::{ImportSource, ImportSummary, Skipped};
 pub use manager::FrameStateManager;
 pub use session::UserMessage;

@@ -3,9 +3,11 @@
 
 mod calls;
 mod decode;
+mod happenings;
 mod serve;
 mod wire;
 
 pub use calls::{Fate, Line, ModelCall, calls};
+pub use happenings::happenings;
 pub use serve::{HOST, serve};
 pub use wire::PROTOCOL;

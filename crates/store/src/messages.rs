@@ -119,6 +119,36 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// The newest versions of the messages of a session behind the one called `open` (all, if there is
+    /// none of that id), up to and including `close`, of many the last `limit`. In order.
+    pub fn messages_between(
+        &self,
+        session: &str,
+        open: Option<&str>,
+        close: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let mut found: Vec<StoredMessage> = self
+            .connection
+            .prepare_cached(
+                "SELECT seq, version, id, bytes, codec, body FROM messages AS m
+                 WHERE session = ?1 AND version =
+                   (SELECT max(version) FROM messages WHERE session = ?1 AND seq = m.seq)
+                 AND seq > coalesce(
+                   (SELECT seq FROM messages WHERE session = ?1 AND id = ?2 LIMIT 1), -1)
+                 AND seq <= coalesce(
+                   (SELECT seq FROM messages WHERE session = ?1 AND id = ?3 LIMIT 1), ?5)
+                 ORDER BY seq DESC LIMIT ?4",
+            )
+            .and_then(|mut statement| {
+                let params = params![session, open, close, limit, i64::MAX];
+                statement.query_map(params, message_of)?.collect()
+            })
+            .map_err(|source| self.failed(source))?;
+        found.reverse();
+        Ok(found)
+    }
+
     /// The ids of a session's messages in order of first appearance.
     pub fn message_order(&self, session: &str) -> Result<Vec<String>, StoreError> {
         self.connection

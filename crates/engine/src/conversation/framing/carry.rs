@@ -60,6 +60,7 @@ impl Engine {
             bound: bound(conversation),
             pushed: framer.is_in_pushed_frame(),
             begins: self.current_settings()?.autonomy.level == Level::Auto,
+            readable: false,
         };
         let steps = framer.changes();
         let known = steps.iter().skip(done).take_while(|step| carrier.is_known(**step)).count();
@@ -68,6 +69,9 @@ impl Engine {
             return Ok(Carried { done, changed: false });
         }
         let produced = carrier.produced(&steps[done..]);
+        // In the transaction nothing else could write what is to be read.
+        carrier.readable = steps[done..].iter().any(|step| matches!(step, Step::Closed(_)))
+            && self.is_readable(conversation);
         self.store.write(|change| {
             for step in &steps[done..] {
                 let outcome = match *step {
@@ -107,6 +111,8 @@ struct Carrier<'a> {
     pushed: bool,
     /// Whether frames begin by themselves at all.
     begins: bool,
+    /// Whether the messages of the session can be read back.
+    readable: bool,
 }
 
 impl Carrier<'_> {
@@ -267,7 +273,13 @@ impl Carrier<'_> {
         };
         change.append(now, &decision.events)?;
         self.bound.insert(&it.opened, Bound { open: false, ..bound });
-        let evidence = lines(self.conversation.facts_between(&it.opened, Some(end)));
+        let between = (it.opened.message.as_deref(), end.message.as_deref());
+        let evidence = if self.readable {
+            let results = it.results.as_deref().unwrap_or_default();
+            self.engine.lines_between(&change.view(), self.session, between, results)?
+        } else {
+            lines(self.conversation.facts_between(&it.opened, Some(end)))
+        };
         let replied = it.kind == Kind::Turn && it.results.is_some();
         let text =
             self.engine.unpushed(&change.view(), bound.frame, &evidence, replied, &it.left)?;

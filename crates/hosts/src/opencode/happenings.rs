@@ -1,0 +1,68 @@
+//! What happened in a message of OpenCode's, for evidence.
+
+use std::path::Path;
+
+use callstack_core::evidence::{Action, Call, Happening};
+use serde_json::Value;
+
+use super::decode::written;
+
+/// What an agent said and did in a message, as it is stored. Nothing for a user's message, and nothing
+/// of our own tools: what they return is ours.
+pub fn happenings(json: &str, project: &Path) -> Vec<Happening> {
+    let Ok(message) = serde_json::from_str::<Value>(json) else { return Vec::new() };
+    if message["info"]["role"] != "assistant" {
+        return Vec::new();
+    }
+    let parts = message["parts"].as_array().into_iter().flatten();
+    parts.filter_map(|part| happening(part, project)).collect()
+}
+
+fn happening(part: &Value, project: &Path) -> Option<Happening> {
+    if part["type"] == "text" && part["synthetic"] != true && part["ignored"] != true {
+        return Some(Happening::Said(part["text"].as_str()?.to_owned()));
+    }
+    let tool = part["tool"].as_str()?;
+    if tool.starts_with("stack") || tool.starts_with("flame") {
+        return None;
+    }
+    let state = &part["state"];
+    let relative = |path: &str| {
+        let path = Path::new(path);
+        path.strip_prefix(project).unwrap_or(path).to_string_lossy().into_owned()
+    };
+    let named = |name: &str| state["input"][name].as_str();
+    let files = written(&state["input"], &state["metadata"]);
+    let action = match (named("command"), named("filePath")) {
+        (Some(command), _) => Action::Ran(command.to_owned()),
+        (None, Some(path)) if tool == "read" => Action::Read(relative(path)),
+        _ if state["status"] == "completed" && !files.is_empty() && tool != "read" => {
+            Action::Wrote(files.iter().map(|path| relative(path)).collect())
+        }
+        _ => Action::Other,
+    };
+    let output = state["output"].as_str().or_else(|| state["error"].as_str());
+    Some(Happening::Called(Call {
+        tool: tool.to_owned(),
+        input: texts(&state["input"]),
+        output: output.unwrap_or_default().to_owned(),
+        exit: state["metadata"]["exit"].as_i64(),
+        failed: state["status"] == "error",
+        action,
+    }))
+}
+
+/// All texts in a value, a line each.
+fn texts(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => fields.values().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[path = "happenings_tests.rs"]
+mod tests;

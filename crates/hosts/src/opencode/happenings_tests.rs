@@ -1,0 +1,52 @@
+use serde_json::json;
+
+use super::*;
+
+fn of(message: &Value) -> Vec<Happening> {
+    happenings(&message.to_string(), Path::new("/project"))
+}
+
+fn tool(name: &str, state: &Value) -> Value {
+    json!({"type": "tool", "tool": name, "callID": "call_1", "state": state})
+}
+
+#[test]
+fn words_commands_and_files_are_told_and_our_own_tools_are_not() {
+    let message = json!({"info": {"role": "assistant"}, "parts": [
+        {"type": "text", "text": "I look."},
+        {"type": "text", "text": "not said", "synthetic": true},
+        {"type": "reasoning", "text": "hidden"},
+        tool("bash", &json!({"status": "completed", "input": {"command": "make test"},
+            "output": "3 passed", "metadata": {"exit": 2}})),
+        tool("read", &json!({"status": "completed", "input": {"filePath": "/project/src/a.rs"},
+            "output": "fn a() {}"})),
+        tool("write", &json!({"status": "completed", "input": {"filePath": "/project/b.rs",
+            "content": "fn b() {}"}, "metadata": {"filepath": "/project/b.rs"}})),
+        tool("edit", &json!({"status": "error", "input": {"filePath": "/project/c.rs"},
+            "error": "no such text"})),
+        tool("stack_frame_pop", &json!({"status": "completed", "output": "returned"})),
+    ]});
+    let told = of(&message);
+    let called = |at: usize| match &told[at] {
+        Happening::Called(call) => call.clone(),
+        said @ Happening::Said(_) => panic!("{said:?}"),
+    };
+    assert_eq!(told.len(), 5, "{told:?}");
+    assert_eq!(told[0], Happening::Said("I look.".to_owned()));
+    let run = called(1);
+    assert_eq!((run.action, run.exit), (Action::Ran("make test".to_owned()), Some(2)));
+    assert_eq!(run.output, "3 passed");
+    assert_eq!(called(2).action, Action::Read("src/a.rs".to_owned()));
+    assert_eq!(called(3).action, Action::Wrote(vec!["b.rs".to_owned()]));
+    let failed = called(4);
+    assert!(failed.failed && failed.action == Action::Other, "{failed:?}");
+    assert_eq!(failed.output, "no such text");
+}
+
+#[test]
+fn what_a_user_said_and_what_can_not_be_read_is_nothing() {
+    let parts = json!([{"type": "text", "text": "Do it"}]);
+    assert_eq!(of(&json!({"info": {"role": "user"}, "parts": parts})), []);
+    assert_eq!(of(&json!({"info": {"role": "assistant"}, "parts": [7, {"type": "tool"}]})), []);
+    assert_eq!(happenings("{", Path::new("/project")), []);
+}
