@@ -9,6 +9,7 @@ mod invocation;
 mod opencode;
 mod output;
 mod page;
+mod pager;
 mod plugin;
 mod project;
 #[cfg(test)]

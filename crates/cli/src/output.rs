@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::page::{BAD, HINT, PLAIN, Page, needs_escape};
+use crate::pager::Pager;
 use crate::wording::for_a_terminal;
 
 /// Standard output and standard error.
@@ -21,11 +22,12 @@ pub(crate) struct Output {
     width: Option<usize>,
     stdout: io::Stdout,
     stderr: io::Stderr,
+    pager: Option<Pager>,
 }
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, width: width(), stdout: io::stdout(), stderr: io::stderr() }
+        Self { json, width: width(), stdout: io::stdout(), stderr: io::stderr(), pager: None }
     }
 
     /// Whether JSON is asked for instead of text for people.
@@ -40,6 +42,9 @@ impl Output {
 
     /// Prints for people.
     pub(crate) fn page(&mut self, page: &Page) -> Result<(), Failure> {
+        if let Some(pager) = &mut self.pager {
+            return pager.write(page.as_str()).map_err(|error| Failure::of_output(&error));
+        }
         emit(self.stdout.lock(), page.as_str()).map_err(|error| Failure::of_output(&error))
     }
 
@@ -53,6 +58,30 @@ impl Output {
         let mut out = self.stdout.lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         written.map_err(|error| Failure::of_output(&error))
+    }
+
+    /// Has what `show` prints shown page by page, if it is wanted and somebody sits at a terminal.
+    pub(crate) fn paged(
+        &mut self,
+        wanted: bool,
+        show: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.pager = if wanted && self.stdout.is_terminal() { Pager::start() } else { None };
+        let outcome = show(self);
+        if let Some(pager) = self.pager.take() {
+            pager.finish();
+        }
+        outcome
+    }
+
+    /// Prints what is kept, byte for byte; on a terminal with what steers it escaped, as JSON allows.
+    pub(crate) fn stored(&mut self, json: &str) -> Result<(), Failure> {
+        if self.stdout.is_terminal() {
+            let mut page = Page::default();
+            page.block("", &escaped(json));
+            return self.page(&page);
+        }
+        self.generated(&format!("{json}\n"))
     }
 
     /// Prints either, whichever is asked for.
@@ -149,8 +178,12 @@ fn emit<S: RawStream + AsLockedWrite + io::IsTerminal>(stream: S, text: &str) ->
 
 /// JSON on several lines. Characters that steer a terminal are escaped, as JSON allows.
 fn pretty(value: &Value) -> String {
-    let mut text = String::new();
-    for char in format!("{value:#}\n").chars() {
+    escaped(&format!("{value:#}\n"))
+}
+
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for char in json.chars() {
         if char != '\n' && needs_escape(char) {
             // Writing to a string can't fail.
             let _ = write!(text, "\\u{:04x}", u32::from(char));

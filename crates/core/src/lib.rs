@@ -20,6 +20,7 @@ pub mod limits;
 pub mod log_line;
 pub mod returned;
 pub mod search;
+pub mod secrets;
 pub mod subagent;
 pub mod text;
 pub mod transcript;

@@ -22,6 +22,7 @@ use crate::error::{EngineError, Kind};
 use crate::evidence::Reader;
 use crate::files;
 use crate::logging::Log;
+use crate::log::files::LogFiles;
 use crate::mirror::Mirror;
 use crate::operation::{Answer, Caller};
 use crate::recorder::Recorder;
@@ -36,11 +37,13 @@ pub struct Engine {
     pub(crate) laid: Mutex<Laid>,
     pub(crate) cache: Mutex<ContextCache>,
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
-    pub(crate) recorder: OnceLock<Recorder>,
     pub(crate) reader: OnceLock<Reader>,
-    dialect: Dialect,
+    // In this order: what the one writes last, the next has to write about.
+    pub(crate) recorder: OnceLock<Recorder>,
+    logs: LogFiles,
     mirror: Mirror,
     log: Log,
+    dialect: Dialect,
     folder: PathBuf,
     world: Box<dyn World>,
 }
@@ -59,10 +62,12 @@ impl Engine {
         let mirror = Mirror::new(project, &folder, &settings);
         let settings_now = settings.overlaid(&stored)?;
         let log = Log::new(&folder, settings_now.log);
-        let (files, logged) = (mirror.observer(), log.observer());
+        let logs = LogFiles::new(project, &folder, mirror.observer());
+        let (files, logged, told) = (mirror.observer(), log.observer(), logs.observer());
         store.observe(move |events| {
             files(events);
             logged(events);
+            told(events);
         });
         for skipped in settings_now.subagents.skipped() {
             log.write(world.now(), &pattern_skipped(&skipped));
@@ -77,6 +82,7 @@ impl Engine {
             conversations: Mutex::default(),
             recorder: OnceLock::new(),
             reader: OnceLock::new(),
+            logs,
             mirror,
             log,
             folder,
@@ -149,15 +155,24 @@ impl Engine {
         self.log.write(at, line);
     }
 
-    /// Has the files of `.opencode/stack` brought up to date, in the background: a process that was
-    /// killed may have left them behind the store. They follow every change by themselves.
+    /// Has the files of `.opencode/stack` and the logs brought up to date, in the background: a process
+    /// that was killed may have left them behind the store, and somebody may have removed some. They
+    /// follow every change by themselves.
     pub fn write_files(&self) {
         self.mirror.want();
+        if !self.store.is_read_only() {
+            self.logs.look();
+        }
     }
 
     /// Why the files of `.opencode/stack` were last not written, until they are.
     pub fn files_failure(&self) -> Option<EngineError> {
         self.mirror.failure()
+    }
+
+    /// Why logs were last not written, until they are.
+    pub fn logs_failure(&self) -> Option<EngineError> {
+        self.logs.failure()
     }
 
     /// Checks the store. Changes nothing.
@@ -399,7 +414,7 @@ impl Engine {
         if let Some(recorder) = self.recorder.get() {
             return Ok(recorder);
         }
-        let recorder = Recorder::start(&self.folder)?;
+        let recorder = Recorder::start(&self.folder, self.logs.observer())?;
         Ok(self.recorder.get_or_init(|| recorder))
     }
 

@@ -258,12 +258,12 @@ fn unshaped(error: &serde_json::Error) -> EngineError {
 }
 
 #[cfg(unix)]
-fn restrict(folder: &Path) -> io::Result<()> {
+pub(crate) fn restrict(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
 }
 
 #[cfg(not(unix))]
-fn restrict(_folder: &Path) -> io::Result<()> {
+pub(crate) fn restrict(_folder: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 mod assembly;
 mod autonomy;
+mod background;
 mod compaction;
 mod configuration;
 mod consolidation;
@@ -50,6 +51,7 @@ pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};
 pub use evidence::Reader;
 pub use import::{ImportSource, ImportSummary, Skipped};
+pub use log::{LogEntry, LogPart, LogRequest};
 pub use manager::FrameStateManager;
 pub use session::UserMessage;
 pub use settings::{

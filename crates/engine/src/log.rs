@@ -1,14 +1,20 @@
 //! What was said and done in a frame, from the messages that are kept.
 
-use std::fmt::Write as _;
+pub(crate) mod files;
+mod markdown;
 
-use callstack_core::frame::Frame;
+use std::ops::ControlFlow;
+
+use callstack_core::frame::{Frame, FrameNum};
+use callstack_core::search::Query;
+use callstack_core::secrets::mask;
 use callstack_core::transcript::Span;
-use callstack_store::StoredMessage;
+use callstack_store::{Store, StoreError, StoredMessage, Stretch};
 use serde_json::Value;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::search::searchable;
 
 impl Engine {
     /// The frames that a session works in, the root first and the active one last.
@@ -36,57 +42,135 @@ impl Engine {
 
     /// The messages of a frame's spans, in order; a root's are all those of its session.
     pub fn log(&self, frame: &Frame) -> Result<Vec<StoredMessage>, EngineError> {
-        self.store.read(|view| {
-            let mut log = Vec::new();
-            for span in view.frame_spans(frame.num)? {
-                let messages = view.messages(&span.session)?;
-                let place = |id: &Option<String>| {
-                    id.as_ref().and_then(|id| messages.iter().position(|message| message.id == *id))
-                };
-                let first = place(&span.open.message).map_or(0, |at| at + 1);
-                let last = span
-                    .live_close()
-                    .and_then(|close| place(&close.message))
-                    .map_or(messages.len(), |at| at + 1);
-                log.extend(messages.into_iter().take(last).skip(first));
+        let everything = LogRequest::default();
+        Ok(self.read_log(frame, &everything)?.entries.into_iter().map(|it| it.message).collect())
+    }
+
+    /// Messages in a frame's log.
+    pub fn log_length(&self, frame: &Frame) -> Result<u64, EngineError> {
+        let stretches = self.store.read(|view| view.stretches(frame.num))?;
+        Ok(stretches.iter().map(Stretch::messages).sum())
+    }
+
+    /// A part of a frame's log.
+    pub fn read_log(&self, frame: &Frame, request: &LogRequest) -> Result<LogPart, EngineError> {
+        let mut part = LogPart { total: 0, entries: Vec::new(), next: None };
+        part.total = self.visit_log(frame, request, |entry| {
+            if part.entries.len() >= request.most {
+                part.next = Some(entry.position);
+                return Ok(ControlFlow::Break(()));
             }
-            Ok(log)
+            part.entries.push(entry);
+            Ok::<_, EngineError>(ControlFlow::Continue(()))
+        })?;
+        Ok(part)
+    }
+
+    /// Shows a frame's log to `see`, one message at a time, until it has seen enough; returns how many
+    /// messages the log has in all. `most` is for `see` to keep to.
+    pub fn visit_log<E: From<EngineError> + From<StoreError>>(
+        &self,
+        frame: &Frame,
+        request: &LogRequest,
+        mut see: impl FnMut(LogEntry) -> Result<ControlFlow<()>, E>,
+    ) -> Result<u64, E> {
+        let query = request.query.as_deref().map(|text| {
+            Query::words(text).ok_or_else(|| {
+                EngineError::invalid(
+                    "there is nothing to search for",
+                    "Give words or a \"quoted string\", or leave the query out.",
+                )
+            })
+        });
+        let query = query.transpose()?;
+        visit(&self.store, frame.num, request.from, request.versions, |entry| {
+            let wanted = query.as_ref().is_none_or(|query| {
+                let text = searchable(&entry.message.json);
+                query.find(&text).is_some()
+                    && (request.reveal || query.find(&mask(&text)).is_some())
+            });
+            if wanted { see(entry) } else { Ok(ControlFlow::Continue(())) }
         })
     }
 }
 
-/// A message of a host as text: its role, its words, its calls with their results. What has another
-/// shape is shown as it is.
-pub(crate) fn readable(message: &Value) -> String {
-    let mut text = String::new();
-    let role = message["info"]["role"].as_str().unwrap_or("message");
-    // Writing to a string can't fail.
-    let _ = writeln!(text, "{role}:");
-    let Some(parts) = message["parts"].as_array() else { return message.to_string() };
-    for part in parts {
-        let _ = match part["type"].as_str() {
-            Some("text") => writeln!(text, "{}", part["text"].as_str().unwrap_or_default()),
-            Some("reasoning") => {
-                writeln!(text, "(reasoning) {}", part["text"].as_str().unwrap_or_default())
-            }
-            Some("tool") => {
-                let state = &part["state"];
-                let result = state["output"].as_str().or_else(|| state["error"].as_str());
-                writeln!(
-                    text,
-                    "{} {}\n→ {}",
-                    part["tool"].as_str().unwrap_or("tool"),
-                    state["input"],
-                    result.unwrap_or("(no result)")
-                )
-            }
-            Some("file") => {
-                writeln!(text, "(file {})", part["filename"].as_str().unwrap_or("without a name"))
-            }
-            _ => Ok(()),
-        };
+/// Which part of a log.
+#[derive(Clone, Debug)]
+pub struct LogRequest {
+    /// The first message, from 1.
+    pub from: u64,
+    /// How many messages at most.
+    pub most: usize,
+    /// Only messages that hold these words and "quoted strings".
+    pub query: Option<String>,
+    /// Older versions of messages that were changed, too.
+    pub versions: bool,
+    /// Whether words that stand in a secret are found as well.
+    pub reveal: bool,
+}
+
+impl Default for LogRequest {
+    /// All of it.
+    fn default() -> Self {
+        Self { from: 1, most: usize::MAX, query: None, versions: false, reveal: false }
     }
-    text.trim_end().to_owned()
+}
+
+/// A part of a log.
+#[derive(Clone, Debug)]
+pub struct LogPart {
+    /// Messages in the whole log.
+    pub total: u64,
+    /// The messages of this part.
+    pub entries: Vec<LogEntry>,
+    /// The place of the first message behind it that was asked for as well, if there is one.
+    pub next: Option<u64>,
+}
+
+/// A message in a log.
+#[derive(Clone, Debug)]
+pub struct LogEntry {
+    /// Its place in the log, from 1.
+    pub position: u64,
+    /// Its session.
+    pub session: String,
+    /// The message.
+    pub message: StoredMessage,
+}
+
+/// Messages that are in memory at a time.
+const AT_ONCE: u64 = 32;
+
+/// No transaction is open while `see` looks: it may wait for a reader.
+fn visit<E: From<StoreError>>(
+    store: &Store,
+    frame: FrameNum,
+    from: u64,
+    versions: bool,
+    mut see: impl FnMut(LogEntry) -> Result<ControlFlow<()>, E>,
+) -> Result<u64, E> {
+    let stretches = store.read(|view| view.stretches(frame))?;
+    let total = stretches.iter().map(Stretch::messages).sum();
+    let mut before = 0;
+    for Stretch { session, first, last } in stretches {
+        let skipped = from.saturating_sub(before + 1);
+        let mut at = first.saturating_add(skipped).min(last);
+        while at < last {
+            let to = last.min(at + AT_ONCE);
+            let messages =
+                store.read(|view| view.messages_between(&session, (at, to), versions))?;
+            for message in messages {
+                let position = before + message.seq - first;
+                let entry = LogEntry { position, session: session.clone(), message };
+                if see(entry)?.is_break() {
+                    return Ok(total);
+                }
+            }
+            at = to;
+        }
+        before += last - first;
+    }
+    Ok(total)
 }
 
 /// What an agent says in a message of a host: its last text. None if it says nothing, or is no agent.

@@ -5,17 +5,15 @@
 //! that an older state never replaces a newer one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use callstack_core::event::Event;
 use callstack_store::{Store, StoreError};
 
-use crate::engine::lock;
+use crate::background::{self, Background};
 use crate::error::EngineError;
 use crate::layout::{self, Durably, FRAMES, Present, STATE, UNFINISHED};
 use crate::settings::Settings;
@@ -23,88 +21,64 @@ use crate::state::{FrameMetadata, StackState};
 
 /// The file in the store's folder that is locked by whoever writes.
 const LOCK: &str = "files.lock";
-/// How long one that writes may keep the others waiting.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long it rests after each write: so many times as long as the write took, so that a big tree
-/// costs a small part of a processor, and at least this long.
-const REST: u32 = 10;
-const LEAST_REST: Duration = Duration::from_millis(50);
-/// How long a failed write waits before it is tried again.
-const RETRY: Duration = Duration::from_secs(5);
 
-/// Told of each change; writes what comes of it.
+/// Told of each change; has what comes of it written.
 #[derive(Debug)]
 pub(crate) struct Mirror {
-    shared: Arc<Shared>,
+    project: PathBuf,
+    background: Background,
 }
 
-#[derive(Debug)]
-struct Shared {
+/// Where the files come from and go to.
+#[derive(Clone, Debug)]
+struct Ends {
     project: PathBuf,
     /// The store's folder.
     folder: PathBuf,
     /// What the environment says; the store's own lie over it.
     settings: Settings,
-    signal: Mutex<Signal>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Signal {
-    wanted: bool,
-    closed: bool,
-    thread: Option<JoinHandle<()>>,
-    failure: Option<EngineError>,
 }
 
 impl Mirror {
     pub(crate) fn new(project: &Path, folder: &Path, settings: &Settings) -> Self {
-        Self {
-            shared: Arc::new(Shared {
-                project: project.to_path_buf(),
-                folder: folder.to_path_buf(),
-                settings: settings.clone(),
-                signal: Mutex::default(),
-                changed: Condvar::new(),
-            }),
-        }
+        let ends = Ends {
+            project: project.to_path_buf(),
+            folder: folder.to_path_buf(),
+            settings: settings.clone(),
+        };
+        let background = Background::new("files", move || {
+            let mut writer = Writer { ends: ends.clone(), store: None, known: None };
+            Box::new(move || writer.write())
+        });
+        Self { project: project.to_path_buf(), background }
     }
 
     /// What has the files written after a change that shows in them.
     pub(crate) fn observer(&self) -> impl Fn(&[(i64, Event)]) + Send + Sync + 'static {
-        let shared = Arc::clone(&self.shared);
+        let (project, waker) = (self.project.clone(), self.background.waker());
         move |events| {
-            if events.iter().any(|(_, event)| shows(event)) {
-                Shared::want(&shared);
+            if events.iter().any(|(_, event)| shows(event)) && is_read(&project) {
+                waker.want();
             }
         }
     }
 
     /// Has the files brought up to date; returns at once.
     pub(crate) fn want(&self) {
-        Shared::want(&self.shared);
+        if is_read(&self.project) {
+            self.background.want();
+        }
     }
 
     /// Why the files were last not written, until they are.
     pub(crate) fn failure(&self) -> Option<EngineError> {
-        lock(&self.shared.signal).failure.clone()
+        self.background.failure()
     }
 }
 
-impl Drop for Mirror {
-    /// The last state is written before the process ends.
-    fn drop(&mut self) {
-        let thread = {
-            let mut signal = lock(&self.shared.signal);
-            signal.closed = true;
-            signal.thread.take()
-        };
-        self.shared.changed.notify_all();
-        if let Some(thread) = thread {
-            // A writer that panicked has nothing more to write.
-            drop(thread.join());
-        }
-    }
+/// Where there is no OpenCode, nobody reads the files.
+fn is_read(project: &Path) -> bool {
+    project.join(layout::HOST_FOLDER).is_dir()
 }
 
 /// Whether an event changes what the files say.
@@ -122,49 +96,6 @@ fn shows(event: &Event) -> bool {
     )
 }
 
-impl Shared {
-    fn want(shared: &Arc<Self>) {
-        // Where there is no OpenCode, nobody reads the files.
-        if !shared.project.join(layout::HOST_FOLDER).is_dir() {
-            return;
-        }
-        let mut signal = lock(&shared.signal);
-        signal.wanted = true;
-        if signal.thread.is_none() && !signal.closed {
-            let writer = Arc::clone(shared);
-            let thread = std::thread::Builder::new()
-                .name("files".to_owned())
-                .spawn(move || Writer { shared: &writer, store: None, known: None }.run());
-            signal.thread = thread.ok();
-        }
-        drop(signal);
-        shared.changed.notify_all();
-    }
-
-    /// Waits for something to write, after a rest. False when there is nothing more to come.
-    fn wait(&self, rest: Duration) -> bool {
-        let rested = Instant::now() + rest;
-        let mut signal = lock(&self.signal);
-        loop {
-            if signal.closed {
-                return std::mem::take(&mut signal.wanted);
-            }
-            let left = rested.saturating_duration_since(Instant::now());
-            if left.is_zero() && signal.wanted {
-                signal.wanted = false;
-                return true;
-            }
-            // Without a wish the rest may pass unseen.
-            signal = if signal.wanted {
-                let waited = self.changed.wait_timeout(signal, left);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            } else {
-                self.changed.wait(signal).unwrap_or_else(PoisonError::into_inner)
-            };
-        }
-    }
-}
-
 /// What is on the disk, as far as this process wrote or read it.
 struct Known {
     /// The state file as it was left.
@@ -177,62 +108,27 @@ struct Known {
 /// When a file was changed and how long it is: another process's write shows in it.
 type Stamp = Option<(SystemTime, u64)>;
 
-struct Writer<'s> {
-    shared: &'s Shared,
+struct Writer {
+    ends: Ends,
     store: Option<Store>,
     known: Option<Known>,
 }
 
-impl Writer<'_> {
-    fn run(mut self) {
-        let mut rest = Duration::ZERO;
-        while self.shared.wait(rest) {
-            let begun = Instant::now();
-            let outcome = self.write();
-            rest = (begun.elapsed() * REST).max(LEAST_REST);
-            let mut signal = lock(&self.shared.signal);
-            if let Err(error) = outcome {
-                // At the end there is no second try: the next process writes what is missing.
-                signal.wanted = !signal.closed;
-                signal.failure = Some(error);
-                rest = RETRY;
-            } else {
-                signal.failure = None;
-            }
-        }
-    }
-
+impl Writer {
     fn write(&mut self) -> Result<(), EngineError> {
-        let lock = self.lock()?;
+        let lock = background::exclusive(&self.ends.folder.join(LOCK))?;
         let outcome = self.write_alone();
         drop(lock);
         outcome
     }
 
-    fn lock(&self) -> Result<File, EngineError> {
-        let path = self.shared.folder.join(LOCK);
-        let failed = |source| StoreError::Io { path: path.clone(), source };
-        let file = File::create(&path).map_err(failed)?;
-        let begun = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::Error(source)) => return Err(failed(source).into()),
-                Err(TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => {
-                    return Err(StoreError::Busy { path }.into());
-                }
-                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
-            }
-        }
-    }
-
     fn write_alone(&mut self) -> Result<(), EngineError> {
         let store = match &self.store {
             Some(store) => store,
-            None => self.store.insert(Store::open(&self.shared.folder)?),
+            None => self.store.insert(Store::open(&self.ends.folder)?),
         };
         let state = store.read(|view| {
-            if !self.shared.settings.overlaid(&view.settings()?)?.files {
+            if !self.ends.settings.overlaid(&view.settings()?)?.files {
                 return Ok(None);
             }
             let state = StackState::read(view)?;
@@ -240,7 +136,7 @@ impl Writer<'_> {
             Ok::<_, EngineError>(Some(StackState { store, revision, ..state }))
         })?;
         let Some(state) = state.filter(|state| state.store.is_some()) else { return Ok(()) };
-        let folder = layout::folder(&self.shared.project);
+        let folder = layout::folder(&self.ends.project);
         let before = match self.known.take() {
             Some(known) if known.stamp.is_some() && known.stamp == stamp(&folder) => known,
             _ => Self::look(&folder, &state)?,

@@ -6,6 +6,7 @@ mod compaction;
 mod consolidate;
 mod end;
 mod go;
+mod log;
 mod look;
 mod plan;
 mod preset;
@@ -48,7 +49,7 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<look::Status>(),
     Operation::of::<look::Tree>(),
     Operation::of::<look::Details>(),
-    Operation::of::<look::Log>(),
+    Operation::of::<log::Log>(),
     Operation::of::<search::Search>(),
     Operation::of::<look::ContextPreview>(),
     Operation::of::<look::ContextInfo>(),

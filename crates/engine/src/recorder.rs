@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use callstack_core::event::Event;
 use callstack_store::{MessageBody, Store, StoreError};
 
 use crate::error::EngineError;
@@ -48,9 +49,13 @@ struct Batch {
 }
 
 impl Recorder {
-    /// Starts writing to the store in `folder`.
-    pub(crate) fn start(folder: &Path) -> Result<Self, StoreError> {
+    /// Starts writing to the store in `folder`; `observer` is told of what was written.
+    pub(crate) fn start(
+        folder: &Path,
+        observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static,
+    ) -> Result<Self, StoreError> {
         let store = Store::open(folder)?;
+        store.observe(observer);
         let shared = Arc::new(Shared { queue: Mutex::default(), changed: Condvar::new() });
         let writer = Arc::clone(&shared);
         let thread = std::thread::Builder::new()

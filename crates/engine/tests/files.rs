@@ -41,7 +41,13 @@ fn worked(folder: &TempDir, files: bool) -> StackState {
     );
     project.did("ses_a", "stack_frame_push", json!({"title": "Write", "successCriteria": "green"}));
     project.did("ses_a", "stack_pin", json!({"text": "no generator"}));
-    project.engine.state().unwrap()
+    drop(project);
+    kept(folder)
+}
+
+/// The tree as the store has it once the process has ended that changed it: until then logs are written.
+fn kept(folder: &TempDir) -> StackState {
+    open(folder, false).engine.state().unwrap()
 }
 
 /// The tree as the files have it, without what says where it is from.
@@ -103,8 +109,8 @@ fn follow_what_is_set_while_the_process_runs() {
     assert_eq!(names(&folder.path().join(".opencode")), Vec::<String>::new());
     let project = open(&folder, true);
     project.engine.set_setting("STACK_FILES", None).unwrap();
-    let state = project.engine.state().unwrap();
     drop(project);
+    let state = kept(&folder);
     agree(folder.path(), &state);
 }
 
@@ -122,8 +128,8 @@ fn only_what_changed_is_written_again() {
     let before: Vec<_> = ["Read", "Document", "Write"].map(inode).into();
     let project = open(&folder, true);
     project.did("ses_a", "stack_add_decision", json!({"decision": "two passes"}));
-    let state = project.engine.state().unwrap();
     drop(project);
+    let state = kept(&folder);
     agree(folder.path(), &state);
     let after: Vec<_> = ["Read", "Document", "Write"].map(inode).into();
     assert_eq!(after[..2], before[..2]);
@@ -142,8 +148,8 @@ fn follow_a_frame_to_its_new_id_and_out_of_the_tree() {
     let project = open(&folder, true);
     project.did("ses_a", "stack_frame_pop", json!({"results": "green"}));
     project.did("ses_a", "stack_frame_activate", json!({"frame": planned.as_str()}));
-    let state = project.engine.state().unwrap();
     drop(project);
+    let state = kept(&folder);
     agree(folder.path(), &state);
     assert_ne!(of(&state, "Document").session_id, planned);
     assert_eq!(of(&state, "Document").former_ids, [planned.as_str()]);
@@ -153,8 +159,8 @@ fn follow_a_frame_to_its_new_id_and_out_of_the_tree() {
     append(folder.path(), &[Event::FrameDetached { frame: num }]);
     let project = open(&folder, true);
     project.engine.write_files();
-    let state = project.engine.state().unwrap();
     drop(project);
+    let state = kept(&folder);
     assert!(state.frames.values().all(|frame| frame.title != "Read"));
     agree(folder.path(), &state);
 }
@@ -220,8 +226,8 @@ fn without_the_state_only_another_programs_frames_are_set_aside() {
     fs::remove_file(folder.path().join(".opencode/stack/state.json")).unwrap();
     let project = open(&folder, true);
     project.engine.write_files();
-    let state = project.engine.state().unwrap();
     drop(project);
+    let state = kept(&folder);
     agree(folder.path(), &state);
     assert_eq!(names(&folder.path().join(".opencode")), ["stack"]);
 
@@ -264,8 +270,8 @@ fn that_cannot_be_written_break_nothing() {
     project.did("ses_a", "stack_add_decision", json!({"decision": "it goes on"}));
     fs::remove_file(&stack).unwrap();
     // Its end is one more try.
-    let state = project.engine.state().unwrap();
     drop(project);
+    let state = kept(&folder);
     agree(folder.path(), &state);
 }
 
@@ -329,8 +335,8 @@ fn ids_that_are_no_file_names_get_ones_of_their_own() {
     drop(store);
     let project = open(&folder, true);
     project.engine.write_files();
-    let state = project.engine.state().unwrap();
     drop(project);
+    let state = kept(&folder);
     agree(folder.path(), &state);
     assert!(frames(folder.path()).contains(&"a_b.json".to_owned()));
     assert_eq!(load_frame(folder.path(), "a_b").unwrap().unwrap().title, "a_b");
@@ -339,8 +345,8 @@ fn ids_that_are_no_file_names_get_ones_of_their_own() {
     append(folder.path(), &[Event::FrameDetached { frame: FrameNum(102) }]);
     let project = open(&folder, true);
     project.engine.write_files();
-    let state = project.engine.state().unwrap();
     drop(project);
+    let state = kept(&folder);
     agree(folder.path(), &state);
     assert_eq!(load_frame(folder.path(), "a_b").unwrap(), None);
 }

@@ -22,6 +22,7 @@ mod flame;
 mod framing;
 #[cfg(test)]
 mod import;
+mod logs;
 #[cfg(test)]
 mod logging;
 #[cfg(test)]

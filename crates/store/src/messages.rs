@@ -34,6 +34,8 @@ pub struct StoredMessage {
     pub id: String,
     /// The host's JSON.
     pub json: String,
+    /// When it was stored; milliseconds since 1970.
+    pub at: i64,
 }
 
 impl Change<'_> {
@@ -110,7 +112,7 @@ impl View<'_> {
     pub fn messages(&self, session: &str) -> Result<Vec<StoredMessage>, StoreError> {
         self.connection
             .prepare_cached(
-                "SELECT seq, version, id, bytes, codec, body FROM messages AS m
+                "SELECT seq, version, id, bytes, codec, body, at FROM messages AS m
                  WHERE session = ?1 AND version =
                    (SELECT max(version) FROM messages WHERE session = ?1 AND seq = m.seq)
                  ORDER BY seq",
@@ -175,7 +177,7 @@ impl View<'_> {
     ) -> Result<Vec<StoredMessage>, StoreError> {
         self.connection
             .prepare_cached(
-                "SELECT seq, version, id, bytes, codec, body FROM messages AS m
+                "SELECT seq, version, id, bytes, codec, body, at FROM messages AS m
                  WHERE session = ?1 AND version =
                    (SELECT max(version) FROM messages WHERE session = ?1 AND seq = m.seq)
                  ORDER BY seq DESC LIMIT ?2",
@@ -250,6 +252,7 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
         version: row.get::<_, i64>(1)?.unsigned_abs(),
         id: row.get(2)?,
         json: String::from_utf8(plain).map_err(|error| unreadable(error.into()))?,
+        at: row.get(6)?,
     })
 }
 

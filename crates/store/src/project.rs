@@ -11,6 +11,7 @@ use rusqlite::{ToSql, params};
 
 use crate::compactions;
 use crate::error::StoreError;
+use crate::logs;
 use crate::plan;
 use crate::store::View;
 use crate::subagents;
@@ -54,12 +55,22 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
             writer.touch(*frame)
         }
         Event::FrameEnded { frame, outcome, reason } => {
-            writer.end(*frame, outcome, reason.as_deref())
+            writer.end(*frame, outcome, reason.as_deref())?;
+            logs::ended(&writer, *frame)
         }
-        Event::FrameReopened { frame, status } => writer.reopen(*frame, *status),
+        Event::FrameReopened { frame, status } => {
+            writer.reopen(*frame, *status)?;
+            logs::changed(&writer, *frame)
+        }
+        Event::FrameDetached { frame } => {
+            writer.detach(*frame, true)?;
+            logs::changed(&writer, *frame)
+        }
+        Event::FrameAttached { frame } => {
+            writer.detach(*frame, false)?;
+            logs::changed(&writer, *frame)
+        }
         Event::FrameConsolidated { frame, into } => writer.consolidate(*frame, Some(*into)),
-        Event::FrameDetached { frame } => writer.detach(*frame, true),
-        Event::FrameAttached { frame } => writer.detach(*frame, false),
         Event::PlanOrdered { frame, before } => plan::order(view, *frame, *before),
         Event::IdentitySet { frame, identity, derived } => writer.run(
             "UPDATE frames SET title = ?2, criteria = ?3, criteria_compacted = ?4,
@@ -142,8 +153,9 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
             writer.run("UPDATE sessions SET changed_seq = ?2 WHERE id = ?1", params![session, seq])
         }
         Event::Subagent { session, change } => subagents::apply(view, at, session, change),
+        Event::LogWritten { frame, path } => logs::written(&writer, *frame, path),
         // The log names what was stored; the bodies are written beside it.
-        Event::MessagesRecorded { .. } => Ok(()),
+        Event::MessagesRecorded { session, messages } => logs::recorded(&writer, session, messages),
         Event::SuggestionMade { suggestion } => crate::suggestions::add(view, suggestion),
         Event::SuggestionEnded { suggestion, end } => {
             crate::suggestions::end(view, *suggestion, *end, at)

@@ -31,15 +31,6 @@ pub struct IndexedMessage {
     pub message: StoredMessage,
 }
 
-/// Where a message is in the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessagePlace {
-    /// The innermost frame whose work it is part of.
-    pub frame: FrameNum,
-    /// Its place in that frame's log, from 1.
-    pub position: u64,
-}
-
 impl Change<'_> {
     /// Catches up with some of what was stored since the last time: with messages of some `bytes` in
     /// all, whose text `text_of` takes out of their JSON, and with the frames that changed. Returns
@@ -126,7 +117,7 @@ impl View<'_> {
         most: usize,
     ) -> Result<Vec<IndexedMessage>, StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let columns = "m.seq, m.version, m.id, m.bytes, m.codec, m.body, m.num, m.session";
+        let columns = "m.seq, m.version, m.id, m.bytes, m.codec, m.body, m.at, m.num, m.session";
         if terms.is_empty() {
             return self.indexed_messages(
                 &format!(
@@ -166,50 +157,9 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Where a message of a session is in the tree: in the frame whose work was going on.
-    pub fn message_place(
-        &self,
-        session: &str,
-        seq: u64,
-    ) -> Result<Option<MessagePlace>, StoreError> {
-        let failed = |source| self.failed(source);
-        let seq = i64::try_from(seq).unwrap_or(i64::MAX);
-        let frame: Option<i64> = self
-            .connection
-            .prepare_cached(&format!(
-                "SELECT frame FROM ({STRETCHES} WHERE s.session = ?1 AND s.detached = 0)
-                 WHERE first < ?2 AND last >= ?2 ORDER BY first DESC, num DESC LIMIT 1"
-            ))
-            .and_then(|mut statement| {
-                statement.query_row(params![session, seq], |row| row.get(0)).optional()
-            })
-            .map_err(failed)?;
-        let Some(frame) = frame else { return Ok(None) };
-        let stretches: Vec<(String, i64, i64)> = self
-            .connection
-            .prepare_cached(&format!(
-                "SELECT session, first, last FROM ({STRETCHES} WHERE s.frame = ?1) ORDER BY num"
-            ))
-            .and_then(|mut statement| {
-                statement
-                    .query_map([frame], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-                    .collect()
-            })
-            .map_err(failed)?;
-        let mut before = 0;
-        for (of, first, last) in stretches {
-            if of == session && first < seq && seq <= last {
-                before += seq - first;
-                break;
-            }
-            before += last.saturating_sub(first).max(0);
-        }
-        Ok(Some(MessagePlace { frame: frame_num(frame), position: before.unsigned_abs() }))
-    }
-
     fn messages_behind(&self, num: i64, most: i64) -> Result<Vec<IndexedMessage>, StoreError> {
         self.indexed_messages(
-            "SELECT seq, version, id, bytes, codec, body, num, session FROM messages
+            "SELECT seq, version, id, bytes, codec, body, at, num, session FROM messages
              WHERE num > ?1 ORDER BY num LIMIT ?2",
             [num, most],
         )
@@ -221,7 +171,7 @@ impl View<'_> {
         params: impl rusqlite::Params,
     ) -> Result<Vec<IndexedMessage>, StoreError> {
         let message = |row: &Row<'_>| {
-            Ok(IndexedMessage { num: row.get(6)?, session: row.get(7)?, message: message_of(row)? })
+            Ok(IndexedMessage { num: row.get(7)?, session: row.get(8)?, message: message_of(row)? })
         };
         self.connection
             .prepare_cached(query)
@@ -284,14 +234,6 @@ pub fn said_of(frame: &Frame) -> String {
     lines.retain(|line| said.insert(*line));
     lines.join("\n")
 }
-
-/// Spans with the places of the last message before them and of their last one.
-const STRETCHES: &str = "SELECT s.num, s.frame, s.session, coalesce(o.seq, 0) AS first,
-    CASE WHEN s.closed = 0 OR s.close_undone = 1 OR c.seq IS NULL
-      THEN (SELECT max(seq) FROM messages WHERE session = s.session) ELSE c.seq END AS last
-  FROM spans AS s
-  LEFT JOIN messages AS o ON o.session = s.session AND o.id = s.open_message AND o.version = 1
-  LEFT JOIN messages AS c ON c.session = s.session AND c.id = s.close_message AND c.version = 1";
 
 fn joined(terms: &BTreeSet<String>) -> String {
     terms.iter().map(String::as_str).collect::<Vec<_>>().join(" ")

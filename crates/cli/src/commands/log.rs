@@ -1,21 +1,43 @@
-use serde_json::json;
+use std::ops::ControlFlow;
+
+use callstack_core::frame::Frame;
+use callstack_engine::{Engine, LogEntry, LogRequest};
+use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::page::PLAIN;
+use crate::page::{PLAIN, Page};
 
 /// Read again what was said and done in a frame, also after it was folded away
+///
+/// Keys, tokens and passwords of known forms are masked unless --reveal is given. Once a frame has ended
+/// its log also lies in .callstack/logs, as a Markdown file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LogArgs {
     /// Handle such as f3, or the beginning of an id
     frame: String,
     /// First message to show
     #[arg(long, value_name = "N", default_value_t = 1)]
-    from: usize,
-    /// How many messages to show
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    count: usize,
+    from: u64,
+    /// How many messages to show [default: all]
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
+    /// Only messages that hold these words and "quoted strings"
+    #[arg(long, short, value_name = "WORDS")]
+    query: Option<String>,
+    /// Older versions of messages that were changed, too
+    #[arg(long)]
+    versions: bool,
+    /// The stored JSON of each message on a line of its own; with --reveal byte for byte
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
+    /// Show secrets instead of masking them
+    #[arg(long)]
+    reveal: bool,
+    /// Print everything at once, on a terminal too
+    #[arg(long)]
+    no_pager: bool,
 }
 
 pub(crate) fn run(
@@ -24,13 +46,73 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
-    let arguments = json!({"frame": args.frame, "from": args.from, "count": args.count});
-    let answer = invocation.run(&engine, "stack_log", arguments)?;
-    output.either(&answer.data, |page| {
-        if answer.data["total"] == 0 {
-            page.put(PLAIN, &format!("{}: no messages are kept", answer.title)).end();
-        } else {
-            page.block("", &answer.text);
+    let frame = engine.resolve(&args.frame)?;
+    let request = LogRequest {
+        from: args.from.max(1),
+        most: args.count.unwrap_or(usize::MAX),
+        query: args.query.clone(),
+        versions: args.versions,
+        reveal: args.reveal,
+    };
+    if output.json() {
+        return as_json(&engine, &frame, &request, output);
+    }
+    output.paged(!args.no_pager, |output| shown(args, &engine, &frame, &request, output))
+}
+
+fn as_json(
+    engine: &Engine,
+    frame: &Frame,
+    request: &LogRequest,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let part = engine.read_log(frame, request)?;
+    let message = |entry: &LogEntry| {
+        let json = entry.to_json(request.reveal);
+        serde_json::from_str(&json).unwrap_or_else(|_| Value::from(json))
+    };
+    output.value(&json!({
+        "frame": frame.num.to_string(),
+        "total": part.total,
+        "next": part.next,
+        "positions": part.entries.iter().map(|entry| entry.position).collect::<Vec<_>>(),
+        "messages": part.entries.iter().map(message).collect::<Vec<_>>(),
+    }))
+}
+
+fn shown(
+    args: &LogArgs,
+    engine: &Engine,
+    frame: &Frame,
+    request: &LogRequest,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if !args.raw {
+        let total = engine.log_length(frame)?;
+        let end = if total == 1 { "" } else { "s" };
+        let mut page = Page::default();
+        let label = frame.label();
+        let about = match total {
+            0 => format!("{label}: no messages are kept"),
+            _ => format!("{label}: {total} message{end}"),
+        };
+        page.put(PLAIN, &about).end();
+        output.page(&page)?;
+    }
+    let mut left = request.most;
+    engine.visit_log(frame, request, |entry| {
+        if left == 0 {
+            return Ok::<_, Failure>(ControlFlow::Break(()));
         }
-    })
+        left -= 1;
+        if args.raw {
+            output.stored(&entry.to_json(args.reveal))?;
+        } else {
+            let mut page = Page::default();
+            page.block("", &entry.to_markdown(args.reveal));
+            output.page(&page)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(())
 }

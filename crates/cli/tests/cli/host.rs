@@ -118,9 +118,11 @@ fn a_log_shows_what_was_said() {
     let desk = with_sessions();
     let part = |id: &str, text: &str| json!({"id": id, "type": "text", "text": text});
     let messages = json!([
-        {"info": {"id": "msg_3", "role": "user", "sessionID": "ses_two_c"},
+        {"info": {"id": "msg_3", "role": "user", "sessionID": "ses_two_c",
+            "time": {"created": 1_700_000_000_000_i64}},
          "parts": [part("prt_1", "Fix the build")]},
-        {"info": {"id": "msg_4", "role": "assistant", "sessionID": "ses_two_c"},
+        {"info": {"id": "msg_4", "role": "assistant", "sessionID": "ses_two_c",
+            "time": {"created": 1_700_000_001_000_i64}},
          "parts": [part("prt_2", "Done: \u{1b}[31mgreen\u{1b}[0m again")]},
     ]);
     let params = json!({"session": "ses_two_c", "purpose": "turn", "keep": 0, "ops": 0,
@@ -129,17 +131,18 @@ fn a_log_shows_what_was_said() {
     assert!(said.stdout.contains("\"result\""), "{}{}", said.stdout, said.stderr);
     says!(desk, ["log", "f3"], @r#"
     exit 0
-    f3 "Fix the build": messages 1 to 2 of 2
+    f3 "Fix the build": 2 messages
 
-    ## 1
-    user:
+    ## 1 · user · 2023-11-14T22:13:20.000Z
+
     Fix the build
 
-    ## 2
-    assistant:
+    ## 2 · assistant · 2023-11-14T22:13:21.000Z
+
     Done: \u{1b}[31mgreen\u{1b}[0m again
     "#);
     let log = desk.json(&["log", "f3", "--from", "2", "--count", "1"]);
     assert_eq!(log["total"], 2);
+    assert_eq!(log["positions"], json!([2]));
     assert_eq!(log["messages"][0]["info"]["id"], "msg_4");
 }

@@ -7,7 +7,7 @@ use callstack_core::frame::Frame;
 use callstack_core::text::format_duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
@@ -247,60 +247,6 @@ impl Operate for CacheClear {
             data: json!({"cleared": cleared}),
             ..Answer::default()
         })
-    }
-}
-
-/// `stack_log`.
-pub(crate) struct Log;
-
-/// Arguments of `stack_log`.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LogParams {
-    /// Handle; default: the open frame
-    #[serde(alias = "sessionID")]
-    frame: Option<String>,
-    /// First message to show, from 1
-    from: Option<usize>,
-    /// How many messages; default 20
-    count: Option<usize>,
-}
-
-/// Messages that a log shows unless it is told otherwise.
-const LOG_MESSAGES: usize = 20;
-
-impl Operate for Log {
-    const NAME: &'static str = "stack_log";
-    const SUMMARY: &'static str = "Read again what was said and done in a frame, also after it was \
-        folded away: its messages as the host showed them.";
-    type Params = LogParams;
-
-    fn run(engine: &Engine, caller: &Caller, params: LogParams) -> Result<Answer, EngineError> {
-        let frame = target(engine, caller, params.frame.as_deref())?;
-        let messages = engine.log(&frame)?;
-        let from = params.from.unwrap_or(1).max(1);
-        let count = params.count.unwrap_or(LOG_MESSAGES);
-        let shown: Vec<Value> = messages
-            .iter()
-            .skip(from - 1)
-            .take(count)
-            .map(|message| {
-                serde_json::from_str(&message.json).unwrap_or_else(|_| message.json.clone().into())
-            })
-            .collect();
-        let mut text = format!(
-            "{}: messages {from} to {} of {}\n",
-            frame.label(),
-            from - 1 + shown.len(),
-            messages.len()
-        );
-        for (at, message) in shown.iter().enumerate() {
-            // Writing to a string can't fail.
-            let _ = write!(text, "\n## {}\n{}\n", from + at, crate::log::readable(message));
-        }
-        let data =
-            json!({"frame": frame.num.to_string(), "total": messages.len(), "messages": shown});
-        Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
     }
 }
 

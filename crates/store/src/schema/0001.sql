@@ -93,6 +93,7 @@ CREATE INDEX spans_by_session ON spans(session, num);
 CREATE INDEX spans_open ON spans(session, num) WHERE closed = 0 OR close_undone = 1;
 CREATE INDEX spans_by_frame ON spans(frame, num);
 CREATE INDEX spans_by_call ON spans(open_call, session);
+CREATE INDEX spans_by_close ON spans(session, close_message) WHERE close_message IS NOT NULL;
 
 -- Frames that sessions of their own work on, by the span in which they do, and the calls that wait.
 CREATE TABLE errands (
@@ -229,6 +230,13 @@ CREATE TABLE messages (
   UNIQUE (session, seq, version)
 ) STRICT;
 CREATE INDEX messages_by_id ON messages(session, id, version);
+
+-- Frames whose log has to be written, with the event that made it so. Work to be done, like `indexed`
+-- below: what is written leaves it.
+CREATE TABLE logs_due (
+  frame INTEGER PRIMARY KEY,
+  since INTEGER NOT NULL
+) STRICT;
 
 -- The terms that messages (by `num`) and frames are known by. Search narrows down with them and then
 -- looks at the texts themselves. They are caught up with, up to what `indexed` says.

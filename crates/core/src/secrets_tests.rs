@@ -1,0 +1,219 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+/// Random looking, the same at each run, of an alphabet.
+fn made(length: usize, alphabet: &str) -> String {
+    let letters: Vec<char> = alphabet.chars().collect();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    (0..length)
+        .map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            letters[usize::try_from(state >> 33).unwrap() % letters.len()]
+        })
+        .collect()
+}
+
+const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+const HEX: &str = "0123456789abcdef";
+const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const MIXED: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// Fakes of each form. They are put together here: none of them stands in the sources as it is.
+fn fakes() -> Vec<(&'static str, String)> {
+    let mixed = |length| made(length, MIXED);
+    let pem = |kind: &str| {
+        let dashes = "-".repeat(5);
+        let body = (0..8).map(|_| mixed(64)).collect::<Vec<_>>().join("\n");
+        format!("{dashes}BEGIN {kind}{dashes}\n{body}\n{dashes}END {kind}{dashes}")
+    };
+    let key = ["PRIV", "ATE KEY"].concat();
+    let jwt = |part: usize| ["ey", "J", &mixed(part)].concat();
+    vec![
+        ("private key", pem(&key)),
+        ("private key", pem(&format!("RSA {key}"))),
+        ("private key", pem(&format!("OPENSSH {key}"))),
+        ("AWS access key", ["AK", "IA", &made(16, UPPER)].concat()),
+        ("GitHub token", ["gh", "p_", &mixed(36)].concat()),
+        ("GitHub token", ["gh", "s_", &mixed(36)].concat()),
+        ("GitHub token", ["github", "_pat_", &mixed(22), "_", &mixed(59)].concat()),
+        ("GitLab token", ["gl", "pat-", &mixed(20)].concat()),
+        ("Slack token", ["xo", "xb-", "123456789012-", &mixed(24)].concat()),
+        ("Stripe key", ["sk_", "live_", &mixed(24)].concat()),
+        ("Stripe key", ["wh", "sec_", &mixed(32)].concat()),
+        ("Anthropic key", ["sk-", "ant-", "api03-", &mixed(90)].concat()),
+        ("API key", ["sk", "-", &mixed(48)].concat()),
+        ("API key", ["sk", "-proj-", &mixed(64)].concat()),
+        ("API key", ["sk", "-or-v1-", &made(64, HEX)].concat()),
+        ("Google API key", ["AI", "za", &mixed(35)].concat()),
+        ("Google OAuth token", ["ya", "29.", &mixed(60)].concat()),
+        ("npm token", ["np", "m_", &mixed(36)].concat()),
+        ("PyPI token", ["py", "pi-", &mixed(80)].concat()),
+        ("crates.io token", ["ci", "o", &mixed(32)].concat()),
+        ("Docker token", ["dckr", "_pat_", &mixed(27)].concat()),
+        ("Hugging Face token", ["h", "f_", &made(34, LETTERS)].concat()),
+        ("SendGrid key", ["S", "G.", &mixed(22), ".", &mixed(43)].concat()),
+        ("Twilio key", ["S", "K", &made(32, HEX)].concat()),
+        ("DigitalOcean token", ["do", "p_v1_", &made(64, HEX)].concat()),
+        ("Shopify token", ["shp", "at_", &made(32, HEX)].concat()),
+        ("Linear key", ["lin", "_api_", &mixed(40)].concat()),
+        ("Telegram token", ["123456789", ":A", "A", &mixed(33)].concat()),
+        ("Vault token", ["hv", "s.", &mixed(24)].concat()),
+        ("JSON web token", [&jwt(20), ".", &jwt(40), ".", &mixed(43)].concat()),
+    ]
+}
+
+/// Whether none of the secret is left but what its beginning gives away of its kind.
+#[track_caller]
+fn gone(text: &str, secret: &str, kind: &str) {
+    let masked = mask(text);
+    assert!(!masked.contains(secret), "{kind}: {masked}");
+    assert!(masked.contains(&format!("‹masked: {kind}›")), "{kind}: {masked}");
+    assert_eq!(mask(&masked), masked, "masking twice is masking once");
+}
+
+#[test]
+fn every_form_is_masked_wherever_it_stands() {
+    for (kind, fake) in fakes() {
+        for (before, after) in [
+            ("", ""),
+            ("the key is ", ", keep it"),
+            ("\"", "\""),
+            ("line\n", "\nline"),
+            ("KEY: `", "`"),
+            ("漢字 ", " é"),
+            ("x(", ")"),
+        ] {
+            let text = format!("{before}{fake}{after}");
+            gone(&text, &fake, kind);
+            let masked = mask(&text).into_owned();
+            assert_eq!(masked, format!("{before}‹masked: {kind}›{after}"));
+        }
+    }
+}
+
+#[test]
+fn values_are_masked_by_what_they_are_called() {
+    let value = ["hunter", "2", "hunter"].concat();
+    let long = made(40, MIXED);
+    for text in [
+        format!("DB_PASSWORD={value}"),
+        format!("export API_KEY='{value}'"),
+        format!("STRIPE_SECRET=\"{value}\" make run"),
+        format!("password = \"{value}\""),
+        format!("{{\"apiKey\": \"{value}\"}}"),
+        format!("{{\\\"api_key\\\": \\\"{value}\\\"}}"),
+        format!("client_secret: '{value}'"),
+        format!("https://example.test/x?access_token={value}&y=1"),
+        format!("  password: {value}"),
+        format!("postgres://app:{value}@db.test:5432/app"),
+        format!("https://user:{value}@example.test/"),
+        format!("Authorization: Bearer {value}"),
+        format!("curl -H 'authorization: Basic {value}'"),
+        format!("bearer {long}"),
+        format!("aws_secret_access_key = {long}"),
+    ] {
+        let masked = mask(&text);
+        assert!(!masked.contains(&value) && !masked.contains(&long), "{masked}");
+        assert!(masked.contains("‹masked: "), "{masked}");
+        assert_eq!(mask(&masked), masked);
+    }
+}
+
+#[test]
+fn what_is_no_secret_stays() {
+    let hash = made(40, HEX);
+    let digest = made(64, HEX);
+    let image = format!("data:image/png;base64,{}", made(4_000, &format!("{MIXED}+/")));
+    for text in [
+        &format!("commit {hash}"),
+        &format!("sha256:{digest}"),
+        &format!("integrity sha512-{}==", made(86, MIXED)),
+        &image,
+        "550e8400-e29b-41d4-a716-446655440000",
+        "let token = lexer.next_token();",
+        "password: string,",
+        "api_key = os.environ[\"API_KEY\"]",
+        "const secret = process.env.SECRET;",
+        "\"token\": \"string\"",
+        "PASSWORD=$PASSWORD docker compose up",
+        "API_KEY=${API_KEY}",
+        "TOKEN=<your token>",
+        "API_KEY=your-api-key-here",
+        "token: required",
+        "max_tokens=4096",
+        "MAX_TOKENS=128000",
+        "tokenizer = \"cl100k_base\"",
+        "the secret is that there is none",
+        "import sk-learn-some-quite-long-package-name",
+        "https://example.test/a:b/c@d",
+        "git@github.com:someone/something.git",
+        "ssh://git@example.test/x.git",
+        "http://localhost:8080/@scope/package",
+        "Authorization: Bearer $TOKEN",
+        "Authorization: Bearer <token>",
+        "bearer of bad news and of other things",
+        "fn password(&self) -> &str",
+        "assert_eq!(token, Token::Number(1));",
+        "key: value",
+        "passwords are never stored",
+        "",
+    ] {
+        assert_eq!(mask(text), *text);
+    }
+}
+
+#[test]
+fn a_mask_tells_nothing_of_the_length() {
+    let of = |length| mask(&format!("DB_PASSWORD={}", "aB3".repeat(length))).into_owned();
+    assert!(of(6).contains("‹masked"), "{}", of(6));
+    assert_eq!(of(6), of(90));
+}
+
+#[test]
+fn values_of_json_are_masked_by_their_names_and_forms() {
+    let (_, token) = &fakes()[4];
+    let secret = ["swordfish", "9"].concat();
+    let mut value = json!({
+        "command": format!("curl -H 'X: {token}'"),
+        "nested": [{"password": secret, "tokens": 12, "token": "string"}],
+        "text": "plain",
+    });
+    assert!(mask_value(&mut value));
+    assert_eq!(
+        value,
+        json!({
+            "command": "curl -H 'X: ‹masked: GitHub token›'",
+            "nested": [{"password": "‹masked: password›", "tokens": 12, "token": "string"}],
+            "text": "plain",
+        })
+    );
+    assert!(!mask_value(&mut value), "there is nothing left to mask");
+}
+
+proptest! {
+    #[test]
+    fn masking_keeps_all_else(words in "[a-z \n]{0,80}", which in 0..30_usize, rest in "[a-z \n]{0,80}") {
+        let fakes = fakes();
+        let (kind, fake) = &fakes[which];
+        let text = format!("{words} {fake} {rest}");
+        prop_assert_eq!(mask(&text).into_owned(), format!("{words} ‹masked: {kind}› {rest}"));
+    }
+
+    #[test]
+    fn hex_and_uuids_are_never_masked(hex in "[0-9a-f]{7,128}", upper in "[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}") {
+        for text in [&hex, &upper] {
+            let line = format!("at {text} in {text}.rs");
+            prop_assert_eq!(mask(&line).into_owned(), line);
+        }
+    }
+
+    #[test]
+    fn any_text_can_be_masked(text in "\\PC{0,200}") {
+        let masked = mask(&text).into_owned();
+        prop_assert_eq!(mask(&masked).into_owned(), masked.clone());
+    }
+}

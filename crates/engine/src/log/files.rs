@@ -1,0 +1,228 @@
+//! The logs as files: `.callstack/logs/f12.md`, written behind the calls that end frames. Each is
+//! replaced as a whole, by one process at a time, which reads the store only then.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, BufWriter, Write as _};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use callstack_core::event::Event;
+use callstack_core::frame::FrameNum;
+use callstack_store::{FOLDER, Store, StoreError};
+
+use super::markdown;
+use crate::background::{self, Background};
+use crate::error::{EngineError, Kind};
+use crate::layout::{UNFINISHED, restrict};
+
+/// The folder of the logs, in the store's.
+const LOGS: &str = "logs";
+/// The file in the store's folder that is locked by whoever writes.
+const LOCK: &str = "logs.lock";
+
+/// Told of each change; has the logs written that come of it.
+#[derive(Debug)]
+pub(crate) struct LogFiles {
+    background: Background,
+    look: Arc<AtomicBool>,
+}
+
+impl LogFiles {
+    /// The logs of a project whose store is in `folder`; `observer` is told which were written.
+    pub(crate) fn new(
+        project: &Path,
+        folder: &Path,
+        observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static,
+    ) -> Self {
+        let look = Arc::new(AtomicBool::new(false));
+        let (project, folder) = (project.to_path_buf(), folder.to_path_buf());
+        let (wanted, observer) = (Arc::clone(&look), Arc::new(observer));
+        let background = Background::new("logs", move || {
+            let (project, folder) = (project.clone(), folder.clone());
+            let mut writer = Writer { project, folder, store: None };
+            let (wanted, observer) = (Arc::clone(&wanted), Arc::clone(&observer));
+            Box::new(move || {
+                let observer = Arc::clone(&observer);
+                writer.write(wanted.swap(false, Ordering::Relaxed), move |events| observer(events))
+            })
+        });
+        Self { background, look }
+    }
+
+    /// What has the logs written that a change makes necessary.
+    pub(crate) fn observer(&self) -> impl Fn(&[(i64, Event)]) + Send + Sync + 'static {
+        let waker = self.background.waker();
+        move |events| {
+            if events.iter().any(|(_, event)| concerns(event)) {
+                waker.want();
+            }
+        }
+    }
+
+    /// Has those written again whose files have gone.
+    pub(crate) fn look(&self) {
+        self.look.store(true, Ordering::Relaxed);
+        self.background.want();
+    }
+
+    /// Why logs were last not written, until they are.
+    pub(crate) fn failure(&self) -> Option<EngineError> {
+        self.background.failure()
+    }
+}
+
+/// Whether an event may make a log due.
+fn concerns(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::FrameEnded { .. }
+            | Event::FrameReopened { .. }
+            | Event::FrameDetached { .. }
+            | Event::FrameAttached { .. }
+            | Event::MessagesRecorded { .. }
+    )
+}
+
+struct Writer {
+    project: PathBuf,
+    folder: PathBuf,
+    store: Option<Store>,
+}
+
+impl Writer {
+    fn write(
+        &mut self,
+        look: bool,
+        observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static,
+    ) -> Result<(), EngineError> {
+        let store = match &self.store {
+            Some(store) => store,
+            None => {
+                let store = Store::open(&self.folder)?;
+                store.observe(observer);
+                self.store.insert(store)
+            }
+        };
+        if look {
+            want_missing(store, &self.project, &self.folder)?;
+        }
+        write_due(store, &self.project, &self.folder)
+    }
+}
+
+/// Writes the logs that are due.
+pub(crate) fn write_due(store: &Store, project: &Path, folder: &Path) -> Result<(), EngineError> {
+    let next = |after| store.read(|view| Ok::<_, EngineError>(view.log_due(after)?));
+    let mut due = next(0)?;
+    while let Some(log) = due {
+        let lock = background::exclusive(&folder.join(LOCK))?;
+        // Another process may have written it while this one waited.
+        if next(log.frame.0 - 1)? == Some(log) {
+            let path = path_of(log.frame);
+            write_one(store, log.frame, &project.join(&path))?;
+            store.write(|change| change.log_written(log, &path))?;
+        }
+        drop(lock);
+        due = next(log.frame.0)?;
+    }
+    Ok(())
+}
+
+/// Where the log of a frame lies, relative to the project.
+pub(crate) fn path_of(frame: FrameNum) -> String {
+    format!("{FOLDER}/{LOGS}/{frame}.md")
+}
+
+fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineError> {
+    let folder = path.parent().unwrap_or(path);
+    let failed = |error: &io::Error| unwritable(path, error);
+    prepare(folder).map_err(|error| failed(&error))?;
+    let mut file = tempfile::Builder::new()
+        .suffix(UNFINISHED)
+        .tempfile_in(folder)
+        .map_err(|error| failed(&error))?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    let (frame, parent) = store.read(|view| {
+        let frame = view.frame(frame)?;
+        let parent = frame.parent.map(|parent| view.frame(parent)).transpose()?;
+        Ok::<_, EngineError>((frame, parent))
+    })?;
+    let head = markdown::head(&frame, parent.as_ref());
+    out.write_all(head.as_bytes()).map_err(|error| failed(&error))?;
+    super::visit(store, frame.num, 1, false, |entry| {
+        let text = entry.to_markdown(false);
+        out.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+        Ok::<_, EngineError>(ControlFlow::Continue(()))
+    })?;
+    out.flush().map_err(|error| failed(&error))?;
+    drop(out);
+    file.as_file().sync_data().map_err(|error| failed(&error))?;
+    file.persist(path).map_err(|error| failed(&error.error))?;
+    Ok(())
+}
+
+/// Makes the folder for its owner only.
+fn prepare(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    restrict(folder)
+}
+
+/// Has every log written again whose file has gone, and removes what a writer left that was killed.
+fn want_missing(store: &Store, project: &Path, folder: &Path) -> Result<(), EngineError> {
+    let logs = store.read(|view| Ok::<_, EngineError>(view.logs()?))?;
+    let there = names(&folder.join(LOGS))?;
+    if there.iter().any(|name| name.ends_with(UNFINISHED)) {
+        let lock = background::exclusive(&folder.join(LOCK))?;
+        for name in there.iter().filter(|name| name.ends_with(UNFINISHED)) {
+            // One that stays behind takes some space and is tried again at the next start.
+            drop(fs::remove_file(folder.join(LOGS).join(name)));
+        }
+        drop(lock);
+    }
+    let missing: Vec<FrameNum> = logs
+        .into_iter()
+        .filter(|(frame, path)| {
+            let name = format!("{frame}.md");
+            let is_ours = *path == path_of(*frame);
+            if is_ours { !there.contains(&name) } else { !project.join(path).is_file() }
+        })
+        .map(|(frame, _)| frame)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    store.write(|change| {
+        missing.into_iter().try_for_each(|frame| change.want_log(frame)).map_err(EngineError::from)
+    })
+}
+
+fn names(folder: &Path) -> Result<HashSet<String>, EngineError> {
+    let failed = |source| StoreError::Io { path: folder.to_path_buf(), source };
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashSet::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut names = HashSet::new();
+    for entry in entries {
+        names.insert(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+    }
+    Ok(names)
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> EngineError {
+    EngineError {
+        kind: Kind::Unavailable,
+        message: format!("{} can't be written: {error}", path.display()),
+        hint: Some(
+            "What was said is safe in the store, where `stack_log` reads it. Free some space or make \
+             the folder writable."
+                .into(),
+        ),
+    }
+}

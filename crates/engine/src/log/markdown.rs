@@ -1,0 +1,196 @@
+//! A log as a document: what the frame was for and returned, then its messages with their calls.
+//!
+//! Nothing that a message says can look like a message of its own: a heading in it that has the form of
+//! ours is escaped, and what tools were given and returned stands behind fences longer than any in it.
+
+use std::fmt::Write as _;
+
+use callstack_core::frame::Frame;
+use callstack_core::secrets::{mask, mask_value};
+use callstack_core::text::{format_duration, iso_time};
+use serde_json::Value;
+
+use super::LogEntry;
+
+/// What stands before the messages.
+pub(super) fn head(frame: &Frame, parent: Option<&Frame>) -> String {
+    let mut text = format!("# {}\n\n", line(&frame.label()));
+    // Writing to a string can't fail.
+    let _ = writeln!(text, "- status: {}", status(frame));
+    let _ = writeln!(text, "- id: {}", line(&frame.id));
+    if let Some(parent) = parent {
+        let _ = writeln!(text, "- part of: {}", line(&parent.label()));
+    }
+    if let Some(session) = &frame.session {
+        let _ = writeln!(text, "- session: {}", line(session));
+    }
+    let _ = writeln!(text, "- begun: {}", iso_time(frame.created_at));
+    if let Some(ended) = frame.ended_at {
+        let took = format_duration(ended.saturating_sub(frame.created_at));
+        let _ = writeln!(text, "- ended: {} after {took}", iso_time(ended));
+    }
+    let mut section = |name: &str, words: &str| {
+        if !words.trim().is_empty() {
+            let _ = writeln!(text, "\n**{name}**\n\n{}", prose(words.trim()));
+        }
+    };
+    section("Success criteria", &frame.identity.success_criteria);
+    section("Results", frame.results.as_deref().unwrap_or_default());
+    section("Invalidated because", frame.invalidation_reason.as_deref().unwrap_or_default());
+    let listed = |entries: Vec<&str>| {
+        entries.iter().map(|entry| format!("- {entry}")).collect::<Vec<_>>().join("\n")
+    };
+    section("Decisions", &listed(frame.decisions.iter().map(String::as_str).collect()));
+    section("Files", &listed(frame.artifacts.iter().map(|it| it.path.as_str()).collect()));
+    mask(&text).into_owned()
+}
+
+fn status(frame: &Frame) -> String {
+    let mut status = frame.status.to_string();
+    if frame.detached {
+        status.push_str(", undone");
+    }
+    if !frame.status.is_finished() {
+        status.push_str(" (this file is written again when the frame ends)");
+    }
+    status
+}
+
+impl LogEntry {
+    /// The message as a section of the document, with a blank line before it; with what secrets it has,
+    /// or without them.
+    pub fn to_markdown(&self, reveal: bool) -> String {
+        let Ok(mut message) = serde_json::from_str::<Value>(&self.message.json) else {
+            let plain = &self.message.json;
+            let plain = if reveal { plain.clone() } else { mask(plain).into_owned() };
+            return format!("\n## {} · message\n\n{}\n", self.position, fenced("", &plain));
+        };
+        if !reveal {
+            mask_value(&mut message);
+        }
+        let mut text = format!("\n## {}\n", self.heading(&message));
+        let Some(parts) = message["parts"].as_array() else {
+            let _ = writeln!(text, "\n{}", fenced("json", &format!("{message:#}")));
+            return text;
+        };
+        for part in parts {
+            if let Some(part) = shown(part) {
+                let _ = writeln!(text, "\n{part}");
+            }
+        }
+        if let Some(error) = message["info"]["error"].as_object() {
+            let _ = writeln!(
+                text,
+                "\n**error**\n\n{}",
+                fenced("json", &Value::from(error.clone()).to_string())
+            );
+        }
+        text
+    }
+
+    /// The host's JSON; without the secrets in it, or as it came.
+    pub fn to_json(&self, reveal: bool) -> String {
+        let stored = &self.message.json;
+        if reveal {
+            return stored.clone();
+        }
+        let Ok(mut message) = serde_json::from_str::<Value>(stored) else {
+            return mask(stored).into_owned();
+        };
+        if mask_value(&mut message) { message.to_string() } else { stored.clone() }
+    }
+
+    fn heading(&self, message: &Value) -> String {
+        let info = &message["info"];
+        let role = info["role"].as_str().unwrap_or("message");
+        let mut words = vec![self.position.to_string(), role.to_owned()];
+        if self.message.version > 1 {
+            words.push(format!("version {}", self.message.version));
+        }
+        let at = info["time"]["created"].as_i64().unwrap_or(self.message.at);
+        words.push(iso_time(at));
+        let model = info["modelID"].as_str().or_else(|| info["model"]["modelID"].as_str());
+        words.extend(model.map(str::to_owned));
+        let tokens = &info["tokens"];
+        if let (Some(read), Some(written)) = (tokens["input"].as_u64(), tokens["output"].as_u64())
+            && read + written > 0
+        {
+            let cached = tokens["cache"]["read"].as_u64().unwrap_or(0);
+            words.push(format!("{} tokens read, {written} written", read + cached));
+        }
+        line(&words.join(" · "))
+    }
+}
+
+/// A part of a message; none for bookkeeping of the host.
+fn shown(part: &Value) -> Option<String> {
+    let words = |name: &str| part[name].as_str().unwrap_or_default();
+    match words("type") {
+        "text" => Some(prose(words("text"))).filter(|text| !text.trim().is_empty()),
+        "reasoning" => {
+            let text = words("text").trim();
+            (!text.is_empty()).then(|| format!("*(reasoning)*\n\n{}", quoted(text)))
+        }
+        "tool" => Some(call(part)),
+        "file" => {
+            let name = part["filename"].as_str().unwrap_or("without a name");
+            Some(format!("*(file {}, {})*", line(name), line(words("mime"))))
+        }
+        "step-start" | "step-finish" | "snapshot" => None,
+        _ => Some(fenced("json", &part.to_string())),
+    }
+}
+
+fn call(part: &Value) -> String {
+    let state = &part["state"];
+    let mut about = vec![state["status"].as_str().unwrap_or("called").to_owned()];
+    if let (Some(start), Some(end)) =
+        (state["time"]["start"].as_i64(), state["time"]["end"].as_i64())
+    {
+        about.push(format_duration(end.saturating_sub(start)));
+    }
+    let mut text = format!(
+        "**{}** ({})\n\n{}",
+        line(part["tool"].as_str().unwrap_or("tool")),
+        line(&about.join(", ")),
+        fenced("json", &state["input"].to_string())
+    );
+    match state["output"].as_str().or_else(|| state["error"].as_str()) {
+        Some(result) => {
+            let _ = write!(text, "\n\n{}", fenced("", result));
+        }
+        None => text.push_str("\n\n*(no result)*"),
+    }
+    text
+}
+
+/// A fence around a text that none of its lines can end.
+fn fenced(language: &str, text: &str) -> String {
+    let longest = text
+        .lines()
+        .map(|line| line.trim_start().bytes().take_while(|byte| *byte == b'`').count())
+        .max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+}
+
+/// Words as they are, but that a heading in the form of ours is none.
+fn prose(text: &str) -> String {
+    let ours = |line: &str| {
+        let rest = line
+            .strip_prefix("## ")
+            .map(|rest| rest.trim_start_matches(|char: char| char.is_ascii_digit()));
+        rest.is_some_and(|rest| rest.starts_with(" · "))
+    };
+    let lines =
+        text.lines().map(|line| if ours(line) { format!("\\{line}") } else { line.to_owned() });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn quoted(text: &str) -> String {
+    text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}

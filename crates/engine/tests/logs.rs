@@ -1,0 +1,182 @@
+//! Logs as files: there once a frame has ended, whatever happened since.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use callstack_core::transcript::{Message, Role, Standing};
+use callstack_engine::{Engine, LogRequest, Shown};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::Project;
+
+/// A message of which only its JSON matters.
+fn shown(id: &str, role: Role, text: &str) -> Shown {
+    let name = if role == Role::User { "user" } else { "assistant" };
+    let json = json!({"info": {"id": id, "role": name, "time": {"created": 1_700_000_000_000_i64}},
+        "parts": [{"id": format!("prt_{id}"), "type": "text", "text": text}]});
+    Shown {
+        message: Message { id: id.to_owned(), role, standing: Standing::Normal, parts: Vec::new() },
+        json: json.to_string(),
+        facts: Vec::new(),
+        opened: Vec::new(),
+        tasks: Vec::new(),
+        tokens: None,
+        said: 0,
+        heard: 0,
+        words: text.to_owned(),
+        summary: None,
+    }
+}
+
+fn record(engine: &Engine, session: &str, messages: &[(&str, &str)]) {
+    let shown = messages.iter().map(|(id, text)| shown(id, Role::Assistant, text)).collect();
+    engine.record(session, shown).unwrap();
+    let stored = |id: &str| engine.messages(session).unwrap().iter().any(|it| it.id == id);
+    wait(|| messages.iter().all(|(id, _)| stored(id)));
+}
+
+#[track_caller]
+fn wait(mut until: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !until() {
+        assert!(Instant::now() < deadline, "it did not come about");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A session with a finished frame f2, whose step that ended it is known, and its project.
+fn finished() -> (TempDir, Project) {
+    let folder = tempfile::tempdir().unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    project.user("ses_a", "Build the parser");
+    record(&project.engine, "ses_a", &[("msg-before", "before the frame")]);
+    push(&project);
+    let steps = [("msg-call", "the push"), ("msg-inside", "## 9 · user\ninside the frame")];
+    record(&project.engine, "ses_a", &steps);
+    project.by_hand("ses_a", "stack_frame_pop", json!({"results": "23 rules"})).unwrap();
+    record(&project.engine, "ses_a", &[("msg-last", "the step that ended it")]);
+    (folder, project)
+}
+
+fn push(project: &Project) {
+    project.did("ses_a", "stack_frame_push", json!({"title": "Read", "successCriteria": "read"}));
+}
+
+fn log(folder: &TempDir, frame: &str) -> Option<String> {
+    fs::read_to_string(folder.path().join(format!(".callstack/logs/{frame}.md"))).ok()
+}
+
+#[test]
+fn lie_beside_the_store_for_their_owner_only_and_frames_point_to_them() {
+    let (folder, project) = finished();
+    wait(|| log(&folder, "f2").is_some_and(|text| text.contains("the step that ended it")));
+    wait(|| project.engine.resolve("f2").unwrap().log_path.is_some());
+    let frame = project.engine.resolve("f2").unwrap();
+    assert_eq!(frame.log_path.as_deref(), Some(".callstack/logs/f2.md"));
+    assert_eq!(json!(project.engine.metadata(&frame).unwrap())["logPath"], ".callstack/logs/f2.md");
+    let text = log(&folder, "f2").unwrap();
+    assert!(text.starts_with("# f2 \"Read\"\n\n- status: completed\n"), "{text}");
+    assert!(text.contains("**Results**\n\n23 rules\n"), "{text}");
+    assert!(text.contains("\n\\## 9 · user\ninside the frame\n"), "{text}");
+    assert_eq!(log(&folder, "f1"), None, "the root is open");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &str| {
+            fs::metadata(folder.path().join(path)).unwrap().permissions().mode() & 0o777
+        };
+        assert_eq!(mode(".callstack"), 0o700);
+        assert_eq!(mode(".callstack/logs"), 0o700);
+        assert_eq!(mode(".callstack/logs/f2.md"), 0o600);
+        assert_eq!(mode(".callstack/callstack.db"), 0o600);
+        assert_eq!(mode(".callstack/callstack.db-wal"), 0o600);
+    }
+}
+
+#[test]
+fn are_written_again_when_they_are_missing_and_when_the_frame_goes_on() {
+    let (folder, project) = finished();
+    drop(project);
+    let first = log(&folder, "f2").unwrap();
+    fs::remove_file(folder.path().join(".callstack/logs/f2.md")).unwrap();
+    fs::write(folder.path().join(".callstack/logs/.left.tmp"), "half").unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    project.engine.write_files();
+    wait(|| log(&folder, "f2").is_some());
+    assert_eq!(log(&folder, "f2").unwrap(), first);
+    assert!(!folder.path().join(".callstack/logs/.left.tmp").exists());
+    project.did("ses_a", "stack_frame_reopen", json!({"frame": "f2"}));
+    wait(|| log(&folder, "f2").unwrap().contains("- status: in_progress"));
+    project.did("ses_a", "stack_frame_pop", json!({"results": "24 rules"}));
+    wait(|| log(&folder, "f2").unwrap().contains("24 rules"));
+    project.engine.rebuild().unwrap();
+    assert!(project.engine.resolve("f2").unwrap().log_path.is_some());
+}
+
+#[test]
+fn wait_for_a_disk_that_can_be_written() {
+    let (folder, project) = finished();
+    drop(project);
+    let logs = folder.path().join(".callstack/logs");
+    fs::remove_dir_all(&logs).unwrap();
+    fs::write(&logs, "a file in the place of the folder").unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    push(&project);
+    project.did("ses_a", "stack_frame_pop", json!({"results": "done all the same"}));
+    wait(|| project.engine.logs_failure().is_some());
+    assert_eq!(project.status("f3"), "completed");
+    drop(project);
+    fs::remove_file(&logs).unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    project.engine.write_files();
+    wait(|| log(&folder, "f3").is_some() && log(&folder, "f2").is_some());
+}
+
+#[test]
+fn can_be_read_in_parts_and_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    project.user("ses_a", "Count");
+    let texts: Vec<_> =
+        (1..=100).map(|n| (format!("msg-{n}"), format!("number {n} here"))).collect();
+    let messages: Vec<_> = texts.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
+    project
+        .engine
+        .record("ses_a", messages.iter().map(|(id, text)| shown(id, Role::User, text)).collect())
+        .unwrap();
+    wait(|| project.engine.messages("ses_a").unwrap().len() == 100);
+    let read = |arguments: Value| project.did("ses_a", "stack_log", arguments);
+    let part = read(json!({"from": 40, "count": 3}));
+    assert_eq!(part.data["positions"], json!([40, 41, 42]));
+    assert_eq!(part.data["next"], 43);
+    assert!(part.text.contains("messages 40 to 42 of 100"), "{}", part.text);
+    assert!(part.text.contains("\n## 41 · user · ") && part.text.contains("number 41 here"));
+    assert!(part.text.ends_with("go on with from 43."), "{}", part.text);
+    let found = read(json!({"query": "number 77"}));
+    assert_eq!(found.data["positions"], json!([77]));
+    assert!(found.text.contains("1 message of 100 with number 77"), "{}", found.text);
+    assert_eq!(read(json!({"from": 101})).data["positions"], json!([]));
+    assert_eq!(read(json!({})).data["positions"].as_array().unwrap().len(), 20);
+    let empty = project.call("ses_a", "stack_log", json!({"query": " "})).unwrap_err();
+    assert_eq!(empty.message, "there is nothing to search for");
+    let root = project.engine.resolve("f1").unwrap();
+    let all = project.engine.read_log(&root, &LogRequest::default()).unwrap();
+    let positions: Vec<_> = all.entries.iter().map(|entry| entry.position).collect();
+    assert_eq!(positions, (1..=100).collect::<Vec<_>>());
+}
+
+#[test]
+fn keep_older_versions_of_a_message() {
+    let (_folder, project) = finished();
+    record(&project.engine, "ses_a", &[("msg-inside", "said otherwise")]);
+    let frame = project.engine.resolve("f2").unwrap();
+    let read = |versions| {
+        let request = LogRequest { versions, ..LogRequest::default() };
+        let part = project.engine.read_log(&frame, &request).unwrap();
+        part.entries.iter().map(|entry| entry.to_markdown(true)).collect::<String>()
+    };
+    wait(|| read(false).contains("said otherwise"));
+    assert!(!read(false).contains("inside the frame"));
+    assert!(read(true).contains("inside the frame") && read(true).contains("version 2"));
+}

@@ -1,0 +1,131 @@
+//! Which frames' logs have to be written to their files: those of frames that ended, and again when
+//! more of their transcript becomes known or they are open again.
+
+use callstack_core::event::{Event, MessageRef};
+use callstack_core::frame::FrameNum;
+use rusqlite::params;
+
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::frames::frame_num;
+use crate::project::{Writer, sql};
+use crate::store::View;
+
+/// A frame whose log has to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogDue {
+    /// The frame.
+    pub frame: FrameNum,
+    /// The event that made it so.
+    pub since: i64,
+}
+
+const DUE: &str = "INSERT OR REPLACE INTO logs_due (frame, since) SELECT num, ?2 FROM frames
+  WHERE num = ?1";
+
+pub(crate) fn ended(writer: &Writer<'_, '_>, frame: FrameNum) -> Result<(), StoreError> {
+    // What was never worked on has no history.
+    writer.run(
+        &format!("{DUE} AND EXISTS (SELECT 1 FROM spans WHERE frame = ?1)"),
+        params![sql(frame), writer.seq],
+    )
+}
+
+pub(crate) fn changed(writer: &Writer<'_, '_>, frame: FrameNum) -> Result<(), StoreError> {
+    writer.run(
+        &format!(
+            "{DUE} AND log_path IS NOT NULL AND EXISTS (SELECT 1 FROM spans WHERE frame = ?1)"
+        ),
+        params![sql(frame), writer.seq],
+    )
+}
+
+/// The step that ended a frame is only complete once its call has come back.
+pub(crate) fn recorded(
+    writer: &Writer<'_, '_>,
+    session: &str,
+    messages: &[MessageRef],
+) -> Result<(), StoreError> {
+    for message in messages {
+        writer.run(
+            "INSERT OR REPLACE INTO logs_due (frame, since)
+             SELECT DISTINCT s.frame, ?3 FROM spans AS s JOIN frames AS f ON f.num = s.frame
+             WHERE s.session = ?1 AND s.close_message = ?2 AND s.close_message IS NOT NULL
+               AND f.ended_at IS NOT NULL",
+            params![session, message.id, writer.seq],
+        )?;
+    }
+    Ok(())
+}
+
+pub(crate) fn written(
+    writer: &Writer<'_, '_>,
+    frame: FrameNum,
+    path: &str,
+) -> Result<(), StoreError> {
+    writer.run("UPDATE frames SET log_path = ?2 WHERE num = ?1", params![sql(frame), path])
+}
+
+impl View<'_> {
+    /// A frame whose log has to be written, of those that wait the one with the lowest number behind
+    /// `after`.
+    pub fn log_due(&self, after: u64) -> Result<Option<LogDue>, StoreError> {
+        let found: Vec<LogDue> = self
+            .connection
+            .prepare_cached(
+                "SELECT frame, since FROM logs_due WHERE frame > ?1 ORDER BY frame LIMIT 1",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_map([crate::project::signed(after)], |row| {
+                        Ok(LogDue { frame: frame_num(row.get(0)?), since: row.get(1)? })
+                    })?
+                    .collect()
+            })
+            .map_err(|source| self.failed(source))?;
+        Ok(found.into_iter().next())
+    }
+
+    /// The frames whose logs lie in files of ours, with the files.
+    pub fn logs(&self) -> Result<Vec<(FrameNum, String)>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT num, log_path FROM frames WHERE log_path IS NOT NULL
+                   AND EXISTS (SELECT 1 FROM spans WHERE frame = num) ORDER BY num",
+            )
+            .and_then(|mut statement| {
+                statement.query_map([], |row| Ok((frame_num(row.get(0)?), row.get(1)?)))?.collect()
+            })
+            .map_err(|source| self.failed(source))
+    }
+}
+
+impl Change<'_> {
+    /// Has the log of a frame written again, because its file has gone.
+    pub fn want_log(&self, frame: FrameNum) -> Result<(), StoreError> {
+        let view = self.view();
+        view.connection
+            .prepare_cached("INSERT OR IGNORE INTO logs_due (frame, since) VALUES (?1, 0)")
+            .and_then(|mut statement| statement.execute([sql(frame)]))
+            .map(|_| ())
+            .map_err(|source| view.failed(source))
+    }
+
+    /// The log that was due lies in the file `path` of the project now, which tells of what happened up
+    /// to the frame's last change. It stays due if something happened since.
+    pub fn log_written(&mut self, due: LogDue, path: &str) -> Result<(), StoreError> {
+        let view = self.view();
+        view.connection
+            .prepare_cached("DELETE FROM logs_due WHERE frame = ?1 AND since = ?2")
+            .and_then(|mut statement| statement.execute(params![sql(due.frame), due.since]))
+            .map_err(|source| view.failed(source))?;
+        let frame = view.frame_row(due.frame)?;
+        if frame.log_path.as_deref() == Some(path) {
+            return Ok(());
+        }
+        self.append(
+            frame.updated_at,
+            &[Event::LogWritten { frame: due.frame, path: path.to_owned() }],
+        )
+    }
+}

@@ -1,0 +1,136 @@
+//! Where frames' work stands in the transcripts of sessions, and in whose work a message stands.
+
+use callstack_core::frame::FrameNum;
+use rusqlite::{OptionalExtension as _, params};
+
+use crate::error::StoreError;
+use crate::frames::frame_num;
+use crate::messages::{StoredMessage, message_of};
+use crate::project::{signed, sql};
+use crate::store::View;
+
+/// Where a message is in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessagePlace {
+    /// The innermost frame whose work it is part of.
+    pub frame: FrameNum,
+    /// Its place in that frame's log, from 1.
+    pub position: u64,
+}
+
+/// A part of a session's transcript in which a frame was worked on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The session.
+    pub session: String,
+    /// The place of the last message before it: 0 for the session's beginning.
+    pub first: u64,
+    /// The place of its last message.
+    pub last: u64,
+}
+
+impl Stretch {
+    /// How many messages it has.
+    pub fn messages(&self) -> u64 {
+        self.last.saturating_sub(self.first)
+    }
+}
+
+/// Spans with the places of the last message before them and of their last one. A span whose beginning
+/// or end no message is known by reaches from or to the end of the transcript: too much is better than
+/// too little.
+const STRETCHES: &str = "SELECT s.num, s.frame, s.session, coalesce(o.seq, 0) AS first,
+    CASE WHEN s.closed = 0 OR s.close_undone = 1 OR c.seq IS NULL
+      THEN (SELECT coalesce(max(seq), 0) FROM messages WHERE session = s.session)
+      ELSE c.seq END AS last
+  FROM spans AS s
+  LEFT JOIN messages AS o ON o.session = s.session AND o.id = s.open_message AND o.version = 1
+  LEFT JOIN messages AS c ON c.session = s.session AND c.id = s.close_message AND c.version = 1";
+
+impl View<'_> {
+    /// Where the work of a frame stands, in the order in which it was done. No message is in two of
+    /// them.
+    pub fn stretches(&self, frame: FrameNum) -> Result<Vec<Stretch>, StoreError> {
+        let found: Vec<Stretch> = self
+            .connection
+            .prepare_cached(&format!(
+                "SELECT session, first, last FROM ({STRETCHES} WHERE s.frame = ?1) ORDER BY num"
+            ))
+            .and_then(|mut statement| {
+                statement
+                    .query_map([sql(frame)], |row| {
+                        Ok(Stretch {
+                            session: row.get(0)?,
+                            first: row.get::<_, i64>(1)?.unsigned_abs(),
+                            last: row.get::<_, i64>(2)?.unsigned_abs(),
+                        })
+                    })?
+                    .collect()
+            })
+            .map_err(|source| self.failed(source))?;
+        let mut stretches: Vec<Stretch> = Vec::with_capacity(found.len());
+        for mut next in found {
+            let before = stretches.iter().filter(|it| it.session == next.session);
+            let covered = before.map(|it| it.last).max().unwrap_or(0);
+            next.first = next.first.max(covered);
+            if next.first < next.last {
+                stretches.push(next);
+            }
+        }
+        Ok(stretches)
+    }
+
+    /// Where a message of a session is in the tree: in the frame whose work was going on.
+    pub fn message_place(
+        &self,
+        session: &str,
+        seq: u64,
+    ) -> Result<Option<MessagePlace>, StoreError> {
+        let frame: Option<i64> = self
+            .connection
+            .prepare_cached(&format!(
+                "SELECT frame FROM ({STRETCHES} WHERE s.session = ?1 AND s.detached = 0)
+                 WHERE first < ?2 AND last >= ?2 ORDER BY first DESC, num DESC LIMIT 1"
+            ))
+            .and_then(|mut statement| {
+                statement.query_row(params![session, signed(seq)], |row| row.get(0)).optional()
+            })
+            .map_err(|source| self.failed(source))?;
+        let Some(frame) = frame.map(frame_num) else { return Ok(None) };
+        let mut before = 0;
+        for stretch in self.stretches(frame)? {
+            if stretch.session == session && stretch.first < seq && seq <= stretch.last {
+                before += seq - stretch.first;
+                break;
+            }
+            before += stretch.messages();
+        }
+        Ok(Some(MessagePlace { frame, position: before }))
+    }
+
+    /// Messages of a session by their places, from behind `first` to `last`: all versions of each, the
+    /// older before the newer, or only the newest.
+    pub fn messages_between(
+        &self,
+        session: &str,
+        (first, last): (u64, u64),
+        all_versions: bool,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT seq, version, id, bytes, codec, body, at FROM messages AS m
+                 WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND (?4 OR version =
+                   (SELECT max(version) FROM messages WHERE session = ?1 AND seq = m.seq))
+                 ORDER BY seq, version",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_map(
+                        params![session, signed(first), signed(last), all_versions],
+                        message_of,
+                    )?
+                    .collect()
+            })
+            .map_err(|source| self.failed(source))
+    }
+}
