@@ -20,6 +20,7 @@ mod pin;
 mod plan;
 mod pop;
 mod preset;
+mod purge;
 mod push;
 mod reopen;
 mod retry;
@@ -69,6 +70,7 @@ pub(crate) enum Command {
     Pin(pin::PinArgs),
     Unpin(unpin::UnpinArgs),
     Completions(completions::CompletionsArgs),
+    Purge(purge::PurgeArgs),
     Host(host::HostArgs),
 }
 
@@ -103,6 +105,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Artifact(args) => artifact::run(args, &invocation()?, output),
         Command::Pin(args) => pin::run(args, &invocation()?, output),
         Command::Unpin(args) => unpin::run(args, &invocation()?, output),
+        Command::Purge(args) => purge::run(args, &invocation()?, output),
         Command::Host(args) => host::run(args, &invocation()?, output),
     }
 }

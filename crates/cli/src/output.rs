@@ -84,6 +84,20 @@ impl Output {
         self.generated(&format!("{json}\n"))
     }
 
+    /// Asks the person at the terminal and returns the answer; none where nobody can be asked.
+    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, Failure> {
+        let stdin = io::stdin();
+        if !stdin.is_terminal() || !self.stderr.is_terminal() {
+            return Ok(None);
+        }
+        let mut page = Page::default();
+        page.put(PLAIN, question).put(PLAIN, " ");
+        emit(self.stderr.lock(), page.as_str()).map_err(|error| Failure::of_output(&error))?;
+        let mut answer = String::new();
+        stdin.read_line(&mut answer).map_err(|error| Failure::of_output(&error))?;
+        Ok(Some(answer))
+    }
+
     /// Prints either, whichever is asked for.
     pub(crate) fn either(
         &mut self,

@@ -21,6 +21,7 @@ mod plans;
 mod refusals;
 mod search;
 mod settings;
+mod secrets;
 mod shown;
 mod specification;
 mod stores;

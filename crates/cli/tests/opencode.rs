@@ -15,6 +15,7 @@ mod flame;
 mod folding;
 mod interrupted;
 mod pins;
+mod logs;
 mod placement;
 mod presence;
 mod project;

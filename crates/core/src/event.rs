@@ -49,6 +49,15 @@ pub struct MessageRef {
     pub hash: String,
 }
 
+/// Messages of a session that were removed for good.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PurgedMessages {
+    /// The session.
+    pub session: String,
+    /// The host's ids of the messages.
+    pub ids: Vec<String>,
+}
+
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -227,6 +236,16 @@ pub enum Event {
         session: String,
         /// The messages.
         messages: Vec<MessageRef>,
+    },
+    /// Messages were removed for good, with what search knew of them and the hashes in earlier events.
+    /// They are not stored again when the host shows them again.
+    Purged {
+        /// Who did it.
+        by: String,
+        /// The frames whose logs went with them.
+        frames: Vec<FrameNum>,
+        /// The messages.
+        messages: Vec<PurgedMessages>,
     },
     /// A push or a pop was suggested.
     SuggestionMade {

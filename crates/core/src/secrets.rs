@@ -238,6 +238,10 @@ fn names_a_secret(name: &str) -> bool {
         "accesskey",
         "privatekey",
     ];
+    // A file may be called anything.
+    if name.contains(['/', '.']) {
+        return false;
+    }
     let name: String =
         name.chars().filter(|char| char.is_alphanumeric()).collect::<String>().to_lowercase();
     NAMES.iter().any(|ending| name.ends_with(ending))

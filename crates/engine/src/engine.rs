@@ -44,7 +44,7 @@ pub struct Engine {
     mirror: Mirror,
     log: Log,
     dialect: Dialect,
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
     world: Box<dyn World>,
 }
 

@@ -29,6 +29,7 @@ mod mirror;
 pub mod operation;
 pub mod operations;
 pub mod presets;
+mod purge;
 mod recorder;
 mod schema;
 pub mod search;
@@ -53,6 +54,7 @@ pub use evidence::Reader;
 pub use import::{ImportSource, ImportSummary, Skipped};
 pub use log::{LogEntry, LogPart, LogRequest};
 pub use manager::FrameStateManager;
+pub use purge::{PurgeOutcome, PurgePlan};
 pub use session::UserMessage;
 pub use settings::{
     AutonomySettings, FrameSessions, Given, Level, Placement, Profile, SETTINGS,

@@ -7,14 +7,13 @@ use std::ops::ControlFlow;
 
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::search::Query;
-use callstack_core::secrets::mask;
 use callstack_core::transcript::Span;
 use callstack_store::{Store, StoreError, StoredMessage, Stretch};
 use serde_json::Value;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::search::searchable;
+use crate::search::find;
 
 impl Engine {
     /// The frames that a session works in, the root first and the active one last.
@@ -84,11 +83,8 @@ impl Engine {
         });
         let query = query.transpose()?;
         visit(&self.store, frame.num, request.from, request.versions, |entry| {
-            let wanted = query.as_ref().is_none_or(|query| {
-                let text = searchable(&entry.message.json);
-                query.find(&text).is_some()
-                    && (request.reveal || query.find(&mask(&text)).is_some())
-            });
+            let holds = |query| find(query, &entry.message.json, request.reveal).is_some();
+            let wanted = query.as_ref().is_none_or(holds);
             if wanted { see(entry) } else { Ok(ControlFlow::Continue(())) }
         })
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::search::{Match, Query};
+use callstack_core::secrets::{mask, mask_value};
 use callstack_store::{IndexedMessage, MessagePlace, Store, StoreError, View, said_of};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,6 +46,8 @@ pub struct SearchRequest {
     /// Whether to look through everything for a string that the index does not know, however long
     /// that takes.
     pub thorough: bool,
+    /// Whether secrets are shown and found; else they are masked, and nothing in them is found.
+    pub reveal: bool,
 }
 
 /// What was found.
@@ -91,7 +94,7 @@ impl From<Frame> for FrameFound {
         Self {
             handle: frame.num.to_string(),
             id: frame.id,
-            title: frame.identity.title,
+            title: mask(&frame.identity.title).into_owned(),
             status: frame.status,
         }
     }
@@ -176,7 +179,9 @@ impl Search<'_> {
         }
         for num in self.view.frames_known_by(&terms, FRAMES)? {
             let frame = self.view.frame(num)?;
-            let Some(found) = self.query.find(&said_of(&frame)) else { continue };
+            let said = said_of(&frame);
+            let said = if self.request.reveal { said.into() } else { mask(&said) };
+            let Some(found) = self.query.find(&said) else { continue };
             if frame.detached || !self.is_wanted(Some(num))? {
                 continue;
             }
@@ -215,7 +220,9 @@ impl Search<'_> {
 
     fn look_at(&self, found: &IndexedMessage, places: &mut Vec<Place>) -> Result<(), EngineError> {
         let message = &found.message;
-        let Some(matched) = self.query.find(&searchable(&message.json)) else { return Ok(()) };
+        let Some(matched) = find(self.query, &message.json, self.request.reveal) else {
+            return Ok(());
+        };
         let place_in_tree = self.view.message_place(&found.session, message.seq)?;
         if !self.is_wanted(place_in_tree.map(|place| place.frame))? {
             return Ok(());
@@ -252,12 +259,28 @@ fn place(frame: Option<Frame>, message: Option<MessageFound>, found: Match, weig
     Place { frame: frame.map(FrameFound::from), message, snippet, marks, score: score * weight }
 }
 
+/// Where a message holds what is looked for. Secrets are masked, unless they are to be revealed, which
+/// is only worth its cost where there is something to show.
+pub(crate) fn find(query: &Query, json: &str, reveal: bool) -> Option<Match> {
+    let matched = query.find(&searchable(json))?;
+    if reveal {
+        return Some(matched);
+    }
+    let Ok(mut message) = serde_json::from_str::<Value>(json) else {
+        return query.find(&mask(json));
+    };
+    if mask_value(&mut message) { query.find(&content(&message)) } else { Some(matched) }
+}
+
 /// Everything in a message that somebody may look for: all of its texts but ids and what only the host
 /// understands.
 pub(crate) fn searchable(json: &str) -> String {
-    let Ok(message) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
-    let mut text = String::with_capacity(json.len());
-    let content = if message["parts"].is_array() { &message["parts"] } else { &message };
+    serde_json::from_str(json).map_or_else(|_| json.to_owned(), |message| content(&message))
+}
+
+fn content(message: &Value) -> String {
+    let mut text = String::new();
+    let content = if message["parts"].is_array() { &message["parts"] } else { message };
     gather(content, &mut text);
     text
 }

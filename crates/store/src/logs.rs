@@ -1,7 +1,7 @@
 //! Which frames' logs have to be written to their files: those of frames that ended, and again when
 //! more of their transcript becomes known or they are open again.
 
-use callstack_core::event::{Event, MessageRef};
+use callstack_core::event::{Event, MessageRef, PurgedMessages};
 use callstack_core::frame::FrameNum;
 use rusqlite::params;
 
@@ -64,6 +64,27 @@ pub(crate) fn written(
     path: &str,
 ) -> Result<(), StoreError> {
     writer.run("UPDATE frames SET log_path = ?2 WHERE num = ?1", params![sql(frame), path])
+}
+
+/// The logs of purged frames are gone; others in which the messages stood are written without them.
+pub(crate) fn purged(
+    writer: &Writer<'_, '_>,
+    frames: &[FrameNum],
+    messages: &[PurgedMessages],
+) -> Result<(), StoreError> {
+    for purged in messages {
+        writer.run(
+            "INSERT OR REPLACE INTO logs_due (frame, since)
+             SELECT DISTINCT s.frame, ?2 FROM spans AS s JOIN frames AS f ON f.num = s.frame
+             WHERE s.session = ?1 AND f.log_path IS NOT NULL",
+            params![purged.session, writer.seq],
+        )?;
+    }
+    for frame in frames {
+        writer.run("UPDATE frames SET log_path = NULL WHERE num = ?1", params![sql(*frame)])?;
+        writer.run("DELETE FROM logs_due WHERE frame = ?1", params![sql(*frame)])?;
+    }
+    Ok(())
 }
 
 impl View<'_> {

@@ -12,6 +12,8 @@ use crate::store::View;
 /// How a body is stored: plain when compression would not pay.
 const PLAIN: i64 = 0;
 const ZSTD: i64 = 1;
+/// There is no body any more.
+pub(crate) const PURGED: i64 = 2;
 const LEVEL: i32 = 6;
 
 /// A message as a host shows it.
@@ -34,13 +36,16 @@ pub struct StoredMessage {
     pub id: String,
     /// The host's JSON.
     pub json: String,
-    /// When it was stored; milliseconds since 1970.
+    /// When it was stored, or purged; milliseconds since 1970.
     pub at: i64,
+    /// Whether it was removed for good. Its JSON then says so and nothing else.
+    pub purged: bool,
 }
 
 impl Change<'_> {
     /// Stores messages in order. One that is there with the same content is left alone; one whose
-    /// content changed is stored as a further version at its old place. Returns how many were written.
+    /// content changed is stored as a further version at its old place. One that was purged stays so,
+    /// whatever it says now. Returns how many were written.
     pub fn record_messages(
         &mut self,
         at: i64,
@@ -51,7 +56,7 @@ impl Change<'_> {
         for message in messages {
             let hash = hex(&Sha256::digest(message.json.as_bytes()));
             let newest = self.view().newest_version(session, &message.id)?;
-            if newest.as_ref().is_some_and(|(_, _, known)| *known == hash) {
+            if newest.as_ref().is_some_and(|(_, _, known)| *known == hash || known.is_empty()) {
                 continue;
             }
             let (seq, version) = match newest {
@@ -241,7 +246,12 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
     let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| {
         rusqlite::Error::FromSqlConversionFailure(5, rusqlite::types::Type::Blob, error)
     };
-    let plain = if codec == ZSTD {
+    let (id, at): (String, i64) = (row.get(2)?, row.get(6)?);
+    let plain = if codec == PURGED {
+        serde_json::json!({"info": {"id": id}, "parts": [], "purgedAt": at})
+            .to_string()
+            .into_bytes()
+    } else if codec == ZSTD {
         zstd::bulk::decompress(&body, usize::try_from(bytes).unwrap_or(0))
             .map_err(|error| unreadable(error.into()))?
     } else {
@@ -250,9 +260,10 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
     Ok(StoredMessage {
         seq: row.get::<_, i64>(0)?.unsigned_abs(),
         version: row.get::<_, i64>(1)?.unsigned_abs(),
-        id: row.get(2)?,
+        id,
         json: String::from_utf8(plain).map_err(|error| unreadable(error.into()))?,
-        at: row.get(6)?,
+        at,
+        purged: codec == PURGED,
     })
 }
 

@@ -195,7 +195,7 @@ impl View<'_> {
         )
     }
 
-    fn run(&self, query: &str, params: impl rusqlite::Params) -> Result<(), StoreError> {
+    pub(crate) fn run(&self, query: &str, params: impl rusqlite::Params) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(query)
             .and_then(|mut statement| statement.execute(params))

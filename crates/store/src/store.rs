@@ -17,7 +17,7 @@ use crate::messages::hex;
 use crate::schema;
 
 /// How long a process waits for another one that writes.
-const BUSY: Duration = Duration::from_secs(5);
+pub(crate) const BUSY: Duration = Duration::from_secs(5);
 
 /// An open store. May be shared between threads; each call is one transaction.
 #[derive(Debug)]
@@ -151,7 +151,7 @@ impl Store {
         Ok(value)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Connection> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
         // A panic in a transaction rolls it back; the connection itself stays sound.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -173,16 +173,24 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// What tells this store from every other one: a hash of its first event. None while it is empty.
+    /// What tells this store from every other one: a hash of its first event, but for what a purge may
+    /// take out of that. None while it is empty.
     pub fn identity(&self) -> Result<Option<String>, StoreError> {
         let first = self
             .connection
-            .prepare_cached("SELECT at || body FROM events ORDER BY seq LIMIT 1")
+            .prepare_cached("SELECT at, body FROM events ORDER BY seq LIMIT 1")
             .and_then(|mut statement| {
-                statement.query_row([], |row| row.get::<_, String>(0)).optional()
+                statement
+                    .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
+                    .optional()
             })
             .map_err(|source| self.failed(source))?;
-        Ok(first.map(|event| hex(&Sha256::digest(event.as_bytes())[..8])))
+        let Some((at, mut body)) = first else { return Ok(None) };
+        if let Event::MessagesRecorded { session, mut messages } = serde_json::from_str(&body)? {
+            messages.iter_mut().for_each(|message| message.hash.clear());
+            body = serde_json::to_string(&Event::MessagesRecorded { session, messages })?;
+        }
+        Ok(Some(hex(&Sha256::digest(format!("{at}{body}").as_bytes())[..8])))
     }
 
     pub(crate) fn failed(&self, source: rusqlite::Error) -> StoreError {

@@ -25,6 +25,7 @@ mod location;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod purge;
 mod rebuild;
 #[cfg(test)]
 mod references;

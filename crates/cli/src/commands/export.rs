@@ -1,6 +1,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use callstack_core::secrets::mask_value;
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -12,7 +13,7 @@ use crate::page::PLAIN;
 /// Write frames down, for people or for another store
 ///
 /// What is written as JSON, `callstack import` takes over: frames keep their ids, and in an empty store
-/// their handles too.
+/// their handles too. Keys, tokens and passwords of known forms are masked unless --reveal is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
     /// Handle such as f3, or the beginning of an id: the frame with all below it [default: the whole
@@ -24,6 +25,9 @@ pub(crate) struct ExportArgs {
     /// The file to write to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write secrets down instead of masking them
+    #[arg(long)]
+    reveal: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -42,7 +46,13 @@ pub(crate) fn run(
     let engine = invocation.engine()?;
     let root = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
     let state = engine.export(root.map(|frame| frame.num))?;
-    let value = json!(state);
+    let mut value = json!(state);
+    let masked = !args.reveal && mask_value(&mut value);
+    let state = if masked {
+        serde_json::from_value(value.clone()).map_err(|error| Failure::of_shape(&error))?
+    } else {
+        state
+    };
     let text = match args.format {
         Format::Json => format!("{value:#}\n"),
         Format::Markdown => state.to_markdown(),

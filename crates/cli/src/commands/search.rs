@@ -1,4 +1,4 @@
-use callstack_engine::search::SearchAnswer;
+use callstack_engine::search::{SearchAnswer, SearchRequest};
 use serde_json::json;
 
 use crate::error::Failure;
@@ -9,7 +9,8 @@ use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
 /// Find words, strings or paths in the results of all frames and in all messages
 ///
 /// Several words have to stand in the same place, in any order and case. "Quoted strings" and, with
-/// --exact, the whole query are found as they stand.
+/// --exact, the whole query are found as they stand. Keys, tokens and passwords of known forms are
+/// masked.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SearchArgs {
     /// What to look for
@@ -24,7 +25,13 @@ pub(crate) struct SearchArgs {
     /// How many places to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
+    /// Show secrets, and find what stands in them, instead of masking them
+    #[arg(long)]
+    reveal: bool,
 }
+
+/// Places that may be asked for.
+const MOST: usize = 1_000;
 
 pub(crate) fn run(
     args: &SearchArgs,
@@ -33,14 +40,16 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
     let query = args.query.join(" ");
-    let arguments = json!({
-        "query": query, "exact": args.exact, "frame": args.frame, "limit": args.limit,
-        "thorough": true,
-    });
-    let answer = invocation.run(&engine, "stack_search", arguments)?;
-    let found: SearchAnswer =
-        serde_json::from_value(answer.data.clone()).map_err(|error| Failure::of_shape(&error))?;
-    output.either(&answer.data, |page| draw(page, &query, &found))
+    let frame = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
+    let found = engine.search(&SearchRequest {
+        text: query.clone(),
+        exact: args.exact,
+        frame: frame.map(|frame| frame.num),
+        limit: args.limit.clamp(1, MOST),
+        thorough: true,
+        reveal: args.reveal,
+    })?;
+    output.either(&json!(found), |page| draw(page, &query, &found))
 }
 
 fn draw(page: &mut Page, query: &str, found: &SearchAnswer) {

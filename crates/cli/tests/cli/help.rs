@@ -2,7 +2,7 @@
 
 use super::desk::{Desk, says};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "activate",
     "artifact",
     "completions",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 20] = [
     "pin",
     "plan",
     "pop",
+    "purge",
     "push",
     "reopen",
     "show",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::desk::{Desk, Said, says};
 
-fn serve(desk: &Desk, requests: &[Value]) -> Said {
+pub(crate) fn serve(desk: &Desk, requests: &[Value]) -> Said {
     let lines: Vec<_> = requests.iter().map(|request| format!("{request}\n")).collect();
     desk.run_with(&["host", "opencode"], lines.concat().as_bytes())
 }

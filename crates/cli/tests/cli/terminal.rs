@@ -31,6 +31,16 @@ fn nothing_but_a_terminal_gets_escapes() {
 /// What a command shows on a terminal; none, with the reason printed, where there is no `script` to
 /// make one.
 fn on_a_terminal(desk: &Desk, line: &str, env: &[(&str, &str)]) -> Option<String> {
+    on_a_terminal_with(desk, line, env, "")
+}
+
+/// The same where somebody types `typed`.
+pub(crate) fn on_a_terminal_with(
+    desk: &Desk,
+    line: &str,
+    env: &[(&str, &str)],
+    typed: &str,
+) -> Option<String> {
     if std::process::Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err()
     {
         eprintln!("skipped: there is no `script` here to make a terminal with");
@@ -39,6 +49,11 @@ fn on_a_terminal(desk: &Desk, line: &str, env: &[(&str, &str)]) -> Option<String
     let mut command = desk.sealed.command("script");
     command.args(["-qec", &format!("{BINARY} {line}"), "/dev/null"]);
     command.env("TERM", "xterm-256color").env("SHELL", "/bin/sh").envs(env.iter().copied());
+    if !typed.is_empty() {
+        let path = desk.sealed.root().join("typed");
+        std::fs::write(&path, typed).unwrap();
+        command.stdin(std::fs::File::open(&path).unwrap());
+    }
     Some(desk.finish(command).stdout)
 }
 

@@ -76,6 +76,8 @@ pub(crate) fn snapshot(name: &str, text: &str) {
     settings.add_filter(r"/\S*/callstack-test-[A-Za-z0-9]+/project", "PROJECT");
     settings.add_filter(r"(?m) after (\d+(ms|[smhd]) ?)+(:|$)", "$3");
     settings.add_filter(r"(?m)^(open for|took): .*$", "$1: …");
+    settings.add_filter(r"\*\* \((completed|error), [^)]*\)", "** ($1, …)");
+    settings.add_filter(r"\d+ tokens read, \d+ written", "… tokens read, … written");
     settings.add_filter(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME");
     settings.add_filter(r"\b\d+ characters", "… characters");
     settings.bind(|| insta::assert_snapshot!(name, text));

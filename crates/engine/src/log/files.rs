@@ -83,6 +83,7 @@ fn concerns(event: &Event) -> bool {
             | Event::FrameDetached { .. }
             | Event::FrameAttached { .. }
             | Event::MessagesRecorded { .. }
+            | Event::Purged { .. }
     )
 }
 
@@ -118,7 +119,7 @@ pub(crate) fn write_due(store: &Store, project: &Path, folder: &Path) -> Result<
     let next = |after| store.read(|view| Ok::<_, EngineError>(view.log_due(after)?));
     let mut due = next(0)?;
     while let Some(log) = due {
-        let lock = background::exclusive(&folder.join(LOCK))?;
+        let lock = alone(folder)?;
         // Another process may have written it while this one waited.
         if next(log.frame.0 - 1)? == Some(log) {
             let path = path_of(log.frame);
@@ -129,6 +130,11 @@ pub(crate) fn write_due(store: &Store, project: &Path, folder: &Path) -> Result<
         due = next(log.frame.0)?;
     }
     Ok(())
+}
+
+/// Keeps all others from writing logs, for as long as what this returns is held.
+pub(crate) fn alone(folder: &Path) -> Result<fs::File, EngineError> {
+    background::exclusive(&folder.join(LOCK))
 }
 
 /// Where the log of a frame lies, relative to the project.
@@ -178,7 +184,7 @@ fn want_missing(store: &Store, project: &Path, folder: &Path) -> Result<(), Engi
     let logs = store.read(|view| Ok::<_, EngineError>(view.logs()?))?;
     let there = names(&folder.join(LOGS))?;
     if there.iter().any(|name| name.ends_with(UNFINISHED)) {
-        let lock = background::exclusive(&folder.join(LOCK))?;
+        let lock = alone(folder)?;
         for name in there.iter().filter(|name| name.ends_with(UNFINISHED)) {
             // One that stays behind takes some space and is tried again at the next start.
             drop(fs::remove_file(folder.join(LOGS).join(name)));
@@ -215,7 +221,7 @@ fn names(folder: &Path) -> Result<HashSet<String>, EngineError> {
     Ok(names)
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> EngineError {
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> EngineError {
     EngineError {
         kind: Kind::Unavailable,
         message: format!("{} can't be written: {error}", path.display()),

@@ -60,6 +60,9 @@ impl LogEntry {
     /// The message as a section of the document, with a blank line before it; with what secrets it has,
     /// or without them.
     pub fn to_markdown(&self, reveal: bool) -> String {
+        if self.message.purged {
+            return format!("\n## {} · purged on {}\n", self.position, iso_time(self.message.at));
+        }
         let Ok(mut message) = serde_json::from_str::<Value>(&self.message.json) else {
             let plain = &self.message.json;
             let plain = if reveal { plain.clone() } else { mask(plain).into_owned() };

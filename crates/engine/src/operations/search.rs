@@ -26,9 +26,6 @@ pub(crate) struct SearchParams {
     frame: Option<String>,
     /// How many places; default 10
     limit: Option<usize>,
-    #[schemars(skip)]
-    #[serde(default)]
-    thorough: bool,
 }
 
 /// Places that are told unless more are asked for, and how many that may be.
@@ -46,7 +43,8 @@ impl Operate for Search {
         let request = SearchRequest {
             exact: params.exact.unwrap_or_default(),
             frame: frame.map(|frame| frame.num),
-            thorough: params.thorough,
+            thorough: false,
+            reveal: false,
             limit: params.limit.unwrap_or(PLACES).clamp(1, MOST),
             text: params.query,
         };

@@ -1,0 +1,86 @@
+use callstack_engine::{EngineError, PurgePlan};
+use serde_json::{Value, json};
+
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::page::{DIM, PLAIN, WARN};
+
+/// Remove what was said in a frame or a session for good
+///
+/// Messages go with all their versions, from the database's files, search and logs: a frame's with those
+/// of the frames below it. They are not stored again when the host shows them again. What frames say of
+/// themselves (titles, results, decisions, pins) stays, and so does what the host itself keeps.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PurgeArgs {
+    /// A frame (handle such as f3, or the beginning of an id) or a session (its id or the beginning of it)
+    #[arg(value_name = "FRAME|SESSION")]
+    what: String,
+    /// Do it without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// Only say what would go
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(
+    args: &PurgeArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let engine = invocation.engine()?;
+    let plan = engine.purge_plan(&args.what)?;
+    let about = told(&plan);
+    if args.dry_run {
+        return output.either(&json!(plan), |page| {
+            page.put(PLAIN, &format!("would remove {about}")).end();
+            for log in &plan.logs {
+                page.put(DIM, &format!("  {log}")).end();
+            }
+        });
+    }
+    if !args.yes && !agreed(&about, output)? {
+        return output.either(&Value::Null, |page| {
+            page.put(PLAIN, "nothing was removed").end();
+        });
+    }
+    let outcome = engine.purge(plan, &who())?;
+    output.either(&json!(outcome), |page| {
+        page.put(PLAIN, &format!("removed {about}")).end();
+        if !outcome.erased {
+            let note = "another process was reading: the bytes leave the file once it writes again";
+            page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
+        }
+    })
+}
+
+fn told(plan: &PurgePlan) -> String {
+    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    format!(
+        "{} ({}) of {} and {}",
+        count(plan.messages, "message"),
+        count(plan.bytes, "byte"),
+        plan.what,
+        count(plan.logs.len() as u64, "log file")
+    )
+}
+
+/// Asks the person at the terminal. Where nobody can be asked, the answer has to be given before.
+fn agreed(about: &str, output: &mut Output) -> Result<bool, Failure> {
+    let Some(answer) = output.ask(&format!("Remove {about} for good? [y/N]"))? else {
+        return Err(EngineError::invalid(
+            format!("this would remove {about} for good, and nobody can be asked here"),
+            "Give --yes to do it, or --dry-run to see what would go.",
+        )
+        .into());
+    };
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Who is at the terminal, as far as the environment says.
+fn who() -> String {
+    let names = ["USER", "LOGNAME", "USERNAME"];
+    let name = names.into_iter().find_map(|name| std::env::var(name).ok());
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "a person at a terminal".to_owned())
+}

@@ -1,0 +1,179 @@
+//! Secrets are masked wherever something is shown, and purged for good where they are to go.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::desk::{Desk, says};
+use super::host::serve;
+use super::terminal::on_a_terminal_with;
+
+/// A fake that looks like a token and stands in no source as it is.
+fn token() -> String {
+    ["gh", "p_", &"a1B2c3".repeat(6)].concat()
+}
+
+fn message(id: &str, role: &str, text: &str) -> Value {
+    let time = json!({"created": 1_700_000_000_000_i64});
+    json!({"info": {"id": id, "role": role, "sessionID": "ses_a", "time": time},
+        "parts": [{"id": format!("prt_{id}"), "type": "text", "text": text}]})
+}
+
+fn sync(desk: &Desk, messages: &[Value]) {
+    let params = json!({"session": "ses_a", "purpose": "turn", "keep": 0, "ops": 0, "applied": 0,
+        "messages": messages});
+    let said = serve(desk, &[json!({"id": 1, "method": "sync", "params": params})]);
+    assert!(said.stdout.contains("\"result\""), "{}{}", said.stdout, said.stderr);
+}
+
+/// A session whose frame f2 has a message with a token, between two of the root's.
+fn with_a_token() -> (Desk, Vec<Value>) {
+    let desk = Desk::new();
+    let mut messages = vec![message("msg_1", "user", "Deploy it, mangrove")];
+    sync(&desk, &messages);
+    desk.ok(&["push", "Look at the settings", "-c", "known"]);
+    let told = format!("the token of the parakeet is {}", token());
+    messages.push(message("msg_2", "assistant", &told));
+    sync(&desk, &messages);
+    desk.ok(&["pop", "-r", &format!("it is {}", token())]);
+    messages.push(message("msg_3", "assistant", "Deployed with marmalade"));
+    sync(&desk, &messages);
+    (desk, messages)
+}
+
+fn files(desk: &Desk) -> Vec<(String, Vec<u8>)> {
+    let folder = desk.project().join(".callstack");
+    let mut found = Vec::new();
+    for folder in [folder.clone(), folder.join("logs")] {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                found.push((path.display().to_string(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+/// The files that hold a text, in any case.
+fn holding(desk: &Desk, text: &str) -> Vec<String> {
+    let text = text.to_lowercase().into_bytes();
+    let holds =
+        |bytes: &[u8]| bytes.to_ascii_lowercase().windows(text.len()).any(|window| window == text);
+    files(desk).into_iter().filter(|(_, bytes)| holds(bytes)).map(|(path, _)| path).collect()
+}
+
+#[test]
+fn a_secret_is_masked_in_logs_search_and_exports_until_it_is_revealed() {
+    let (desk, messages) = with_a_token();
+    let masked = "‹masked: GitHub token›";
+    for args in [
+        &["log", "f2"][..],
+        &["log", "f2", "--raw"],
+        &["log", "f2", "--json"],
+        &["search", "parakeet"],
+        &["search", "parakeet", "--json"],
+        &["export"],
+        &["export", "--format", "markdown"],
+    ] {
+        let shown = desk.ok(args);
+        assert!(shown.contains(masked) && !shown.contains(&token()), "{args:?}: {shown}");
+        let revealed = desk.ok(&[args, &["--reveal"]].concat());
+        assert!(revealed.contains(&token()) && !revealed.contains(masked), "{args:?}: {revealed}");
+    }
+    let file = fs::read_to_string(desk.project().join(".callstack/logs/f2.md")).unwrap();
+    assert!(file.contains(masked) && !file.contains(&token()), "{file}");
+    // What is masked can't be guessed at either.
+    let guess = &token()[..12];
+    assert!(desk.ok(&["search", "--exact", guess]).starts_with("nothing that is kept"));
+    assert!(desk.ok(&["search", "--exact", guess, "--reveal"]).contains("f2"));
+    // Revealed and raw, a log is what the host sent, byte for byte.
+    let raw = desk.ok(&["log", "f1", "--raw", "--reveal"]);
+    let sent: Vec<String> = messages.iter().map(Value::to_string).collect();
+    assert_eq!(raw.lines().collect::<Vec<_>>(), sent);
+    assert_eq!(desk.ok(&["log", "f2", "--query", "parakeet"]).matches("\n## ").count(), 1);
+    assert_eq!(desk.ok(&["log", "f1", "--query", "parakeet mangrove"]).matches("\n## ").count(), 0);
+}
+
+#[test]
+fn a_purge_asks_says_and_removes_for_good() {
+    let (desk, messages) = with_a_token();
+    let log = desk.project().join(".callstack/logs/f2.md");
+    assert!(log.is_file() && holding(&desk, "parakeet").contains(&log.display().to_string()));
+    says!(desk, ["purge", "f2"], @r#"
+    exit 2
+    --- stderr
+    error: this would remove 1 message (217 bytes) of f2 "Look at the settings" and 1 log file for good, and nobody can be asked here
+    hint: Give --yes to do it, or --dry-run to see what would go.
+    "#);
+    let plan = desk.json(&["purge", "f2", "--dry-run"]);
+    assert_eq!(plan["messages"], 1);
+    assert_eq!(plan["logs"], json!([".callstack/logs/f2.md"]));
+    assert!(log.is_file() && desk.ok(&["log", "f2"]).contains("parakeet"), "nothing was done yet");
+    let done = desk.json(&["purge", "f2", "--yes"]);
+    assert_eq!((&done["messages"], &done["erased"]), (&json!(1), &json!(true)));
+    assert!(!log.exists());
+    assert_eq!(holding(&desk, "parakeet"), Vec::<String>::new());
+    assert!(desk.ok(&["log", "f2"]).contains("\n## 1 · purged on 20"));
+    assert!(desk.ok(&["search", "parakeet"]).starts_with("nothing that is kept"));
+    assert!(desk.json(&["show", "f2"]).get("logPath").is_none());
+    // All else is there, and goes on; what is shown again is not stored again, changed or not.
+    assert!(desk.ok(&["search", "marmalade"]).contains("marmalade"));
+    let mut again = messages;
+    sync(&desk, &again);
+    again[1] = message("msg_2", "assistant", "the parakeet again");
+    again.push(message("msg_4", "user", "And now the flamingo"));
+    sync(&desk, &again);
+    assert_eq!(holding(&desk, "parakeet"), Vec::<String>::new());
+    assert!(desk.ok(&["search", "flamingo"]).contains("message 4"));
+    desk.ok(&["doctor", "--rebuild"]);
+    desk.is_whole(&["f1", "f2"]);
+    assert!(desk.json(&["show", "f2"]).get("logPath").is_none());
+    assert_eq!(desk.json(&["purge", "f2", "--dry-run"])["messages"], 0);
+    assert_eq!(desk.json(&["log", "f1"])["total"], 4);
+}
+
+#[test]
+fn a_session_is_purged_with_all_of_its_messages() {
+    let (desk, _) = with_a_token();
+    desk.ok(&["pop", "-r", "done", "--session", "ses_a"]);
+    assert!(desk.project().join(".callstack/logs/f1.md").is_file());
+    let done = desk.json(&["purge", "ses_a", "--yes"]);
+    assert_eq!(done["messages"], 3);
+    assert_eq!(done["frames"], json!([1, 2]));
+    for word in ["mangrove", "marmalade", "parakeet"] {
+        // The user's first words are the title of the root frame, which stays.
+        let left = usize::from(word == "mangrove");
+        assert!(holding(&desk, word).len() <= left, "{word}: {:?}", holding(&desk, word));
+    }
+    desk.is_whole(&["f1", "f2"]);
+    says!(desk, ["purge", "nothing", "--yes"], @r#"
+    exit 3
+    --- stderr
+    error: there is no frame `nothing`
+    hint: See all frames with `callstack tree`.
+    "#);
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_and_reads_page_by_page() {
+    let (desk, _) = with_a_token();
+    let shown = |line: &str, answer: &str, env: &[(&str, &str)]| {
+        on_a_terminal_with(&desk, line, env, answer)
+    };
+    let Some(asked) = shown("purge f2", "n\n", &[]) else { return };
+    assert!(asked.contains("for good? [y/N]") && asked.contains("nothing was removed"), "{asked}");
+    assert!(desk.ok(&["log", "f2"]).contains("parakeet"));
+    let pager = [("CALLSTACK_PAGER", "sed s/^/paged:/")];
+    let paged = shown("log f2", "", &pager).unwrap();
+    assert!(paged.contains("paged:the token of the parakeet"), "{paged}");
+    let plain = shown("log f2 --no-pager", "", &pager).unwrap();
+    assert!(plain.contains("parakeet") && !plain.contains("paged:"), "{plain}");
+    for missing in ["no-such-pager --at-all", "cat", ""] {
+        let plain = shown("log f2", "", &[("CALLSTACK_PAGER", missing)]).unwrap();
+        assert!(plain.contains("parakeet"), "{plain}");
+    }
+    let done = shown("purge f2", "y\n", &[]).unwrap();
+    assert!(done.contains("removed 1 message"), "{done}");
+    assert!(!desk.ok(&["log", "f2"]).contains("parakeet"));
+}

@@ -1,0 +1,222 @@
+//! Removing messages for good. Their rows stay, with nothing in them, so that places in transcripts stay
+//! what they are, and so that a host which shows the messages again does not bring them back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use callstack_core::event::{Event, PurgedMessages};
+use callstack_core::frame::FrameNum;
+use rusqlite::{Connection, params};
+
+use crate::change::Change;
+use crate::error::{StoreError, at};
+use crate::frames::frame_num;
+use crate::messages::PURGED;
+use crate::places::Stretch;
+use crate::project::{signed, sql};
+use crate::store::{BUSY, Store, View};
+
+/// Whether the bytes are gone from the files, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Erased {
+    /// They are.
+    Wholly,
+    /// Another process was reading all the time, and its next write takes them out of the log of writes.
+    LogLeft,
+}
+
+impl View<'_> {
+    /// A frame and all frames below it, undone ones too.
+    pub fn frames_from(&self, frame: FrameNum) -> Result<Vec<FrameNum>, StoreError> {
+        self.frames_where(
+            "WITH RECURSIVE inside(num) AS (
+               SELECT num FROM frames WHERE num = ?1
+               UNION SELECT f.num FROM frames AS f JOIN inside AS i ON f.parent = i.num
+             ) SELECT num FROM inside ORDER BY num",
+            sql(frame),
+        )
+    }
+
+    /// The frames that were worked on in a session.
+    pub fn frames_in(&self, session: &str) -> Result<Vec<FrameNum>, StoreError> {
+        self.frames_where(
+            "SELECT DISTINCT frame FROM spans WHERE session = ?1 ORDER BY frame",
+            session,
+        )
+    }
+
+    /// All of a session's transcript.
+    pub fn whole_session(&self, session: &str) -> Result<Stretch, StoreError> {
+        let last: i64 = self
+            .connection
+            .prepare_cached("SELECT coalesce(max(seq), 0) FROM messages WHERE session = ?1")
+            .and_then(|mut statement| statement.query_row([session], |row| row.get(0)))
+            .map_err(|source| self.failed(source))?;
+        Ok(Stretch { session: session.to_owned(), first: 0, last: last.unsigned_abs() })
+    }
+
+    /// The messages of stretches that are there to be purged, by their sessions, and the bytes of all
+    /// their versions as they came.
+    pub fn purgeable(
+        &self,
+        stretches: &[Stretch],
+    ) -> Result<(BTreeMap<String, BTreeSet<String>>, u64), StoreError> {
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        let mut bytes = 0;
+        for stretch in stretches {
+            let rows: Vec<(i64, String, i64)> = self
+                .connection
+                .prepare_cached(
+                    "SELECT num, id, bytes FROM messages
+                     WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND codec <> ?4",
+                )
+                .and_then(|mut statement| {
+                    let place = params![
+                        stretch.session,
+                        signed(stretch.first),
+                        signed(stretch.last),
+                        PURGED
+                    ];
+                    statement
+                        .query_map(place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                        .collect()
+                })
+                .map_err(|source| self.failed(source))?;
+            for (num, id, size) in rows {
+                if seen.insert(num) {
+                    bytes += size.unsigned_abs();
+                    found.entry(stretch.session.clone()).or_default().insert(id);
+                }
+            }
+        }
+        Ok((found, bytes))
+    }
+
+    fn frames_where(
+        &self,
+        query: &str,
+        param: impl rusqlite::ToSql,
+    ) -> Result<Vec<FrameNum>, StoreError> {
+        self.connection
+            .prepare_cached(query)
+            .and_then(|mut statement| {
+                statement.query_map([param], |row| Ok(frame_num(row.get(0)?)))?.collect()
+            })
+            .map_err(|source| self.failed(source))
+    }
+}
+
+impl Store {
+    /// Removes messages for good, on behalf of `by`: their bodies, what search knows of them, and their
+    /// hashes in the log of events. Then writes the whole file anew, so that nothing of them is left in
+    /// it. Of `frames` it is remembered that their logs went, too.
+    pub fn purge(
+        &self,
+        at_time: i64,
+        by: &str,
+        frames: &[FrameNum],
+        stretches: &[Stretch],
+    ) -> Result<Erased, StoreError> {
+        self.set_secure_delete("ON")?;
+        let outcome = self.write(|change| change.purge(at_time, by, frames, stretches));
+        let outcome = outcome.and_then(|()| self.erase());
+        self.set_secure_delete("FAST")?;
+        outcome
+    }
+
+    fn set_secure_delete(&self, how: &str) -> Result<(), StoreError> {
+        let connection = self.lock();
+        let set = connection.pragma_update(None, "secure_delete", how);
+        set.map_err(|source| at(self.path(), source))
+    }
+
+    fn erase(&self) -> Result<Erased, StoreError> {
+        let connection = self.lock();
+        let failed = |source| at(self.path(), source);
+        connection.execute_batch("VACUUM").map_err(failed)?;
+        let begun = Instant::now();
+        loop {
+            if emptied(&connection).map_err(failed)? {
+                return Ok(Erased::Wholly);
+            }
+            if begun.elapsed() > BUSY {
+                return Ok(Erased::LogLeft);
+            }
+        }
+    }
+}
+
+/// Takes over what is in the log of writes and cuts it to nothing. False while somebody reads it.
+fn emptied(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
+        .map(|busy| busy == 0)
+}
+
+impl Change<'_> {
+    fn purge(
+        &mut self,
+        at: i64,
+        by: &str,
+        frames: &[FrameNum],
+        stretches: &[Stretch],
+    ) -> Result<(), StoreError> {
+        let view = self.view();
+        let (found, _) = view.purgeable(stretches)?;
+        for stretch in stretches {
+            let place =
+                params![stretch.session, signed(stretch.first), signed(stretch.last), PURGED, at];
+            view.run(
+                "DELETE FROM message_terms WHERE ?5 = ?5 AND rowid IN (SELECT num FROM messages
+                 WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND codec <> ?4)",
+                place,
+            )?;
+            view.run(
+                "UPDATE messages SET hash = '', at = ?5, bytes = 0, codec = ?4, body = x''
+                 WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND codec <> ?4",
+                place,
+            )?;
+        }
+        // Terms of what was deleted stay in the index until its parts are merged.
+        view.run("INSERT INTO message_terms (message_terms) VALUES ('optimize')", [])?;
+        self.forget_hashes(&found)?;
+        let messages = found
+            .into_iter()
+            .map(|(session, ids)| PurgedMessages { session, ids: ids.into_iter().collect() })
+            .collect();
+        let (by, frames) = (by.to_owned(), frames.to_vec());
+        self.append(at, &[Event::Purged { by, frames, messages }])
+    }
+
+    /// A hash tells whoever can guess a message that the guess is right. This is the one change that is
+    /// ever made to an event.
+    fn forget_hashes(&self, purged: &BTreeMap<String, BTreeSet<String>>) -> Result<(), StoreError> {
+        let view = self.view();
+        let failed = |source| view.failed(source);
+        let events: Vec<(i64, String)> = view
+            .connection
+            .prepare(
+                "SELECT seq, body FROM events WHERE body GLOB '{\"kind\":\"messages_recorded\"*'",
+            )
+            .and_then(|mut statement| {
+                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            })
+            .map_err(failed)?;
+        for (seq, body) in events {
+            let mut event: Event = serde_json::from_str(&body)?;
+            let Event::MessagesRecorded { session, messages } = &mut event else { continue };
+            let Some(ids) = purged.get(session) else { continue };
+            let mut changed = false;
+            for message in messages.iter_mut().filter(|message| ids.contains(&message.id)) {
+                message.hash.clear();
+                changed = true;
+            }
+            if changed {
+                let body = serde_json::to_string(&event)?;
+                view.run("UPDATE events SET body = ?2 WHERE seq = ?1", params![seq, body])?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! What was purged is gone from the files, stays away, and breaks nothing.
+
+use std::fs;
+
+use callstack_core::event::Event;
+use callstack_core::frame::FrameNum;
+use callstack_store::{Erased, Store, Stretch};
+
+use crate::support::carry_out;
+use crate::support::{Project, assert_sound, pop, push, record, root};
+use callstack_core::limits::Limits;
+
+/// Short enough to be stored as they are, so that they can be looked for in the files.
+const GONE: &str = "\"zqxvkj wibble\"";
+const KEPT: &str = "\"yplumbus grault\"";
+
+fn index(store: &Store) {
+    while store.write(|change| change.index(1 << 20, &str::to_owned)).unwrap() {}
+}
+
+/// The files of the store that hold a word.
+fn holding(project: &Project, word: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(project.folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = if path.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+        if bytes.windows(word.len()).any(|window| window == word.as_bytes()) {
+            found.push(path.file_name().unwrap().to_string_lossy().into_owned());
+        }
+    }
+    found
+}
+
+fn hashes(store: &Store) -> Vec<(String, String)> {
+    let raw = rusqlite::Connection::open(store.path()).unwrap();
+    let mut events = raw.prepare("SELECT body FROM events ORDER BY seq").unwrap();
+    let bodies = events.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let mut found = Vec::new();
+    for body in bodies {
+        if let Event::MessagesRecorded { messages, .. } =
+            serde_json::from_str(&body.unwrap()).unwrap()
+        {
+            found.extend(messages.into_iter().map(|message| (message.id, message.hash)));
+        }
+    }
+    found
+}
+
+fn purge(store: &Store, first: u64, last: u64) -> Erased {
+    let stretch = Stretch { session: "ses_a".to_owned(), first, last };
+    store.purge(5_000, "somebody", &[FrameNum(1)], &[stretch]).unwrap()
+}
+
+#[test]
+fn nothing_of_it_is_left_in_any_file_and_it_never_comes_back() {
+    let project = Project::new();
+    let store = project.open();
+    record(&store, "ses_a", &[("m1", GONE)]);
+    let identity = store.read(|view| view.identity()).unwrap();
+    carry_out(&store, &root("ses_a", None), &Limits::default()).unwrap();
+    record(&store, "ses_a", &[("m2", KEPT), ("m1", "\"zqxvkj wobble\"")]);
+    index(&store);
+    // Another process, which has the files open.
+    let other = project.open();
+    other.read(|view| view.messages("ses_a")).unwrap();
+    assert!(!holding(&project, "zqxvkj").is_empty(), "it can be found while it is there");
+    assert_eq!(purge(&store, 0, 1), Erased::Wholly);
+    assert_eq!(holding(&project, "zqxvkj"), Vec::<String>::new());
+    assert!(!holding(&project, "yplumbus").is_empty());
+    for store in [&store, &other] {
+        let messages = store.read(|view| view.messages("ses_a")).unwrap();
+        assert!(messages[0].purged && messages[0].at == 5_000, "{messages:?}");
+        assert_eq!((messages[1].purged, messages[1].json.as_str()), (false, KEPT));
+        // Shown again, as it was or changed, it is not stored again; what is new is.
+        assert_eq!(record(store, "ses_a", &[("m1", GONE), ("m2", KEPT)]), 0);
+        assert_eq!(record(store, "ses_a", &[("m1", "\"zqxvkj again\"")]), 0);
+    }
+    assert_eq!(record(&other, "ses_a", &[("m3", "{}")]), 1);
+    index(&store);
+    assert_eq!(holding(&project, "zqxvkj"), Vec::<String>::new());
+    for (id, hash) in hashes(&store) {
+        assert_eq!(hash.is_empty(), id == "m1", "{id}");
+    }
+    store.rebuild().unwrap();
+    assert_sound(&store);
+    assert_eq!(store.read(|view| view.identity()).unwrap(), identity, "it is the same store");
+    // In another session the message of that id is another one.
+    assert_eq!(record(&store, "ses_b", &[("m1", GONE)]), 1);
+}
+
+#[test]
+fn what_is_new_after_it_is_found() {
+    let project = Project::new();
+    let store = project.open();
+    record(&store, "ses_a", &[("m1", GONE), ("m1", "\"a newer version\"")]);
+    index(&store);
+    purge(&store, 0, 1);
+    record(&store, "ses_a", &[("m2", KEPT)]);
+    index(&store);
+    let terms = callstack_core::search::terms("yplumbus");
+    let found = store.read(|view| view.messages_known_by(&terms, i64::MAX, 10)).unwrap();
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn frames_keep_their_places_in_the_transcript() {
+    let project = Project::new();
+    let store = project.open();
+    let done = |command| carry_out(&store, &command, &Limits::default()).unwrap();
+    done(root("ses_a", None));
+    record(&store, "ses_a", &[("m1", KEPT), ("m2", GONE), ("m3", KEPT)]);
+    done(push("ses_a", "frm-1", "inner"));
+    done(pop("ses_a", "done"));
+    let before = store.read(|view| view.stretches(FrameNum(1))).unwrap();
+    purge(&store, 1, 2);
+    assert_eq!(store.read(|view| view.stretches(FrameNum(1))).unwrap(), before);
+    let place = store.read(|view| view.message_place("ses_a", 3)).unwrap();
+    assert!(place.is_some());
+    assert_sound(&store);
+}
+
+#[test]
+fn a_reader_that_stays_is_told_of() {
+    let project = Project::new();
+    let store = project.open();
+    record(&store, "ses_a", &[("m1", GONE)]);
+    let reader = rusqlite::Connection::open(store.path()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM messages").unwrap();
+    assert_eq!(purge(&store, 0, 1), Erased::LogLeft);
+    reader.execute_batch("COMMIT").unwrap();
+    assert_eq!(purge(&store, 0, 1), Erased::Wholly);
+    assert_eq!(holding(&project, "zqxvkj"), Vec::<String>::new());
+}
