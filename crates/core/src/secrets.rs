@@ -335,7 +335,7 @@ fn is_likely(value: &str) -> bool {
         && value.chars().count() >= 6
         && !value.contains(char::is_whitespace)
         && !value.contains("://")
-        && ((letters && digits) || (letters && marks) || (upper && value.len() >= 20))
+        && ((letters && (digits || marks)) || (upper && value.len() >= 20))
 }
 
 /// Upper and lower case and digits: no word, no hash, no path.

@@ -1,5 +1,7 @@
 //! Logs as files: there once a frame has ended, whatever happened since.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use std::fs;
 use std::time::{Duration, Instant};
 

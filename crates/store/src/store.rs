@@ -187,7 +187,9 @@ impl View<'_> {
             .map_err(|source| self.failed(source))?;
         let Some((at, mut body)) = first else { return Ok(None) };
         if let Event::MessagesRecorded { session, mut messages } = serde_json::from_str(&body)? {
-            messages.iter_mut().for_each(|message| message.hash.clear());
+            for message in &mut messages {
+                message.hash.clear();
+            }
             body = serde_json::to_string(&Event::MessagesRecorded { session, messages })?;
         }
         Ok(Some(hex(&Sha256::digest(format!("{at}{body}").as_bytes())[..8])))

@@ -14,6 +14,7 @@ use crate::page::{PLAIN, Page};
 /// Keys, tokens and passwords of known forms are masked unless --reveal is given. Once a frame has ended
 /// its log also lies in .callstack/logs, as a Markdown file.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one a flag")]
 pub(crate) struct LogArgs {
     /// Handle such as f3, or the beginning of an id
     frame: String,

@@ -99,13 +99,12 @@ impl Writer {
         look: bool,
         observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static,
     ) -> Result<(), EngineError> {
-        let store = match &self.store {
-            Some(store) => store,
-            None => {
-                let store = Store::open(&self.folder)?;
-                store.observe(observer);
-                self.store.insert(store)
-            }
+        let store = if let Some(store) = &self.store {
+            store
+        } else {
+            let store = Store::open(&self.folder)?;
+            store.observe(observer);
+            self.store.insert(store)
         };
         if look {
             want_missing(store, &self.project, &self.folder)?;
