@@ -101,6 +101,9 @@ impl LogLine {
             Event::PinSet { frame, pin } => {
                 Self::of_frame("Pin set", *frame).with("text", pin.text.as_str())
             }
+            Event::Purged { by, messages, .. } => Self::new("Messages purged")
+                .with("messages", messages.iter().map(|it| it.ids.len()).sum::<usize>())
+                .with("by", by.as_str()),
             Event::PinRemoved { pin } => Self::new("Pin removed").with("pin", format!("p{pin}")),
             Event::SuggestionMade { suggestion } => {
                 Self::of_frame("Suggestion made", suggestion.frame)
@@ -148,6 +151,7 @@ impl LogLine {
             | Event::FoldSet { .. }
             | Event::Rendered { .. }
             | Event::MessagesRecorded { .. }
+            | Event::LogWritten { .. }
             | Event::CompactionTold { .. } => return None,
         })
     }

@@ -22,9 +22,9 @@ mod flame;
 mod framing;
 #[cfg(test)]
 mod import;
-mod logs;
 #[cfg(test)]
 mod logging;
+mod logs;
 #[cfg(test)]
 mod manager;
 #[cfg(test)]
