@@ -223,13 +223,6 @@ pub enum Event {
         /// The version of the renderer that made it.
         renderer: u32,
     },
-    /// A frame's log lies in a file.
-    LogWritten {
-        /// The frame.
-        frame: FrameNum,
-        /// The file, relative to the project.
-        path: String,
-    },
     /// Messages were stored, in this order.
     MessagesRecorded {
         /// The session.

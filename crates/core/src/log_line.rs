@@ -151,7 +151,6 @@ impl LogLine {
             | Event::FoldSet { .. }
             | Event::Rendered { .. }
             | Event::MessagesRecorded { .. }
-            | Event::LogWritten { .. }
             | Event::CompactionTold { .. } => return None,
         })
     }

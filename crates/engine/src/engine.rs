@@ -62,7 +62,7 @@ impl Engine {
         let mirror = Mirror::new(project, &folder, &settings);
         let settings_now = settings.overlaid(&stored)?;
         let log = Log::new(&folder, settings_now.log);
-        let logs = LogFiles::new(project, &folder, mirror.observer());
+        let logs = LogFiles::new(project, &folder);
         let (files, logged, told) = (mirror.observer(), log.observer(), logs.observer());
         store.observe(move |events| {
             files(events);

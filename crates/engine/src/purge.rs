@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use callstack_core::frame::FrameNum;
-use callstack_store::{Erased, Stretch};
+use callstack_store::{Erased, Stretch, log_path};
 use serde::Serialize;
 
 use crate::engine::Engine;
@@ -81,7 +81,7 @@ impl Engine {
         stretches: Vec<Stretch>,
     ) -> Result<PurgePlan, EngineError> {
         let (found, bytes) = self.store.read(|view| view.purgeable(&stretches))?;
-        let paths = frames.iter().map(|frame| files::path_of(*frame));
+        let paths = frames.iter().map(|frame| log_path(*frame));
         let logs = paths.filter(|path| self.project.join(path).exists()).collect();
         Ok(PurgePlan {
             what,

@@ -30,7 +30,7 @@ pub use errands::StoredErrand;
 pub use error::StoreError;
 pub use frames::{SiblingCandidates, StatusCounts};
 pub use locate::{DATABASE, FOLDER, find, prepare, project_root};
-pub use logs::LogDue;
+pub use logs::{LOGS, LogDue, log_path};
 pub use messages::{MessageBody, StoredMessage};
 pub use places::{MessagePlace, Stretch};
 pub use purge::Erased;

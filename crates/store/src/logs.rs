@@ -1,15 +1,19 @@
 //! Which frames' logs have to be written to their files: those of frames that ended, and again when
 //! more of their transcript becomes known or they are open again.
 
-use callstack_core::event::{Event, MessageRef, PurgedMessages};
+use callstack_core::event::{MessageRef, PurgedMessages};
 use callstack_core::frame::FrameNum;
 use rusqlite::params;
 
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::frames::frame_num;
+use crate::locate::FOLDER;
 use crate::project::{Writer, sql};
 use crate::store::View;
+
+/// The folder of the logs, in the store's.
+pub const LOGS: &str = "logs";
 
 /// A frame whose log has to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +27,19 @@ pub struct LogDue {
 const DUE: &str = "INSERT OR REPLACE INTO logs_due (frame, since) SELECT num, ?2 FROM frames
   WHERE num = ?1";
 
+/// Where the log of a frame lies, relative to the project.
+pub fn log_path(frame: FrameNum) -> String {
+    format!("{FOLDER}/{LOGS}/{frame}.md")
+}
+
+/// A frame that ended points to its log from now on; what was never worked on has no history.
 pub(crate) fn ended(writer: &Writer<'_, '_>, frame: FrameNum) -> Result<(), StoreError> {
-    // What was never worked on has no history.
     writer.run(
-        &format!("{DUE} AND EXISTS (SELECT 1 FROM spans WHERE frame = ?1)"),
-        params![sql(frame), writer.seq],
-    )
+        "UPDATE frames SET log_path = ?2
+         WHERE num = ?1 AND EXISTS (SELECT 1 FROM spans WHERE frame = ?1)",
+        params![sql(frame), log_path(frame)],
+    )?;
+    changed(writer, frame)
 }
 
 pub(crate) fn changed(writer: &Writer<'_, '_>, frame: FrameNum) -> Result<(), StoreError> {
@@ -51,19 +62,11 @@ pub(crate) fn recorded(
             "INSERT OR REPLACE INTO logs_due (frame, since)
              SELECT DISTINCT s.frame, ?3 FROM spans AS s JOIN frames AS f ON f.num = s.frame
              WHERE s.session = ?1 AND s.close_message = ?2 AND s.close_message IS NOT NULL
-               AND f.ended_at IS NOT NULL",
+               AND f.log_path IS NOT NULL",
             params![session, message.id, writer.seq],
         )?;
     }
     Ok(())
-}
-
-pub(crate) fn written(
-    writer: &Writer<'_, '_>,
-    frame: FrameNum,
-    path: &str,
-) -> Result<(), StoreError> {
-    writer.run("UPDATE frames SET log_path = ?2 WHERE num = ?1", params![sql(frame), path])
 }
 
 /// The logs of purged frames are gone; others in which the messages stood are written without them.
@@ -132,21 +135,13 @@ impl Change<'_> {
             .map_err(|source| view.failed(source))
     }
 
-    /// The log that was due lies in the file `path` of the project now, which tells of what happened up
-    /// to the frame's last change. It stays due if something happened since.
-    pub fn log_written(&mut self, due: LogDue, path: &str) -> Result<(), StoreError> {
+    /// The log that was due lies in its file now. It stays due if something happened since.
+    pub fn log_written(&self, due: LogDue) -> Result<(), StoreError> {
         let view = self.view();
         view.connection
             .prepare_cached("DELETE FROM logs_due WHERE frame = ?1 AND since = ?2")
             .and_then(|mut statement| statement.execute(params![sql(due.frame), due.since]))
-            .map_err(|source| view.failed(source))?;
-        let frame = view.frame_row(due.frame)?;
-        if frame.log_path.as_deref() == Some(path) {
-            return Ok(());
-        }
-        self.append(
-            frame.updated_at,
-            &[Event::LogWritten { frame: due.frame, path: path.to_owned() }],
-        )
+            .map(|_| ())
+            .map_err(|source| view.failed(source))
     }
 }

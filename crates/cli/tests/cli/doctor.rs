@@ -22,7 +22,7 @@ fn a_sound_project() {
     exit 0
     ✓ callstack 0.1.0, $BINARY
     ✓ store $ROOT/project/.callstack/callstack.db, schema 1, SIZE
-    ✓ 25 events, and the tables agree with them
+    ✓ 23 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ✓ plugin $ROOT/project/.opencode/plugin/callstack.ts, starts $BINARY
     ✓ OpenCode 1.18.33
@@ -31,8 +31,8 @@ fn a_sound_project() {
     exit 0
     ✓ callstack 0.1.0, $BINARY
     ✓ store $ROOT/project/.callstack/callstack.db, schema 1, SIZE
-    ✓ rebuilt the tables from 25 events
-    ✓ 25 events, and the tables agree with them
+    ✓ rebuilt the tables from 23 events
+    ✓ 23 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ✓ plugin $ROOT/project/.opencode/plugin/callstack.ts, starts $BINARY
     ✓ OpenCode 1.18.33

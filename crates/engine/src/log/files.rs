@@ -11,15 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
-use callstack_store::{FOLDER, Store, StoreError};
+use callstack_store::{LOGS, Store, StoreError, log_path};
 
 use super::markdown;
 use crate::background::{self, Background};
 use crate::error::{EngineError, Kind};
 use crate::layout::{UNFINISHED, restrict};
 
-/// The folder of the logs, in the store's.
-const LOGS: &str = "logs";
 /// The file in the store's folder that is locked by whoever writes.
 const LOCK: &str = "logs.lock";
 
@@ -31,23 +29,16 @@ pub(crate) struct LogFiles {
 }
 
 impl LogFiles {
-    /// The logs of a project whose store is in `folder`; `observer` is told which were written.
-    pub(crate) fn new(
-        project: &Path,
-        folder: &Path,
-        observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static,
-    ) -> Self {
+    /// The logs of a project whose store is in `folder`.
+    pub(crate) fn new(project: &Path, folder: &Path) -> Self {
         let look = Arc::new(AtomicBool::new(false));
         let (project, folder) = (project.to_path_buf(), folder.to_path_buf());
-        let (wanted, observer) = (Arc::clone(&look), Arc::new(observer));
+        let wanted = Arc::clone(&look);
         let background = Background::new("logs", move || {
             let (project, folder) = (project.clone(), folder.clone());
             let mut writer = Writer { project, folder, store: None };
-            let (wanted, observer) = (Arc::clone(&wanted), Arc::clone(&observer));
-            Box::new(move || {
-                let observer = Arc::clone(&observer);
-                writer.write(wanted.swap(false, Ordering::Relaxed), move |events| observer(events))
-            })
+            let wanted = Arc::clone(&wanted);
+            Box::new(move || writer.write(wanted.swap(false, Ordering::Relaxed)))
         });
         Self { background, look }
     }
@@ -94,17 +85,10 @@ struct Writer {
 }
 
 impl Writer {
-    fn write(
-        &mut self,
-        look: bool,
-        observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static,
-    ) -> Result<(), EngineError> {
-        let store = if let Some(store) = &self.store {
-            store
-        } else {
-            let store = Store::open(&self.folder)?;
-            store.observe(observer);
-            self.store.insert(store)
+    fn write(&mut self, look: bool) -> Result<(), EngineError> {
+        let store = match &self.store {
+            Some(store) => store,
+            None => self.store.insert(Store::open(&self.folder)?),
         };
         if look {
             want_missing(store, &self.project, &self.folder)?;
@@ -121,9 +105,9 @@ pub(crate) fn write_due(store: &Store, project: &Path, folder: &Path) -> Result<
         let lock = alone(folder)?;
         // Another process may have written it while this one waited.
         if next(log.frame.0 - 1)? == Some(log) {
-            let path = path_of(log.frame);
+            let path = log_path(log.frame);
             write_one(store, log.frame, &project.join(&path))?;
-            store.write(|change| change.log_written(log, &path))?;
+            store.write(|change| change.log_written(log))?;
         }
         drop(lock);
         due = next(log.frame.0)?;
@@ -134,11 +118,6 @@ pub(crate) fn write_due(store: &Store, project: &Path, folder: &Path) -> Result<
 /// Keeps all others from writing logs, for as long as what this returns is held.
 pub(crate) fn alone(folder: &Path) -> Result<fs::File, EngineError> {
     background::exclusive(&folder.join(LOCK))
-}
-
-/// Where the log of a frame lies, relative to the project.
-pub(crate) fn path_of(frame: FrameNum) -> String {
-    format!("{FOLDER}/{LOGS}/{frame}.md")
 }
 
 fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineError> {
@@ -194,7 +173,7 @@ fn want_missing(store: &Store, project: &Path, folder: &Path) -> Result<(), Engi
         .into_iter()
         .filter(|(frame, path)| {
             let name = format!("{frame}.md");
-            let is_ours = *path == path_of(*frame);
+            let is_ours = *path == log_path(*frame);
             if is_ours { !there.contains(&name) } else { !project.join(path).is_file() }
         })
         .map(|(frame, _)| frame)
