@@ -26,6 +26,7 @@ mod location;
 mod messages;
 #[cfg(test)]
 mod purge;
+#[cfg(test)]
 mod rebuild;
 #[cfg(test)]
 mod references;

@@ -165,8 +165,8 @@ fn a_person_at_a_terminal_is_asked_and_reads_page_by_page() {
     assert!(asked.contains("for good? [y/N]") && asked.contains("nothing was removed"), "{asked}");
     assert!(desk.ok(&["log", "f2"]).contains("parakeet"));
     let pager = [("CALLSTACK_PAGER", "sed s/^/paged:/")];
-    let pages = shown("log f2", "", &pager).unwrap();
-    assert!(pages.contains("paged:the token of the parakeet"), "{pages}");
+    let read = shown("log f2", "", &pager).unwrap();
+    assert!(read.contains("paged:the token of the parakeet"), "{read}");
     let plain = shown("log f2 --no-pager", "", &pager).unwrap();
     assert!(plain.contains("parakeet") && !plain.contains("paged:"), "{plain}");
     for missing in ["no-such-pager --at-all", "cat", ""] {
