@@ -57,7 +57,7 @@ impl Engine {
         results: &str,
     ) -> Result<Vec<String>, EngineError> {
         let Some(reader) = self.reader.get() else { return Ok(Vec::new()) };
-        let messages = view.messages_between(session, open, close, READ)?;
+        let messages = view.latest_between(session, open, close, READ)?;
         let span: Vec<Happening> =
             messages.iter().flat_map(|message| reader(&message.json, self.project())).collect();
         let project = self.project().to_string_lossy();

@@ -128,7 +128,7 @@ impl View<'_> {
 
     /// The newest versions of the messages of a session behind the one called `open` (all, if there is
     /// none of that id), up to and including `close`, of many the last `limit`. In order.
-    pub fn messages_between(
+    pub fn latest_between(
         &self,
         session: &str,
         open: Option<&str>,
@@ -138,7 +138,7 @@ impl View<'_> {
         let mut found: Vec<StoredMessage> = self
             .connection
             .prepare_cached(
-                "SELECT seq, version, id, bytes, codec, body FROM messages AS m
+                "SELECT seq, version, id, bytes, codec, body, at FROM messages AS m
                  WHERE session = ?1 AND version =
                    (SELECT max(version) FROM messages WHERE session = ?1 AND seq = m.seq)
                  AND seq > coalesce(
