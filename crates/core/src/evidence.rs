@@ -152,11 +152,15 @@ impl Evidence {
 pub struct Budget {
     /// Thousandths of the span's tokens.
     pub share: usize,
-    /// Estimated tokens that are granted to any span, if they are less than a third of it.
+    /// Estimated tokens that are granted to any span, if they are less than a third of it; of a small
+    /// one what a few commands take.
     pub floor: usize,
     /// Estimated tokens that no span is granted more of.
     pub ceiling: usize,
 }
+
+/// Estimated tokens that even a span of a few steps is granted: its commands and how they ended.
+const LEAST: usize = 120;
 
 impl Default for Budget {
     fn default() -> Self {
@@ -168,7 +172,7 @@ impl Budget {
     /// Estimated tokens for evidence of a span of `span` tokens.
     pub fn of(self, span: usize) -> usize {
         let share = span.saturating_mul(self.share) / 1_000;
-        share.clamp(self.floor, self.ceiling.max(self.floor)).min(span / 3)
+        share.clamp(self.floor, self.ceiling.max(self.floor)).min((span / 3).max(LEAST))
     }
 }
 

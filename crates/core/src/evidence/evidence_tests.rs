@@ -75,7 +75,7 @@ fn a_small_budget_keeps_what_matters_most() {
 #[test]
 fn a_small_span_is_not_replaced_by_as_much() {
     let budget = Budget::default();
-    assert_eq!(budget.of(300), 100);
+    assert_eq!((budget.of(30), budget.of(600)), (120, 200));
     assert_eq!(budget.of(3_000), budget.floor);
     assert_eq!(budget.of(1_000_000), budget.ceiling);
 }

@@ -25,7 +25,11 @@ pub(super) fn rank(
             items.push((chance * 1_000 / cost.max(1), item));
         }
     };
+    let counted: HashSet<u64> = gathered.terms.iter().filter_map(shown_number).collect();
     for (at, term) in gathered.terms.iter().enumerate() {
+        if is_counted(term, &counted) {
+            continue;
+        }
         if !told.contains(&(term.kind, term.text.clone())) {
             add(term_chance(term, gathered.length), term_cost(term), Item::Term(at));
         }
@@ -42,6 +46,19 @@ pub(super) fn rank(
     }
     items.sort_unstable_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
     items.into_iter().map(|(_, item)| item).collect()
+}
+
+/// A whole number that only results show.
+fn shown_number(term: &Term<'_>) -> Option<u64> {
+    let only_shown = term.kind == Kind::Number && term.used.own == 0;
+    only_shown.then(|| term.text.parse().ok())?
+}
+
+/// Whether a number is one of a row, as those of lines and lists are: it says nothing by itself.
+fn is_counted(term: &Term<'_>, shown: &HashSet<u64>) -> bool {
+    let number = shown_number(term);
+    let beside = |number: u64| number.checked_add(1).into_iter().chain(number.checked_sub(1));
+    number.is_some_and(|number| beside(number).any(|beside| shown.contains(&beside)))
 }
 
 fn term_cost(term: &Term<'_>) -> usize {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::decode::written;
 
 /// What an agent said and did in a message, as it is stored. Nothing for a user's message, and nothing
-/// of our own tools: what they return is ours.
+/// of our own tools: what they return is ours, and how work was divided frames tell.
 pub fn happenings(json: &str, project: &Path) -> Vec<Happening> {
     let Ok(message) = serde_json::from_str::<Value>(json) else { return Vec::new() };
     if message["info"]["role"] != "assistant" {
@@ -18,12 +18,15 @@ pub fn happenings(json: &str, project: &Path) -> Vec<Happening> {
     parts.filter_map(|part| happening(part, project)).collect()
 }
 
+/// How the names of tools begin that tell nothing of the work itself.
+const OURS: [&str; 3] = ["stack", "flame", "todo"];
+
 fn happening(part: &Value, project: &Path) -> Option<Happening> {
     if part["type"] == "text" && part["synthetic"] != true && part["ignored"] != true {
         return Some(Happening::Said(part["text"].as_str()?.to_owned()));
     }
     let tool = part["tool"].as_str()?;
-    if tool.starts_with("stack") || tool.starts_with("flame") {
+    if OURS.iter().any(|begin| tool.starts_with(begin)) {
         return None;
     }
     let state = &part["state"];
