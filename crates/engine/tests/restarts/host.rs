@@ -2,6 +2,7 @@
 //! the host itself.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -409,7 +410,11 @@ fn copy(from: &Path, to: &Path) {
             std::fs::create_dir_all(&to).unwrap();
             copy(&entry.path(), &to);
         } else {
-            std::fs::copy(entry.path(), &to).unwrap();
+            // Files that are written in the background have a name for a while that goes.
+            match std::fs::copy(entry.path(), &to) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                copied => drop(copied.unwrap()),
+            }
         }
     }
 }
