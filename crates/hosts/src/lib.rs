@@ -2,3 +2,4 @@
 //! what is done about them is the engine's.
 
 pub mod opencode;
+pub mod recording;

@@ -1,0 +1,160 @@
+//! Recorded sessions: what agents' own files tell of a session, whichever program wrote them.
+//!
+//! A [`Recording`] is a session in one shape: messages in the order in which the model was shown them, one
+//! for each call of the model, each with the records that it was read from. Records of a kind that is not
+//! known are counted and otherwise passed over.
+//!
+//! Not here: what the recorded work would have cost otherwise, and how it gets into a store.
+
+use std::collections::BTreeMap;
+
+use callstack_core::evidence::Action;
+use callstack_core::framing::Todo;
+use callstack_core::transcript::{CallState, Role, Standing};
+use serde_json::Value;
+
+/// The program that wrote a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Format {
+    /// Claude Code's session files: JSON lines, with side chains and folders of subagents.
+    ClaudeCode,
+    /// OpenCode's `export`: one JSON document.
+    OpenCode,
+    /// Codex's rollout files: JSON lines.
+    Codex,
+    /// pi's session files: JSON lines that form a tree.
+    Pi,
+    /// SWE-agent's trajectories: one JSON document.
+    SweAgent,
+}
+
+/// A recorded session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// What wrote it.
+    pub format: Format,
+    /// The session's id as recorded, or one made from the file's content where none is.
+    pub session: String,
+    /// The session that started it, and the call that did, as far as the recording tells.
+    pub parent: Option<Parent>,
+    /// The folder that was worked in, as recorded; empty where none is.
+    pub project: String,
+    /// Its title, where it has one.
+    pub title: Option<String>,
+    /// Its messages, in the order in which the model was shown them.
+    pub messages: Vec<Recorded>,
+    /// What was passed over.
+    pub skipped: Skipped,
+}
+
+/// What started a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parent {
+    /// The id of the session.
+    pub session: String,
+    /// The id of the call in it.
+    pub call: Option<String>,
+}
+
+/// A recorded message. One of [`Role::Assistant`] is what one call of the model answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// Its id as recorded, or its place where none is; unique in its recording.
+    pub id: String,
+    /// Who it is from.
+    pub role: Role,
+    /// Part of the conversation, or of a compaction.
+    pub standing: Standing,
+    /// When it was written, or its answer began: milliseconds since 1970.
+    pub at: Option<i64>,
+    /// What it is made of, in order.
+    pub parts: Vec<RecordedPart>,
+    /// What the provider reported for the call that it answers.
+    pub usage: Option<Usage>,
+    /// The model's name.
+    pub model: Option<String>,
+    /// Whether it was aborted or ended with an error.
+    pub broken_off: bool,
+    /// The records that it was read from, byte for byte, those of its calls' results with them.
+    pub records: Vec<String>,
+}
+
+/// Part of a recorded message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordedPart {
+    /// Words. `synthetic` where the program put them in the user's mouth.
+    Text {
+        /// The words.
+        text: String,
+        /// Whether the program wrote them, not the user or the model.
+        synthetic: bool,
+    },
+    /// What the model thought, as far as it was recorded.
+    Reasoning(String),
+    /// A tool call with what came of it.
+    Call(Box<RecordedCall>),
+    /// A file or an image; its content is not told.
+    File {
+        /// Its name or path; empty where none is.
+        name: String,
+        /// Its media type; empty where none is.
+        mime: String,
+    },
+}
+
+/// A recorded tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedCall {
+    /// The call's id.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    pub input: Value,
+    /// What the model was answered; none where the recording ends before.
+    pub output: Option<String>,
+    /// How it ended.
+    pub state: CallState,
+    /// The exit code, where the recording tells one.
+    pub exit: Option<i64>,
+    /// When it was answered: milliseconds since 1970.
+    pub answered_at: Option<i64>,
+    /// What it did, as far as the program's tools are known.
+    pub action: Action,
+    /// What it shows of how work is divided.
+    pub division: Option<Division>,
+}
+
+/// What a recorded call shows of how work is divided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Division {
+    /// The agent's whole todo list, as it stood after the call.
+    Todos(Vec<Todo>),
+    /// Work that was handed to a subagent.
+    Subagent {
+        /// What was to be done, in a few words.
+        title: String,
+        /// What the subagent was told.
+        prompt: String,
+    },
+}
+
+/// Tokens that a provider reported for one call of the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// All tokens of the request, those from a cache with them.
+    pub input: u64,
+    /// Those of `input` that came from a cache.
+    pub cached: u64,
+    /// Tokens of the answer, reasoning with them.
+    pub output: u64,
+}
+
+/// What of a file was passed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many records there were of each kind that means nothing here, by its name.
+    pub kinds: BTreeMap<String, usize>,
+    /// How many lines could not be read at all, such as a last one that was cut off.
+    pub unreadable: usize,
+}
