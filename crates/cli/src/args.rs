@@ -123,3 +123,14 @@ mod tests {
         assert_eq!(grouped.into_iter().copied().collect::<Vec<_>>(), known);
     }
 }
+
+/// What somebody agrees to before it is done.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Agreement {
+    /// Do it without asking
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Only say what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}

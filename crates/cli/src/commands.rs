@@ -24,6 +24,7 @@ mod purge;
 mod push;
 mod reopen;
 mod retry;
+mod rollback;
 mod search;
 mod show;
 mod status;
@@ -64,6 +65,7 @@ pub(crate) enum Command {
     Invalidate(invalidate::InvalidateArgs),
     Reopen(reopen::ReopenArgs),
     Retry(retry::RetryArgs),
+    Rollback(rollback::RollbackArgs),
     Consolidate(consolidate::ConsolidateArgs),
     Decision(decision::DecisionArgs),
     Artifact(artifact::ArtifactArgs),
@@ -99,6 +101,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Activate(args) => activate::run(args, &invocation()?, output),
         Command::Invalidate(args) => invalidate::run(args, &invocation()?, output),
         Command::Retry(args) => retry::run(args, &invocation()?, output),
+        Command::Rollback(args) => rollback::run(args, &invocation()?, output),
         Command::Reopen(args) => reopen::run(args, &invocation()?, output),
         Command::Consolidate(args) => consolidate::run(args, &invocation()?, output),
         Command::Decision(args) => decision::run(args, &invocation()?, output),

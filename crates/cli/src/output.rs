@@ -98,6 +98,19 @@ impl Output {
         Ok(Some(answer))
     }
 
+    /// Asks the person at the terminal whether to go on. Where nobody can be asked, the answer has to be
+    /// given before, and `unasked` says so.
+    pub(crate) fn confirm(
+        &mut self,
+        question: &str,
+        unasked: EngineError,
+    ) -> Result<bool, Failure> {
+        let Some(answer) = self.ask(&format!("{question} [y/N]"))? else {
+            return Err(unasked.into());
+        };
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Prints either, whichever is asked for.
     pub(crate) fn either(
         &mut self,

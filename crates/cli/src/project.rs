@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use callstack_engine::{Engine, EngineError, Kind, Settings, SystemWorld};
+use callstack_store::FOLDER;
+use callstack_work_tree::GitWorkTree;
 
 use crate::error::Failure;
 
@@ -79,6 +81,8 @@ impl Place {
 pub(crate) fn open(project: &Path) -> Result<Engine, EngineError> {
     let engine = Engine::open(project, settings()?, Box::new(SystemWorld))?;
     engine.read_messages_with(callstack_hosts::opencode::happenings);
+    let states = GitWorkTree::new(project, &project.join(FOLDER));
+    engine.record_files_with(Box::new(states));
     Ok(engine)
 }
 

@@ -19,6 +19,7 @@ mod init;
 mod places;
 mod plans;
 mod refusals;
+mod rollback;
 mod search;
 mod secrets;
 mod settings;

@@ -22,6 +22,7 @@ mod project;
 mod reach;
 mod reasoning;
 mod reminders;
+mod rollback;
 mod seen;
 mod slash;
 mod steps;

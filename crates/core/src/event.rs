@@ -58,6 +58,37 @@ pub struct PurgedMessages {
     pub ids: Vec<String>,
 }
 
+/// When the state of the project's files was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileMoment {
+    /// When work in a frame began for the first time.
+    Begun,
+    /// When it last ended.
+    Ended,
+}
+
+impl FileMoment {
+    /// As it is stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// Files of the project that were made what they had been.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRestore {
+    /// The state of all files before.
+    pub before: String,
+    /// The state of all files afterwards.
+    pub after: String,
+    /// The files, relative to the project.
+    pub paths: Vec<String>,
+}
+
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -299,6 +330,22 @@ pub enum Event {
         results: String,
         /// The same, dense.
         results_compacted: String,
+    },
+    /// The state of the project's files was recorded where a frame began or ended.
+    FilesRecorded {
+        /// The frame.
+        frame: FrameNum,
+        /// Which of both.
+        moment: FileMoment,
+        /// The state, as what recorded it names it.
+        state: String,
+    },
+    /// Files were made what they had been when a frame began, or that was taken back.
+    FilesRestored {
+        /// The frame.
+        frame: FrameNum,
+        /// Which files.
+        restore: Box<FileRestore>,
     },
     /// Something has become known of a child session.
     Subagent {

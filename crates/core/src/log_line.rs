@@ -54,6 +54,7 @@ impl LogLine {
 
     /// The line of an event. None for what only keeps the record: messages, the places of frames in
     /// them, texts as they were sent.
+    #[expect(clippy::too_many_lines, reason = "one arm an event")]
     pub fn of(event: &Event) -> Option<Self> {
         Some(match event {
             Event::SessionOpened { session } => Self::new("Session opened")
@@ -104,6 +105,9 @@ impl LogLine {
             Event::Purged { by, messages, .. } => Self::new("Messages purged")
                 .with("messages", messages.iter().map(|it| it.ids.len()).sum::<usize>())
                 .with("by", by.as_str()),
+            Event::FilesRestored { frame, restore } => Self::of_frame("Files restored", *frame)
+                .with("files", restore.paths.len())
+                .with("before", restore.before.as_str()),
             Event::PinRemoved { pin } => Self::new("Pin removed").with("pin", format!("p{pin}")),
             Event::SuggestionMade { suggestion } => {
                 Self::of_frame("Suggestion made", suggestion.frame)
@@ -151,6 +155,7 @@ impl LogLine {
             | Event::FoldSet { .. }
             | Event::Rendered { .. }
             | Event::MessagesRecorded { .. }
+            | Event::FilesRecorded { .. }
             | Event::CompactionTold { .. } => return None,
         })
     }

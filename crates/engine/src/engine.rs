@@ -27,6 +27,7 @@ use crate::mirror::Mirror;
 use crate::operation::{Answer, Caller};
 use crate::recorder::Recorder;
 use crate::settings::Settings;
+use crate::work_tree::WorkTree;
 use crate::world::World;
 
 /// The engine of one project. May be shared between threads and exist in several processes at once.
@@ -38,6 +39,7 @@ pub struct Engine {
     pub(crate) cache: Mutex<ContextCache>,
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
     pub(crate) reader: OnceLock<Reader>,
+    pub(crate) work_tree: OnceLock<Box<dyn WorkTree>>,
     // In this order: what the one writes last, the next has to write about.
     pub(crate) recorder: OnceLock<Recorder>,
     logs: LogFiles,
@@ -61,7 +63,7 @@ impl Engine {
         let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
         let mirror = Mirror::new(project, &folder, &settings);
         let settings_now = settings.overlaid(&stored)?;
-        let log = Log::new(&folder, settings_now.log);
+        let log = Log::new(&folder, settings_now.kept.log);
         let logs = LogFiles::new(project, &folder);
         let (files, logged, told) = (mirror.observer(), log.observer(), logs.observer());
         store.observe(move |events| {
@@ -82,6 +84,7 @@ impl Engine {
             conversations: Mutex::default(),
             recorder: OnceLock::new(),
             reader: OnceLock::new(),
+            work_tree: OnceLock::new(),
             logs,
             mirror,
             log,
@@ -135,7 +138,7 @@ impl Engine {
         let event = Event::SettingSet { name: name.to_owned(), value: value.map(str::to_owned) };
         self.store.write(|change| Ok::<_, EngineError>(change.append(self.now(), &[event])?))?;
         if name == "STACK_LOG" {
-            self.log.enable(self.current_settings()?.log);
+            self.log.enable(self.current_settings()?.kept.log);
         }
         if name == "STACK_SUBAGENT_PATTERNS" {
             for skipped in self.current_settings()?.subagents.skipped() {

@@ -5,7 +5,7 @@
 //! is in the store and in the token.
 
 use callstack_core::decide::{Command, Delegate, Plan, PlannedChild, Pop, decide};
-use callstack_core::event::Event;
+use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::returned::{Entrusted, entrusted};
 use callstack_core::text::truncate_to_token_budget;
@@ -134,6 +134,7 @@ impl Engine {
             }
             self.prompt_for(&view, num, session)
         })?;
+        self.record_files(num, FileMoment::Begun);
         Ok(Answer {
             next: Some(Next {
                 effect: Effect::Prompt {

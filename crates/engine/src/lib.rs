@@ -31,6 +31,7 @@ pub mod operations;
 pub mod presets;
 mod purge;
 mod recorder;
+mod rollback;
 mod schema;
 pub mod search;
 mod session;
@@ -42,6 +43,7 @@ mod subagents;
 mod system;
 pub mod tools;
 pub mod tree;
+mod work_tree;
 mod world;
 
 pub use compaction::{CompactionPrompt, Failure, Summary};
@@ -55,13 +57,15 @@ pub use import::{ImportSource, ImportSummary, Skipped};
 pub use log::{LogEntry, LogPart, LogRequest};
 pub use manager::FrameStateManager;
 pub use purge::{PurgeOutcome, PurgePlan};
+pub use rollback::{LeftAlone, Reach, Restoring, RollbackPlan, RolledBack, Why};
 pub use session::UserMessage;
 pub use settings::{
-    AutonomySettings, FrameSessions, Given, Level, Placement, Profile, SETTINGS,
+    AutonomySettings, FrameSessions, Given, Kept, Level, Placement, Profile, SETTINGS,
     SUBAGENT_VARIABLES, Setting, Settings, Values,
 };
 pub use slash::{SLASH, Slash, SlashAnswer, SlashRequest};
 pub use state::{FrameMetadata, StackState};
 pub use subagents::{ChildSession, Standing, SubagentFilter};
 pub use system::{SystemRequest, TokenUsage};
+pub use work_tree::{FileChange, FileChangeKind, WorkTree};
 pub use world::{SystemWorld, World};

@@ -128,7 +128,7 @@ impl Writer {
             None => self.store.insert(Store::open(&self.ends.folder)?),
         };
         let state = store.read(|view| {
-            if !self.ends.settings.overlaid(&view.settings()?)?.files {
+            if !self.ends.settings.overlaid(&view.settings()?)?.kept.files {
                 return Ok(None);
             }
             let state = StackState::read(view)?;

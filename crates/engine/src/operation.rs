@@ -113,7 +113,9 @@ impl Operation {
         caller: &Caller,
         arguments: Value,
     ) -> Result<Answer, EngineError> {
-        (self.run)(engine, caller, arguments)
+        let answer = (self.run)(engine, caller, arguments)?;
+        engine.record_files_of(&answer);
+        Ok(answer)
     }
 
     /// Goes on after the effect that the operation's last answer asked for.
@@ -124,7 +126,9 @@ impl Operation {
         token: Value,
         outcome: EffectOutcome,
     ) -> Result<Answer, EngineError> {
-        (self.resume)(engine, caller, token, outcome)
+        let answer = (self.resume)(engine, caller, token, outcome)?;
+        engine.record_files_of(&answer);
+        Ok(answer)
     }
 
     /// What the operation takes, in one line: `title, successCriteria, [successCriteriaCompacted]`.

@@ -78,8 +78,8 @@ pub struct Settings {
     pub profile: Profile,
     /// `STACK_CONTEXT_PLACEMENT`.
     pub placement: Placement,
-    /// `STACK_FILES`: whether the files of `.opencode/stack` are written.
-    pub files: bool,
+    /// What is kept beside the store.
+    pub kept: Kept,
     /// `STACK_FOLD_REASONING`.
     pub reasoning: ReasoningPolicy,
     /// `STACK_TOKEN_BUDGET_TOTAL`, `_ANCESTORS`, `_SIBLINGS`, `_CURRENT`.
@@ -92,8 +92,6 @@ pub struct Settings {
     /// `STACK_CONSOLIDATE_ABOVE`: how many children of a frame may have ended before one stands for the
     /// older ones; 0 for any number.
     pub consolidate_above: u64,
-    /// `STACK_LOG`: whether what is done is told in the project's log.
-    pub log: bool,
     /// `STACK_AUTONOMY_LEVEL`, `STACK_PUSH_THRESHOLD`, `STACK_POP_THRESHOLD`,
     /// `STACK_SUGGEST_IN_CONTEXT`, `STACK_ENABLED_HEURISTICS`; what was set at run time lies over it:
     /// [`crate::Engine::autonomy`].
@@ -102,6 +100,18 @@ pub struct Settings {
     pub subagents: SubagentSettings,
     /// What all this was made of.
     pub given: Given,
+}
+
+/// What is kept beside the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// `STACK_FILES`: whether the files of `.opencode/stack` are written.
+    pub files: bool,
+    /// `STACK_ROLLBACK`: whether the state of a git work tree's files is recorded where frames begin
+    /// and end.
+    pub rollback: bool,
+    /// `STACK_LOG`: whether what is done is told in the project's log.
+    pub log: bool,
 }
 
 /// The values that settings were made of, by name.
@@ -120,14 +130,13 @@ impl Default for Settings {
         Self {
             frame_mode: true,
             profile: Profile::default(),
-            files: true,
+            kept: Kept { files: true, rollback: true, log: true },
             placement: Placement::default(),
             reasoning: ReasoningPolicy::default(),
             budget: TokenBudget::default(),
             sessions: FrameSessions::default(),
             limits: Limits::default(),
             consolidate_above: 100,
-            log: true,
             autonomy: AutonomySettings::default(),
             subagents: SubagentSettings::default(),
             given: Given::default(),
@@ -182,11 +191,15 @@ impl Settings {
     }
 
     fn changed(self, var: &impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
-        let Self { budget, limits, .. } = self;
+        let Self { kept, budget, limits, .. } = self;
         Ok(Self {
             frame_mode: flag(var, "STACK_FRAME_MODE")?.unwrap_or(self.frame_mode),
             profile: known(var, "STACK_TOOLS", &Profile::NAMED)?.unwrap_or(self.profile),
-            files: flag(var, "STACK_FILES")?.unwrap_or(self.files),
+            kept: Kept {
+                files: flag(var, "STACK_FILES")?.unwrap_or(kept.files),
+                rollback: flag(var, "STACK_ROLLBACK")?.unwrap_or(kept.rollback),
+                log: flag(var, "STACK_LOG")?.unwrap_or(kept.log),
+            },
             placement: known(var, "STACK_CONTEXT_PLACEMENT", &Placement::NAMED)?
                 .unwrap_or(self.placement),
             reasoning: known(var, "STACK_FOLD_REASONING", &REASONING)?.unwrap_or(self.reasoning),
@@ -208,7 +221,6 @@ impl Settings {
             },
             consolidate_above: number(var, "STACK_CONSOLIDATE_ABOVE")?
                 .unwrap_or(self.consolidate_above),
-            log: flag(var, "STACK_LOG")?.unwrap_or(self.log),
             autonomy: AutonomySettings::from_vars(var, self.autonomy)?,
             subagents: subagents::from_vars(var, self.subagents)?,
             given: self.given,

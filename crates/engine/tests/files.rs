@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Identity};
 use callstack_engine::layout::{self, load_frame, load_state, save_frame, save_state};
-use callstack_engine::{Engine, FrameMetadata, Kind, Settings, StackState, SystemWorld};
+use callstack_engine::{Engine, FrameMetadata, Kept, Kind, Settings, StackState, SystemWorld};
 use callstack_store::{Store, StoreError};
 use serde_json::json;
 use tempfile::TempDir;
@@ -23,7 +23,8 @@ fn project() -> TempDir {
 }
 
 fn open(folder: &TempDir, files: bool) -> Project {
-    Project::at(folder.path(), Settings { files, ..Settings::default() })
+    let kept = Kept { files, ..Settings::default().kept };
+    Project::at(folder.path(), Settings { kept, ..Settings::default() })
 }
 
 /// A root with a finished, an open and a planned child; the process that made them has ended.

@@ -1,7 +1,7 @@
 //! The log of what is done in a project.
 
 use callstack_core::subagent::SubagentSettings;
-use callstack_engine::{ChildSession, Settings};
+use callstack_engine::{ChildSession, Kept, Settings};
 use serde_json::json;
 
 use crate::support::Project;
@@ -82,7 +82,9 @@ fn subagents_and_patterns_that_cant_be_read_are_told() {
 
 #[test]
 fn it_is_its_owners_ends_where_it_is_switched_off_and_begins_anew_where_it_is_full() {
-    let project = Project::with(Settings { log: false, ..Settings::default() });
+    let Settings { kept, .. } = Settings::default();
+    let kept = Kept { log: false, ..kept };
+    let project = Project::with(Settings { kept, ..Settings::default() });
     work(&project);
     assert_eq!(logged(&project), [""; 0]);
     project.engine.set_setting("STACK_LOG", Some("on")).unwrap();

@@ -3,14 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use callstack_core::transcript::{Message, Role, Standing};
 use callstack_engine::{Engine, LogRequest, Shown};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::Project;
+use crate::support::{Project, wait};
 
 /// A message of which only its JSON matters.
 fn shown(id: &str, role: Role, text: &str) -> Shown {
@@ -36,15 +35,6 @@ fn record(engine: &Engine, session: &str, messages: &[(&str, &str)]) {
     engine.record(session, shown).unwrap();
     let stored = |id: &str| engine.messages(session).unwrap().iter().any(|it| it.id == id);
     wait(|| messages.iter().all(|(id, _)| stored(id)));
-}
-
-#[track_caller]
-fn wait(mut until: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !until() {
-        assert!(Instant::now() < deadline, "it did not come about");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// A session with a finished frame f2, whose step that ended it is known, and its project.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
 
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Answer, Caller};
@@ -112,5 +113,15 @@ pub(crate) fn caller(session: &str) -> Caller {
         },
         agent: Some("build".to_owned()),
         performs: false,
+    }
+}
+
+/// Waits for what is done behind the calls that make it necessary.
+#[track_caller]
+pub(crate) fn wait(mut until: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !until() {
+        assert!(Instant::now() < deadline, "it did not come about");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -11,7 +11,9 @@ use crate::project;
 use crate::store::{Store, View};
 
 /// Tables that are derived from the events, children before those that they refer to.
-const DERIVED: [&str; 17] = [
+const DERIVED: [&str; 19] = [
+    "file_states",
+    "file_restores",
     "suggestions",
     "pending_compactions",
     "compactions",

@@ -8,13 +8,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// What a crate may use of ours. Every crate of the workspace stands here.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("core", &[]),
     ("store", &["core"]),
     ("engine", &["core", "store"]),
     ("hosts", &["core", "engine"]),
+    ("work-tree", &["engine"]),
     ("scripted-model", &[]),
-    ("cli", &["core", "store", "engine", "hosts", "scripted-model"]),
+    ("cli", &["core", "store", "engine", "hosts", "work-tree", "scripted-model"]),
     ("testkit", &["scripted-model"]),
 ];
 

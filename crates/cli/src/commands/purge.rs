@@ -1,6 +1,7 @@
 use callstack_engine::{EngineError, PurgePlan};
 use serde_json::{Value, json};
 
+use crate::args::Agreement;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -16,12 +17,8 @@ pub(crate) struct PurgeArgs {
     /// A frame (handle such as f3, or the beginning of an id) or a session (its id or the beginning of it)
     #[arg(value_name = "FRAME|SESSION")]
     what: String,
-    /// Do it without asking
-    #[arg(long, short)]
-    yes: bool,
-    /// Only say what would go
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    agreement: Agreement,
 }
 
 pub(crate) fn run(
@@ -32,7 +29,7 @@ pub(crate) fn run(
     let engine = invocation.engine()?;
     let plan = engine.purge_plan(&args.what)?;
     let about = told(&plan);
-    if args.dry_run {
+    if args.agreement.dry_run {
         return output.either(&json!(plan), |page| {
             page.put(PLAIN, &format!("would remove {about}")).end();
             for log in &plan.logs {
@@ -40,7 +37,13 @@ pub(crate) fn run(
             }
         });
     }
-    if !args.yes && !agreed(&about, output)? {
+    let unasked = || {
+        EngineError::invalid(
+            format!("this would remove {about} for good, and nobody can be asked here"),
+            "Give --yes to do it, or --dry-run to see what would go.",
+        )
+    };
+    if !args.agreement.yes && !output.confirm(&format!("Remove {about} for good?"), unasked())? {
         return output.either(&Value::Null, |page| {
             page.put(PLAIN, "nothing was removed").end();
         });
@@ -64,18 +67,6 @@ fn told(plan: &PurgePlan) -> String {
         plan.what,
         count(plan.logs.len() as u64, "log file")
     )
-}
-
-/// Asks the person at the terminal. Where nobody can be asked, the answer has to be given before.
-fn agreed(about: &str, output: &mut Output) -> Result<bool, Failure> {
-    let Some(answer) = output.ask(&format!("Remove {about} for good? [y/N]"))? else {
-        return Err(EngineError::invalid(
-            format!("this would remove {about} for good, and nobody can be asked here"),
-            "Give --yes to do it, or --dry-run to see what would go.",
-        )
-        .into());
-    };
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Who is at the terminal, as far as the environment says.

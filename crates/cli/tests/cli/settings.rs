@@ -31,6 +31,7 @@ const CASES: &[Case] = &[
     case("STACK_CONTEXT_PLACEMENT", "system", place_of_the_context, "push", "system"),
     case("STACK_FOLD_REASONING", "wait", folds_a_busy_step, "yes", "no"),
     case("STACK_FRAME_SESSIONS", "always", place_of_a_push, "here", "create_session"),
+    case("STACK_ROLLBACK", "off", records_files, "yes", "no"),
     case("STACK_FILES", "off", has_files, "yes", "no"),
     case("STACK_LOG", "off", is_logged, "yes", "no"),
     case("STACK_AUTONOMY_LEVEL", "manual", is_told_to_push, "yes", "no"),
@@ -274,6 +275,12 @@ fn has_files(trial: &Trial) -> String {
     trial.desk.sealed.write(".opencode/opencode.json", "{}").unwrap();
     trial.host(&[says(A, "Write the parser")]);
     yes(trial.desk.project().join(".opencode/stack/state.json").exists())
+}
+
+fn records_files(trial: &Trial) -> String {
+    trial.desk.sealed.git_init().unwrap();
+    trial.host(&[says(A, "Go"), pushes(2, "Write the parser", "it parses")]);
+    yes(trial.desk.project().join(".callstack/git").exists())
 }
 
 fn is_logged(trial: &Trial) -> String {

@@ -52,6 +52,14 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
         "What is written for others",
         &[
             setting(
+                "STACK_ROLLBACK",
+                Values::Switch,
+                "on",
+                "Whether the state of the files is recorded where a frame is pushed, activated or popped \
+                 in a git work tree, so that `callstack rollback` can restore what it changed. Your \
+                 repository is only read; states are kept in .callstack/git.",
+            ),
+            setting(
                 "STACK_FILES",
                 Values::Switch,
                 "on",

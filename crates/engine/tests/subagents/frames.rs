@@ -5,7 +5,7 @@ use callstack_engine::{World as _, operations};
 use serde_json::json;
 
 use super::{CHILD, Desk, NAMED, PARENT, message};
-use crate::support::caller;
+use crate::support::{caller, wait};
 
 #[test]
 fn a_subagent_gets_a_frame_below_the_one_that_its_caller_worked_in() {
@@ -29,6 +29,7 @@ fn the_record_has_the_specifications_names() {
     let desk = Desk::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.engine.session_idle(CHILD).unwrap();
+    wait(|| desk.tracked(CHILD).message_count == 1);
     let record = serde_json::to_value(desk.tracked(CHILD)).unwrap();
     for (name, value) in [
         ("sessionID", json!(CHILD)),

@@ -215,6 +215,20 @@ CREATE INDEX compactions_by_session ON compactions(session, seq);
 CREATE INDEX compactions_by_frame ON compactions(frame, seq);
 CREATE INDEX compactions_untold ON compactions(session, seq) WHERE notice IS NOT NULL;
 
+-- States of the project's files where frames began and ended, and what was restored.
+CREATE TABLE file_states (
+  frame  INTEGER NOT NULL REFERENCES frames(num),
+  moment TEXT NOT NULL,
+  state  TEXT NOT NULL,
+  PRIMARY KEY (frame, moment)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE file_restores (
+  seq   INTEGER PRIMARY KEY,
+  frame INTEGER NOT NULL REFERENCES frames(num),
+  body  TEXT NOT NULL
+) STRICT;
+CREATE INDEX file_restores_by_frame ON file_restores(frame, seq);
+
 -- Bodies of messages: blobs beside the log, which holds their ids and hashes.
 CREATE TABLE messages (
   num     INTEGER PRIMARY KEY,

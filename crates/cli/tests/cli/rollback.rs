@@ -1,0 +1,227 @@
+//! What a frame did to the project's files can be undone, and nothing else is.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::desk::{Desk, says};
+
+/// A git project with files, whose frame f2 changed one, made one and emptied one of them.
+fn worked() -> Desk {
+    let desk = in_git();
+    desk.ok(&["push", "Build the parser", "-c", "It parses"]);
+    desk.ok(&["push", "Write the lexer", "-c", "It lexes"]);
+    write(&desk, "src/lexer.rs", "fn lex() {}\n");
+    write(&desk, "src/main.rs", "mod lexer;\nfn main() {}\n");
+    write(&desk, "src/old.rs", "");
+    for file in ["src/lexer.rs", "src/main.rs", "src/old.rs"] {
+        desk.ok(&["artifact", file]);
+    }
+    desk
+}
+
+fn in_git() -> Desk {
+    let desk = Desk::new();
+    write(&desk, ".gitignore", "target/\n");
+    write(&desk, "src/main.rs", "fn main() {}\n");
+    write(&desk, "src/old.rs", "fn old() {}\r\nfn older() {}\n");
+    write(&desk, "notes.txt", "Mine\n");
+    desk.sealed.git_init().unwrap();
+    // Not committed, and not to be lost.
+    write(&desk, "draft.txt", "A draft\n");
+    desk
+}
+
+fn write(desk: &Desk, file: &str, content: &str) {
+    let path = desk.project().join(file);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+fn read(desk: &Desk, file: &str) -> Option<String> {
+    fs::read_to_string(desk.project().join(file)).ok()
+}
+
+fn git(desk: &Desk, args: &[&str]) -> String {
+    let mut command: Command = desk.sealed.command_in(&desk.project(), "git");
+    command.args(args).env("GIT_OPTIONAL_LOCKS", "0");
+    desk.sealed.run("git", command, Duration::from_secs(30)).unwrap().stdout
+}
+
+/// All that a user's repository holds, but the work tree.
+fn repository(desk: &Desk) -> Vec<(String, Vec<u8>)> {
+    fn list(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                list(&path, found);
+            } else {
+                found.push((path.display().to_string(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    list(&desk.project().join(".git"), &mut found);
+    found.sort();
+    found
+}
+
+fn paths(list: &Value) -> Vec<(&str, &str)> {
+    let text = |value: &Value, name: &str| value[name].as_str().map(str::to_owned);
+    let of = |file: &Value| text(file, "how").or_else(|| text(file, "why"));
+    list.as_array()
+        .unwrap()
+        .iter()
+        .map(|file| (file["path"].as_str().unwrap(), of(file).unwrap().leak() as &str))
+        .collect()
+}
+
+#[test]
+fn a_frames_files_are_as_it_found_them_and_the_repository_is_untouched() {
+    let desk = worked();
+    desk.ok(&["pop", "-r", "Lexes."]);
+    let (repository_before, status) = (repository(&desk), git(&desk, &["status", "--porcelain"]));
+    assert!(status.contains("src/lexer.rs") || status.contains("?? src/"), "{status}");
+
+    says!(desk, ["rollback", "f2"], @r"
+    exit 2
+      src/lexer.rs  removed, it was not there
+      src/main.rs  as it was
+      src/old.rs  as it was
+    --- stderr
+    error: this would restore 3 files, and nobody can be asked here
+    hint: Give --yes to do it, or --dry-run to see which.
+    ");
+    assert_eq!(read(&desk, "src/lexer.rs").as_deref(), Some("fn lex() {}\n"), "nobody agreed");
+    says!(desk, ["rollback", "f2", "--yes"], @r"
+    exit 0
+    restored 3 files
+      src/lexer.rs  removed, it was not there
+      src/main.rs  as it was
+      src/old.rs  as it was
+    to take it back: callstack rollback f2 --undo
+    ");
+    assert_eq!(read(&desk, "src/lexer.rs"), None);
+    assert_eq!(read(&desk, "src/main.rs").as_deref(), Some("fn main() {}\n"));
+    assert_eq!(read(&desk, "src/old.rs").as_deref(), Some("fn old() {}\r\nfn older() {}\n"));
+    assert_eq!(read(&desk, "draft.txt").as_deref(), Some("A draft\n"));
+    assert_eq!(git(&desk, &["status", "--porcelain"]), "?? draft.txt\n");
+    assert_eq!(repository(&desk), repository_before);
+    says!(desk, ["rollback", "f2", "--yes"], @r"
+    exit 0
+    nothing to restore
+    ");
+    desk.is_whole(&["f1", "f2"]);
+}
+
+#[test]
+fn a_rollback_can_be_taken_back() {
+    let desk = worked();
+    desk.ok(&["pop", "-r", "Lexes."]);
+    says!(desk, ["rollback", "f2", "--undo"], @r#"
+    exit 4
+    --- stderr
+    error: the files of frame f2 "Write the lexer" were not rolled back
+    hint: `callstack rollback f2` does that.
+    "#);
+    desk.ok(&["rollback", "f2", "--yes"]);
+    write(&desk, "src/main.rs", "fn main() { mine() }\n");
+    let plan = desk.json(&["rollback", "f2", "--undo", "--yes"]);
+    assert_eq!(
+        paths(&plan["restored"]),
+        [("src/lexer.rs", "brought_back"), ("src/old.rs", "reverted")]
+    );
+    assert_eq!(paths(&plan["left"]), [("src/main.rs", "changed_since")]);
+    assert_eq!(read(&desk, "src/lexer.rs").as_deref(), Some("fn lex() {}\n"));
+    assert_eq!(read(&desk, "src/main.rs").as_deref(), Some("fn main() { mine() }\n"));
+    assert_eq!(read(&desk, "src/old.rs").as_deref(), Some(""));
+    let again = desk.json(&["rollback", "f2", "--undo", "--yes"]);
+    assert_eq!(
+        paths(&again["restored"]),
+        [("src/lexer.rs", "removed"), ("src/old.rs", "reverted")]
+    );
+}
+
+#[test]
+fn what_others_changed_is_left_as_it_is() {
+    let desk = worked();
+    // A command of the frame, as far as anybody knows.
+    write(&desk, "generated.rs", "made\n");
+    fs::remove_file(desk.project().join("notes.txt")).unwrap();
+    // Written by a tool, and then by something else.
+    write(&desk, "src/old.rs", "formatted\n");
+    desk.ok(&["pop", "-r", "Lexes."]);
+    write(&desk, "src/main.rs", "fn main() { mine() }\n");
+
+    let plan = desk.json(&["rollback", "f2", "--dry-run"]);
+    assert_eq!(paths(&plan["restored"]), [("src/lexer.rs", "removed")]);
+    let left = [
+        ("generated.rs", "not_seen"),
+        ("notes.txt", "not_seen"),
+        ("src/main.rs", "changed_since"),
+        ("src/old.rs", "not_seen"),
+    ];
+    assert_eq!(paths(&plan["left"]), left);
+
+    let plan = desk.json(&["rollback", "f2", "--all", "--yes"]);
+    assert_eq!(paths(&plan["left"]), [("src/main.rs", "changed_since")]);
+    assert_eq!(read(&desk, "generated.rs"), None);
+    assert_eq!(read(&desk, "notes.txt").as_deref(), Some("Mine\n"));
+    assert_eq!(read(&desk, "src/main.rs").as_deref(), Some("fn main() { mine() }\n"));
+    assert_eq!(read(&desk, "src/old.rs").as_deref(), Some("fn old() {}\r\nfn older() {}\n"));
+}
+
+#[test]
+fn a_frame_that_is_open_is_rolled_back_with_those_below_it() {
+    let desk = worked();
+    desk.ok(&["push", "Test the lexer", "-c", "Tests are green"]);
+    write(&desk, "tests/lexer.rs", "#[test]\n");
+    desk.ok(&["artifact", "tests/lexer.rs"]);
+    desk.ok(&["pop", "-r", "Green."]);
+    let own = desk.json(&["rollback", "f3", "--dry-run"]);
+    assert_eq!(paths(&own["restored"]), [("tests/lexer.rs", "removed")]);
+    let all = desk.json(&["rollback", "f2", "--yes"]);
+    let files = all["restored"].as_array().unwrap().len();
+    assert_eq!((files, read(&desk, "tests/lexer.rs")), (4, None));
+    assert_eq!(desk.json(&["rollback", "f3", "--dry-run"])["restored"], json!([]));
+}
+
+#[test]
+fn files_come_back_byte_for_byte_whatever_git_is_asked_to_convert() {
+    let desk = Desk::new();
+    write(&desk, ".gitattributes", "* text=auto eol=crlf\n*.id ident\n");
+    desk.sealed.git_init().unwrap();
+    let mixed = "one\r\ntwo\n$Id$\n";
+    write(&desk, "mixed.id", mixed);
+    write(&desk, "ignored.log", "");
+    write(&desk, ".gitignore", "*.log\n");
+    desk.ok(&["push", "Convert", "-c", "Converted"]);
+    write(&desk, "mixed.id", "other\n");
+    write(&desk, "ignored.log", "said\n");
+    desk.ok(&["artifact", "mixed.id"]);
+    desk.ok(&["artifact", "ignored.log"]);
+    let plan = desk.json(&["rollback", "f1", "--yes"]);
+    assert_eq!(paths(&plan["restored"]), [("mixed.id", "reverted")]);
+    assert_eq!(read(&desk, "mixed.id").as_deref(), Some(mixed));
+    assert_eq!(read(&desk, "ignored.log").as_deref(), Some("said\n"));
+}
+
+#[test]
+fn where_nothing_was_recorded_that_is_said() {
+    let desk = Desk::new();
+    desk.ok(&["push", "Build the parser", "-c", "It parses"]);
+    says!(desk, ["rollback", "f1"], @r#"
+    exit 4
+    --- stderr
+    error: the files were not recorded when frame f1 "Build the parser" began
+    hint: They are when a frame is pushed or activated in a git work tree, and STACK_ROLLBACK is on; what frames wrote is told by `callstack show`.
+    "#);
+    let recorded = in_git();
+    recorded.ok(&["config", "STACK_ROLLBACK", "off"]);
+    recorded.ok(&["push", "Build the parser", "-c", "It parses"]);
+    assert_eq!(recorded.run(&["rollback", "f1"]).code, desk.run(&["rollback", "f1"]).code);
+    assert!(!recorded.project().join(".callstack/git").exists());
+}

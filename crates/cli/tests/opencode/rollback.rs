@@ -1,0 +1,55 @@
+//! What an agent did to files inside a frame can be undone.
+
+use std::fs;
+
+use callstack_scripted_model::{Script, Step};
+use callstack_testkit::{Run, assert_clean};
+use serde_json::Value;
+
+use super::errands::{children, works_on};
+use super::project::Project;
+use super::steps::{bash, delegate, plan, pop, push, write};
+
+#[test]
+fn what_the_tools_of_a_frame_wrote_is_rolled_back_and_the_work_around_it_stays() {
+    let script = Script::steps([
+        write("before.txt", "before"),
+        push("Try it out", "It is known whether it works"),
+        write("old.txt", "overwritten"),
+        write("made.txt", "made"),
+        bash("echo built > built.txt"),
+        pop("It does not work."),
+        write("after.txt", "after"),
+        plan(&children(&["Elsewhere"])),
+        delegate("Elsewhere"),
+        Step::text("Done."),
+    ]);
+    let elsewhere =
+        [write("elsewhere.txt", "there"), pop("Written."), Step::text("It is written.")];
+    let script = script.conversation(works_on("Elsewhere", elsewhere));
+    let Some(project) = Project::new(script) else { return };
+    let sealed = &project.sealed;
+    sealed.write("old.txt", "old").unwrap();
+    sealed.git_init().unwrap();
+    project.run(&Run::prompt("Try it."));
+    assert_clean(&project.model);
+
+    let run = |args: &[&str]| project.callstack.run(sealed, args).unwrap();
+    let read = |file: &str| fs::read_to_string(sealed.project().join(file)).ok();
+    let done = run(&["rollback", "f2", "--yes", "--json"]);
+    let plan: Value = serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("{done}"));
+    let paths = |list: &str| {
+        let files = plan[list].as_array().unwrap().iter();
+        files.map(|file| file["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths("restored"), ["made.txt", "old.txt"]);
+    assert_eq!(paths("left"), ["built.txt"]);
+    assert_eq!((read("old.txt").as_deref(), read("made.txt")), (Some("old"), None));
+    assert_eq!(read("before.txt").as_deref(), Some("before"));
+    assert_eq!(read("after.txt").as_deref(), Some("after"));
+
+    run(&["rollback", "f3", "--yes"]);
+    assert_eq!(read("elsewhere.txt"), None, "a session of its own is rolled back too");
+    run(&["rollback", "f2", "--undo", "--yes"]);
+    assert_eq!(read("old.txt").as_deref(), Some("overwritten"));
+}

@@ -1,0 +1,233 @@
+//! Undoing what a frame did to the project's files.
+//!
+//! Restored are those that its tools were seen writing, that are still as it left them, to what they were
+//! when it began. What has changed since by other means is left as it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use callstack_core::event::{Event, FileMoment, FileRestore};
+use callstack_core::frame::{Frame, FrameNum};
+use serde::Serialize;
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Kind};
+use crate::files;
+use crate::work_tree::{FileChange, FileChangeKind, WorkTree};
+
+/// What a rollback would do.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RollbackPlan {
+    /// The frame.
+    pub frame: FrameNum,
+    /// Files that would be restored.
+    pub restored: Vec<RolledBack>,
+    /// Files that would be left as they are, although they changed while the frame was worked on.
+    pub left: Vec<LeftAlone>,
+    #[serde(skip)]
+    source: String,
+    #[serde(skip)]
+    now: String,
+}
+
+/// A file that is restored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RolledBack {
+    /// Its path, relative to the project.
+    pub path: String,
+    /// What is done to it.
+    pub how: Restoring,
+}
+
+/// What restoring does to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Restoring {
+    /// It gets the content that it had.
+    Reverted,
+    /// It was not there, and goes.
+    Removed,
+    /// It was there, and comes back.
+    BroughtBack,
+}
+
+/// A file that is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftAlone {
+    /// Its path, relative to the project.
+    pub path: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a file is left as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// It was changed after the frame had ended.
+    ChangedSince,
+    /// No tool of the frame was seen writing what it holds: a command of the frame may have, or somebody
+    /// else.
+    NotSeen,
+}
+
+/// Whose changes to files are undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// What the frame's tools were seen writing.
+    Seen,
+    /// Whatever changed while it was worked on.
+    All,
+}
+
+impl Engine {
+    /// What rolling back the files of a frame, with those of the frames below it, would do. Changes no
+    /// file.
+    pub fn rollback_plan(&self, frame: &str, reach: Reach) -> Result<RollbackPlan, EngineError> {
+        let frame = self.resolve(frame)?;
+        let (begun, ended) = self.store.read(|view| {
+            let begun = view.file_state(frame.num, FileMoment::Begun)?;
+            Ok::<_, EngineError>((begun, view.file_state(frame.num, FileMoment::Ended)?))
+        })?;
+        let begun = begun.ok_or_else(|| not_recorded(&frame))?;
+        let (work_tree, now) = self.files_now()?;
+        let ended = ended.filter(|_| frame.status.is_finished()).unwrap_or_else(|| now.clone());
+
+        let differing = paths(work_tree.changes(&begun, &now)?);
+        let since = paths(work_tree.changes(&ended, &now)?);
+        let written = self.written_by(frame.num)?;
+        let mut plan = RollbackPlan {
+            frame: frame.num,
+            restored: Vec::new(),
+            left: Vec::new(),
+            source: begun.clone(),
+            now,
+        };
+        for FileChange { path, kind } in work_tree.changes(&begun, &ended)? {
+            if !differing.contains(&path) {
+                continue;
+            }
+            let is_seen = || {
+                let hash = written.get(&path);
+                hash.is_some_and(|hash| files::hash(self.project(), &path).as_ref() == Some(hash))
+            };
+            if since.contains(&path) {
+                plan.left.push(LeftAlone { path, why: Why::ChangedSince });
+            } else if reach == Reach::All || is_seen() {
+                plan.restored.push(RolledBack { path, how: undoing(kind) });
+            } else {
+                plan.left.push(LeftAlone { path, why: Why::NotSeen });
+            }
+        }
+        Ok(plan)
+    }
+
+    /// What taking back the last rollback of a frame would do.
+    pub fn rollback_undo_plan(&self, frame: &str) -> Result<RollbackPlan, EngineError> {
+        let frame = self.resolve(frame)?;
+        let last = self.store.read(|view| Ok::<_, EngineError>(view.file_restore(frame.num)?))?;
+        let Some(last) = last else {
+            return Err(EngineError {
+                kind: Kind::Conflict,
+                message: format!("the files of frame {} were not rolled back", frame.label()),
+                hint: Some(format!("`callstack rollback {}` does that.", frame.num)),
+            });
+        };
+        let (work_tree, now) = self.files_now()?;
+        let since = paths(work_tree.changes(&last.after, &now)?);
+        let (left, restored): (Vec<_>, Vec<_>) = work_tree
+            .changes(&last.before, &last.after)?
+            .into_iter()
+            .filter(|change| last.paths.contains(&change.path))
+            .partition(|change| since.contains(&change.path));
+        let left = left.into_iter();
+        Ok(RollbackPlan {
+            frame: frame.num,
+            restored: restored
+                .into_iter()
+                .map(|change| RolledBack { path: change.path, how: undoing(change.kind) })
+                .collect(),
+            left: left
+                .map(|change| LeftAlone { path: change.path, why: Why::ChangedSince })
+                .collect(),
+            source: last.before,
+            now,
+        })
+    }
+
+    /// Restores what a plan says. Refused where one of its files has changed since the plan was made.
+    pub fn roll_back(&self, plan: &RollbackPlan) -> Result<(), EngineError> {
+        let (work_tree, now) = self.files_now()?;
+        let changed = paths(work_tree.changes(&plan.now, &now)?);
+        if let Some(file) = plan.restored.iter().find(|file| changed.contains(&file.path)) {
+            return Err(EngineError {
+                kind: Kind::Conflict,
+                message: format!("{} was changed just now", file.path),
+                hint: Some("No file was restored. Look at what would be, again.".to_owned()),
+            });
+        }
+        let paths: Vec<String> = plan.restored.iter().map(|file| file.path.clone()).collect();
+        work_tree.restore(&plan.source, &paths)?;
+        let (_, after) = self.files_now()?;
+        let restore = Box::new(FileRestore { before: now, after, paths });
+        let event = Event::FilesRestored { frame: plan.frame, restore };
+        self.store.write(|change| Ok(change.append(self.now(), &[event])?))
+    }
+
+    fn files_now(&self) -> Result<(&dyn WorkTree, String), EngineError> {
+        let work_tree = self.work_tree.get();
+        let state = work_tree.map(|it| it.record()).transpose()?.flatten();
+        match (work_tree, state) {
+            (Some(work_tree), Some(state)) => Ok((work_tree.as_ref(), state)),
+            _ => Err(EngineError {
+                kind: Kind::Conflict,
+                message: format!("{} is no git work tree", self.project().display()),
+                hint: Some(
+                    "Files can only be rolled back where git is there to record them.".into(),
+                ),
+            }),
+        }
+    }
+
+    /// Files that a frame and those below it wrote, with what the last one to write each put there.
+    fn written_by(&self, frame: FrameNum) -> Result<BTreeMap<String, String>, EngineError> {
+        self.store.read(|view| {
+            let mut written = BTreeMap::new();
+            for num in view.frames_from(frame)? {
+                for artifact in view.frame(num)?.artifacts {
+                    if let Some(hash) = artifact.hash {
+                        written.insert(artifact.path, hash);
+                    }
+                }
+            }
+            Ok(written)
+        })
+    }
+}
+
+fn paths(changes: Vec<FileChange>) -> BTreeSet<String> {
+    changes.into_iter().map(|change| change.path).collect()
+}
+
+/// What is done to a file to undo what became of it.
+fn undoing(kind: FileChangeKind) -> Restoring {
+    match kind {
+        FileChangeKind::Created => Restoring::Removed,
+        FileChangeKind::Changed => Restoring::Reverted,
+        FileChangeKind::Deleted => Restoring::BroughtBack,
+    }
+}
+
+fn not_recorded(frame: &Frame) -> EngineError {
+    EngineError {
+        kind: Kind::Conflict,
+        message: format!("the files were not recorded when frame {} began", frame.label()),
+        hint: Some(
+            "They are when a frame is pushed or activated in a git work tree, and STACK_ROLLBACK \
+             is on; what frames wrote is told by `callstack show`."
+                .to_owned(),
+        ),
+    }
+}

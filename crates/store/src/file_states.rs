@@ -1,0 +1,63 @@
+//! States of the project's files where frames began and ended.
+
+use callstack_core::event::{Event, FileMoment, FileRestore};
+use callstack_core::frame::FrameNum;
+use rusqlite::{OptionalExtension as _, params};
+
+use crate::error::StoreError;
+use crate::project::{Writer, sql};
+use crate::store::View;
+
+pub(crate) fn apply(writer: &Writer<'_, '_>, event: &Event) -> Result<(), StoreError> {
+    match event {
+        Event::FilesRecorded { frame, moment, state } => {
+            let again = match moment {
+                FileMoment::Begun => "NOTHING",
+                FileMoment::Ended => "UPDATE SET state = excluded.state",
+            };
+            writer.run(
+                &format!(
+                    "INSERT INTO file_states (frame, moment, state) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (frame, moment) DO {again}"
+                ),
+                params![sql(*frame), moment.as_str(), state],
+            )
+        }
+        Event::FilesRestored { frame, restore } => writer.run(
+            "INSERT INTO file_restores (seq, frame, body) VALUES (?1, ?2, ?3)",
+            params![writer.seq, sql(*frame), serde_json::to_string(restore)?],
+        ),
+        _ => Ok(()),
+    }
+}
+
+impl View<'_> {
+    /// The state of the files where work in a frame began first or ended last, if it was recorded.
+    pub fn file_state(
+        &self,
+        frame: FrameNum,
+        moment: FileMoment,
+    ) -> Result<Option<String>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT state FROM file_states WHERE frame = ?1 AND moment = ?2")
+            .and_then(|mut statement| {
+                let row = params![sql(frame), moment.as_str()];
+                statement.query_row(row, |row| row.get(0)).optional()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
+    /// What was last restored of a frame's files.
+    pub fn file_restore(&self, frame: FrameNum) -> Result<Option<FileRestore>, StoreError> {
+        let body: Option<String> = self
+            .connection
+            .prepare_cached(
+                "SELECT body FROM file_restores WHERE frame = ?1 ORDER BY seq DESC LIMIT 1",
+            )
+            .and_then(|mut statement| {
+                statement.query_row([sql(frame)], |row| row.get(0)).optional()
+            })
+            .map_err(|source| self.failed(source))?;
+        Ok(body.map(|body| serde_json::from_str(&body)).transpose()?)
+    }
+}
