@@ -9,10 +9,12 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use crate::text::for_each_word;
+use crate::text::{for_each_word, is_joint};
 
 /// Bytes of the longest term that is kept as it is.
 const LONGEST_TERM: usize = 40;
+/// Bytes of the beginning of a term by which it is looked for: fewer begin too many.
+const SHORTEST_BEGINNING: usize = 3;
 /// Bytes of a snippet.
 const SNIPPET: usize = 200;
 /// Places of one word that are looked at; a text that has more is about it in any case.
@@ -52,6 +54,7 @@ pub struct Query {
 #[derive(Clone, Debug)]
 struct Wanted {
     pattern: Regex,
+    text: String,
     /// A word counts only where it begins and ends; a quoted or exact string anywhere.
     is_word: bool,
     terms: BTreeSet<String>,
@@ -98,10 +101,13 @@ impl Query {
         self.wanted.iter().flat_map(|wanted| wanted.terms.iter().cloned()).collect()
     }
 
-    /// Whether it is one string, which may begin and end in the middle of a word: then a text may
-    /// hold it although the index does not know it by [`Query::terms`].
-    pub fn is_exact(&self) -> bool {
-        self.exact
+    /// What an index knows of every text that holds an exact string, wherever in words that begins and
+    /// ends. Empty of what is not one, and of a string that tells too little.
+    pub fn known(&self) -> Known {
+        match &self.wanted[..] {
+            [wanted] if self.exact => Known::inside(&wanted.text),
+            _ => Known::default(),
+        }
     }
 
     /// Where a text holds all of it.
@@ -146,11 +152,40 @@ impl Query {
     }
 }
 
+/// What an index knows of every text that holds a string.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Terms.
+    pub terms: BTreeSet<String>,
+    /// How a further term begins.
+    pub beginning: Option<String>,
+}
+
+impl Known {
+    /// Nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty() && self.beginning.is_none()
+    }
+
+    /// What stands between the first and the last word is there whole.
+    fn inside(text: &str) -> Self {
+        let parts = |char: char| char.is_ascii() && !char.is_alphanumeric() && !is_joint(char);
+        let Some((first, last)) = text.find(parts).zip(text.rfind(parts)) else {
+            return Self::default();
+        };
+        let end = &text[last + 1..];
+        let is_plain =
+            end.len() >= SHORTEST_BEGINNING && end.bytes().all(|it| it.is_ascii_lowercase());
+        Self { terms: terms(&text[first..last]), beginning: is_plain.then(|| end.to_owned()) }
+    }
+}
+
 impl Wanted {
     fn word(word: &str) -> Option<Self> {
         let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
         (!bare.is_empty()).then(|| Self {
             pattern: pattern(bare, true),
+            text: bare.to_owned(),
             is_word: true,
             terms: terms(bare),
         })
@@ -159,6 +194,7 @@ impl Wanted {
     fn literal(text: &str) -> Option<Self> {
         (!text.trim().is_empty()).then(|| Self {
             pattern: pattern(text, false),
+            text: text.to_owned(),
             is_word: false,
             terms: terms(text),
         })

@@ -31,6 +31,23 @@ fn quoted_and_exact_strings_are_taken_as_they_stand() {
 }
 
 #[test]
+fn what_is_known_of_an_exact_string_holds_wherever_in_words_it_begins_and_ends() {
+    let known = |text: &str| Query::exact(text).unwrap().known();
+    let inside = known("it code 2: no such fil");
+    assert_eq!(inside.terms, terms("code 2 no such"));
+    assert_eq!(inside.beginning.as_deref(), Some("fil"));
+    for text in ["", "x"].map(|more| format!("exit code 2: no such file{more}")) {
+        assert!(inside.terms.is_subset(&terms(&text)), "{text}");
+        assert!(terms(&text).iter().any(|term| term.starts_with("fil")), "{text}");
+    }
+    assert_eq!(known("npm test"), Known { terms: BTreeSet::new(), beginning: Some("test".into()) });
+    for told_too_little in ["ECONNRES", "src/lexer.rs", "a b", "npm Test", "an été"] {
+        assert!(known(told_too_little).is_empty(), "{told_too_little}");
+    }
+    assert!(Query::words("such file").unwrap().known().is_empty());
+}
+
+#[test]
 fn nothing_to_look_for_is_no_query() {
     for query in ["", "  ", "\"\"", "?! -", "\" \""] {
         assert!(Query::words(query).is_none(), "{query:?}");

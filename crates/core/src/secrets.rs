@@ -213,14 +213,20 @@ pub fn mask_value(value: &mut Value) -> bool {
             values.iter_mut().fold(false, |masked, value| mask_value(value) | masked)
         }
         Value::Object(fields) => fields.iter_mut().fold(false, |masked, (name, value)| {
-            let secret = value.as_str().is_some_and(|text| names_a_secret(name) && is_likely(text));
-            if secret {
-                *value = label("password").into();
+            let named = value.as_str().and_then(|text| mask_named(name, text));
+            let secret = named.is_some();
+            if let Some(label) = named {
+                *value = label.into();
             }
             secret | mask_value(value) | masked
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+/// What stands for a text that is a secret as a whole, by the name that it goes under.
+pub fn mask_named(name: &str, text: &str) -> Option<String> {
+    (names_a_secret(name) && is_likely(text)).then(|| label("password"))
 }
 
 fn label(kind: &str) -> String {

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p callstack-engine` takes stores of 10 and 1,000 frames, `-- --full` also those of
 //! 100,000 and 1,000,000 (minutes to generate, and about 3 GB of disk for a while), `-- --frames N`
-//! one of N frames. Stores lie in the target folder: it must be on the disk that is meant.
+//! one of N frames. `-- --search MB` looks for things in transcripts of so many megabytes instead. Stores lie in the target folder: it must be on the disk that is meant.
 
 #![expect(
     clippy::print_stdout,
@@ -13,6 +13,7 @@
 mod bare;
 mod forest;
 mod measure;
+mod search;
 
 use std::path::Path;
 use std::time::Instant;
@@ -37,6 +38,10 @@ const CACHED: f64 = 0.05;
 const COMMITS: f64 = 1.5;
 
 fn main() {
+    if let Some(megabytes) = named("--search") {
+        search::measure(megabytes.parse().unwrap());
+        return;
+    }
     let mut contexts = Table::new(&[
         "frames",
         "where",
@@ -83,13 +88,16 @@ fn main() {
     ));
 }
 
+/// What stands behind an option.
+fn named(option: &str) -> Option<String> {
+    std::env::args().skip_while(|arg| arg != option).nth(1)
+}
+
 fn sizes() -> Vec<u64> {
-    let args: Vec<String> = std::env::args().collect();
-    let named = args.iter().position(|arg| arg == "--frames").and_then(|at| args.get(at + 1));
-    if let Some(frames) = named {
+    if let Some(frames) = named("--frames") {
         return frames.split(',').map(|it| it.replace('_', "").parse().unwrap()).collect();
     }
-    let large: &[u64] = if args.iter().any(|arg| arg == "--full") { LARGE } else { &[] };
+    let large: &[u64] = if std::env::args().any(|arg| arg == "--full") { LARGE } else { &[] };
     SMALL.iter().chain(large).copied().collect()
 }
 

@@ -1,17 +1,19 @@
 //! Search over all that is kept: what frames are for and returned, and every message.
 
-use std::collections::BTreeSet;
+mod texts;
+
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use callstack_core::frame::{Frame, FrameNum, Status};
-use callstack_core::search::{Match, Query};
-use callstack_core::secrets::{mask, mask_value};
+use callstack_core::search::{Known, Match, Query};
+use callstack_core::secrets::mask;
 use callstack_store::{IndexedMessage, MessagePlace, Store, StoreError, View, said_of};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use texts::{role, texts};
 
 /// Bytes of messages that are indexed in one transaction: others that write wait for its end.
 const STEP: usize = 128 * 1024;
@@ -23,11 +25,13 @@ const FRAMES: usize = 200;
 const PAGE: usize = 16;
 /// For each place that is asked for, so many are found and ranked.
 const POOL: usize = 2;
-/// Bytes of messages that are looked at for words. What is so common that more would be needed is found
-/// among the newest ones.
-const EXAMINED: usize = 4 * 1024 * 1024;
-/// Bytes of messages that are looked at one by one for a string that the index does not know, while an
-/// agent waits.
+/// Bytes of messages that the index names and that are looked at while an agent waits. What stands in so
+/// many that more would be needed is found among the newest ones.
+const EXAMINED: usize = 512 * 1024;
+/// The same while a person waits.
+const EXAMINED_THOROUGHLY: usize = 32 * 1024 * 1024;
+/// Bytes of messages that are looked at one by one for a string of which the index knows nothing, while
+/// an agent waits and nothing else was found.
 const SCANNED: usize = 32 * 1024 * 1024;
 /// How much more a frame's own words count than a message in which the same words stand.
 const FRAME_WEIGHT: f64 = 3.0;
@@ -142,7 +146,8 @@ impl Engine {
             let steps = std::cell::Cell::new(0);
             index(&self.store, || steps.replace(steps.get() + 1) >= STEPS)?;
         }
-        self.store.read(|view| Search { view, query: &query, request }.answer())
+        self.store
+            .read(|view| Search { view, query: &query, request, seen: BTreeMap::new() }.answer())
     }
 }
 
@@ -150,20 +155,14 @@ struct Search<'s> {
     view: &'s View<'s>,
     query: &'s Query,
     request: &'s SearchRequest,
+    /// Frames in which something was found.
+    seen: BTreeMap<FrameNum, FrameFound>,
 }
 
 impl Search<'_> {
-    fn answer(&self) -> Result<SearchAnswer, EngineError> {
+    fn answer(mut self) -> Result<SearchAnswer, EngineError> {
         let mut places = self.frames()?;
-        let terms = self.query.terms();
-        let mut messages = Vec::new();
-        let mut more = !terms.is_empty() && self.collect(&terms, EXAMINED, &mut messages)?;
-        // A string that begins or ends within a word is not known by its terms.
-        if self.request.exact && messages.len() < self.request.limit {
-            let most = if self.request.thorough { usize::MAX } else { SCANNED };
-            messages.clear();
-            more = self.collect(&BTreeSet::new(), most, &mut messages)?;
-        }
+        let (messages, mut more) = self.messages()?;
         places.extend(messages);
         places.sort_by(|a, b| b.score.total_cmp(&a.score));
         more |= places.len() > self.request.limit;
@@ -171,13 +170,16 @@ impl Search<'_> {
         Ok(SearchAnswer { places, more, behind: self.view.is_behind()? })
     }
 
-    fn frames(&self) -> Result<Vec<Place>, EngineError> {
+    fn frames(&mut self) -> Result<Vec<Place>, EngineError> {
         let terms = self.query.terms();
         let mut places = Vec::new();
         if terms.is_empty() {
             return Ok(places);
         }
         for num in self.view.frames_known_by(&terms, FRAMES)? {
+            if places.len() >= self.request.limit.saturating_mul(POOL) {
+                break;
+            }
             let frame = self.view.frame(num)?;
             let said = said_of(&frame);
             let said = if self.request.reveal { said.into() } else { mask(&said) };
@@ -187,22 +189,49 @@ impl Search<'_> {
             }
             let in_title = self.query.find(&frame.identity.title).is_some();
             let weight = if in_title { 2.0 * FRAME_WEIGHT } else { FRAME_WEIGHT };
-            places.push(place(Some(frame), None, found, weight));
+            places.push(place(Some(frame.into()), None, found, weight));
         }
         Ok(places)
+    }
+
+    /// Messages that hold what is wanted, and whether there may be more.
+    fn messages(&mut self) -> Result<(Vec<Place>, bool), EngineError> {
+        let thorough = self.request.thorough;
+        let examined = if thorough { EXAMINED_THOROUGHLY } else { EXAMINED };
+        let mut places = Vec::new();
+        let mut more = false;
+        let terms = Known { terms: self.query.terms(), beginning: None };
+        if !terms.is_empty() {
+            more = self.collect(&terms, examined, &mut places)?;
+        }
+        if !self.request.exact || places.len() >= self.request.limit {
+            return Ok((places, more));
+        }
+        // A string that begins or ends within a word is not known by all of its terms.
+        let known = self.query.known();
+        if !known.is_empty() && (thorough || places.is_empty()) {
+            places.clear();
+            more = self.collect(&known, examined, &mut places)?;
+        }
+        if thorough || (known.is_empty() && places.is_empty()) {
+            places.clear();
+            let most = if thorough { usize::MAX } else { SCANNED };
+            more = self.collect(&Known::default(), most, &mut places)?;
+        }
+        Ok((places, more))
     }
 
     /// Takes messages, the newest first, until enough of them hold what is wanted; returns whether
     /// there may be more.
     fn collect(
-        &self,
-        terms: &BTreeSet<String>,
+        &mut self,
+        known: &Known,
         mut most: usize,
         places: &mut Vec<Place>,
     ) -> Result<bool, EngineError> {
         let mut before = i64::MAX;
         loop {
-            let page = self.view.messages_known_by(terms, before, PAGE)?;
+            let page = self.view.messages_known_by(known, before, PAGE)?;
             let ended = page.len() < PAGE;
             for message in page {
                 if places.len() >= self.request.limit.saturating_mul(POOL) || most == 0 {
@@ -218,7 +247,11 @@ impl Search<'_> {
         }
     }
 
-    fn look_at(&self, found: &IndexedMessage, places: &mut Vec<Place>) -> Result<(), EngineError> {
+    fn look_at(
+        &mut self,
+        found: &IndexedMessage,
+        places: &mut Vec<Place>,
+    ) -> Result<(), EngineError> {
         let message = &found.message;
         let Some(matched) = find(self.query, &message.json, self.request.reveal) else {
             return Ok(());
@@ -228,21 +261,27 @@ impl Search<'_> {
             return Ok(());
         }
         let (frame, position) = match place_in_tree {
-            Some(MessagePlace { frame, position }) => (Some(self.view.frame(frame)?), position),
+            Some(MessagePlace { frame, position }) => (Some(self.frame(frame)?), position),
             None => (None, 0),
         };
-        let role = serde_json::from_str::<Value>(&message.json)
-            .ok()
-            .and_then(|json| json["info"]["role"].as_str().map(str::to_owned));
         let message = MessageFound {
             session: found.session.clone(),
             id: message.id.clone(),
-            role: role.unwrap_or_else(|| "message".to_owned()),
+            role: role(&message.json).unwrap_or_else(|| "message".to_owned()),
             position,
             version: message.version,
         };
         places.push(place(frame, Some(message), matched, 1.0));
         Ok(())
+    }
+
+    fn frame(&mut self, num: FrameNum) -> Result<FrameFound, EngineError> {
+        if let Some(known) = self.seen.get(&num) {
+            return Ok(known.clone());
+        }
+        let frame = FrameFound::from(self.view.frame(num)?);
+        self.seen.insert(num, frame.clone());
+        Ok(frame)
     }
 
     fn is_wanted(&self, frame: Option<FrameNum>) -> Result<bool, EngineError> {
@@ -253,56 +292,32 @@ impl Search<'_> {
     }
 }
 
-fn place(frame: Option<Frame>, message: Option<MessageFound>, found: Match, weight: f64) -> Place {
+fn place(
+    frame: Option<FrameFound>,
+    message: Option<MessageFound>,
+    found: Match,
+    weight: f64,
+) -> Place {
     let Match { score, snippet, marks } = found;
     let marks = marks.into_iter().map(|mark| [mark.start, mark.end]).collect();
-    Place { frame: frame.map(FrameFound::from), message, snippet, marks, score: score * weight }
+    Place { frame, message, snippet, marks, score: score * weight }
 }
 
 /// Where a message holds what is looked for. Secrets are masked, unless they are to be revealed, which
 /// is only worth its cost where there is something to show.
 pub(crate) fn find(query: &Query, json: &str, reveal: bool) -> Option<Match> {
-    let matched = query.find(&searchable(json))?;
+    let plain = texts(json, false);
+    let matched = query.find(&plain)?;
     if reveal {
         return Some(matched);
     }
-    let Ok(mut message) = serde_json::from_str::<Value>(json) else {
-        return query.find(&mask(json));
-    };
-    if mask_value(&mut message) { query.find(&content(&message)) } else { Some(matched) }
+    let masked = texts(json, true);
+    if masked == plain { Some(matched) } else { query.find(&masked) }
 }
 
-/// Everything in a message that somebody may look for: all of its texts but ids and what only the host
-/// understands.
-pub(crate) fn searchable(json: &str) -> String {
-    serde_json::from_str(json).map_or_else(|_| json.to_owned(), |message| content(&message))
-}
-
-fn content(message: &Value) -> String {
-    let mut text = String::new();
-    let content = if message["parts"].is_array() { &message["parts"] } else { message };
-    gather(content, &mut text);
-    text
-}
-
-const MEANINGLESS: [&str; 9] =
-    ["id", "sessionID", "messageID", "callID", "type", "status", "snapshot", "hash", "cost"];
-
-fn gather(value: &Value, text: &mut String) {
-    let mut line = |words: &str| {
-        text.push_str(words);
-        text.push('\n');
-    };
-    match value {
-        Value::String(words) => line(words),
-        Value::Number(number) => line(&number.to_string()),
-        Value::Array(values) => values.iter().for_each(|value| gather(value, text)),
-        Value::Object(fields) => fields
-            .iter()
-            .filter(|(name, _)| !MEANINGLESS.contains(&name.as_str()))
-            .for_each(|(_, value)| gather(value, text)),
-        Value::Null | Value::Bool(_) => {}
-    }
+/// Everything in a message that somebody may look for.
+fn searchable(json: &str) -> String {
+    texts(json, false)
 }
 
 /// Files of the project are named relative to it in what is kept.

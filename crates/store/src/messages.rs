@@ -1,9 +1,12 @@
 //! Bodies of messages: each version of each message once, in the order in which a session showed them,
 //! compressed.
 
+use std::cell::RefCell;
+
 use callstack_core::event::{Event, MessageRef};
 use rusqlite::{OptionalExtension as _, Row, params};
 use sha2::{Digest as _, Sha256};
+use zstd::bulk::Decompressor;
 
 use crate::change::Change;
 use crate::error::StoreError;
@@ -252,7 +255,7 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
             .to_string()
             .into_bytes()
     } else if codec == ZSTD {
-        zstd::bulk::decompress(&body, usize::try_from(bytes).unwrap_or(0))
+        unpacked(&body, usize::try_from(bytes).unwrap_or(0))
             .map_err(|error| unreadable(error.into()))?
     } else {
         body
@@ -264,6 +267,20 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
         json: String::from_utf8(plain).map_err(|error| unreadable(error.into()))?,
         at,
         purged: codec == PURGED,
+    })
+}
+
+fn unpacked(body: &[u8], bytes: usize) -> std::io::Result<Vec<u8>> {
+    // Making one takes longer than most messages do.
+    thread_local! {
+        static UNPACKER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    }
+    UNPACKER.with_borrow_mut(|unpacker| {
+        let unpacker = match unpacker {
+            Some(unpacker) => unpacker,
+            None => unpacker.insert(Decompressor::new()?),
+        };
+        unpacker.decompress(body, bytes)
     })
 }
 

@@ -2,10 +2,11 @@
 //! somebody catches up with it, off every hot path.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum};
-use callstack_core::search;
+use callstack_core::search::{self, Known};
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use crate::change::Change;
@@ -108,17 +109,17 @@ impl View<'_> {
             || newest("SELECT coalesce(max(seq), 0) FROM events")? > self.indexed(EVENTS)?)
     }
 
-    /// Messages that are known by all of the terms and were stored before `before`, the newest
-    /// first, at most `most`. With no terms, all messages.
+    /// Messages of which the index knows all of this and which were stored before `before`, the newest
+    /// first, at most `most`. Where nothing is known, all messages.
     pub fn messages_known_by(
         &self,
-        terms: &BTreeSet<String>,
+        known: &Known,
         before: i64,
         most: usize,
     ) -> Result<Vec<IndexedMessage>, StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let columns = "m.seq, m.version, m.id, m.bytes, m.codec, m.body, m.at, m.num, m.session";
-        if terms.is_empty() {
+        if known.is_empty() {
             return self.indexed_messages(
                 &format!(
                     "SELECT {columns} FROM messages AS m WHERE num < ?1 ORDER BY num DESC LIMIT ?2"
@@ -133,7 +134,7 @@ impl View<'_> {
                    ORDER BY rowid DESC LIMIT ?2
                  ) AS t JOIN messages AS m ON m.num = t.rowid ORDER BY m.num DESC"
             ),
-            params![before, most, all_of(terms)],
+            params![before, most, all_of(known)],
         )
     }
 
@@ -151,7 +152,7 @@ impl View<'_> {
             )
             .and_then(|mut statement| {
                 statement
-                    .query_map(params![all_of(terms), most], |row| Ok(frame_num(row.get(0)?)))?
+                    .query_map(params![quoted(terms), most], |row| Ok(frame_num(row.get(0)?)))?
                     .collect()
             })
             .map_err(|source| self.failed(source))
@@ -239,7 +240,16 @@ fn joined(terms: &BTreeSet<String>) -> String {
     terms.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-fn all_of(terms: &BTreeSet<String>) -> String {
+fn all_of(known: &Known) -> String {
+    let mut all = quoted(&known.terms);
+    if let Some(beginning) = &known.beginning {
+        // Writing to a string can't fail.
+        let _ = write!(all, " \"{beginning}\" *");
+    }
+    all
+}
+
+fn quoted(terms: &BTreeSet<String>) -> String {
     let quoted: Vec<_> = terms.iter().map(|term| format!("\"{term}\"")).collect();
     quoted.join(" ")
 }

@@ -4,6 +4,7 @@ use std::fs;
 
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
+use callstack_core::search::Known;
 use callstack_store::{Erased, Store, Stretch};
 
 use crate::support::carry_out;
@@ -98,7 +99,8 @@ fn what_is_new_after_it_is_found() {
     record(&store, "ses_a", &[("m2", KEPT)]);
     index(&store);
     let terms = callstack_core::search::terms("yplumbus");
-    let found = store.read(|view| view.messages_known_by(&terms, i64::MAX, 10)).unwrap();
+    let known = Known { terms, beginning: None };
+    let found = store.read(|view| view.messages_known_by(&known, i64::MAX, 10)).unwrap();
     assert_eq!(found.len(), 1);
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use callstack_core::search::terms;
+use callstack_core::search::{Known, terms};
 use callstack_store::{MessagePlace, Store};
 use proptest::prelude::*;
 
@@ -15,9 +15,13 @@ fn index(store: &Store) {
     assert!(!store.read(|view| view.is_behind()).unwrap());
 }
 
+fn known(terms: BTreeSet<String>) -> Known {
+    Known { terms, beginning: None }
+}
+
 fn ids(store: &Store, query: &str) -> Vec<String> {
     store
-        .read(|view| view.messages_known_by(&terms(query), i64::MAX, 1_000))
+        .read(|view| view.messages_known_by(&known(terms(query)), i64::MAX, 1_000))
         .unwrap()
         .into_iter()
         .map(|found| format!("{} {} {}", found.session, found.message.id, found.message.version))
@@ -38,7 +42,7 @@ fn messages_of_all_sessions_and_versions_are_known_by_their_terms_newest_first()
     assert_eq!(ids(&store, "parse"), ["ses_a m1 2", "ses_a m1 1"]);
     assert_eq!(ids(&store, "parse header"), ["ses_a m1 1"]);
     let older = store
-        .read(|view| view.messages_known_by(&terms("header"), 3, 10))
+        .read(|view| view.messages_known_by(&known(terms("header")), 3, 10))
         .unwrap()
         .into_iter()
         .map(|found| found.num);
@@ -114,13 +118,13 @@ proptest! {
             .collect();
         expected.reverse();
         let found: Vec<String> = store
-            .read(|view| view.messages_known_by(&wanted, i64::MAX, 100))
+            .read(|view| view.messages_known_by(&known(wanted.clone()), i64::MAX, 100))
             .unwrap()
             .into_iter()
             .map(|found| found.message.id)
             .collect();
         prop_assert_eq!(found, expected);
-        let all = store.read(|view| view.messages_known_by(&BTreeSet::new(), i64::MAX, 100)).unwrap();
+        let all = store.read(|view| view.messages_known_by(&Known::default(), i64::MAX, 100)).unwrap();
         prop_assert_eq!(all.len(), texts.len());
     }
 }

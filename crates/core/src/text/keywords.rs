@@ -124,7 +124,7 @@ fn hash_of(word: &str) -> u64 {
 }
 
 /// Marks that hold the parts of identifiers and paths together.
-const fn is_joint(char: char) -> bool {
+pub(crate) const fn is_joint(char: char) -> bool {
     matches!(char, '_' | '-' | '.' | '/' | '\\' | ':' | '@')
 }
 
