@@ -4,7 +4,22 @@
 //! for each call of the model, each with the records that it was read from. Records of a kind that is not
 //! known are counted and otherwise passed over.
 //!
+//! [`read`] tells the formats apart by what is in a file, never by its name.
+//!
 //! Not here: what the recorded work would have cost otherwise, and how it gets into a store.
+
+mod claude_code;
+mod codex;
+mod detect;
+mod disk;
+mod error;
+mod lines;
+mod link;
+mod opencode;
+mod pi;
+mod swe_agent;
+mod tools;
+mod transcript;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +27,9 @@ use callstack_core::evidence::Action;
 use callstack_core::framing::Todo;
 use callstack_core::transcript::{CallState, Role, Standing};
 use serde_json::Value;
+
+pub use disk::{Progress, read, read_with};
+pub use error::RecordingError;
 
 /// The program that wrote a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,6 +65,28 @@ pub struct Recording {
     pub skipped: Skipped,
 }
 
+impl Recording {
+    /// The messages that the model was shown when it answered with the message at `at`, by their places
+    /// and in the order in which they were shown: all before it, or what a compaction left of them.
+    pub fn shown(&self, at: usize) -> Vec<usize> {
+        let before = &self.messages[..at.min(self.messages.len())];
+        let Some(summary) = before.iter().rposition(|it| it.standing == Standing::Summary) else {
+            return (0..before.len()).collect();
+        };
+        let asked = |place: &usize| before[*place].standing == Standing::CompactionRequest;
+        let request = summary.checked_sub(1).filter(asked);
+        let kept = before[summary].kept_from.as_ref();
+        let kept = kept.and_then(|id| before[..summary].iter().position(|it| it.id == *id));
+        let kept = kept.unwrap_or(summary)..request.unwrap_or(summary);
+        request.into_iter().chain([summary]).chain(kept).chain(summary + 1..before.len()).collect()
+    }
+
+    /// How many calls of the model it holds.
+    pub fn model_calls(&self) -> usize {
+        self.messages.iter().filter(|message| message.is_answer()).count()
+    }
+}
+
 /// What started a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parent {
@@ -63,8 +103,12 @@ pub struct Recorded {
     pub id: String,
     /// Who it is from.
     pub role: Role,
-    /// Part of the conversation, or of a compaction.
+    /// Part of the conversation, or of a compaction. A summary is always of [`Role::Assistant`], whoever
+    /// its program says it is from.
     pub standing: Standing,
+    /// Of a summary: the first message before it that the model was shown on behind it, by its id; none
+    /// where the summary stands for all that was before it.
+    pub kept_from: Option<String>,
     /// When it was written, or its answer began: milliseconds since 1970.
     pub at: Option<i64>,
     /// What it is made of, in order.
@@ -77,6 +121,21 @@ pub struct Recorded {
     pub broken_off: bool,
     /// The records that it was read from, byte for byte, those of its calls' results with them.
     pub records: Vec<String>,
+}
+
+impl Recorded {
+    /// Whether it is what a call of the model answered in the conversation.
+    pub fn is_answer(&self) -> bool {
+        self.role == Role::Assistant && self.standing == Standing::Normal
+    }
+
+    /// Its tool calls.
+    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &RecordedCall> {
+        self.parts.iter().filter_map(|part| match part {
+            RecordedPart::Call(call) => Some(call.as_ref()),
+            _ => None,
+        })
+    }
 }
 
 /// Part of a recorded message.
@@ -157,4 +216,23 @@ pub struct Skipped {
     pub kinds: BTreeMap<String, usize>,
     /// How many lines could not be read at all, such as a last one that was cut off.
     pub unreadable: usize,
+}
+
+impl Skipped {
+    fn count(&mut self, kind: impl Into<String>) {
+        *self.kinds.entry(kind.into()).or_default() += 1;
+    }
+}
+
+/// A recording with nothing in it yet.
+fn recording(format: Format) -> Recording {
+    Recording {
+        format,
+        session: String::new(),
+        parent: None,
+        project: String::new(),
+        title: None,
+        messages: Vec::new(),
+        skipped: Skipped::default(),
+    }
 }

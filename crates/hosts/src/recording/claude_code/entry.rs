@@ -1,0 +1,149 @@
+//! One record of a Claude Code session.
+
+use serde_json::Value;
+
+use super::super::RecordedPart;
+use super::super::Usage;
+use super::super::tools::{kind, text, texts, time, words};
+use super::said;
+
+/// A record, as far as it matters.
+pub(super) struct Entry {
+    pub(super) uuid: String,
+    pub(super) parent: Option<String>,
+    /// The subagent that wrote it.
+    pub(super) agent: Option<String>,
+    pub(super) at: Option<i64>,
+    pub(super) what: What,
+    pub(super) raw: String,
+}
+
+pub(super) enum What {
+    /// A line of an answer.
+    Assistant {
+        message: String,
+        model: Option<String>,
+        usage: Option<Usage>,
+        content: Vec<Value>,
+        /// The provider answered with an error, which is told in the model's place.
+        failed: bool,
+    },
+    User {
+        content: Value,
+        /// Whether the program wrote it.
+        meta: bool,
+        /// Whether it is what a compaction left.
+        summary: bool,
+        answered: Answered,
+    },
+    /// Something that the program showed the model.
+    Attachment { parts: Vec<RecordedPart> },
+    /// Here the conversation was compacted.
+    Boundary,
+    /// Nothing but a link of the tree.
+    Link,
+}
+
+/// What the program noted of a call's answer beside what the model read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answered {
+    /// The task that was made.
+    pub(super) task: Option<String>,
+    /// Whether it says of itself that it was not done.
+    pub(super) refused: bool,
+    pub(super) in_background: bool,
+}
+
+impl Entry {
+    /// Reads a record; of one that is not known, its kind.
+    pub(super) fn read(raw: String, mut value: Value) -> Result<Self, String> {
+        let mut entry = Self::link(&value);
+        entry.what = match text(&value["type"]) {
+            "assistant" => {
+                let message = &mut value["message"];
+                What::Assistant {
+                    message: text(&message["id"]).to_owned(),
+                    model: message["model"].as_str().map(str::to_owned),
+                    usage: super::usage(&message["usage"]),
+                    content: match message["content"].take() {
+                        Value::Array(parts) => parts,
+                        Value::String(text) => {
+                            vec![serde_json::json!({"type": "text", "text": text})]
+                        }
+                        _ => Vec::new(),
+                    },
+                    failed: value["isApiErrorMessage"] == true,
+                }
+            }
+            "user" => What::User {
+                content: value["message"]["content"].take(),
+                meta: value["isMeta"] == true,
+                summary: value["isCompactSummary"] == true,
+                answered: answered(&value["toolUseResult"]),
+            },
+            "attachment" => {
+                let attachment = &value["attachment"];
+                let parts = attached(attachment);
+                if parts.is_empty() { What::Link } else { What::Attachment { parts } }
+            }
+            "system" if value["subtype"] == "compact_boundary" => What::Boundary,
+            _ if entry.uuid.is_empty() => return Err(kind(&value)),
+            _ => What::Link,
+        };
+        if matches!(entry.what, What::Link) {
+            // Only its place in the tree counts: the bytes would be kept for nothing.
+            entry.raw = kind(&value);
+        } else {
+            entry.raw = raw;
+        }
+        Ok(entry)
+    }
+
+    /// The place of a record in the tree.
+    pub(super) fn link(value: &Value) -> Self {
+        let field = |name: &str| value[name].as_str().map(str::to_owned);
+        Self {
+            uuid: field("uuid").unwrap_or_default(),
+            parent: field("parentUuid").or_else(|| field("logicalParentUuid")),
+            agent: field("agentId"),
+            at: time(&value["timestamp"]),
+            what: What::Link,
+            raw: String::new(),
+        }
+    }
+}
+
+fn answered(result: &Value) -> Answered {
+    Answered {
+        task: result["task"]["id"].as_str().map(str::to_owned),
+        refused: result["success"] == false,
+        in_background: result["backgroundTaskId"].is_string() || result["interrupted"] == true,
+    }
+}
+
+/// What the model is shown of an attachment. Those that are not known here are passed over.
+fn attached(attachment: &Value) -> Vec<RecordedPart> {
+    let shown = match text(&attachment["type"]) {
+        "queued_command" => return said::said(attachment["prompt"].clone(), false).parts,
+        "nested_memory" => texts(&attachment["content"]["content"]),
+        "file" | "already_read_file" | "compact_file_reference" => {
+            let name = text(&attachment["filename"]).to_owned();
+            let content = texts(&attachment["content"]["file"]["content"]);
+            let file = RecordedPart::File { name, mime: String::new() };
+            let shown = (!content.is_empty()).then(|| words(content, true));
+            return [Some(file), shown].into_iter().flatten().collect();
+        }
+        "edited_text_file" => texts(&attachment["snippet"]),
+        "skill_listing"
+        | "hook_success"
+        | "hook_additional_context"
+        | "invoked_skills"
+        | "plan_file_reference"
+        | "critical_system_reminder"
+        | "output_style" => texts(&attachment["content"]),
+        "deferred_tools_delta" | "agent_listing_delta" => texts(&attachment["addedLines"]),
+        "mcp_instructions_delta" => texts(&attachment["addedBlocks"]),
+        _ => String::new(),
+    };
+    if shown.trim().is_empty() { Vec::new() } else { vec![words(shown, true)] }
+}

@@ -1,0 +1,340 @@
+//! Codex's rollout files: JSON lines with the items of the conversation, and events that tell of them.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::{self, BufRead};
+
+use callstack_core::evidence::Action;
+use callstack_core::framing::Todo;
+use callstack_core::transcript::{Role, Standing};
+use serde_json::Value;
+
+use super::tools::{self, text, time, words};
+use super::transcript::{Answer, Transcript, message};
+use super::{Division, Format, Parent, Recorded, RecordedPart, Recording, Usage, lines};
+
+/// A rollout as it is read.
+struct Rollout {
+    recording: Recording,
+    transcript: Transcript,
+    model: Option<String>,
+    /// The answer that is being written, and whether one of its calls was answered already.
+    open: Option<(usize, bool)>,
+    /// An answer whose tokens have not been told.
+    untold: Option<usize>,
+    /// What the user said, by the events.
+    said: HashSet<String>,
+    /// Exit codes that events tell.
+    exits: BTreeMap<String, i64>,
+}
+
+/// Reads a rollout.
+pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
+    let mut rollout = Rollout {
+        recording: super::recording(Format::Codex),
+        transcript: Transcript::default(),
+        model: None,
+        open: None,
+        untold: None,
+        said: HashSet::new(),
+        exits: BTreeMap::new(),
+    };
+    let mut skipped = super::Skipped::default();
+    lines::each(from, &mut skipped, |raw, value| rollout.take(raw, value))?;
+    rollout.recording.skipped.unreadable = skipped.unreadable;
+    Ok(vec![rollout.into_recording()])
+}
+
+impl Rollout {
+    fn take(&mut self, raw: String, mut value: Value) {
+        let at = time(&value["timestamp"]);
+        let payload = value["payload"].take();
+        let skipped = &mut self.recording.skipped;
+        match text(&value["type"]) {
+            "session_meta" => self.meta(&payload),
+            "response_item" => self.item(raw, payload, at),
+            "event_msg" => self.event(&payload),
+            "turn_context" => {
+                self.model = payload["model"].as_str().map(str::to_owned).or(self.model.take());
+                skipped.count("turn_context");
+            }
+            "compacted" => self.compacted(raw, &payload, at),
+            // Rollouts of old have their items bare, behind a line that tells of the session.
+            "" if value["id"].is_string() && value["timestamp"].is_string() => self.meta(&value),
+            "" => skipped.count(tools::kind(&value)),
+            _ if payload.is_null() => self.item(raw, value, at),
+            other => skipped.count(other),
+        }
+    }
+
+    fn meta(&mut self, meta: &Value) {
+        if !self.recording.session.is_empty() {
+            self.recording.skipped.count("session_meta: of a session that this one goes on from");
+            return;
+        }
+        text(&meta["id"]).clone_into(&mut self.recording.session);
+        text(&meta["cwd"]).clone_into(&mut self.recording.project);
+        let spawned = &meta["source"]["subagent"]["thread_spawn"]["parent_thread_id"];
+        self.recording.parent =
+            spawned.as_str().map(|session| Parent { session: session.to_owned(), call: None });
+    }
+
+    fn item(&mut self, raw: String, mut item: Value, at: Option<i64>) {
+        match text(&item["type"]) {
+            "message" => match text(&item["role"]) {
+                "assistant" => {
+                    let said = words(tools::content(&item["content"]), false);
+                    self.answer(raw, at, said);
+                }
+                role => {
+                    let host = role != "user";
+                    self.heard(raw, &item["content"], host, at);
+                }
+            },
+            "reasoning" => {
+                let thought = [&item["summary"], &item["content"]]
+                    .map(tools::content)
+                    .into_iter()
+                    .filter(|it| !it.is_empty())
+                    .collect::<Vec<_>>()
+                    .join("\n");
+                self.answer(raw, at, RecordedPart::Reasoning(thought));
+            }
+            "function_call" => {
+                let arguments = text(&item["arguments"]);
+                let input = serde_json::from_str(arguments)
+                    .unwrap_or_else(|_| Value::String(arguments.to_owned()));
+                self.call(raw, &item, input, at);
+            }
+            "custom_tool_call" => {
+                let input = item["input"].take();
+                self.call(raw, &item, input, at);
+            }
+            "local_shell_call" => {
+                let input = item["action"].take();
+                self.call(raw, &item, input, at);
+            }
+            "web_search_call" => {
+                let input = item["action"].take();
+                let id = format!("web_search_{}", self.transcript.messages.len());
+                let id = item["id"].as_str().unwrap_or(&id).to_owned();
+                let call = RecordedPart::Call(Box::new(tools::call(&id, "web_search", input)));
+                self.answer(raw, at, call);
+                // What was found goes into the model's own context and is not recorded.
+                let answer = Answer { output: String::new(), failed: false, exit: None, at };
+                self.transcript.answer(&id, answer, None);
+            }
+            "function_call_output" | "custom_tool_call_output" => self.output(&raw, &item, at),
+            _ => self.recording.skipped.count(tools::kind(&item)),
+        }
+    }
+
+    /// Adds to the answer that is being written. One ends with the count of its tokens, or where the
+    /// model goes on behind a call's result.
+    fn answer(&mut self, raw: String, at: Option<i64>, part: RecordedPart) {
+        let place = match self.open {
+            Some((place, false)) => place,
+            _ => {
+                let mut answer = message("", Role::Assistant, at);
+                answer.model.clone_from(&self.model);
+                self.transcript.push(answer)
+            }
+        };
+        self.open = Some((place, false));
+        self.untold = Some(place);
+        self.transcript.add(place, part);
+        self.transcript.messages[place].records.push(raw);
+    }
+
+    fn call(&mut self, raw: String, item: &Value, input: Value, at: Option<i64>) {
+        let name = item["name"].as_str().unwrap_or("local_shell");
+        let id = item["call_id"].as_str().or_else(|| item["id"].as_str()).unwrap_or_default();
+        let mut call = tools::call(id, name, input);
+        call.division = division(name, &call.input);
+        self.answer(raw, at, RecordedPart::Call(Box::new(call)));
+    }
+
+    fn output(&mut self, raw: &str, item: &Value, at: Option<i64>) {
+        let id = text(&item["call_id"]);
+        let told = shown(&item["output"]);
+        let exit = told.exit.or_else(|| self.exits.get(id).copied());
+        let failed = told.failed || exit.is_some_and(|exit| exit != 0);
+        let answer = Answer { output: told.output, failed, exit, at };
+        if !self.transcript.answer(id, answer, Some(raw)) {
+            self.recording.skipped.count("function_call_output: of no known call");
+        }
+        if let Some((_, answered)) = &mut self.open {
+            *answered = true;
+        }
+    }
+
+    /// What stands in the user's place. `host` where the program wrote it.
+    fn heard(&mut self, raw: String, content: &Value, host: bool, at: Option<i64>) {
+        self.open = None;
+        let mut user = message("", Role::User, at);
+        for part in content.as_array().into_iter().flatten() {
+            match part["text"].as_str() {
+                Some(text) => user.parts.push(words(text, host || is_of_the_program(text))),
+                None => {
+                    let mime = text(&part["type"]).to_owned();
+                    user.parts.push(RecordedPart::File { name: String::new(), mime });
+                }
+            }
+        }
+        user.records.push(raw);
+        self.transcript.push(user);
+    }
+
+    fn event(&mut self, event: &Value) {
+        match text(&event["type"]) {
+            "user_message" => {
+                self.said.insert(text(&event["message"]).trim().to_owned());
+            }
+            "token_count" => {
+                self.open = None;
+                let usage = usage(&event["info"]["last_token_usage"]);
+                if let (Some(usage), Some(place)) = (usage, self.untold.take()) {
+                    self.transcript.messages[place].usage = Some(usage);
+                }
+            }
+            "turn_aborted" => self.transcript.break_off(),
+            "exec_command_end" => {
+                if let Some(exit) = event["exit_code"].as_i64() {
+                    let call = text(&event["call_id"]);
+                    self.exits.insert(call.to_owned(), exit);
+                    let call = self.transcript.call(call);
+                    if let Some(call) = call.filter(|it| matches!(it.action, Action::Ran(_))) {
+                        call.exit = Some(exit);
+                    }
+                }
+            }
+            "thread_rolled_back" => self.roll_back(event["num_turns"].as_u64().unwrap_or(1)),
+            _ => {}
+        }
+        self.recording.skipped.count(format!("event_msg: {}", text(&event["type"])));
+    }
+
+    /// The user took back what was said last.
+    fn roll_back(&mut self, turns: u64) {
+        let speaks = |it: &Recorded| it.role == Role::User && has_own_words(it);
+        let messages = &mut self.transcript.messages;
+        for _ in 0..turns {
+            let Some(from) = messages.iter().rposition(speaks) else { break };
+            for _ in messages.drain(from..) {
+                self.recording.skipped.count("of a turn that was taken back");
+            }
+        }
+        self.open = None;
+        self.untold = None;
+    }
+
+    fn compacted(&mut self, raw: String, payload: &Value, at: Option<i64>) {
+        self.open = None;
+        self.untold = None;
+        let mut summary = message("", Role::Assistant, at);
+        summary.standing = Standing::Summary;
+        let mut texts = vec![text(&payload["message"]).to_owned()];
+        for item in payload["replacement_history"].as_array().into_iter().flatten() {
+            texts.push(tools::content(&item["content"]));
+        }
+        texts.retain(|text| !text.is_empty());
+        summary.parts = texts.into_iter().map(|text| words(text, true)).collect();
+        summary.records.push(raw);
+        self.transcript.push(summary);
+    }
+
+    fn into_recording(mut self) -> Recording {
+        if !self.said.is_empty() {
+            for message in &mut self.transcript.messages {
+                for part in &mut message.parts {
+                    if let RecordedPart::Text { text, synthetic } = part
+                        && message.role == Role::User
+                    {
+                        *synthetic = *synthetic || !self.said.contains(text.trim());
+                    }
+                }
+            }
+        }
+        self.recording.messages = self.transcript.messages;
+        self.recording
+    }
+}
+
+fn has_own_words(message: &Recorded) -> bool {
+    message.parts.iter().any(|part| matches!(part, RecordedPart::Text { synthetic: false, .. }))
+}
+
+/// How texts begin that the program puts in the user's place.
+const OF_THE_PROGRAM: [&str; 8] = [
+    "# AGENTS.md instructions",
+    "<environment_context>",
+    "<permissions instructions>",
+    "<skill>",
+    "<subagent_notification>",
+    "<turn_aborted>",
+    "<user_instructions>",
+    "<user_shell_command>",
+];
+
+fn is_of_the_program(text: &str) -> bool {
+    let text = text.trim_start();
+    OF_THE_PROGRAM.iter().any(|begin| text.starts_with(begin))
+}
+
+struct Told {
+    output: String,
+    exit: Option<i64>,
+    failed: bool,
+}
+
+/// An answer is a text, a list of parts, or a text that is JSON with the text and the exit code in it.
+fn shown(output: &Value) -> Told {
+    let wrapped = output.as_str().filter(|it| it.starts_with("{\"output\""));
+    let wrapped = wrapped.and_then(|it| serde_json::from_str::<Value>(it).ok());
+    if let Some(wrapped) = wrapped {
+        let exit = wrapped["metadata"]["exit_code"].as_i64();
+        return Told { output: text(&wrapped["output"]).to_owned(), exit, failed: false };
+    }
+    let failed = output["success"] == false;
+    let inner = if output.is_object() { &output["content"] } else { output };
+    let output = tools::content(inner);
+    let exit = tools::exit(&output);
+    let failed = failed || output.starts_with("apply_patch verification failed");
+    Told { output, exit, failed }
+}
+
+fn division(tool: &str, input: &Value) -> Option<Division> {
+    match tool {
+        "update_plan" => {
+            let todo = |item: &Value| {
+                Some(Todo {
+                    id: None,
+                    content: item["step"].as_str()?.to_owned(),
+                    status: tools::todo_status(item["status"].as_str()?),
+                })
+            };
+            let items = input["plan"].as_array()?;
+            Some(Division::Todos(items.iter().filter_map(todo).collect()))
+        }
+        "spawn_agent" => {
+            let prompt = match text(&input["message"]) {
+                "" => tools::content(&input["items"]),
+                message => message.to_owned(),
+            };
+            let title = match text(&input["agent_type"]) {
+                "" => callstack_core::framing::title_of(&prompt),
+                kind => kind.to_owned(),
+            };
+            Some(Division::Subagent { title, prompt })
+        }
+        _ => None,
+    }
+}
+
+fn usage(told: &Value) -> Option<Usage> {
+    let count = |name: &str| told[name].as_u64();
+    Some(Usage {
+        input: count("input_tokens")?,
+        cached: count("cached_input_tokens").unwrap_or_default(),
+        output: count("output_tokens").unwrap_or_default(),
+    })
+}

@@ -1,0 +1,107 @@
+//! Which program wrote a file, told from what is in it.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use serde_json::value::RawValue;
+
+use super::{Format, RecordingError};
+
+/// Lines among which the first that tells its program is looked for: an agent may begin with
+/// bookkeeping, and a file that was cut at its beginning with half a line.
+const LINES: usize = 200;
+
+/// How much of a file's beginning is looked at for what kind of file it is at all.
+const HEAD: usize = 8 * 1024;
+
+type Fields<'a> = HashMap<String, &'a RawValue>;
+
+/// Tells which program wrote a file.
+pub(super) fn detect(path: &Path) -> Result<Format, RecordingError> {
+    let io = |source| RecordingError::Io { path: path.to_owned(), source };
+    let unknown = |found| RecordingError::Unknown { path: path.to_owned(), found };
+    let mut file = BufReader::with_capacity(HEAD, File::open(path).map_err(io)?);
+    let head = file.fill_buf().map_err(io)?.to_vec();
+    if head.trim_ascii().is_empty() {
+        return Err(RecordingError::Empty(path.to_owned()));
+    }
+    if head.contains(&0) {
+        return Err(unknown("a binary file"));
+    }
+    let first = first_line_of_many(&mut file).map_err(io)?;
+    if let Some(format) = first.format {
+        return Ok(format);
+    }
+    if first.objects > 0 {
+        return Err(unknown("JSON of another program"));
+    }
+    if !head.trim_ascii_start().starts_with(b"{") {
+        return Err(unknown("no JSON"));
+    }
+    let text = std::fs::read_to_string(path).map_err(io)?;
+    match serde_json::from_str::<Fields<'_>>(&text) {
+        Ok(fields) => of_document(&fields).ok_or_else(|| unknown("JSON of another program")),
+        Err(source) if begins_like_a_session(&head) => {
+            Err(RecordingError::Damaged { path: path.to_owned(), source })
+        }
+        Err(_) => Err(unknown("JSON that is cut off or damaged")),
+    }
+}
+
+struct First {
+    format: Option<Format>,
+    /// How many lines were JSON objects.
+    objects: usize,
+}
+
+fn first_line_of_many(file: &mut impl BufRead) -> io::Result<First> {
+    let mut objects = 0;
+    let mut line = Vec::new();
+    for _ in 0..LINES {
+        line.clear();
+        if file.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        let Ok(fields) = serde_json::from_slice::<Fields<'_>>(&line) else { continue };
+        objects += 1;
+        if let Some(format) = of_line(&fields).or_else(|| of_document(&fields)) {
+            return Ok(First { format: Some(format), objects });
+        }
+    }
+    Ok(First { format: None, objects })
+}
+
+fn of_line(fields: &Fields<'_>) -> Option<Format> {
+    let has = |names: &[&str]| names.iter().all(|name| fields.contains_key(*name));
+    let kind = fields.get("type").map_or("", |kind| kind.get().trim_matches('"'));
+    match kind {
+        "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"
+            if has(&["payload"]) =>
+        {
+            Some(Format::Codex)
+        }
+        "session" if has(&["id", "cwd"]) => Some(Format::Pi),
+        "message" if has(&["parentId", "message"]) => Some(Format::Pi),
+        "summary" if has(&["leafUuid"]) => Some(Format::ClaudeCode),
+        "file-history-snapshot" if has(&["snapshot"]) => Some(Format::ClaudeCode),
+        "" if has(&["id", "timestamp", "instructions"]) => Some(Format::Codex),
+        "" => None,
+        _ if has(&["sessionId"]) || has(&["uuid", "parentUuid"]) => Some(Format::ClaudeCode),
+        _ => None,
+    }
+}
+
+fn of_document(fields: &Fields<'_>) -> Option<Format> {
+    let begins = |name: &str, with| fields.get(name).is_some_and(|it| it.get().starts_with(with));
+    if begins("info", '{') && begins("messages", '[') {
+        return Some(Format::OpenCode);
+    }
+    begins("trajectory", '[').then_some(Format::SweAgent)
+}
+
+fn begins_like_a_session(head: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(head);
+    ["\"info\"", "\"trajectory\"", "\"environment\""].iter().any(|name| head.contains(name))
+}

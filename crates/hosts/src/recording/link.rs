@@ -1,0 +1,68 @@
+//! Which call started which session.
+
+use callstack_core::transcript::Role;
+
+use super::{Division, Parent, Recorded, RecordedCall, RecordedPart, Recording};
+
+/// What the session of a subagent is called behind the id of the session that started it.
+pub(super) const AGENT: &str = ".agent-";
+
+/// Finds the call for each session that another one started, by what the call answered or by what it
+/// told the subagent. A subagent's subagent finds the one that started it.
+pub(super) fn link(recordings: &mut [Recording]) {
+    for place in 0..recordings.len() {
+        let Some(parent) = recordings[place].parent.clone() else { continue };
+        if parent.call.is_some() {
+            continue;
+        }
+        if let Some(found) = caller(recordings, place, &parent.session) {
+            recordings[place].parent = Some(found);
+        }
+    }
+}
+
+fn caller(recordings: &[Recording], place: usize, parent: &str) -> Option<Parent> {
+    let child = &recordings[place];
+    let key = child.session.rsplit(AGENT).next().unwrap_or_default();
+    let told = child.messages.iter().find(|it| it.role == Role::User).map(all_words);
+    let told = told.unwrap_or_default();
+    let of_parent = |other: &&Recording| {
+        other.session != child.session
+            && other.format == child.format
+            && (other.session == parent
+                || other.parent.as_ref().is_some_and(|it| it.session == parent))
+    };
+    let calls = || {
+        let candidates = recordings.iter().filter(of_parent);
+        candidates.flat_map(|other| {
+            let calls = other.messages.iter().flat_map(Recorded::calls);
+            calls.filter(|call| is_subagent(call)).map(move |call| (other, call))
+        })
+    };
+    let taken = |other: &Recording, call: &RecordedCall| {
+        let this = Some(Parent { session: other.session.clone(), call: Some(call.id.clone()) });
+        recordings.iter().any(|recording| recording.parent == this)
+    };
+    let named = calls().find(|(_, call)| call.output.as_ref().is_some_and(|it| it.contains(key)));
+    let (other, call) = named
+        .or_else(|| calls().find(|(other, call)| was_told(call, &told) && !taken(other, call)))?;
+    Some(Parent { session: other.session.clone(), call: Some(call.id.clone()) })
+}
+
+fn is_subagent(call: &RecordedCall) -> bool {
+    matches!(call.division, Some(Division::Subagent { .. }))
+}
+
+fn was_told(call: &RecordedCall, told: &str) -> bool {
+    let Some(Division::Subagent { prompt, .. }) = &call.division else { return false };
+    let prompt = prompt.trim();
+    !prompt.is_empty() && told.contains(prompt)
+}
+
+fn all_words(message: &Recorded) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        RecordedPart::Text { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,192 @@
+//! pi's session files: JSON lines that form a tree, or, in files of old, a list.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead};
+
+use callstack_core::transcript::{Role, Standing};
+use serde_json::Value;
+
+use super::tools::{self, text, time, words};
+use super::transcript::{Answer, Transcript, message};
+use super::{Format, Recorded, RecordedPart, Recording, Usage, lines};
+
+/// A record of the tree.
+struct Entry {
+    id: String,
+    parent: Option<String>,
+    value: Value,
+    raw: String,
+}
+
+/// Reads a session's file.
+pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
+    let mut recording = super::recording(Format::Pi);
+    let mut skipped = super::Skipped::default();
+    let mut entries: Vec<Entry> = Vec::new();
+    lines::each(from, &mut skipped, |raw, value| {
+        if value["type"] == "session" && recording.session.is_empty() {
+            text(&value["id"]).clone_into(&mut recording.session);
+            text(&value["cwd"]).clone_into(&mut recording.project);
+            return;
+        }
+        // Where no ids are, each record follows the one before it.
+        let place = entries.len();
+        let before = entries.last().map(|entry| entry.id.clone());
+        let id = value["id"].as_str().map_or_else(|| format!("#{place}"), str::to_owned);
+        let parent = match value.get("parentId") {
+            Some(parent) => parent.as_str().map(str::to_owned),
+            None => before,
+        };
+        entries.push(Entry { id, parent, value, raw });
+    })?;
+    recording.skipped = skipped;
+    let on_branch = live(&entries);
+    let mut transcript = Transcript::default();
+    for (entry, on_branch) in entries.into_iter().zip(on_branch) {
+        if on_branch {
+            take(entry, &mut transcript, &mut recording);
+        } else {
+            recording.skipped.count("of a branch that was left");
+        }
+    }
+    recording.messages = transcript.messages;
+    Ok(vec![recording])
+}
+
+/// Whether each record is one of those from the last to its root.
+fn live(entries: &[Entry]) -> Vec<bool> {
+    let places: HashMap<&str, usize> =
+        entries.iter().enumerate().map(|(place, entry)| (entry.id.as_str(), place)).collect();
+    let mut on = vec![false; entries.len()];
+    let mut next = entries.len().checked_sub(1);
+    while let Some(place) = next {
+        if std::mem::replace(&mut on[place], true) {
+            break;
+        }
+        let parent = entries[place].parent.as_deref();
+        next = parent.and_then(|id| places.get(id).copied().or(place.checked_sub(1)));
+    }
+    on
+}
+
+fn take(entry: Entry, transcript: &mut Transcript, recording: &mut Recording) {
+    let Entry { id, mut value, raw, .. } = entry;
+    let at = time(&value["timestamp"]);
+    let of_host = |text: String| {
+        let mut user = message(&id, Role::User, at);
+        user.parts.push(words(text, true));
+        user
+    };
+    let mut told = match text(&value["type"]) {
+        "message" => {
+            let inner = value["message"].take();
+            let Some(told) = said(&id, inner, at, &raw, transcript, recording) else { return };
+            told
+        }
+        "compaction" => {
+            let mut summary = message(&id, Role::Assistant, at);
+            summary.standing = Standing::Summary;
+            summary.kept_from = value["firstKeptEntryId"].as_str().map(str::to_owned);
+            summary.parts.push(words(text(&value["summary"]), true));
+            summary
+        }
+        "branch_summary" => of_host(text(&value["summary"]).to_owned()),
+        "custom_message" => of_host(tools::content(&value["content"])),
+        "session_info" => {
+            recording.title = value["name"].as_str().map(str::to_owned);
+            return;
+        }
+        _ => return recording.skipped.count(tools::kind(&value)),
+    };
+    told.records.push(raw);
+    transcript.push(told);
+}
+
+/// A message; none where it was the result of a call, or nothing that the model reads.
+fn said(
+    id: &str,
+    mut inner: Value,
+    at: Option<i64>,
+    raw: &str,
+    transcript: &mut Transcript,
+    recording: &mut Recording,
+) -> Option<Recorded> {
+    let at = time(&inner["timestamp"]).or(at);
+    match text(&inner["role"]) {
+        "user" => {
+            let mut user = message(id, Role::User, at);
+            user.parts = user_parts(&inner["content"]);
+            Some(user)
+        }
+        "assistant" => {
+            let mut answer = message(id, Role::Assistant, at);
+            answer.usage = usage(&inner["usage"]);
+            answer.model = inner["model"].as_str().map(str::to_owned);
+            answer.broken_off = matches!(text(&inner["stopReason"]), "aborted" | "error");
+            for part in inner["content"].as_array_mut().into_iter().flatten() {
+                answer.parts.push(match text(&part["type"]) {
+                    "text" => words(text(&part["text"]), false),
+                    "thinking" => RecordedPart::Reasoning(text(&part["thinking"]).to_owned()),
+                    "toolCall" => {
+                        let input = part["arguments"].take();
+                        let call = tools::call(text(&part["id"]), text(&part["name"]), input);
+                        RecordedPart::Call(Box::new(call))
+                    }
+                    _ => words(tools::content(part), false),
+                });
+            }
+            Some(answer)
+        }
+        "toolResult" => {
+            let output = tools::content(&inner["content"]);
+            let failed = inner["isError"] == true;
+            let exit = tools::exit(&output).or((!failed).then_some(0));
+            let answer = Answer { output, failed, exit, at };
+            if !transcript.answer(text(&inner["toolCallId"]), answer, Some(raw)) {
+                recording.skipped.count("toolResult: of no known call");
+            }
+            None
+        }
+        "bashExecution" if inner["excludeFromContext"] != true => {
+            let mut user = message(id, Role::User, at);
+            let [command, output] = ["command", "output"].map(|it| text(&inner[it]));
+            user.parts.push(words(format!("Ran `{command}`\n```\n{output}\n```"), true));
+            Some(user)
+        }
+        "custom" | "hookMessage" | "branchSummary" | "compactionSummary" => {
+            let mut user = message(id, Role::User, at);
+            let text = [&inner["content"], &inner["summary"]].map(tools::content).concat();
+            user.parts.push(words(text, true));
+            Some(user)
+        }
+        role => {
+            recording.skipped.count(format!("message: {role}"));
+            None
+        }
+    }
+}
+
+fn user_parts(content: &Value) -> Vec<RecordedPart> {
+    if let Some(text) = content.as_str() {
+        return vec![words(text, false)];
+    }
+    let part = |part: &Value| match part["text"].as_str() {
+        Some(text) => words(text, false),
+        None => {
+            RecordedPart::File { name: String::new(), mime: text(&part["mimeType"]).to_owned() }
+        }
+    };
+    content.as_array().into_iter().flatten().map(part).collect()
+}
+
+/// `input` are those tokens that no cache had a part in.
+fn usage(told: &Value) -> Option<Usage> {
+    let count = |name: &str| told[name].as_u64().unwrap_or_default();
+    let cached = count("cacheRead");
+    let usage = Usage {
+        input: count("input") + count("cacheWrite") + cached,
+        cached,
+        output: count("output"),
+    };
+    (usage.input + usage.output > 0).then_some(usage)
+}

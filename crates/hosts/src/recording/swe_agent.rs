@@ -1,0 +1,89 @@
+//! SWE-agent's trajectories: one document with what was asked, and a step a call of the model.
+
+use callstack_core::transcript::Role;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::tools::{self, text, words};
+use super::transcript::{Answer, Transcript, message};
+use super::{Format, RecordedPart, Recording};
+
+#[derive(Deserialize)]
+struct Trajectory<'a> {
+    #[serde(borrow)]
+    trajectory: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    history: Vec<&'a RawValue>,
+    #[serde(default)]
+    environment: Value,
+}
+
+/// Reads a trajectory. It has no id, so one is made of its bytes.
+pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> {
+    let file: Trajectory<'_> = serde_json::from_str(document)?;
+    let hash = Sha256::digest(document.as_bytes());
+    let id: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut recording =
+        Recording { session: format!("swe-agent-{id}"), ..super::recording(Format::SweAgent) };
+    let mut transcript = Transcript::default();
+    for raw in file.history {
+        let Ok(value) = serde_json::from_str::<Value>(raw.get()) else { continue };
+        match text(&value["role"]) {
+            // What the agent did is told by the steps, and better.
+            "assistant" => break,
+            "user" => {
+                let mut user = message("", Role::User, None);
+                user.parts.push(words(tools::content(&value["content"]), value["is_demo"] == true));
+                user.records.push(raw.get().to_owned());
+                transcript.push(user);
+            }
+            role => recording.skipped.count(format!("history: {role}")),
+        }
+    }
+    for (place, raw) in file.trajectory.into_iter().enumerate() {
+        match serde_json::from_str::<Value>(raw.get()) {
+            Ok(step) => take(place, &step, raw.get(), &mut transcript, &mut recording),
+            Err(_) => recording.skipped.unreadable += 1,
+        }
+    }
+    if recording.project.is_empty() {
+        text(&file.environment).clone_into(&mut recording.project);
+    }
+    recording.messages = transcript.messages;
+    Ok(vec![recording])
+}
+
+fn take(
+    place: usize,
+    step: &Value,
+    raw: &str,
+    transcript: &mut Transcript,
+    recording: &mut Recording,
+) {
+    let state = &step["state"];
+    let state =
+        state.as_str().and_then(|it| serde_json::from_str(it).ok()).unwrap_or(state.clone());
+    if recording.project.is_empty() {
+        text(&state["working_dir"]).clone_into(&mut recording.project);
+    }
+    let mut answer = message("", Role::Assistant, None);
+    let thought = step["thought"].as_str().or_else(|| step["response"].as_str());
+    let thought = thought.unwrap_or_default();
+    if !thought.trim().is_empty() {
+        answer.parts.push(words(thought, false));
+    }
+    answer.records.push(raw.to_owned());
+    let here = transcript.push(answer);
+    let action = text(&step["action"]).trim_end();
+    if action.is_empty() {
+        return;
+    }
+    let id = format!("step-{}", place + 1);
+    let call = tools::call(&id, "bash", json!({ "command": action }));
+    transcript.add(here, RecordedPart::Call(Box::new(call)));
+    let output = tools::content(&step["observation"]);
+    let answer = Answer { output, failed: false, exit: None, at: None };
+    transcript.answer(&id, answer, None);
+}

@@ -1,0 +1,173 @@
+//! What the tools of the recorded programs did, and small things that their files have in common.
+
+use callstack_core::evidence::Action;
+use callstack_core::framing::{Todo, TodoStatus};
+use callstack_core::transcript::CallState;
+use serde_json::Value;
+
+use super::{RecordedCall, RecordedPart};
+
+/// A call that has not been answered yet.
+pub(super) fn call(id: &str, tool: &str, input: Value) -> RecordedCall {
+    RecordedCall {
+        id: id.to_owned(),
+        tool: tool.to_owned(),
+        action: action(tool, &input),
+        input,
+        output: None,
+        state: CallState::Open,
+        exit: None,
+        answered_at: None,
+        division: None,
+    }
+}
+
+/// What a call does, by the names that the programs give their tools and arguments.
+fn action(tool: &str, input: &Value) -> Action {
+    let named = |names: &[&str]| names.iter().find_map(|name| input[*name].as_str());
+    let path = named(&["file_path", "filePath", "notebook_path", "path"]).map(str::to_owned);
+    match (tool.to_ascii_lowercase().as_str(), path) {
+        ("bash" | "powershell" | "shell" | "shell_command" | "local_shell" | "exec_command", _) => {
+            command(input).map_or(Action::Other, Action::Ran)
+        }
+        ("read" | "view" | "view_image" | "notebookread", Some(path)) => Action::Read(path),
+        ("write" | "edit" | "multiedit" | "notebookedit", Some(path)) => Action::Wrote(vec![path]),
+        ("apply_patch" | "patch", _) => match patched(input) {
+            files if files.is_empty() => Action::Other,
+            files => Action::Wrote(files),
+        },
+        _ => Action::Other,
+    }
+}
+
+/// A command line, or the words of one: `["bash", "-lc", "…"]` is the line that the shell is given.
+fn command(input: &Value) -> Option<String> {
+    let command = ["command", "cmd"].iter().map(|name| &input[*name]).find(|it| !it.is_null())?;
+    if let Some(line) = command.as_str() {
+        return Some(line.to_owned());
+    }
+    let words: Vec<&str> = command.as_array()?.iter().filter_map(Value::as_str).collect();
+    match words.as_slice() {
+        [] => None,
+        [shell, flag, line] if shell.ends_with("sh") && flag.starts_with('-') => {
+            Some((*line).to_owned())
+        }
+        words => Some(words.join(" ")),
+    }
+}
+
+/// The files that a patch writes.
+fn patched(input: &Value) -> Vec<String> {
+    let texts = texts(input);
+    let named = |line: &str| {
+        ["*** Update File: ", "*** Add File: ", "*** Move to: "]
+            .iter()
+            .find_map(|begin| line.strip_prefix(begin))
+            .map(|path| path.trim().to_owned())
+    };
+    texts.lines().filter_map(named).collect()
+}
+
+/// All texts in a value, a line each.
+pub(super) fn texts(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Array(items) => items.iter().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => fields.values().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Null | Value::Bool(_) => String::new(),
+    }
+}
+
+/// What a model was shown of a content that is a text or a list of parts: the words, and for anything
+/// else what kind of thing it was.
+pub(super) fn content(value: &Value) -> String {
+    if let Some(text) = value.as_str() {
+        return text.to_owned();
+    }
+    let shown = |part: &Value| match (part.as_str(), part["text"].as_str()) {
+        (Some(text), _) | (None, Some(text)) => text.to_owned(),
+        _ => match part["type"].as_str() {
+            Some("tool_reference") => texts(&part["tool_name"]),
+            Some(kind) => format!("[{kind}]"),
+            None => texts(part),
+        },
+    };
+    match value {
+        Value::Array(parts) => parts.iter().map(shown).collect::<Vec<_>>().join("\n"),
+        Value::Null => String::new(),
+        other => texts(other),
+    }
+}
+
+/// The exit code that an answer tells behind one of the words that the programs use for it.
+pub(super) fn exit(output: &str) -> Option<i64> {
+    let begin = output.trim_start();
+    let first = ["Exit code", "Process exited with code"];
+    let mut rest = first.iter().find_map(|words| begin.strip_prefix(words));
+    if rest.is_none() {
+        let head = &output[..output.floor_char_boundary(600)];
+        rest = head.split_once("Process exited with code").map(|(_, rest)| rest);
+    }
+    if rest.is_none() {
+        let tail = &output[output.floor_char_boundary(output.len().saturating_sub(200))..];
+        rest = tail.rsplit_once("Command exited with code").map(|(_, rest)| rest);
+    }
+    let rest = rest?.trim_start_matches([':', ' ']);
+    let end = rest.find(|char: char| !char.is_ascii_digit() && char != '-').unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+/// Items of a todo list, each with its words under `content`, as three of the programs write it.
+pub(super) fn todos(items: &Value, content: &str) -> Option<Vec<Todo>> {
+    let todo = |item: &Value| {
+        Some(Todo {
+            id: item["id"].as_str().map(str::to_owned),
+            content: item[content].as_str()?.to_owned(),
+            status: todo_status(item["status"].as_str()?),
+        })
+    };
+    Some(items.as_array()?.iter().filter_map(todo).collect())
+}
+
+pub(super) fn todo_status(word: &str) -> TodoStatus {
+    match word {
+        "in_progress" => TodoStatus::InProgress,
+        "completed" => TodoStatus::Completed,
+        "cancelled" | "deleted" => TodoStatus::Cancelled,
+        _ => TodoStatus::Pending,
+    }
+}
+
+/// Milliseconds since 1970 of a time stamp, which is a number or a text.
+pub(super) fn time(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => {
+            #[expect(clippy::cast_possible_truncation, reason = "a time stamp is far below 2^53")]
+            let whole = number.as_f64().map(|it| it as i64);
+            number.as_i64().or(whole)
+        }
+        Value::String(text) => {
+            text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+pub(super) fn words(text: impl Into<String>, synthetic: bool) -> RecordedPart {
+    RecordedPart::Text { text: text.into(), synthetic }
+}
+
+/// What kind of record it is, for counting.
+pub(super) fn kind(value: &Value) -> String {
+    let kind = value["type"].as_str().unwrap_or("without a type");
+    let within = [&value["subtype"], &value["data"]["type"], &value["attachment"]["type"]];
+    match within.iter().find_map(|it| it.as_str()) {
+        Some(within) => format!("{kind}: {within}"),
+        None => kind.to_owned(),
+    }
+}
