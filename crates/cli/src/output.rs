@@ -84,6 +84,18 @@ impl Output {
         self.generated(&format!("{json}\n"))
     }
 
+    /// Tells a person at the terminal how far long work is, on one line that the next one takes the place
+    /// of; an empty one ends it.
+    pub(crate) fn progress(&mut self, line: &str) {
+        if !self.stderr.is_terminal() {
+            return;
+        }
+        let most = self.width().unwrap_or(80).saturating_sub(1);
+        let line: String = line.chars().filter(|char| !char.is_control()).take(most).collect();
+        // Work goes on whether or not anybody can see how far it is.
+        drop(self.stderr.lock().write_all(format!("\r\u{1b}[K{line}").as_bytes()));
+    }
+
     /// Asks the person at the terminal and returns the answer; none where nobody can be asked.
     pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, Failure> {
         let stdin = io::stdin();

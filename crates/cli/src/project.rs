@@ -80,7 +80,7 @@ impl Place {
 /// The engine of a project, set up by the environment.
 pub(crate) fn open(project: &Path) -> Result<Engine, EngineError> {
     let engine = Engine::open(project, settings()?, Box::new(SystemWorld))?;
-    engine.read_messages_with(callstack_hosts::opencode::happenings);
+    engine.read_messages_with(callstack_hosts::recording::happenings);
     let states = GitWorkTree::new(project, &project.join(FOLDER));
     engine.record_files_with(Box::new(states));
     Ok(engine)

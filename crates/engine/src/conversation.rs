@@ -10,12 +10,14 @@ mod framing;
 mod history_tests;
 pub(crate) mod mode;
 mod notes;
+pub(crate) mod past;
 mod results;
 mod stale;
 mod undo;
 mod watch;
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use callstack_core::autonomy::Seen;
@@ -158,9 +160,21 @@ pub(crate) struct Conversation {
     /// `STACK_FOLD_REASONING`, as it counted at the last call.
     reasoning: ReasoningPolicy,
     framing: Framing,
+    /// Of a recorded session that is taken over, the folder that was worked in.
+    past: Option<PathBuf>,
 }
 
 impl Conversation {
+    /// Whether it is a recorded session that is taken over.
+    fn is_past(&self) -> bool {
+        self.past.is_some()
+    }
+
+    /// The folder that is worked in.
+    pub(crate) fn folder<'a>(&'a self, engine: &'a Engine) -> &'a Path {
+        self.past.as_deref().unwrap_or(engine.project())
+    }
+
     /// What the machine can tell of the messages behind one, or of all.
     pub(crate) fn facts_behind(&self, message: Option<&str>) -> impl Iterator<Item = &Fact> {
         let from = message

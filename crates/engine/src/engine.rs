@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use callstack_core::context::ContextCache;
@@ -48,6 +49,8 @@ pub struct Engine {
     dialect: Dialect,
     pub(crate) folder: PathBuf,
     world: Box<dyn World>,
+    /// While recorded work is taken over, when it was done; else 0.
+    past: AtomicI64,
 }
 
 impl Engine {
@@ -90,6 +93,7 @@ impl Engine {
             log,
             folder,
             world,
+            past: AtomicI64::new(0),
         })
     }
 
@@ -409,8 +413,17 @@ impl Engine {
         Ok(())
     }
 
+    /// When what is done now happens: while recorded work is taken over, that was in the past.
     pub(crate) fn now(&self) -> i64 {
-        self.world.now()
+        match self.past.load(Ordering::Relaxed) {
+            0 => self.world.now(),
+            past => past,
+        }
+    }
+
+    /// What this engine does from now on happened then; none for now.
+    pub(crate) fn set_past(&self, at: Option<i64>) {
+        self.past.store(at.unwrap_or(0), Ordering::Relaxed);
     }
 
     pub(crate) fn recorder(&self) -> Result<&Recorder, EngineError> {

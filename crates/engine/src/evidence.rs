@@ -27,12 +27,14 @@ impl Engine {
     pub(crate) fn evidence(&self, session: &str, results: Option<&str>) -> Vec<String> {
         let conversation = self.conversation(session);
         let conversation = lock(&conversation);
+        let folder = conversation.folder(self);
         let open = self.store.read(|view| view.session_open_spans(session)).unwrap_or_default();
         let Some(span) = open.last() else { return Vec::new() };
         let message = span.open.message.as_deref();
         let read = self.is_readable(&conversation).then(|| {
             self.store.read(|view| {
-                self.lines_between(view, session, (message, None), results.unwrap_or_default())
+                let results = results.unwrap_or_default();
+                self.lines_between(view, session, (message, None), results, folder)
             })
         });
         match read {
@@ -48,19 +50,21 @@ impl Engine {
             && self.recorder.get().is_none_or(|recorder| conversation.written(recorder))
     }
 
-    /// Lines of evidence for the messages behind the first one up to and including the second.
+    /// Lines of evidence for the messages behind the first one up to and including the second. Files
+    /// are told relative to `folder`.
     pub(crate) fn lines_between(
         &self,
         view: &View<'_>,
         session: &str,
         (open, close): (Option<&str>, Option<&str>),
         results: &str,
+        folder: &Path,
     ) -> Result<Vec<String>, EngineError> {
         let Some(reader) = self.reader.get() else { return Ok(Vec::new()) };
         let messages = view.latest_between(session, open, close, READ)?;
         let span: Vec<Happening> =
-            messages.iter().flat_map(|message| reader(&message.json, self.project())).collect();
-        let project = self.project().to_string_lossy();
+            messages.iter().flat_map(|message| reader(&message.json, folder)).collect();
+        let project = folder.to_string_lossy();
         let budget = Budget::default().of(span_tokens(&span));
         // Files that were written are the frame's artifacts.
         Ok(take(&span, results, &project, budget).lines(&Omit { written: true }))

@@ -79,6 +79,13 @@ impl Engine {
         Ok(summary)
     }
 
+    /// Whether a folder holds frames that [`Engine::import`] takes over.
+    pub fn holds_frames(folder: &Path) -> bool {
+        read::holds_frames(folder)
+            || !sources_in(folder).is_empty()
+            || !sources_in(&folder.join(layout::HOST_FOLDER)).is_empty()
+    }
+
     fn take_over(&self, frames: &Import) -> Result<ImportCounts, EngineError> {
         let limits = self.settings().limits;
         self.store.write(|change| {

@@ -49,6 +49,9 @@ mod world;
 pub use compaction::{CompactionPrompt, Failure, Summary};
 pub use configuration::{Configured, Source};
 pub use conversation::mode::off as frame_mode_is_off;
+pub use conversation::past::{
+    PastCaller, PastCounts, PastMessage, PastMessages, PastSession, RECORDED,
+};
 pub use conversation::{Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};

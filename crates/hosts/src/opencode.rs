@@ -7,6 +7,8 @@ mod happenings;
 mod serve;
 mod wire;
 
+pub(crate) use decode::decode;
+
 pub use calls::{Fate, Line, ModelCall, calls};
 pub use happenings::happenings;
 pub use serve::{HOST, serve};

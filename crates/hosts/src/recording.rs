@@ -16,7 +16,9 @@ mod error;
 mod lines;
 mod link;
 mod opencode;
+mod past;
 mod pi;
+mod stored;
 mod swe_agent;
 mod tools;
 mod transcript;
@@ -28,8 +30,10 @@ use callstack_core::framing::Todo;
 use callstack_core::transcript::{CallState, Role, Standing};
 use serde_json::Value;
 
-pub use disk::{Progress, read, read_with};
+pub use disk::{Progress, is_recording, read, read_all};
 pub use error::RecordingError;
+pub use past::import;
+pub use stored::happenings;
 
 /// The program that wrote a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

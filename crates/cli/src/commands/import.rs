@@ -1,52 +1,201 @@
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use callstack_engine::ImportSummary;
-use serde_json::json;
+use callstack_core::text::iso_time;
+use callstack_engine::{Engine, EngineError, ImportSummary, PastCounts};
+use callstack_hosts::recording::{self, Progress, Recording};
+use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::page::{DIM, PLAIN, WARN};
+use crate::page::{DIM, PLAIN, Page, WARN};
 
-/// Take over frames from files: of another store, or of the plugins that came before
+/// Take over past sessions of agents, and frames of another store or of the plugins that came before
 ///
-/// Reads folders such as .opencode/stack and .opencode/flame, projects with these in them, and what
-/// `callstack export` wrote. Frames that are here already are left, so that importing twice changes
-/// nothing.
+/// Sessions are read from the files of Claude Code (with its subagents), Codex, pi, `opencode export` and
+/// SWE-agent, told apart by what is in them, or from folders with these: tasks, todo items, subagents and
+/// turns become frames, so that tree, log and search work on your past. Frames are read from folders such
+/// as .opencode/stack and .opencode/flame, projects with these in them, and what `callstack export` wrote.
+/// What is here already is left, so that importing twice changes nothing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// Folders or files [default: what is in this project's .opencode]
+    /// Files or folders [default: the frames in this project's .opencode]
     paths: Vec<PathBuf>,
 }
 
-/// Frames and files that a person is told of by name.
+/// Frames, files and kinds of records that a person is told of by name.
 const NAMED: usize = 10;
+
+/// How long a line of progress stands at least.
+const STANDS: Duration = Duration::from_millis(100);
+
+/// How the sessions were taken over.
+#[derive(Debug, Default)]
+struct Recorded {
+    counts: PastCounts,
+    /// Sessions by the program that recorded them.
+    programs: BTreeMap<&'static str, usize>,
+    /// Records that mean nothing here, by kind.
+    skipped: BTreeMap<String, usize>,
+    /// Lines that could not be read.
+    unreadable: usize,
+    /// Files of a folder that are sessions and could not be read: why.
+    refused: Vec<String>,
+}
 
 pub(crate) fn run(
     args: &ImportArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let engine = invocation.engine_or_new()?;
     let start = invocation.place.start();
-    let paths: Vec<_> = args.paths.iter().map(|path| start.join(path)).collect();
-    let summary = engine.import(&paths)?;
-    output.either(&json!(summary), |page| {
-        for source in &summary.sources {
-            let frames = counted(source.frames, "frame");
-            let from = format!("read {} ({frames}, {})", source.path.display(), source.format);
-            page.put(DIM, &from).end();
+    let (mut frames, mut sessions) = (Vec::new(), Vec::new());
+    for path in args.paths.iter().map(|path| start.join(path)) {
+        let is_session = if path.is_dir() {
+            !Engine::holds_frames(&path)
+        } else {
+            recording::is_recording(&path).map_err(EngineError::from)?
+        };
+        if is_session { &mut sessions } else { &mut frames }.push(path);
+    }
+    let engine = invocation.engine_or_new()?;
+    let summary = if sessions.is_empty() || !frames.is_empty() {
+        engine.import(&frames)?
+    } else {
+        ImportSummary::default()
+    };
+    let recorded = (!sessions.is_empty()).then(|| take_over(&engine, &sessions, output));
+    let recorded = recorded.transpose()?;
+    let mut value = json!(summary);
+    if let Some(recorded) = &recorded {
+        value["recorded"] = recorded.json();
+    }
+    output.either(&value, |page| {
+        if recorded.is_none() || !frames.is_empty() {
+            tell_frames(&summary, page);
         }
-        page.put(PLAIN, &told(&summary)).end();
-        for skipped in summary.skipped.iter().take(NAMED) {
-            page.put(WARN, "!").put(PLAIN, &format!(" left out {}: {}", skipped.what, skipped.why));
-            page.end();
-        }
-        if summary.skipped.len() > NAMED {
-            let more = summary.skipped.len() - NAMED;
-            page.put(DIM, &format!("  and {more} more; --json names all")).end();
+        if let Some(recorded) = &recorded {
+            tell_sessions(recorded, page);
         }
     })
+}
+
+fn take_over(engine: &Engine, paths: &[PathBuf], output: &mut Output) -> Result<Recorded, Failure> {
+    let mut recorded = Recorded::default();
+    let mut shown = Instant::now();
+    let mut is_due = || {
+        let due = shown.elapsed() >= STANDS;
+        if due {
+            shown = Instant::now();
+        }
+        due
+    };
+    let read = recording::read_all(paths, &mut |progress| match progress {
+        Progress::Reading { file, read, bytes } if is_due() => {
+            let share = (read * 100).checked_div(bytes).unwrap_or(100);
+            output.progress(&format!("reading {} ({share} %)", file.display()));
+        }
+        Progress::Reading { .. } => {}
+        Progress::Refused(error) => recorded.refused.push(error.to_string()),
+    });
+    output.progress("");
+    let recordings = read.map_err(EngineError::from)?;
+    let imported = recording::import(engine, &recordings, &mut |session, message| {
+        if is_due() {
+            output.progress(&told_of(&recordings, session, message));
+        }
+    });
+    output.progress("");
+    recorded.counts = imported?;
+    for recording in recordings {
+        *recorded.programs.entry(recording.format.host()).or_default() += 1;
+        recorded.unreadable += recording.skipped.unreadable;
+        for (kind, count) in recording.skipped.kinds {
+            *recorded.skipped.entry(kind).or_default() += count;
+        }
+    }
+    Ok(recorded)
+}
+
+impl Recorded {
+    fn json(&self) -> Value {
+        let mut value = json!(self.counts);
+        value["programs"] = json!(self.programs);
+        value["skipped"] = json!(self.skipped);
+        value["unreadable"] = json!(self.unreadable);
+        value["refused"] = json!(self.refused);
+        value
+    }
+}
+
+fn told_of(recordings: &[Recording], session: usize, message: usize) -> String {
+    let Some(recording) = recordings.get(session) else { return String::new() };
+    let at = recording.messages.iter().find_map(|message| message.at);
+    let of = at.map_or_else(String::new, |at| format!(" of {}", iso_time(at)));
+    let (all, host) = (recordings.len(), recording.format.host());
+    let messages = recording.messages.len();
+    format!("session {}/{all}: {host}{of}, message {}/{messages}", session + 1, message + 1)
+}
+
+fn tell_frames(summary: &ImportSummary, page: &mut Page) {
+    for source in &summary.sources {
+        let frames = counted(source.frames, "frame");
+        let from = format!("read {} ({frames}, {})", source.path.display(), source.format);
+        page.put(DIM, &from).end();
+    }
+    page.put(PLAIN, &told(summary)).end();
+    let skipped = summary.skipped.iter().map(|it| format!("left out {}: {}", it.what, it.why));
+    warn(skipped, page);
+}
+
+fn tell_sessions(recorded: &Recorded, page: &mut Page) {
+    let programs = recorded.programs.iter();
+    let programs: Vec<_> = programs.map(|(host, count)| format!("{count} {host}")).collect();
+    let all = recorded.programs.values().sum::<usize>() as u64;
+    let from = format!("read {} ({})", counted(all, "session"), programs.join(", "));
+    page.put(DIM, &from).end();
+    let counts = &recorded.counts;
+    let mut told = vec![format!(
+        "{} imported with {} and {}",
+        counted(counts.sessions, "session"),
+        counted(counts.messages, "message"),
+        counted(counts.frames, "frame"),
+    )];
+    for (count, what) in
+        [(counts.known, "here already"), (counts.followed, "left, as they were followed here")]
+    {
+        if count > 0 {
+            told.push(format!("{count} {what}"));
+        }
+    }
+    page.put(PLAIN, &told.join(", ")).end();
+    let mut kinds: Vec<_> = recorded.skipped.iter().collect();
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let passed = kinds.iter().map(|(_, count)| **count).sum::<usize>() as u64;
+    if passed > 0 {
+        let named: Vec<_> =
+            kinds.iter().take(NAMED).map(|(kind, count)| format!("{kind} ({count})")).collect();
+        let more = if kinds.len() > NAMED { ", …" } else { "" };
+        let passed = counted(passed, "record");
+        page.put(DIM, &format!("passed over {passed}: {}{more}", named.join(", "))).end();
+    }
+    if recorded.unreadable > 0 {
+        let lines = counted(recorded.unreadable as u64, "line");
+        page.put(WARN, "!").put(PLAIN, &format!(" {lines} could not be read")).end();
+    }
+    warn(recorded.refused.iter().cloned(), page);
+}
+
+fn warn(told: impl ExactSizeIterator<Item = String>, page: &mut Page) {
+    let more = told.len().saturating_sub(NAMED);
+    for told in told.take(NAMED) {
+        page.put(WARN, "!").put(PLAIN, &format!(" {told}")).end();
+    }
+    if more > 0 {
+        page.put(DIM, &format!("  and {more} more; --json names all")).end();
+    }
 }
 
 fn told(summary: &ImportSummary) -> String {

@@ -30,7 +30,8 @@ pub(crate) struct LogArgs {
     /// Older versions of messages that were changed, too
     #[arg(long)]
     versions: bool,
-    /// The stored JSON of each message on a line of its own; with --reveal byte for byte
+    /// The stored JSON of each message on a line of its own, of an imported session the records that it
+    /// was read from; with --reveal byte for byte
     #[arg(long, conflicts_with = "json")]
     raw: bool,
     /// Show secrets instead of masking them
@@ -107,7 +108,7 @@ fn shown(
         }
         left -= 1;
         if args.raw {
-            output.stored(&entry.to_json(args.reveal))?;
+            output.stored(&entry.to_raw(args.reveal))?;
         } else {
             let mut page = Page::default();
             page.block("", &entry.to_markdown(args.reveal));

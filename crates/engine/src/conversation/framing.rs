@@ -7,7 +7,7 @@ mod carry;
 
 use std::collections::HashSet;
 
-use callstack_core::framing::{Framer, Kind, Mark, Moment, Taken};
+use callstack_core::framing::{Framer, Kind, Mark, Moment, Speaker, Taken};
 use callstack_core::transcript::{Span, SpanOrigin, Standing};
 
 use super::{Conversation, Fact, Shown};
@@ -58,6 +58,12 @@ impl Framing {
         if self.moments.iter().rev().take(2).all(|known| known.message != moment.message) {
             self.recorded.push(moment);
         }
+    }
+
+    /// What the agent said last, if that was a closing reply and the user has not spoken since.
+    pub(super) fn closing_words(&self) -> Option<String> {
+        let last = self.moments.iter().rfind(|moment| moment.speaker != Speaker::Host)?;
+        (last.closes && !last.words.is_empty()).then(|| last.words.clone())
     }
 
     fn is_due(&self) -> bool {
@@ -211,8 +217,9 @@ impl Engine {
             span.origin.is_automatic() && !span.detached && span.live_close().is_none()
         };
         let settings = self.current_settings()?;
-        let begins = settings.autonomy.level == Level::Auto;
-        if !settings.frame_mode || (!begins && !conversation.spans.iter().any(open)) {
+        let past = conversation.is_past();
+        let begins = past || settings.autonomy.level == Level::Auto;
+        if !(past || settings.frame_mode) || (!begins && !conversation.spans.iter().any(open)) {
             return Ok(false);
         }
         if let Some(led_by_user) = conversation.framing.led_by_user {

@@ -312,8 +312,9 @@ fn parse(path: &Path) -> Result<Value, EngineError> {
 
 fn foreign(path: &Path) -> EngineError {
     EngineError::invalid(
-        format!("no frames are in {}", path.display()),
+        format!("no frames are in {}, and it is no recorded session", path.display()),
         "Nothing was imported. Frames are in folders such as .opencode/stack and .opencode/flame, \
-         and in what `callstack export` writes.",
+         and in what `callstack export` writes; sessions in the files of Claude Code, Codex and pi, \
+         in what `opencode export` writes and in trajectories of SWE-agent.",
     )
 }

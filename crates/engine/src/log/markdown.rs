@@ -11,6 +11,7 @@ use callstack_core::text::{format_duration, iso_time};
 use serde_json::Value;
 
 use super::LogEntry;
+use crate::conversation::past::RECORDED;
 
 /// What stands before the messages.
 pub(super) fn head(frame: &Frame, parent: Option<&Frame>) -> String {
@@ -101,6 +102,15 @@ impl LogEntry {
             return mask(stored).into_owned();
         };
         if mask_value(&mut message) { message.to_string() } else { stored.clone() }
+    }
+
+    /// What the message was stored from: the host's JSON, or the records of the program that recorded it,
+    /// a line each; without the secrets in it, or byte for byte.
+    pub fn to_raw(&self, reveal: bool) -> String {
+        let stored = self.to_json(reveal);
+        let message = serde_json::from_str::<Value>(&stored).unwrap_or_default();
+        let Some(records) = message[RECORDED]["records"].as_array() else { return stored };
+        records.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
     }
 
     fn heading(&self, message: &Value) -> String {

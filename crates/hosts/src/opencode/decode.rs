@@ -91,7 +91,7 @@ struct State {
 }
 
 /// Decodes one message. `project` is what file names become relative to.
-pub(super) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Error> {
+pub(crate) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Error> {
     let wire = serde_json::from_str(json).or_else(|_| read_leniently(json))?;
     let role = if wire.info.role == "user" { Role::User } else { Role::Assistant };
     let standing = if role == Role::User && wire.parts.iter().any(|it| it.kind == "compaction") {

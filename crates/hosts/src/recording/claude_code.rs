@@ -54,10 +54,10 @@ pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
 impl File {
     fn take(&mut self, raw: String, mut value: Value) {
         let is_side = value["isSidechain"] == true;
-        if !is_side || self.session.is_empty() {
-            if let Some(session) = value["sessionId"].as_str() {
-                session.clone_into(&mut self.session);
-            }
+        if (!is_side || self.session.is_empty())
+            && let Some(session) = value["sessionId"].as_str()
+        {
+            session.clone_into(&mut self.session);
         }
         if self.project.is_empty() {
             text(&value["cwd"]).clone_into(&mut self.project);

@@ -131,14 +131,15 @@ impl Rollout {
     /// Adds to the answer that is being written. One ends with the count of its tokens, or where the
     /// model goes on behind a call's result.
     fn answer(&mut self, raw: String, at: Option<i64>, part: RecordedPart) {
-        let place = match self.open {
-            Some((place, false)) => place,
-            _ => {
+        let goes_on = self.open.filter(|(_, answered)| !answered);
+        let place = goes_on.map_or_else(
+            || {
                 let mut answer = message("", Role::Assistant, at);
                 answer.model.clone_from(&self.model);
                 self.transcript.push(answer)
-            }
-        };
+            },
+            |(place, _)| place,
+        );
         self.open = Some((place, false));
         self.untold = Some(place);
         self.transcript.add(place, part);
@@ -172,13 +173,13 @@ impl Rollout {
         self.open = None;
         let mut user = message("", Role::User, at);
         for part in content.as_array().into_iter().flatten() {
-            match part["text"].as_str() {
-                Some(text) => user.parts.push(words(text, host || is_of_the_program(text))),
-                None => {
+            user.parts.push(part["text"].as_str().map_or_else(
+                || {
                     let mime = text(&part["type"]).to_owned();
-                    user.parts.push(RecordedPart::File { name: String::new(), mime });
-                }
-            }
+                    RecordedPart::File { name: String::new(), mime }
+                },
+                |text| words(text, host || is_of_the_program(text)),
+            ));
         }
         user.records.push(raw);
         self.transcript.push(user);

@@ -33,30 +33,52 @@ const STEP: u64 = 4 * 1024 * 1024;
 /// Reads the sessions of a file with the subagents that lie beside it, or of a folder and those in it.
 /// Sessions that were started by others are behind these.
 pub fn read(path: &Path) -> Result<Vec<Recording>, RecordingError> {
-    read_with(path, &mut |_| {})
+    read_all(&[path], &mut |_| {})
 }
 
-/// [`read`], telling how far it is.
-pub fn read_with(
+/// [`read`] for several files and folders, whose sessions may have started one another; tells how far it
+/// is.
+pub fn read_all(
+    paths: &[impl AsRef<Path>],
+    told: &mut dyn FnMut(Progress<'_>),
+) -> Result<Vec<Recording>, RecordingError> {
+    let mut recordings = Vec::new();
+    for path in paths {
+        let path = path.as_ref();
+        let found = found(path, told)?;
+        if found.is_empty() {
+            return Err(RecordingError::NoneInFolder(path.to_owned()));
+        }
+        recordings.extend(found);
+    }
+    let mut recordings = once_each(recordings);
+    link::link(&mut recordings);
+    recordings.sort_by_key(|recording| recording.parent.is_some());
+    Ok(recordings)
+}
+
+fn found(
     path: &Path,
     told: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<Recording>, RecordingError> {
     let kind = std::fs::metadata(path).map_err(|source| io_error(path, source))?;
-    let mut recordings = if kind.is_dir() {
-        folder(path, told)?
-    } else {
-        let mut recordings = file(path, told)?;
-        let beside = beside(path, &recordings, told);
-        recordings.extend(beside);
-        recordings
-    };
-    if recordings.is_empty() {
-        return Err(RecordingError::NoneInFolder(path.to_owned()));
+    if kind.is_dir() {
+        return folder(path, told);
     }
-    recordings = once_each(recordings);
-    link::link(&mut recordings);
-    recordings.sort_by_key(|recording| recording.parent.is_some());
+    let mut recordings = file(path, told)?;
+    let beside = beside(path, &recordings, told);
+    recordings.extend(beside);
     Ok(recordings)
+}
+
+/// Whether a file is a recorded session, by what is in it. An error where it is one and can't be read, or
+/// where it is nothing at all.
+pub fn is_recording(path: &Path) -> Result<bool, RecordingError> {
+    match detect::detect(path) {
+        Ok(_) => Ok(true),
+        Err(RecordingError::Unknown { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Of a session that was found in several places, such as a subagent in its own file and in what its

@@ -3,7 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why nothing could be read: what, where, and what to do about it.
+use callstack_engine::{EngineError, Kind};
+
+/// Why nothing could be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// A file or folder could not be read.
@@ -15,14 +17,10 @@ pub enum RecordingError {
         source: io::Error,
     },
     /// The file is empty.
-    #[error("{}: the file is empty; name a session file that an agent wrote", .0.display())]
+    #[error("{}: the file is empty", .0.display())]
     Empty(PathBuf),
     /// It is not a session of a program that is known here.
-    #[error(
-        "{}: {found}, not a recorded session; known are the session files of Claude Code, Codex and \
-         pi, what `opencode export` writes, and trajectories of SWE-agent",
-        path.display()
-    )]
+    #[error("{}: {found}, not a recorded session", path.display())]
     Unknown {
         /// The file.
         path: PathBuf,
@@ -30,14 +28,10 @@ pub enum RecordingError {
         found: &'static str,
     },
     /// The file is of a known program and holds no message.
-    #[error(
-        "{}: no message in this session; it was begun and nothing was said, or the file was cut \
-         off at its beginning",
-        .0.display()
-    )]
+    #[error("{}: there is no message in this session", .0.display())]
     NoMessages(PathBuf),
     /// A document that was cut off or is damaged.
-    #[error("{}: the JSON cannot be read: {source}; export the session anew", path.display())]
+    #[error("{}: the JSON can't be read: {source}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -45,10 +39,36 @@ pub enum RecordingError {
         source: serde_json::Error,
     },
     /// A folder in which no file is a recorded session.
-    #[error(
-        "{}: no recorded session in this folder and those in it; name a session file, or the folder \
-         where an agent keeps them",
-        .0.display()
-    )]
+    #[error("{}: there is no recorded session in this folder or in those in it", .0.display())]
     NoneInFolder(PathBuf),
+}
+
+impl RecordingError {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "Check that it is there and yours to read.",
+            Self::Empty(_) | Self::Unknown { .. } | Self::NoneInFolder(_) => {
+                "Known are the session files of Claude Code, Codex and pi, what `opencode export` \
+                 writes, trajectories of SWE-agent, and folders with these."
+            }
+            Self::NoMessages(_) => {
+                "Either nothing was said in it, or the file lacks its beginning."
+            }
+            Self::Damaged { .. } => "It was cut off or changed: export the session anew.",
+        }
+    }
+}
+
+impl From<RecordingError> for EngineError {
+    fn from(error: RecordingError) -> Self {
+        let kind = match &error {
+            RecordingError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Kind::NotFound
+            }
+            RecordingError::Io { .. } => Kind::Unavailable,
+            _ => Kind::Invalid,
+        };
+        Self { kind, message: error.to_string(), hint: Some(error.hint().to_owned()) }
+    }
 }

@@ -11,9 +11,9 @@ use super::transcript::{Answer, Transcript, message};
 use super::{Format, RecordedPart, Recording};
 
 #[derive(Deserialize)]
-struct Trajectory<'a> {
-    #[serde(borrow)]
-    trajectory: Vec<&'a RawValue>,
+struct Document<'a> {
+    #[serde(borrow, rename = "trajectory")]
+    steps: Vec<&'a RawValue>,
     #[serde(borrow, default)]
     history: Vec<&'a RawValue>,
     #[serde(default)]
@@ -22,11 +22,11 @@ struct Trajectory<'a> {
 
 /// Reads a trajectory. It has no id, so one is made of its bytes.
 pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> {
-    let file: Trajectory<'_> = serde_json::from_str(document)?;
+    let file: Document<'_> = serde_json::from_str(document)?;
     let hash = Sha256::digest(document.as_bytes());
-    let id: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut recording =
-        Recording { session: format!("swe-agent-{id}"), ..super::recording(Format::SweAgent) };
+    let id = hash.iter().take(8).fold(0, |id: u64, byte| id << 8 | u64::from(*byte));
+    let session = format!("swe-agent-{id:016x}");
+    let mut recording = Recording { session, ..super::recording(Format::SweAgent) };
     let mut transcript = Transcript::default();
     for raw in file.history {
         let Ok(value) = serde_json::from_str::<Value>(raw.get()) else { continue };
@@ -42,7 +42,7 @@ pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> 
             role => recording.skipped.count(format!("history: {role}")),
         }
     }
-    for (place, raw) in file.trajectory.into_iter().enumerate() {
+    for (place, raw) in file.steps.into_iter().enumerate() {
         match serde_json::from_str::<Value>(raw.get()) {
             Ok(step) => take(place, &step, raw.get(), &mut transcript, &mut recording),
             Err(_) => recording.skipped.unreadable += 1,

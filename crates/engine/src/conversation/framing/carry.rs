@@ -59,7 +59,8 @@ impl Engine {
             stretches: framer.stretches(),
             bound: bound(conversation),
             pushed: framer.is_in_pushed_frame(),
-            begins: self.current_settings()?.autonomy.level == Level::Auto,
+            begins: conversation.is_past()
+                || self.current_settings()?.autonomy.level == Level::Auto,
             readable: false,
         };
         let steps = framer.changes();
@@ -146,9 +147,9 @@ impl Carrier<'_> {
                     continue;
                 }
                 let (path, hash) = match it.closed {
-                    None => self.engine.project_file(path),
+                    None if !self.conversation.is_past() => self.engine.project_file(path),
                     // What it held when work in the past ended is not known.
-                    Some(_) => (path.clone(), None),
+                    _ => (path.clone(), None),
                 };
                 artifacts.push(Artifact { path, hash });
             }
@@ -276,7 +277,8 @@ impl Carrier<'_> {
         let between = (it.opened.message.as_deref(), end.message.as_deref());
         let evidence = if self.readable {
             let results = it.results.as_deref().unwrap_or_default();
-            self.engine.lines_between(&change.view(), self.session, between, results)?
+            let folder = self.conversation.folder(self.engine);
+            self.engine.lines_between(&change.view(), self.session, between, results, folder)?
         } else {
             lines(self.conversation.facts_between(&it.opened, Some(end)))
         };

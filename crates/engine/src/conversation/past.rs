@@ -1,0 +1,404 @@
+//! Recorded sessions, taken over: what was said becomes stored messages, and the work in it frames, as if
+//! it went on now and under the level `auto`, but at the times at which it was done.
+//!
+//! What the store has already is left, so that a recording may be taken over again once it has grown. A
+//! session in which all work has ended ends with what its agent said last; one that was broken off stays
+//! as it was.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use callstack_core::decide::{Command, Neighbourhood as _, Pop};
+use callstack_core::event::{Event, Session};
+use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
+use callstack_core::framing::{identity_of, title_of};
+use callstack_core::transcript::{Anchor, CallState, Outcome, Role};
+use callstack_store::{MessageBody, StoreError};
+use serde::Serialize;
+
+use super::{Fact, Shown};
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+use crate::operation::Caller;
+use crate::operations::compact;
+use crate::search;
+
+/// Under which name a stored message of a recorded session holds what it was read from: `by`, the program,
+/// and `records`, texts byte for byte.
+pub const RECORDED: &str = "recorded";
+
+/// Bytes of messages that are written in one transaction.
+const STEP: usize = 512 * 1024;
+
+/// A session that another program recorded.
+#[derive(Clone, Debug)]
+pub struct PastSession {
+    /// Its id.
+    pub session: String,
+    /// The program, such as `codex`.
+    pub host: String,
+    /// The call that started it.
+    pub caller: Option<PastCaller>,
+    /// The folder that was worked in.
+    pub folder: PathBuf,
+    /// What it was called.
+    pub title: Option<String>,
+    /// The ids of its messages, in order.
+    pub messages: Vec<String>,
+}
+
+/// What started a recorded session.
+#[derive(Clone, Debug)]
+pub struct PastCaller {
+    /// The session of the call.
+    pub session: String,
+    /// The call's id, where it is known.
+    pub call: Option<String>,
+    /// How it ended, and what it answered.
+    pub answer: Option<(CallState, String)>,
+}
+
+/// A message of a recorded session.
+#[derive(Clone, Debug)]
+pub struct PastMessage {
+    /// When it was written: milliseconds since 1970.
+    pub at: Option<i64>,
+    /// What it says, and what is kept of it.
+    pub shown: Shown,
+    /// The ids of its calls.
+    pub calls: Vec<String>,
+}
+
+/// What became of recorded sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PastCounts {
+    /// Sessions with anything new in them.
+    pub sessions: u64,
+    /// Sessions that the store had already, with all that is in them.
+    pub known: u64,
+    /// Sessions that were followed here while they went on: what is known of them is better.
+    pub followed: u64,
+    /// Messages that were stored.
+    pub messages: u64,
+    /// Frames that were made.
+    pub frames: u64,
+}
+
+impl PastCounts {
+    /// Adds what became of others.
+    pub fn add(&mut self, other: Self) {
+        self.sessions += other.sessions;
+        self.known += other.known;
+        self.followed += other.followed;
+        self.messages += other.messages;
+        self.frames += other.frames;
+    }
+}
+
+/// Where messages come from: the session's place among those that are taken over, and the message's in
+/// it.
+pub type PastMessages<'a> = dyn Fn(usize, usize) -> Option<PastMessage> + 'a;
+
+impl Engine {
+    /// Takes recorded sessions over. Those that a call of another among them started stand below the
+    /// frame of that call. `told` is told the places of the session and the message that are next.
+    pub fn take_over_sessions(
+        &self,
+        sessions: &[PastSession],
+        messages: &PastMessages<'_>,
+        told: &mut dyn FnMut(usize, usize),
+    ) -> Result<PastCounts, EngineError> {
+        let last = self.store.read(|view| view.sessions(1))?.into_iter().next();
+        let frames =
+            || self.store.read(|view| -> Result<u64, StoreError> { Ok(view.next_frame()?.0) });
+        let before = frames()?;
+        let mut takeover = Takeover {
+            engine: self,
+            sessions,
+            messages,
+            told,
+            children: children(sessions),
+            done: HashSet::new(),
+            counts: PastCounts::default(),
+        };
+        let outcome = takeover.all();
+        let mut counts = takeover.counts;
+        self.set_past(None);
+        outcome?;
+        counts.frames = frames()?.saturating_sub(before);
+        if counts.sessions > 0 {
+            // Whoever works here goes on being the one who worked last.
+            if let Some(last) = last {
+                let event = Event::ActiveSet { session: last.id, frame: last.active };
+                self.store.write(|change| change.append(self.now(), &[event]))?;
+            }
+            search::index(&self.store, || false)?;
+        }
+        Ok(counts)
+    }
+}
+
+/// The sessions that each call started.
+fn children(sessions: &[PastSession]) -> HashMap<(&str, &str), Vec<usize>> {
+    let mut children: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    for (place, session) in sessions.iter().enumerate() {
+        if let Some(PastCaller { session, call: Some(call), .. }) = &session.caller {
+            children.entry((session, call)).or_default().push(place);
+        }
+    }
+    children
+}
+
+struct Takeover<'a> {
+    engine: &'a Engine,
+    sessions: &'a [PastSession],
+    messages: &'a PastMessages<'a>,
+    told: &'a mut dyn FnMut(usize, usize),
+    children: HashMap<(&'a str, &'a str), Vec<usize>>,
+    done: HashSet<usize>,
+    counts: PastCounts,
+}
+
+/// A session on its way into the store.
+struct Way<'a> {
+    session: &'a PastSession,
+    place: usize,
+    /// The messages that the store has.
+    known: HashSet<String>,
+    /// The frame of the call that started it.
+    caller: Option<FrameNum>,
+    at: Option<i64>,
+    unwritten: Vec<(i64, MessageBody)>,
+}
+
+impl<'a> Takeover<'a> {
+    fn all(&mut self) -> Result<(), EngineError> {
+        let ids: HashSet<&str> = self.sessions.iter().map(|it| it.session.as_str()).collect();
+        let started_here = |session: &PastSession| {
+            session.caller.as_ref().is_some_and(|caller| ids.contains(caller.session.as_str()))
+        };
+        let (inner, outer): (Vec<_>, Vec<_>) =
+            (0..self.sessions.len()).partition(|place| started_here(&self.sessions[*place]));
+        // Those whose call is nowhere in the session that should have made it come last.
+        for place in outer.into_iter().chain(inner) {
+            self.session(place, None)?;
+        }
+        Ok(())
+    }
+
+    fn session(&mut self, place: usize, caller: Option<FrameNum>) -> Result<(), EngineError> {
+        if !self.done.insert(place) {
+            return Ok(());
+        }
+        let session = &self.sessions[place];
+        let (row, order) = self.engine.store.read(|view| {
+            let row = view.session_row(&session.session)?;
+            Ok::<_, EngineError>((row, view.message_order(&session.session)?))
+        })?;
+        if row.is_some_and(|row| row.host != session.host) {
+            self.counts.followed += 1;
+            return Ok(());
+        }
+        let known: HashSet<String> = order.into_iter().collect();
+        let has_all = session.messages.iter().all(|id| known.contains(id));
+        if has_all && !self.has_grown(place)? {
+            self.counts.known += 1;
+            return self.children_of(session);
+        }
+        self.counts.sessions += 1;
+        let way = Way { session, place, known, caller, at: None, unwritten: Vec::new() };
+        self.engine.forget(&session.session);
+        let outcome = self.go(way);
+        self.engine.forget(&session.session);
+        outcome
+    }
+
+    /// Whether there is more in a session's last message than the store has of it.
+    fn has_grown(&self, place: usize) -> Result<bool, EngineError> {
+        let session = &self.sessions[place];
+        let last = session.messages.len().checked_sub(1);
+        let Some(last) = last.and_then(|last| (self.messages)(place, last)) else {
+            return Ok(false);
+        };
+        let kept = self.engine.store.read(|view| view.last_messages(&session.session, 1))?;
+        Ok(kept.first().is_some_and(|kept| !kept.purged && kept.json != last.shown.json))
+    }
+
+    /// Those that a session started, where there is nothing new in it.
+    fn children_of(&mut self, session: &PastSession) -> Result<(), EngineError> {
+        let mut started: Vec<usize> = self
+            .children
+            .iter()
+            .filter(|((caller, _), _)| *caller == session.session)
+            .flat_map(|(_, places)| places.iter().copied())
+            .collect();
+        started.sort_unstable();
+        started.into_iter().try_for_each(|place| self.session(place, None))
+    }
+
+    fn go(&mut self, mut way: Way<'a>) -> Result<(), EngineError> {
+        let (engine, id) = (self.engine, &way.session.session);
+        lock(&engine.conversation(id)).past = Some(way.session.folder.clone());
+        for place in 0..way.session.messages.len() {
+            (self.told)(way.place, place);
+            let Some(message) = (self.messages)(way.place, place) else { continue };
+            way.at = message.at.or(way.at);
+            engine.set_past(way.at);
+            let is_new = !way.known.contains(&message.shown.message.id);
+            if is_new && engine.active(id)?.is_none() {
+                self.begin(&way, place, &message)?;
+            }
+            let calls = message.calls.clone();
+            self.message(&mut way, message, is_new)?;
+            for call in calls {
+                let Some(started) = self.children.get(&(id.as_str(), call.as_str())) else {
+                    continue;
+                };
+                let started = started.clone();
+                self.counts.messages += way.write(engine)?;
+                engine.frame_handing_on(id)?;
+                let caller = engine.active(id)?;
+                for child in started {
+                    self.session(child, caller)?;
+                    engine.set_past(way.at);
+                }
+            }
+        }
+        self.counts.messages += way.write(engine)?;
+        engine.frame_resting(id)?;
+        self.end(&way)
+    }
+
+    /// Gives a session its root: with its first message, or with the first that is new where it had
+    /// ended.
+    fn begin(&self, way: &Way<'_>, place: usize, first: &PastMessage) -> Result<(), EngineError> {
+        let engine = self.engine;
+        let PastSession { session, host, title, caller, .. } = way.session;
+        if let Some(caller) = caller
+            && engine.store.read(|view| view.session_row(session))?.is_none()
+        {
+            let session = Session {
+                id: session.clone(),
+                host: host.clone(),
+                parent: Some(caller.session.clone()),
+                root: None,
+                active: None,
+            };
+            let opened = [Event::SessionOpened { session }];
+            engine.store.write(|change| change.append(engine.now(), &opened))?;
+        }
+        let goes_on = !way.known.is_empty();
+        let told = (place..way.session.messages.len())
+            .filter_map(|place| (self.messages)(way.place, place))
+            .find(|it| it.shown.message.role == Role::User && !it.shown.words.is_empty());
+        let words = told.map(|it| it.shown.words).unwrap_or_default();
+        let mut identity = identity_of(&words);
+        if let Some(title) = title.as_ref().filter(|it| !goes_on && !it.trim().is_empty()) {
+            identity = Identity { title: title_of(title), ..identity };
+        }
+        let before = place.checked_sub(1).and_then(|it| way.session.messages.get(it)).cloned();
+        debug_assert!(before.as_ref() != Some(&first.shown.message.id));
+        let anchor = Anchor { message: before, call: None };
+        engine.ensure_root_below(session, host, identity, anchor, way.caller)?;
+        Ok(())
+    }
+
+    fn message(
+        &mut self,
+        way: &mut Way<'_>,
+        message: PastMessage,
+        is_new: bool,
+    ) -> Result<(), EngineError> {
+        let (engine, id) = (self.engine, &way.session.session);
+        let frame = engine.active(id)?;
+        let files: Vec<String> = message.shown.facts.iter().filter_map(written).collect();
+        let conversation = engine.conversation(id);
+        let mut conversation = lock(&conversation);
+        let end = conversation.transcript.len();
+        let bodies = conversation.take(end, vec![message.shown]);
+        way.unwritten.extend(bodies.into_iter().map(|body| (engine.now(), body)));
+        if is_new && let Some(frame) = frame {
+            for path in files {
+                let artifact = Artifact { path, hash: None };
+                engine.change(&Command::AddArtifact { frame, artifact })?;
+            }
+        }
+        engine.load_spans(&mut conversation, id)?;
+        let is_due = engine.follow_work(&mut conversation, id)?;
+        if is_due || way.unwritten.iter().map(|(_, body)| body.json.len()).sum::<usize>() > STEP {
+            self.counts.messages += way.write(engine)?;
+        }
+        if engine.frame_work(&mut conversation, id)? {
+            engine.load_spans(&mut conversation, id)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a session in which nothing is left to be done.
+    fn end(&mut self, way: &Way<'_>) -> Result<(), EngineError> {
+        let (engine, session) = (self.engine, way.session);
+        let (open, message) = engine.store.read(|view| {
+            let open = view.session_open_spans(&session.session)?;
+            Ok::<_, EngineError>((open, view.last_message(&session.session)?))
+        })?;
+        let [root] = &open[..] else { return Ok(()) };
+        let closing = {
+            let conversation = engine.conversation(&session.session);
+            let conversation = lock(&conversation);
+            conversation.framing.closing_words()
+        };
+        let answer = session.caller.as_ref().and_then(|caller| caller.answer.as_ref());
+        let (status, results): (_, String) = match (closing, answer) {
+            (Some(words), _) => (Status::Completed, words),
+            (None, Some((CallState::Completed, said))) => (Status::Completed, said.clone()),
+            (None, Some((CallState::Failed, said))) => (Status::Failed, said.clone()),
+            (None, Some((CallState::Open, _)) | None) => return Ok(()),
+        };
+        let anchor = Anchor { message, call: None };
+        let caller = Caller {
+            session: session.session.clone(),
+            host: session.host.clone(),
+            anchor: anchor.clone(),
+            agent: None,
+            performs: false,
+        };
+        let pop = Command::Pop(Pop {
+            session: session.session.clone(),
+            frame: Some(root.frame),
+            anchor,
+            outcome: Outcome {
+                status,
+                results_compacted: Some(compact(&results)),
+                results: Some(results),
+            },
+        });
+        engine.end(&caller, &pop)?;
+        Ok(())
+    }
+}
+
+impl Way<'_> {
+    /// Writes what waits for it; returns how many messages the store did not have as they are.
+    fn write(&mut self, engine: &Engine) -> Result<u64, EngineError> {
+        let unwritten = std::mem::take(&mut self.unwritten);
+        if unwritten.is_empty() {
+            return Ok(0);
+        }
+        engine.store.write(|change| {
+            let mut written = 0;
+            for (at, body) in &unwritten {
+                let body = std::slice::from_ref(body);
+                written += change.record_messages(*at, &self.session.session, body)? as u64;
+            }
+            Ok(written)
+        })
+    }
+}
+
+fn written(fact: &Fact) -> Option<String> {
+    match fact {
+        Fact::Wrote { path } => Some(path.clone()),
+        _ => None,
+    }
+}

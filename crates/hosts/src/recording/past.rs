@@ -1,0 +1,123 @@
+//! Recorded sessions as the engine takes them over.
+
+use std::path::{Path, PathBuf};
+
+use callstack_core::evidence::Action;
+use callstack_core::framing::Mark;
+use callstack_core::transcript::CallState;
+use callstack_engine::{
+    Engine, EngineError, Fact, PastCaller, PastCounts, PastMessage, PastSession,
+};
+
+use super::stored::{body, inside};
+use super::{Division, Format, Recorded, RecordedCall, Recording};
+use crate::opencode::decode;
+
+/// What a failure or a command line is told with: its beginning.
+const LINE: usize = 200;
+
+impl Format {
+    /// The program's name in a store. What was exported from OpenCode is not what was followed there.
+    pub fn host(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::OpenCode => "opencode-export",
+            Self::Codex => "codex",
+            Self::Pi => "pi",
+            Self::SweAgent => "swe-agent",
+        }
+    }
+}
+
+/// Makes recordings sessions and frames of a store. `told` is told the places of the recording and the
+/// message that are next. Doing it again changes nothing.
+pub fn import(
+    engine: &Engine,
+    recordings: &[Recording],
+    told: &mut dyn FnMut(usize, usize),
+) -> Result<PastCounts, EngineError> {
+    let sessions: Vec<PastSession> =
+        recordings.iter().map(|recording| session(recording, recordings)).collect();
+    let message = |session: usize, place: usize| {
+        let recording = recordings.get(session)?;
+        message(recording, recording.messages.get(place)?)
+    };
+    engine.take_over_sessions(&sessions, &message, told)
+}
+
+fn session(recording: &Recording, all: &[Recording]) -> PastSession {
+    let caller = recording.parent.as_ref().map(|parent| PastCaller {
+        session: parent.session.clone(),
+        call: parent.call.clone(),
+        answer: parent.call.as_ref().and_then(|id| {
+            let caller = all.iter().find(|it| it.session == parent.session)?;
+            let call = caller.messages.iter().flat_map(Recorded::calls).find(|it| it.id == *id)?;
+            Some((call.state, call.output.clone()?))
+        }),
+    });
+    PastSession {
+        session: recording.session.clone(),
+        host: recording.format.host().to_owned(),
+        caller,
+        folder: PathBuf::from(&recording.project),
+        title: recording.title.clone(),
+        messages: recording.messages.iter().map(|message| message.id.clone()).collect(),
+    }
+}
+
+/// A message as it is kept, with what it shows of the work.
+fn message(recording: &Recording, message: &Recorded) -> Option<PastMessage> {
+    let mut shown = decode(&body(recording, message), Path::new(&recording.project)).ok()?;
+    shown.facts = facts(recording, message);
+    shown.opened.clear();
+    shown.tasks.clear();
+    // What is stored under a made-up id is found under it again.
+    shown.message.id.clone_from(&message.id);
+    let calls = message.calls().map(|call| call.id.clone()).collect();
+    Some(PastMessage { at: message.at, shown, calls })
+}
+
+fn facts(recording: &Recording, message: &Recorded) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if message.broken_off {
+        facts.push(Fact::Division(Mark::BrokenOff));
+    }
+    for call in message.calls() {
+        facts.extend(done(recording, call));
+        facts.extend(call.division.clone().map(|division| Fact::Division(mark(call, division))));
+    }
+    facts
+}
+
+fn done(recording: &Recording, call: &RecordedCall) -> Vec<Fact> {
+    let line = |text: &str| -> String {
+        text.trim().lines().next().unwrap_or_default().chars().take(LINE).collect()
+    };
+    let relative = |path: &String| inside(&recording.project, path).to_owned();
+    match &call.action {
+        Action::Ran(command) => vec![Fact::Command { line: line(command), exit: call.exit }],
+        _ if call.state == CallState::Failed => {
+            let message = line(call.output.as_deref().unwrap_or_default());
+            vec![Fact::Failed { tool: call.tool.clone(), message }]
+        }
+        Action::Read(path) => vec![Fact::Read { path: relative(path) }],
+        Action::Wrote(paths) if call.state == CallState::Completed => {
+            paths.iter().map(|path| Fact::Wrote { path: relative(path) }).collect()
+        }
+        Action::Wrote(_) | Action::Other => Vec::new(),
+    }
+}
+
+fn mark(call: &RecordedCall, division: Division) -> Mark {
+    let id = call.id.clone();
+    match division {
+        Division::Todos(items) => Mark::Todos { call: id, items },
+        Division::Subagent { title, prompt } => Mark::Subagent {
+            call: id,
+            title,
+            prompt,
+            result: call.output.clone(),
+            state: call.state,
+        },
+    }
+}

@@ -1,0 +1,160 @@
+//! How a recorded message is kept: in the shape that OpenCode's messages have, which logs, search and
+//! evidence read, and beside it the records that it was read from, byte for byte. What OpenCode itself
+//! exported is kept as it is.
+
+use std::path::Path;
+
+use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::transcript::{CallState, Role, Standing};
+use callstack_engine::RECORDED;
+use serde_json::{Value, json};
+
+use super::tools::texts;
+use super::{Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage};
+
+/// What is kept of a message.
+pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
+    if let (Format::OpenCode, [record]) = (recording.format, &message.records[..]) {
+        return record.clone();
+    }
+    let mut info = json!({
+        "id": message.id,
+        "sessionID": recording.session,
+        "role": match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        },
+    });
+    let mut add = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            info[name] = value;
+        }
+    };
+    add("time", message.at.map(|at| json!({ "created": at })));
+    add("modelID", message.model.clone().map(Value::from));
+    add("tokens", message.usage.map(tokens));
+    add("error", message.broken_off.then(|| json!({ "name": "broken off" })));
+    let is_summary = message.standing == Standing::Summary;
+    add("summary", is_summary.then(|| Value::from(true)));
+    add("finish", is_summary.then(|| Value::from("stop")));
+    let mut parts: Vec<Value> = Vec::new();
+    if message.standing == Standing::CompactionRequest {
+        parts.push(json!({ "type": "compaction" }));
+    }
+    parts.extend(message.parts.iter().map(|it| part(recording, message, it)));
+    for (place, part) in parts.iter_mut().enumerate() {
+        part["id"] = format!("{}-{}", message.id, place + 1).into();
+    }
+    json!({
+        "info": info,
+        "parts": parts,
+        RECORDED: { "by": recording.format.host(), "records": message.records },
+    })
+    .to_string()
+}
+
+fn tokens(usage: Usage) -> Value {
+    let uncached = usage.input.saturating_sub(usage.cached);
+    json!({
+        "input": uncached,
+        "output": usage.output,
+        "cache": { "read": usage.cached, "write": 0 },
+    })
+}
+
+fn part(recording: &Recording, message: &Recorded, part: &RecordedPart) -> Value {
+    match part {
+        RecordedPart::Text { text, synthetic } => {
+            let synthetic = *synthetic && message.standing == Standing::Normal;
+            json!({ "type": "text", "text": text, "synthetic": synthetic })
+        }
+        RecordedPart::Reasoning(text) => json!({ "type": "reasoning", "text": text }),
+        RecordedPart::File { name, mime } => {
+            json!({ "type": "file", "filename": name, "mime": mime })
+        }
+        RecordedPart::Call(call) => json!({
+            "type": "tool",
+            "callID": call.id,
+            "tool": call.tool,
+            "state": state(recording, message, call),
+        }),
+    }
+}
+
+fn state(recording: &Recording, message: &Recorded, call: &RecordedCall) -> Value {
+    let (status, answer) = match call.state {
+        CallState::Open => ("running", None),
+        CallState::Completed => ("completed", Some("output")),
+        CallState::Failed => ("error", Some("error")),
+    };
+    let mut state = json!({ "status": status, "input": call.input });
+    if let (Some(name), Some(output)) = (answer, &call.output) {
+        state[name] = output.as_str().into();
+    }
+    if let (Some(start), Some(end)) = (message.at, call.answered_at) {
+        state["time"] = json!({ "start": start, "end": end });
+    }
+    let relative = |path: &String| inside(&recording.project, path).to_owned();
+    let mut metadata = json!({});
+    if let Some(exit) = call.exit {
+        metadata["exit"] = exit.into();
+    }
+    match &call.action {
+        Action::Ran(command) => metadata["ran"] = command.as_str().into(),
+        Action::Read(path) => metadata["read"] = relative(path).into(),
+        Action::Wrote(paths) => {
+            metadata["wrote"] = paths.iter().map(relative).collect::<Vec<_>>().into();
+        }
+        Action::Other => {}
+    }
+    if let Some(Division::Todos(_)) = call.division {
+        metadata["divides"] = true.into();
+    }
+    state["metadata"] = metadata;
+    state
+}
+
+/// A path without the folder that it lies in; as it is where it lies elsewhere.
+pub(super) fn inside<'a>(folder: &str, path: &'a str) -> &'a str {
+    let rest = path.strip_prefix(folder).filter(|_| !folder.is_empty());
+    let separators = ['/', '\\'];
+    rest.and_then(|rest| rest.strip_prefix(separators)).filter(|it| !it.is_empty()).unwrap_or(path)
+}
+
+/// What an agent said and did in a message, as it is stored, whichever program it came from.
+pub fn happenings(json: &str, project: &Path) -> Vec<Happening> {
+    let is_recorded = json.contains("\"recorded\":{\"by\":");
+    let message = is_recorded.then(|| serde_json::from_str::<Value>(json).ok()).flatten();
+    let Some(message) = message.filter(|message| message[RECORDED]["by"].is_string()) else {
+        return crate::opencode::happenings(json, project);
+    };
+    if message["info"]["role"] != "assistant" {
+        return Vec::new();
+    }
+    let parts = message["parts"].as_array().into_iter().flatten();
+    parts.filter_map(happening).collect()
+}
+
+fn happening(part: &Value) -> Option<Happening> {
+    if part["type"] == "text" && part["synthetic"] != true {
+        return Some(Happening::Said(part["text"].as_str()?.to_owned()));
+    }
+    let state = &part["state"];
+    let metadata = &state["metadata"];
+    let tool = part["tool"].as_str().filter(|_| metadata["divides"] != true)?;
+    let named = |name: &str| metadata[name].as_str().map(str::to_owned);
+    let wrote = metadata["wrote"].as_array().map(|paths| {
+        let paths = paths.iter().filter_map(|path| path.as_str().map(str::to_owned));
+        Action::Wrote(paths.collect())
+    });
+    let ran = named("ran").map(Action::Ran);
+    let output = state["output"].as_str().or_else(|| state["error"].as_str());
+    Some(Happening::Called(Call {
+        tool: tool.to_owned(),
+        input: texts(&state["input"]),
+        output: output.unwrap_or_default().to_owned(),
+        exit: metadata["exit"].as_i64(),
+        failed: state["status"] == "error",
+        action: ran.or_else(|| named("read").map(Action::Read)).or(wrote).unwrap_or_default(),
+    }))
+}
