@@ -12,7 +12,7 @@ use callstack_core::decide::{Command, Neighbourhood as _, Pop};
 use callstack_core::event::{Event, Session};
 use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
 use callstack_core::framing::{identity_of, title_of};
-use callstack_core::transcript::{Anchor, CallState, Outcome, Role};
+use callstack_core::transcript::{Anchor, Outcome, Role};
 use callstack_store::{MessageBody, StoreError};
 use serde::Serialize;
 
@@ -43,6 +43,8 @@ pub struct PastSession {
     pub folder: PathBuf,
     /// What it was called.
     pub title: Option<String>,
+    /// How it ended and what it returned, where that is known from elsewhere than its agent's last words.
+    pub outcome: Option<(Status, String)>,
     /// The ids of its messages, in order.
     pub messages: Vec<String>,
 }
@@ -54,8 +56,6 @@ pub struct PastCaller {
     pub session: String,
     /// The call's id, where it is known.
     pub call: Option<String>,
-    /// How it ended, and what it answered.
-    pub answer: Option<(CallState, String)>,
 }
 
 /// A message of a recorded session.
@@ -342,18 +342,17 @@ impl<'a> Takeover<'a> {
             let open = view.session_open_spans(&session.session)?;
             Ok::<_, EngineError>((open, view.last_message(&session.session)?))
         })?;
-        let [root] = &open[..] else { return Ok(()) };
         let closing = {
             let conversation = engine.conversation(&session.session);
             let conversation = lock(&conversation);
             conversation.framing.closing_words()
         };
-        let answer = session.caller.as_ref().and_then(|caller| caller.answer.as_ref());
-        let (status, results): (_, String) = match (closing, answer) {
+        let (status, results) = match (closing, &session.outcome) {
+            // An open frame in it is one that the agent has left open.
+            (Some(_), None) if open.len() > 1 => return Ok(()),
             (Some(words), _) => (Status::Completed, words),
-            (None, Some((CallState::Completed, said))) => (Status::Completed, said.clone()),
-            (None, Some((CallState::Failed, said))) => (Status::Failed, said.clone()),
-            (None, Some((CallState::Open, _)) | None) => return Ok(()),
+            (None, Some((status, said))) => (*status, said.clone()),
+            (None, None) => return Ok(()),
         };
         let anchor = Anchor { message, call: None };
         let caller = Caller {
@@ -363,17 +362,20 @@ impl<'a> Takeover<'a> {
             agent: None,
             performs: false,
         };
-        let pop = Command::Pop(Pop {
-            session: session.session.clone(),
-            frame: Some(root.frame),
-            anchor,
-            outcome: Outcome {
+        for span in open.iter().rev() {
+            let outcome = Outcome {
                 status,
                 results_compacted: Some(compact(&results)),
-                results: Some(results),
-            },
-        });
-        engine.end(&caller, &pop)?;
+                results: Some(results.clone()),
+            };
+            let pop = Command::Pop(Pop {
+                session: session.session.clone(),
+                frame: Some(span.frame),
+                anchor: anchor.clone(),
+                outcome,
+            });
+            engine.end(&caller, &pop)?;
+        }
         Ok(())
     }
 }

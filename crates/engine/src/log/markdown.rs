@@ -69,6 +69,10 @@ impl LogEntry {
             let plain = if reveal { plain.clone() } else { mask(plain).into_owned() };
             return format!("\n## {} · message\n\n{}\n", self.position, fenced("", &plain));
         };
+        if let Some(message) = message.as_object_mut() {
+            // What the parts say again is not looked through for secrets.
+            message.remove(RECORDED);
+        }
         if !reveal {
             mask_value(&mut message);
         }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use callstack_core::evidence::Action;
+use callstack_core::frame::Status;
 use callstack_core::framing::Mark;
 use callstack_core::transcript::CallState;
 use callstack_engine::{
@@ -10,7 +11,7 @@ use callstack_engine::{
 };
 
 use super::stored::{body, inside};
-use super::{Division, Format, Recorded, RecordedCall, Recording};
+use super::{Division, Format, Recorded, RecordedCall, RecordedPart, Recording};
 use crate::opencode::decode;
 
 /// What a failure or a command line is told with: its beginning.
@@ -46,23 +47,48 @@ pub fn import(
 }
 
 fn session(recording: &Recording, all: &[Recording]) -> PastSession {
-    let caller = recording.parent.as_ref().map(|parent| PastCaller {
-        session: parent.session.clone(),
-        call: parent.call.clone(),
-        answer: parent.call.as_ref().and_then(|id| {
-            let caller = all.iter().find(|it| it.session == parent.session)?;
-            let call = caller.messages.iter().flat_map(Recorded::calls).find(|it| it.id == *id)?;
-            Some((call.state, call.output.clone()?))
-        }),
+    let parent = recording.parent.as_ref();
+    let caller = parent.and_then(|parent| {
+        let caller = all.iter().find(|it| it.session == parent.session)?;
+        let mut calls = caller.messages.iter().flat_map(Recorded::calls);
+        calls.find(|it| Some(&it.id) == parent.call.as_ref())
     });
+    let given = match caller.and_then(|call| call.division.as_ref()) {
+        Some(Division::Subagent { title, .. }) => Some(title.clone()),
+        _ => None,
+    };
     PastSession {
         session: recording.session.clone(),
         host: recording.format.host().to_owned(),
-        caller,
+        caller: parent.map(|parent| PastCaller {
+            session: parent.session.clone(),
+            call: parent.call.clone(),
+        }),
         folder: PathBuf::from(&recording.project),
-        title: recording.title.clone(),
+        title: given.or_else(|| recording.title.clone()),
+        outcome: caller.map_or_else(|| handed_in(recording), returned),
         messages: recording.messages.iter().map(|message| message.id.clone()).collect(),
     }
+}
+
+fn returned(call: &RecordedCall) -> Option<(Status, String)> {
+    let status = match call.state {
+        CallState::Open => return None,
+        CallState::Completed => Status::Completed,
+        CallState::Failed => Status::Failed,
+    };
+    Some((status, call.output.clone()?))
+}
+
+/// SWE-agent ends with a call that hands its work in and says nothing more.
+fn handed_in(recording: &Recording) -> Option<(Status, String)> {
+    let last = recording.messages.last().filter(|_| recording.format == Format::SweAgent)?;
+    let hands_in = |call: &RecordedCall| matches!(&call.action, Action::Ran(command) if command.starts_with("submit"));
+    let said = last.parts.iter().find_map(|part| match part {
+        RecordedPart::Text { text, .. } => Some(text.trim().to_owned()),
+        _ => None,
+    });
+    last.calls().any(hands_in).then(|| (Status::Completed, said.unwrap_or_default()))
 }
 
 /// A message as it is kept, with what it shows of the work.
