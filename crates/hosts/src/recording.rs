@@ -133,6 +133,12 @@ impl Recorded {
         self.role == Role::Assistant && self.standing == Standing::Normal
     }
 
+    /// Whether the user says something in it, in words of their own.
+    pub fn is_of_user(&self) -> bool {
+        let own = |part: &RecordedPart| matches!(part, RecordedPart::Text { synthetic: false, .. });
+        self.role == Role::User && self.parts.iter().any(own)
+    }
+
     /// Its tool calls.
     pub fn calls(&self) -> impl DoubleEndedIterator<Item = &RecordedCall> {
         self.parts.iter().filter_map(|part| match part {

@@ -108,7 +108,10 @@ fn shown(
         }
         left -= 1;
         if args.raw {
-            output.stored(&entry.to_raw(args.reveal))?;
+            let raw = entry.to_raw(args.reveal);
+            if !raw.is_empty() {
+                output.stored(&raw)?;
+            }
         } else {
             let mut page = Page::default();
             page.block("", &entry.to_markdown(args.reveal));

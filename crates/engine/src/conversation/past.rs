@@ -243,6 +243,11 @@ impl<'a> Takeover<'a> {
         for place in 0..way.session.messages.len() {
             (self.told)(way.place, place);
             let Some(message) = (self.messages)(way.place, place) else { continue };
+            if message.shown.message.role == Role::User {
+                // What ends with these words had ended before them.
+                self.counts.messages += way.write(engine)?;
+                engine.frame_resting(id)?;
+            }
             way.at = message.at.or(way.at);
             engine.set_past(way.at);
             let is_new = !way.known.contains(&message.shown.message.id);

@@ -14,7 +14,7 @@ use callstack_core::transcript::{CallState, Role, Standing};
 use serde_json::Value;
 
 use super::link::AGENT;
-use super::tools::{self, text, words};
+use super::tools::{self, taken, text, words};
 use super::transcript::{Answer, Transcript, message};
 use super::{Division, Format, Parent, RecordedPart, Recording, Skipped, Usage, lines};
 use entry::{Answered, Entry, What};
@@ -75,7 +75,9 @@ impl File {
                 self.main.push(Entry::link(&value));
                 let side = self.sides.entry(agent).or_default();
                 side.call = side.call.take().or(call);
-                side.entries.extend(Entry::read(raw, value["data"]["message"].take()).ok());
+                side.entries.extend(
+                    Entry::read(raw, taken(&mut taken(&mut value, "data"), "message")).ok(),
+                );
             }
             _ => match Entry::read(raw, value) {
                 Ok(entry) if is_side => self.side(entry),
@@ -213,7 +215,7 @@ impl Transcript {
             "thinking" => RecordedPart::Reasoning(text(&part["thinking"]).to_owned()),
             "redacted_thinking" => RecordedPart::Reasoning(String::new()),
             "tool_use" | "server_tool_use" => {
-                let input = part["input"].take();
+                let input = taken(&mut part, "input");
                 RecordedPart::Call(Box::new(tools::call(
                     text(&part["id"]),
                     text(&part["name"]),

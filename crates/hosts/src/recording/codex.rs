@@ -8,7 +8,7 @@ use callstack_core::framing::Todo;
 use callstack_core::transcript::{Role, Standing};
 use serde_json::Value;
 
-use super::tools::{self, text, time, words};
+use super::tools::{self, taken, text, time, words};
 use super::transcript::{Answer, Transcript, message};
 use super::{Division, Format, Parent, Recorded, RecordedPart, Recording, Usage, lines};
 
@@ -47,7 +47,7 @@ pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
 impl Rollout {
     fn take(&mut self, raw: String, mut value: Value) {
         let at = time(&value["timestamp"]);
-        let payload = value["payload"].take();
+        let payload = taken(&mut value, "payload");
         let skipped = &mut self.recording.skipped;
         match text(&value["type"]) {
             "session_meta" => self.meta(&payload),
@@ -106,15 +106,15 @@ impl Rollout {
                 self.call(raw, &item, input, at);
             }
             "custom_tool_call" => {
-                let input = item["input"].take();
+                let input = taken(&mut item, "input");
                 self.call(raw, &item, input, at);
             }
             "local_shell_call" => {
-                let input = item["action"].take();
+                let input = taken(&mut item, "action");
                 self.call(raw, &item, input, at);
             }
             "web_search_call" => {
-                let input = item["action"].take();
+                let input = taken(&mut item, "action");
                 let id = format!("web_search_{}", self.transcript.messages.len());
                 let id = item["id"].as_str().unwrap_or(&id).to_owned();
                 let call = RecordedPart::Call(Box::new(tools::call(&id, "web_search", input)));
@@ -216,10 +216,9 @@ impl Rollout {
 
     /// The user took back what was said last.
     fn roll_back(&mut self, turns: u64) {
-        let speaks = |it: &Recorded| it.role == Role::User && has_own_words(it);
         let messages = &mut self.transcript.messages;
         for _ in 0..turns {
-            let Some(from) = messages.iter().rposition(speaks) else { break };
+            let Some(from) = messages.iter().rposition(Recorded::is_of_user) else { break };
             for _ in messages.drain(from..) {
                 self.recording.skipped.count("of a turn that was taken back");
             }
@@ -238,7 +237,7 @@ impl Rollout {
             texts.push(tools::content(&item["content"]));
         }
         texts.retain(|text| !text.is_empty());
-        summary.parts = texts.into_iter().map(|text| words(text, true)).collect();
+        summary.parts = texts.into_iter().map(|text| words(text, false)).collect();
         summary.records.push(raw);
         self.transcript.push(summary);
     }
@@ -258,10 +257,6 @@ impl Rollout {
         self.recording.messages = self.transcript.messages;
         self.recording
     }
-}
-
-fn has_own_words(message: &Recorded) -> bool {
-    message.parts.iter().any(|part| matches!(part, RecordedPart::Text { synthetic: false, .. }))
 }
 
 /// How texts begin that the program puts in the user's place.

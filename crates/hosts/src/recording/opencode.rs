@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::tools::{self, text, time, words};
+use super::tools::{self, taken, text, time, words};
 use super::transcript::{Answer, Transcript, message};
 use super::{Division, Format, Parent, Recorded, RecordedPart, Recording, Usage};
 
@@ -47,11 +47,14 @@ pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> 
 }
 
 fn take(mut value: Value, raw: &str, transcript: &mut Transcript, recording: &mut Recording) {
-    let info = value["info"].take();
-    let parts = match value["parts"].take() {
+    let info = taken(&mut value, "info");
+    let parts = match taken(&mut value, "parts") {
         Value::Array(parts) => parts,
         _ => Vec::new(),
     };
+    if !matches!(text(&info["role"]), "user" | "assistant") {
+        return recording.skipped.count("message: of nobody");
+    }
     let id = text(&info["id"]);
     let at = time(&info["time"]["created"]);
     if info["role"] == "user" {
@@ -142,10 +145,10 @@ fn agent_part(
             transcript.add(place, RecordedPart::Reasoning(text(&part["text"]).to_owned()));
         }
         "tool" => {
-            let mut state = part["state"].take();
+            let mut state = taken(&mut part, "state");
             let id = text(&part["callID"]);
             let tool = text(&part["tool"]);
-            let mut call = tools::call(id, tool, state["input"].take());
+            let mut call = tools::call(id, tool, taken(&mut state, "input"));
             let status = text(&state["status"]);
             call.division = division(tool, &call.input, status);
             transcript.add(place, RecordedPart::Call(Box::new(call)));

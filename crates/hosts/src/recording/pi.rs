@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 use callstack_core::transcript::{Role, Standing};
 use serde_json::Value;
 
-use super::tools::{self, text, time, words};
+use super::tools::{self, taken, text, time, words};
 use super::transcript::{Answer, Transcript, message};
 use super::{Format, Recorded, RecordedPart, Recording, Usage, lines};
 
@@ -79,7 +79,7 @@ fn take(entry: Entry, transcript: &mut Transcript, recording: &mut Recording) {
     };
     let mut told = match text(&value["type"]) {
         "message" => {
-            let inner = value["message"].take();
+            let inner = taken(&mut value, "message");
             let Some(told) = said(&id, inner, at, &raw, transcript, recording) else { return };
             told
         }
@@ -87,7 +87,7 @@ fn take(entry: Entry, transcript: &mut Transcript, recording: &mut Recording) {
             let mut summary = message(&id, Role::Assistant, at);
             summary.standing = Standing::Summary;
             summary.kept_from = value["firstKeptEntryId"].as_str().map(str::to_owned);
-            summary.parts.push(words(text(&value["summary"]), true));
+            summary.parts.push(words(text(&value["summary"]), false));
             summary
         }
         "branch_summary" => of_host(text(&value["summary"]).to_owned()),
@@ -123,12 +123,13 @@ fn said(
             answer.usage = usage(&inner["usage"]);
             answer.model = inner["model"].as_str().map(str::to_owned);
             answer.broken_off = matches!(text(&inner["stopReason"]), "aborted" | "error");
-            for part in inner["content"].as_array_mut().into_iter().flatten() {
+            for part in inner.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten()
+            {
                 answer.parts.push(match text(&part["type"]) {
                     "text" => words(text(&part["text"]), false),
                     "thinking" => RecordedPart::Reasoning(text(&part["thinking"]).to_owned()),
                     "toolCall" => {
-                        let input = part["arguments"].take();
+                        let input = taken(part, "arguments");
                         let call = tools::call(text(&part["id"]), text(&part["name"]), input);
                         RecordedPart::Call(Box::new(call))
                     }

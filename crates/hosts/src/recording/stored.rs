@@ -14,7 +14,10 @@ use super::{Division, Format, Recorded, RecordedCall, RecordedPart, Recording, U
 
 /// What is kept of a message.
 pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
-    if let (Format::OpenCode, [record]) = (recording.format, &message.records[..]) {
+    // One that several calls of the model wrote was taken apart.
+    if let (Format::OpenCode, [record]) = (recording.format, &message.records[..])
+        && record.matches("\"step-finish\"").count() <= 1
+    {
         return record.clone();
     }
     let mut info = json!({
@@ -65,7 +68,6 @@ fn tokens(usage: Usage) -> Value {
 fn part(recording: &Recording, message: &Recorded, part: &RecordedPart) -> Value {
     match part {
         RecordedPart::Text { text, synthetic } => {
-            let synthetic = *synthetic && message.standing == Standing::Normal;
             json!({ "type": "text", "text": text, "synthetic": synthetic })
         }
         RecordedPart::Reasoning(text) => json!({ "type": "reasoning", "text": text }),

@@ -154,6 +154,11 @@ pub(super) fn time(value: &Value) -> Option<i64> {
     }
 }
 
+/// Takes a field out of a record, whatever that is.
+pub(super) fn taken(value: &mut Value, name: &str) -> Value {
+    value.get_mut(name).map(Value::take).unwrap_or_default()
+}
+
 pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

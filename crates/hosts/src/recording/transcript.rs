@@ -14,6 +14,8 @@ pub(super) struct Transcript {
     /// Where each call is: its message and its part.
     calls: HashMap<String, (usize, usize)>,
     ids: HashSet<String>,
+    /// How many messages there have been, those that were taken back among them.
+    pushed: usize,
 }
 
 /// What came of a call.
@@ -28,11 +30,12 @@ impl Transcript {
     /// Adds a message; its id is made unique.
     pub(super) fn push(&mut self, mut message: Recorded) -> usize {
         let place = self.messages.len();
+        self.pushed += 1;
         if message.id.is_empty() {
-            message.id = format!("{}", place + 1);
+            message.id = self.pushed.to_string();
         }
         if !self.ids.insert(message.id.clone()) {
-            message.id = format!("{}#{}", message.id, place + 1);
+            message.id = format!("{}#{}", message.id, self.pushed);
             self.ids.insert(message.id.clone());
         }
         let parts = std::mem::take(&mut message.parts);
@@ -90,10 +93,11 @@ impl Transcript {
         }
     }
 
-    /// The last thing that the agent said or did was broken off.
+    /// What the agent said or did since the user spoke last was broken off.
     pub(super) fn break_off(&mut self) {
-        if let Some(message) = self.messages.iter_mut().rfind(|message| message.is_answer()) {
-            message.broken_off = true;
+        let last = self.messages.iter_mut().rfind(|it| it.is_answer() || it.is_of_user());
+        if let Some(answer) = last.filter(|it| it.is_answer()) {
+            answer.broken_off = true;
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::RecordedPart;
 use super::super::Usage;
-use super::super::tools::{kind, text, texts, time, words};
+use super::super::tools::{kind, taken, text, texts, time, words};
 use super::said;
 
 /// A record, as far as it matters.
@@ -60,12 +60,12 @@ impl Entry {
         let mut entry = Self::link(&value);
         entry.what = match text(&value["type"]) {
             "assistant" => {
-                let message = &mut value["message"];
+                let mut message = taken(&mut value, "message");
                 What::Assistant {
                     message: text(&message["id"]).to_owned(),
                     model: message["model"].as_str().map(str::to_owned),
                     usage: super::usage(&message["usage"]),
-                    content: match message["content"].take() {
+                    content: match taken(&mut message, "content") {
                         Value::Array(parts) => parts,
                         Value::String(text) => {
                             vec![serde_json::json!({"type": "text", "text": text})]
@@ -76,7 +76,7 @@ impl Entry {
                 }
             }
             "user" => What::User {
-                content: value["message"]["content"].take(),
+                content: taken(&mut taken(&mut value, "message"), "content"),
                 meta: value["isMeta"] == true,
                 summary: value["isCompactSummary"] == true,
                 answered: answered(&value["toolUseResult"]),

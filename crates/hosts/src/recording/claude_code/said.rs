@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::super::RecordedPart;
-use super::super::tools::{text, words};
+use super::super::tools::{taken, text, words};
 
 /// What a user record holds.
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub(super) fn said(content: Value, meta: bool) -> Said {
                         said.results.push((call, part));
                     }
                     "text" => {
-                        if let Value::String(text) = part["text"].take() {
+                        if let Value::String(text) = taken(&mut part, "text") {
                             said.text(text, meta);
                         }
                     }

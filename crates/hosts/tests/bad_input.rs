@@ -1,0 +1,159 @@
+//! What is no session, or only half of one.
+
+use std::fs;
+use std::path::Path;
+
+use callstack_engine::{EngineError, Kind};
+use callstack_hosts::recording::{Progress, RecordingError, is_recording, read, read_all};
+use proptest::prelude::*;
+
+use crate::fixture;
+
+fn refused(name: &str, content: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, content).unwrap();
+    let error = read(&path).unwrap_err();
+    let told = error.to_string();
+    assert!(told.contains(name), "{told} names no file");
+    let error = EngineError::from(error);
+    assert_eq!(error.kind, Kind::Invalid, "{told}");
+    assert!(error.hint.is_some_and(|hint| hint.ends_with('.')), "{told}");
+    told.split_once(&format!("{name}: ")).unwrap().1.to_owned()
+}
+
+#[test]
+fn what_is_no_session_is_refused_with_what_it_is() {
+    let export = fs::read(fixture("opencode.json")).unwrap();
+    for (content, why) in [
+        (&b""[..], "the file is empty"),
+        (b" \n\n", "the file is empty"),
+        (b"Dear diary,\n", "no JSON, not a recorded session"),
+        (b"\x7fELF\0\0\0", "a binary file, not a recorded session"),
+        (b"{\"name\":\"shop\"}\n", "JSON of another program, not a recorded session"),
+        (b"{\n \"name\": \"shop\"\n}\n", "JSON of another program, not a recorded session"),
+        (b"{\n \"name\": \"shop\"\n", "JSON that is cut off or damaged, not a recorded session"),
+        (b"[1, 2]", "no JSON, not a recorded session"),
+        (
+            b"{\"type\":\"session\",\"id\":\"a\",\"cwd\":\"/\"}",
+            "there is no message in this session",
+        ),
+        (&export[..export.len() / 2], "the JSON can't be read: EOF"),
+        (b"{\"info\":{},\"messages\":[{\"parts\":7}]}", "there is no message in this session"),
+    ] {
+        let told = refused("file.jsonl", content);
+        assert!(told.starts_with(why), "{told} is not: {why}");
+    }
+}
+
+#[test]
+fn a_path_without_a_session_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(read(folder.path()), Err(RecordingError::NoneInFolder(_))));
+    fs::write(folder.path().join("notes.md"), "nothing").unwrap();
+    assert!(matches!(read(folder.path()), Err(RecordingError::NoneInFolder(_))));
+    let missing = EngineError::from(read(&folder.path().join("gone")).unwrap_err());
+    assert_eq!(missing.kind, Kind::NotFound);
+}
+
+#[test]
+fn a_session_is_recognised_without_reading_it() {
+    assert!(is_recording(&fixture("codex.jsonl")).unwrap());
+    assert!(is_recording(&fixture("swe-agent.traj")).unwrap());
+    assert!(!is_recording(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))).unwrap());
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let mut content = b"half a line\"}\n".to_vec();
+    content.extend(fs::read(fixture("pi.jsonl")).unwrap());
+    content.extend(b"\xff\xfe\n[]\n{\"type\":\"mess");
+    fs::write(&path, content).unwrap();
+    let found = read(&path).unwrap();
+    assert_eq!(found[0].skipped.unreadable, 4);
+    assert_eq!(found[0].messages.len(), read(&fixture("pi.jsonl")).unwrap()[0].messages.len());
+}
+
+#[test]
+fn a_damaged_file_in_a_folder_is_told_and_the_others_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let export = fs::read(fixture("opencode.json")).unwrap();
+    fs::write(folder.path().join("a.json"), &export[..500]).unwrap();
+    fs::write(folder.path().join("b.json"), &export).unwrap();
+    let mut refused = Vec::new();
+    let found = read_all(&[folder.path()], &mut |progress| {
+        if let Progress::Refused(error) = progress {
+            refused.push(error.to_string());
+        }
+    });
+    assert_eq!(found.unwrap().len(), 1);
+    assert!(matches!(&refused[..], [one] if one.contains("a.json")), "{refused:?}");
+}
+
+#[test]
+fn records_of_any_shape_are_read_without_a_panic() {
+    let shapes = [
+        r#"{"type":"assistant","uuid":"a","parentUuid":"a","message":7,"sessionId":1}"#,
+        r#"{"type":"assistant","uuid":"b","parentUuid":"a","message":{"content":[7,null,{"type":"tool_use"}]}}"#,
+        r#"{"type":"user","uuid":"c","parentUuid":"b","message":{"content":[{"type":"tool_result"}]}}"#,
+        r#"{"type":"user","uuid":"c","parentUuid":"zz","isSidechain":true,"message":{"content":{}}}"#,
+        r#"{"type":"progress","data":{"type":"agent_progress"}}"#,
+        r#"{"type":"attachment","uuid":"d","attachment":[]}"#,
+        r#"{"type":"system","subtype":"compact_boundary","uuid":"e"}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call","arguments":7}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call_output","output":[7]}}"#,
+        r#"{"type":"response_item","payload":{"type":"message","role":"user","content":"x"}}"#,
+        r#"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":99}}"#,
+        r#"{"type":"event_msg","payload":{"type":"token_count","info":{"last_token_usage":[]}}}"#,
+        r#"{"type":"compacted","payload":{"replacement_history":[7]}}"#,
+        r#"{"type":"message","id":"1","parentId":"1","message":{"role":"assistant","content":7}}"#,
+        r#"{"type":"message","id":"2","parentId":null,"message":{"role":"toolResult","content":[{}]}}"#,
+        r#"{"type":"session","id":"p","cwd":7}"#,
+        r#"{"type":"session_meta","payload":7}"#,
+        r#"{"info":{"id":7},"messages":[7,{"info":{"role":"assistant"},"parts":[{"type":"tool"}]}]}"#,
+        r#"{"trajectory":[7,{"action":[],"state":"{"}],"history":[{"role":"user"}]}"#,
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    for first in shapes {
+        for second in shapes {
+            fs::write(&path, format!("{first}\n{second}\n")).unwrap();
+            if let Ok(found) = read(&path) {
+                assert!(found.iter().all(|it| !it.messages.is_empty()));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Cut off anywhere, a session gives what is before the cut, or says what is wrong.
+    #[test]
+    fn a_session_that_is_cut_off_is_read_up_to_there(
+        name in prop::sample::select(vec![
+            "claude-code/5e55-0001.jsonl",
+            "claude-code-old.jsonl",
+            "codex.jsonl",
+            "pi.jsonl",
+            "opencode.json",
+            "swe-agent.traj",
+        ]),
+        share in 0.0..1.0,
+    ) {
+        let whole = fs::read(fixture(name)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cut");
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
+        let end = (whole.len() as f64 * share) as usize;
+        fs::write(&path, &whole[..end]).unwrap();
+        let all = read(&fixture(name)).unwrap();
+        let most = all.iter().map(|it| it.messages.len()).max().unwrap();
+        match read(&path) {
+            Ok(found) => prop_assert!(found.iter().all(|it| it.messages.len() <= most)),
+            Err(error) => prop_assert!(error.to_string().contains("cut: ")),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Recorded sessions in a store.
+
+use std::fs;
+use std::path::Path;
+
+use callstack_core::frame::{Frame, Status};
+use callstack_engine::search::{SearchAnswer, SearchRequest};
+use callstack_engine::{Engine, LogRequest, PastCounts, Settings, SystemWorld};
+use callstack_hosts::recording::{happenings, import, read, read_all};
+use tempfile::TempDir;
+
+use crate::fixture;
+
+struct Project {
+    engine: Engine,
+    _folder: TempDir,
+}
+
+impl Project {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let engine =
+            Engine::open(folder.path(), Settings::default(), Box::new(SystemWorld)).unwrap();
+        engine.read_messages_with(happenings);
+        Self { engine, _folder: folder }
+    }
+
+    fn import(&self, path: &Path) -> PastCounts {
+        import(&self.engine, &read(path).unwrap(), &mut |_, _| {}).unwrap()
+    }
+
+    /// The tree as text: a line a frame, with what it returned.
+    fn tree(&self) -> String {
+        let state = self.engine.state().unwrap();
+        let mut frames: Vec<Frame> =
+            state.frames.keys().map(|id| self.engine.resolve(id).unwrap()).collect();
+        frames.sort_by_key(|frame| frame.num);
+        let line = |frame: &Frame| {
+            let parent = frame.parent.map_or_else(|| "-".to_owned(), |it| it.to_string());
+            let results = frame.results.as_deref().unwrap_or("-");
+            let files: Vec<&str> = frame.artifacts.iter().map(|it| it.path.as_str()).collect();
+            format!(
+                "{} < {parent} [{}] {} ({} to {}): {results:?} {files:?}",
+                frame.num,
+                frame.status,
+                frame.identity.title,
+                frame.created_at,
+                frame.ended_at.map_or_else(|| "-".to_owned(), |at| at.to_string()),
+            )
+        };
+        frames.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    fn search(&self, text: &str) -> SearchAnswer {
+        let text = text.to_owned();
+        let (exact, thorough, reveal) = (false, true, false);
+        let request = SearchRequest { text, exact, frame: None, limit: 5, thorough, reveal };
+        self.engine.search(&request).unwrap()
+    }
+}
+
+#[test]
+fn tasks_turns_and_subagents_of_claude_code_become_frames() {
+    let project = Project::new();
+    let counts = project.import(&fixture("claude-code/5e55-0001.jsonl"));
+    assert_eq!((counts.sessions, counts.followed), (2, 0));
+    insta::assert_snapshot!(project.tree());
+}
+
+#[test]
+fn a_codex_session_becomes_frames() {
+    let project = Project::new();
+    let files = ["codex.jsonl", "codex-child.jsonl"].map(fixture);
+    let recordings = read_all(&files, &mut |_| {}).unwrap();
+    import(&project.engine, &recordings, &mut |_, _| {}).unwrap();
+    insta::assert_snapshot!(project.tree());
+}
+
+#[test]
+fn an_export_of_opencode_becomes_frames() {
+    let project = Project::new();
+    let files = ["opencode.json", "opencode-child.json"].map(fixture);
+    let recordings = read_all(&files, &mut |_| {}).unwrap();
+    import(&project.engine, &recordings, &mut |_, _| {}).unwrap();
+    insta::assert_snapshot!(project.tree());
+}
+
+#[test]
+fn a_trajectory_that_was_handed_in_is_over() {
+    let project = Project::new();
+    project.import(&fixture("swe-agent.traj"));
+    let root = project.engine.resolve("f1").unwrap();
+    assert_eq!(root.status, Status::Completed);
+    assert_eq!(root.results.as_deref(), Some("The discount is right now."));
+}
+
+#[test]
+fn importing_twice_changes_nothing() {
+    let project = Project::new();
+    let first = project.import(&fixture(""));
+    assert!(first.sessions > 8 && first.frames > 8 && first.messages > 40, "{first:?}");
+    let (tree, sizes) = (project.tree(), project.engine.message_sizes().unwrap());
+    let events = project.engine.check().unwrap();
+    let again = project.import(&fixture(""));
+    let known = PastCounts { known: first.sessions, ..PastCounts::default() };
+    assert_eq!(again, known);
+    assert_eq!(project.tree(), tree);
+    assert_eq!(project.engine.message_sizes().unwrap(), sizes);
+    assert_eq!(format!("{:?}", project.engine.check().unwrap()), format!("{events:?}"));
+}
+
+/// A session that went on after it was imported is imported further, whatever was cut off then.
+#[test]
+fn a_session_that_has_grown_is_gone_on_with() {
+    let whole = fs::read_to_string(fixture("claude-code/5e55-0001.jsonl")).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    for cut in (3..lines.len()).step_by(7) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let project = Project::new();
+        for end in [cut, lines.len()] {
+            fs::write(&path, lines[..end].join("\n")).unwrap();
+            project.import(&path);
+        }
+        let stored = project.engine.messages("5e55-0001").unwrap();
+        let ids: Vec<&str> = stored.iter().map(|message| message.id.as_str()).collect();
+        for message in &read(&path).unwrap()[0].messages {
+            assert!(ids.contains(&message.id.as_str()), "cut at {cut}: {} is lost", message.id);
+            let kept = stored.iter().find(|it| it.id == message.id).unwrap();
+            for record in &message.records {
+                let json = serde_json::Value::from(record.as_str()).to_string();
+                assert!(kept.json.contains(&json), "cut at {cut}: {record} is lost");
+            }
+        }
+        let twice = project.import(&path);
+        assert_eq!((twice.sessions, twice.known), (0, 1), "cut at {cut}");
+    }
+}
+
+#[test]
+fn logs_give_the_records_back_byte_for_byte() {
+    let project = Project::new();
+    for (name, session) in [
+        ("claude-code/5e55-0001.jsonl", "5e55-0001"),
+        ("codex.jsonl", "c0de-1"),
+        ("pi.jsonl", "31415"),
+        ("opencode.json", "ses_1"),
+        ("swe-agent.traj", ""),
+    ] {
+        let recordings = read(&fixture(name)).unwrap();
+        import(&project.engine, &recordings, &mut |_, _| {}).unwrap();
+        let session = if session.is_empty() { &recordings[0].session } else { session };
+        let root = project.engine.resolve(session).unwrap();
+        let part = project.engine.read_log(&root, &LogRequest::default()).unwrap();
+        let mut raw: Vec<String> = part.entries.iter().map(|entry| entry.to_raw(true)).collect();
+        raw.retain(|raw| !raw.is_empty());
+        let recorded: Vec<String> = recordings[0]
+            .messages
+            .iter()
+            .filter(|message| !message.records.is_empty())
+            .map(|message| message.records.join("\n"))
+            .collect();
+        assert_eq!(raw, recorded, "{name}");
+        for entry in &part.entries {
+            assert!(!entry.to_markdown(true).contains("\"records\""), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_was_said_is_found_in_its_frame() {
+    let project = Project::new();
+    project.import(&fixture("claude-code/5e55-0001.jsonl"));
+    let found = project.search("\"1 failed, 3 passed\"");
+    let frame = found.places[0].frame.as_ref().unwrap();
+    assert_eq!(frame.title, "Compute the discount");
+    assert!(found.places[0].snippet.contains("1 failed, 3 passed"));
+}
+
+#[test]
+fn a_secret_is_masked_in_what_is_raw() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    let text = fs::read_to_string(fixture("pi.jsonl")).unwrap();
+    fs::write(&path, text.replace("Show me the basket", &secret)).unwrap();
+    let project = Project::new();
+    project.import(&path);
+    let root = project.engine.resolve("31415").unwrap();
+    let part = project.engine.read_log(&root, &LogRequest::default()).unwrap();
+    let raw = |reveal| part.entries.iter().any(|it| it.to_raw(reveal).contains(&secret));
+    assert!(raw(true) && !raw(false));
+}
+
+/// Whoever worked in the store last is still the one who did.
+#[test]
+fn a_session_that_goes_on_here_stays_the_last_one() {
+    let project = Project::new();
+    project.import(&fixture("pi.jsonl"));
+    let before = project.engine.latest_session().unwrap().unwrap().0;
+    project.import(&fixture("codex.jsonl"));
+    assert_eq!(project.engine.latest_session().unwrap().unwrap().0, before);
+}
