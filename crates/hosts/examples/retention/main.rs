@@ -8,7 +8,7 @@ mod read;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -49,32 +49,12 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let show = arguments.next().is_some_and(|it| it == "--show");
-    let mut files = Vec::new();
-    collect(&folder, &mut files);
-    files.sort();
-    let sessions: Vec<(String, Session)> = files
-        .iter()
-        .filter_map(|file| {
-            let name = file.strip_prefix(&folder).unwrap_or(file).display().to_string();
-            Some((name, read::session(file)?))
-        })
-        .collect();
+    let sessions = read::sessions(&folder);
     let mut out = String::new();
     report(&mut out, &sessions, show);
     match std::io::stdout().write_all(out.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
-    }
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else {
-            files.push(path);
-        }
     }
 }
 

@@ -123,6 +123,31 @@ pub(super) fn inside<'a>(folder: &str, path: &'a str) -> &'a str {
     rest.and_then(|rest| rest.strip_prefix(separators)).filter(|it| !it.is_empty()).unwrap_or(path)
 }
 
+impl Recorded {
+    /// What the agent said and did, for evidence. Nothing for a message of the user's, and nothing of
+    /// calls that only write a todo list: how work was divided frames tell.
+    pub fn happenings(&self) -> Vec<Happening> {
+        if self.role != Role::Assistant {
+            return Vec::new();
+        }
+        let happening = |part: &RecordedPart| match part {
+            RecordedPart::Text { text, synthetic: false } => Some(Happening::Said(text.clone())),
+            RecordedPart::Call(call) if !matches!(call.division, Some(Division::Todos(_))) => {
+                Some(Happening::Called(Call {
+                    tool: call.tool.clone(),
+                    input: texts(&call.input),
+                    output: call.output.clone().unwrap_or_default(),
+                    exit: call.exit,
+                    failed: call.state == CallState::Failed,
+                    action: call.action.clone(),
+                }))
+            }
+            _ => None,
+        };
+        self.parts.iter().filter_map(happening).collect()
+    }
+}
+
 /// What an agent said and did in a message, as it is stored, whichever program it came from.
 pub fn happenings(json: &str, project: &Path) -> Vec<Happening> {
     let is_recorded = json.contains("\"recorded\":{\"by\":");
