@@ -60,7 +60,12 @@ fn a_path_without_a_session_is_refused() {
 fn a_session_is_recognised_without_reading_it() {
     assert!(is_recording(&fixture("codex.jsonl")).unwrap());
     assert!(is_recording(&fixture("swe-agent.traj")).unwrap());
-    assert!(!is_recording(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let tree = folder.path().join("tree.json");
+    fs::write(&tree, r#"{"version": 1, "frames": {}}"#).unwrap();
+    assert!(!is_recording(&tree).unwrap(), "frames are not a session, and somebody else's to read");
+    let text = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+    assert!(matches!(is_recording(text), Err(RecordingError::Unknown { .. })));
 }
 
 #[test]

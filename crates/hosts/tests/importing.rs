@@ -177,6 +177,33 @@ fn what_was_said_is_found_in_its_frame() {
     assert!(found.places[0].snippet.contains("1 failed, 3 passed"));
 }
 
+/// What stands for a frame that has ended says what the machine saw, whatever its program calls its tools.
+#[test]
+fn evidence_is_taken_of_every_program() {
+    for (name, session, seen) in [
+        (
+            "claude-code/5e55-0001.jsonl",
+            "5e55-0001",
+            &["`python -m pytest -q` (exit 1)", "basket.py", "3 passed"][..],
+        ),
+        ("opencode-long.json", "ses_3", &["`make check` (exit 2)", "rates.py"][..]),
+        ("codex-long.jsonl", "c0de-3", &["`make check` (exit 2)", "rates.py"][..]),
+        ("pi-long.jsonl", "27182", &["`make check` (exit 2)", "rates.py"][..]),
+    ] {
+        let project = Project::new();
+        project.import(&fixture(name));
+        let spans = project.engine.spans(session).unwrap();
+        let mut folds = spans.iter().filter_map(|span| span.fold.as_ref());
+        let told = |text: &str| seen.iter().all(|words| text.contains(words));
+        assert!(folds.any(|fold| told(&fold.text)), "{name}: {spans:#?}");
+        assert!(
+            !spans
+                .iter()
+                .any(|span| span.fold.as_ref().is_some_and(|it| it.text.contains("/home/ada")))
+        );
+    }
+}
+
 #[test]
 fn a_secret_is_masked_in_what_is_raw() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! Frames taken elsewhere and taken over.
 
 use std::fs;
+use std::path::Path;
 
 use super::desk::{Desk, says};
 
@@ -92,7 +93,7 @@ fn from_the_plugins_that_came_before() {
     exit 3
     --- stderr
     error: $ROOT/project/nowhere can't be read: No such file or directory (os error 2)
-    hint: Name a folder such as .opencode/stack, or a file of frames.
+    hint: Check that it is there and yours to read.
     ");
     says!(desk, ["tree"], @r"
     exit 0
@@ -116,4 +117,113 @@ fn the_tree_of_an_earlier_program_survives_the_first_change() {
     assert_eq!((told["imported"].as_u64(), told["known"].as_u64()), (Some(1), Some(1)));
     let titles = desk.ok(&["tree"]);
     assert!(titles.contains("Old") && titles.contains("New"), "{titles}");
+}
+
+/// Sessions that were written for the tests of what reads them.
+fn recorded(desk: &Desk) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosts/tests/recordings");
+    let past = desk.project().join("past");
+    fs::create_dir_all(past.join("5e55-0001/subagents")).unwrap();
+    for (name, to) in [
+        ("claude-code/5e55-0001.jsonl", "5e55-0001.jsonl"),
+        ("claude-code/5e55-0001/subagents/agent-b1.jsonl", "5e55-0001/subagents/agent-b1.jsonl"),
+        ("swe-agent.traj", "run.traj"),
+    ] {
+        fs::copy(from.join(name), past.join(to)).unwrap();
+    }
+}
+
+#[test]
+fn past_sessions_of_agents() {
+    let desk = Desk::new();
+    recorded(&desk);
+    says!(desk, ["import", "past"], @r"
+    exit 0
+    read 3 sessions (2 claude-code, 1 swe-agent)
+    3 sessions imported with 27 messages and 8 frames
+    passed over 8 records: of a branch that was left (2), assistant: of the program itself (1), file-history-snapshot (1), history: system (1), mood (1), progress: hook_progress (1), system: turn_duration (1)
+    ! 1 line could not be read
+    ");
+    says!(desk, ["tree"], @r"
+    exit 0
+    ▶ f1 Discounts for the shop  for TIME
+    ├─ ✓ f2 Add a discount to the…  TIME
+    │  ├─ ✓ f3 Compute the discount  TIME
+    │  └─ ✓ f4 Test the discount  TIME
+    │     └─ ✓ f5 Write the tests  TIME
+    └─ ▶ f6 Go on with the rounding  for TIME
+       └─ ▶ f7 Round  for TIME
+    ✓ f8 The discount is wrong  TIME
+    ");
+    says!(desk, ["import", "past/5e55-0001.jsonl"], @r"
+    exit 0
+    read 2 sessions (2 claude-code)
+    0 sessions imported with 0 messages and 0 frames, 2 here already
+    passed over 7 records: of a branch that was left (2), assistant: of the program itself (1), file-history-snapshot (1), mood (1), progress: hook_progress (1), system: turn_duration (1)
+    ! 1 line could not be read
+    ");
+    let told = desk.json(&["import", "past", "past/run.traj"]);
+    assert_eq!(told["recorded"]["known"], 3);
+    assert_eq!(told["recorded"]["programs"]["claude-code"], 2);
+    assert_eq!(told["recorded"]["unreadable"], 1);
+    says!(desk, ["show", "f3"], @r"
+    exit 0
+    ✓ f3 Compute the discount [completed]
+    id: frm-ID
+    parent: frm-ID
+    session: 5e55-0001
+    took: TIME
+    ended: TIME
+
+    success criteria:
+      Compute the discount
+
+    results:
+      The discount is computed in basket.py.
+
+    files:
+      basket.py
+    ");
+    says!(desk, ["search", "1 failed"], @r"
+    exit 0
+    f3 Compute the discount, message 1 (assistant)
+      Read /home/ada/shop/basket.py 1 def total(items): 2     return sum(items) Bash python -m pytest -q Run the tests Exit code 1 1 failed, 3 passed 1
+    callstack log f3 --from 1 shows the message and what follows
+    ");
+    // What was recorded can be had back as it stands in the file.
+    let file = fs::read_to_string(desk.project().join("past/5e55-0001.jsonl")).unwrap();
+    let raw = desk.ok(&["log", "f3", "--raw", "--reveal"]);
+    assert!(raw.lines().count() >= 8);
+    for line in raw.lines() {
+        assert!(file.lines().any(|recorded| recorded == line), "{line}");
+    }
+    desk.is_whole(&["f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8"]);
+}
+
+#[test]
+fn what_is_no_session_is_refused_before_anything_is_done() {
+    let desk = Desk::new();
+    recorded(&desk);
+    fs::write(desk.project().join("notes.txt"), "remember the milk").unwrap();
+    fs::write(desk.project().join("half.json"), "{\n \"info\": {\"id\":").unwrap();
+    fs::create_dir(desk.project().join("none")).unwrap();
+    says!(desk, ["import", "past", "notes.txt"], @r"
+    exit 2
+    --- stderr
+    error: $ROOT/project/notes.txt: no JSON, not a recorded session
+    hint: Known are the session files of Claude Code, Codex and pi, what `opencode export` writes, trajectories of SWE-agent, and folders with these.
+    ");
+    says!(desk, ["import", "past", "half.json"], @r"
+    exit 2
+    --- stderr
+    error: $ROOT/project/half.json: the JSON can't be read: EOF while parsing a value at line 2 column 15
+    hint: It was cut off or changed: export the session anew.
+    ");
+    says!(desk, ["import", "none"], @r"
+    exit 2
+    --- stderr
+    error: $ROOT/project/none: there is no recorded session in this folder or in those in it
+    hint: Known are the session files of Claude Code, Codex and pi, what `opencode export` writes, trajectories of SWE-agent, and folders with these.
+    ");
+    assert!(!desk.project().join(".callstack").exists());
 }

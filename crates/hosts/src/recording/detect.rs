@@ -16,6 +16,10 @@ const LINES: usize = 200;
 /// How much of a file's beginning is looked at for what kind of file it is at all.
 const HEAD: usize = 8 * 1024;
 
+/// What a file may be that is no session and holds frames.
+pub(super) const OTHER_JSON: &str = "JSON of another program";
+pub(super) const HALF_JSON: &str = "JSON that is cut off or damaged";
+
 type Fields<'a> = HashMap<String, &'a RawValue>;
 
 /// Tells which program wrote a file.
@@ -35,18 +39,18 @@ pub(super) fn detect(path: &Path) -> Result<Format, RecordingError> {
         return Ok(format);
     }
     if first.objects > 0 {
-        return Err(unknown("JSON of another program"));
+        return Err(unknown(OTHER_JSON));
     }
     if !head.trim_ascii_start().starts_with(b"{") {
         return Err(unknown("no JSON"));
     }
     let text = std::fs::read_to_string(path).map_err(io)?;
     match serde_json::from_str::<Fields<'_>>(&text) {
-        Ok(fields) => of_document(&fields).ok_or_else(|| unknown("JSON of another program")),
+        Ok(fields) => of_document(&fields).ok_or_else(|| unknown(OTHER_JSON)),
         Err(source) if begins_like_a_session(&head) => {
             Err(RecordingError::Damaged { path: path.to_owned(), source })
         }
-        Err(_) => Err(unknown("JSON that is cut off or damaged")),
+        Err(_) => Err(unknown(HALF_JSON)),
     }
 }
 

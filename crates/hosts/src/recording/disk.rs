@@ -71,12 +71,14 @@ fn found(
     Ok(recordings)
 }
 
-/// Whether a file is a recorded session, by what is in it. An error where it is one and can't be read, or
-/// where it is nothing at all.
+/// Whether a file is a recorded session, by what is in it; else it is JSON of another kind. An error where it
+/// is a session that can't be read, or neither.
 pub fn is_recording(path: &Path) -> Result<bool, RecordingError> {
     match detect::detect(path) {
         Ok(_) => Ok(true),
-        Err(RecordingError::Unknown { .. }) => Ok(false),
+        Err(RecordingError::Unknown { found: detect::OTHER_JSON | detect::HALF_JSON, .. }) => {
+            Ok(false)
+        }
         Err(error) => Err(error),
     }
 }

@@ -9,7 +9,7 @@ use callstack_engine::{EngineError, Kind};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// A file or folder could not be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{} can't be read: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,

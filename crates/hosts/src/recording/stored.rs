@@ -44,14 +44,18 @@ pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
     if message.standing == Standing::CompactionRequest {
         parts.push(json!({ "type": "compaction" }));
     }
-    parts.extend(message.parts.iter().map(|it| part(recording, message, it)));
+    parts.extend(message.parts.iter().map(|it| part(message, it)));
     for (place, part) in parts.iter_mut().enumerate() {
         part["id"] = format!("{}-{}", message.id, place + 1).into();
     }
     json!({
         "info": info,
         "parts": parts,
-        RECORDED: { "by": recording.format.host(), "records": message.records },
+        RECORDED: {
+            "by": recording.format.host(),
+            "actions": actions(recording, message),
+            "records": message.records,
+        },
     })
     .to_string()
 }
@@ -65,7 +69,7 @@ fn tokens(usage: Usage) -> Value {
     })
 }
 
-fn part(recording: &Recording, message: &Recorded, part: &RecordedPart) -> Value {
+fn part(message: &Recorded, part: &RecordedPart) -> Value {
     match part {
         RecordedPart::Text { text, synthetic } => {
             json!({ "type": "text", "text": text, "synthetic": synthetic })
@@ -78,12 +82,12 @@ fn part(recording: &Recording, message: &Recorded, part: &RecordedPart) -> Value
             "type": "tool",
             "callID": call.id,
             "tool": call.tool,
-            "state": state(recording, message, call),
+            "state": state(message, call),
         }),
     }
 }
 
-fn state(recording: &Recording, message: &Recorded, call: &RecordedCall) -> Value {
+fn state(message: &Recorded, call: &RecordedCall) -> Value {
     let (status, answer) = match call.state {
         CallState::Open => ("running", None),
         CallState::Completed => ("completed", Some("output")),
@@ -96,24 +100,25 @@ fn state(recording: &Recording, message: &Recorded, call: &RecordedCall) -> Valu
     if let (Some(start), Some(end)) = (message.at, call.answered_at) {
         state["time"] = json!({ "start": start, "end": end });
     }
-    let relative = |path: &String| inside(&recording.project, path).to_owned();
-    let mut metadata = json!({});
     if let Some(exit) = call.exit {
-        metadata["exit"] = exit.into();
+        state["metadata"] = json!({ "exit": exit });
     }
-    match &call.action {
-        Action::Ran(command) => metadata["ran"] = command.as_str().into(),
-        Action::Read(path) => metadata["read"] = relative(path).into(),
-        Action::Wrote(paths) => {
-            metadata["wrote"] = paths.iter().map(relative).collect::<Vec<_>>().into();
-        }
-        Action::Other => {}
-    }
-    if let Some(Division::Todos(_)) = call.division {
-        metadata["divides"] = true.into();
-    }
-    state["metadata"] = metadata;
     state
+}
+
+/// What the calls of a message did, by their ids; none for those that did nothing that is told.
+fn actions(recording: &Recording, message: &Recorded) -> Value {
+    let relative = |path: &String| inside(&recording.project, path).to_owned();
+    let action = |call: &RecordedCall| match (&call.division, &call.action) {
+        (Some(Division::Todos(_)), _) => Some(json!({ "divides": true })),
+        (_, Action::Ran(command)) => Some(json!({ "ran": command })),
+        (_, Action::Read(path)) => Some(json!({ "read": relative(path) })),
+        (_, Action::Wrote(paths)) => {
+            Some(json!({ "wrote": paths.iter().map(relative).collect::<Vec<_>>() }))
+        }
+        (_, Action::Other) => None,
+    };
+    message.calls().filter_map(|call| Some((call.id.clone(), action(call)?))).collect()
 }
 
 /// A path without the folder that it lies in; as it is where it lies elsewhere.
@@ -159,18 +164,18 @@ pub fn happenings(json: &str, project: &Path) -> Vec<Happening> {
         return Vec::new();
     }
     let parts = message["parts"].as_array().into_iter().flatten();
-    parts.filter_map(happening).collect()
+    parts.filter_map(|part| happening(part, &message[RECORDED]["actions"])).collect()
 }
 
-fn happening(part: &Value) -> Option<Happening> {
+fn happening(part: &Value, actions: &Value) -> Option<Happening> {
     if part["type"] == "text" && part["synthetic"] != true {
         return Some(Happening::Said(part["text"].as_str()?.to_owned()));
     }
     let state = &part["state"];
-    let metadata = &state["metadata"];
-    let tool = part["tool"].as_str().filter(|_| metadata["divides"] != true)?;
-    let named = |name: &str| metadata[name].as_str().map(str::to_owned);
-    let wrote = metadata["wrote"].as_array().map(|paths| {
+    let did = &actions[part["callID"].as_str().unwrap_or_default()];
+    let tool = part["tool"].as_str().filter(|_| did["divides"] != true)?;
+    let named = |name: &str| did[name].as_str().map(str::to_owned);
+    let wrote = did["wrote"].as_array().map(|paths| {
         let paths = paths.iter().filter_map(|path| path.as_str().map(str::to_owned));
         Action::Wrote(paths.collect())
     });
@@ -180,7 +185,7 @@ fn happening(part: &Value) -> Option<Happening> {
         tool: tool.to_owned(),
         input: texts(&state["input"]),
         output: output.unwrap_or_default().to_owned(),
-        exit: metadata["exit"].as_i64(),
+        exit: state["metadata"]["exit"].as_i64(),
         failed: state["status"] == "error",
         action: ran.or_else(|| named("read").map(Action::Read)).or(wrote).unwrap_or_default(),
     }))
