@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use callstack_hosts::recording::{Format, Progress, Recorded, Recording, read, read_all};
+use callstack_hosts::recording::{Format, Progress, Recorded, Recording, parts, read, read_all};
 
 use crate::fixture;
 use crate::told::told;
@@ -83,6 +83,39 @@ fn a_folder_holds_the_sessions_of_all_folders_in_it() {
     assert!(started.clone().count() >= 5 && started.clone().all(|it| it.parent.is_some()));
     let linked = started.filter(|it| it.parent.as_ref().is_some_and(|it| it.call.is_some()));
     assert_eq!(linked.count(), 5, "a session does not know its call");
+}
+
+#[test]
+fn a_folder_of_folders_is_read_in_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["a/2026/01", "a/2026/02", "b/s/subagents", ".hidden/c"] {
+        fs::create_dir_all(path(name)).unwrap();
+    }
+    for name in ["a/2026/01/s.jsonl", "a/2026/02/t.jsonl", "b/s.jsonl", "b/s/subagents/x.jsonl"] {
+        fs::write(path(name), "").unwrap();
+    }
+    let wanted = ["a/2026/01", "a/2026/02", "b"].map(path);
+    assert_eq!(parts(folder.path()), wanted);
+    assert_eq!(parts(&path("b")), [path("b")]);
+    assert_eq!(parts(&path("b/s.jsonl")), [path("b/s.jsonl")]);
+}
+
+#[test]
+fn a_session_without_an_id_has_the_same_one_again_when_it_has_grown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let line = |uuid: &str| {
+        format!(
+            r#"{{"type":"user","uuid":"{uuid}","parentUuid":null,"message":{{"content":"x"}}}}"#
+        )
+    };
+    fs::write(&path, line("a")).unwrap();
+    let first = read(&path).unwrap()[0].session.clone();
+    fs::write(&path, line("a").replace('\n', "") + "\n" + &line("b").replace("null", "\"a\""))
+        .unwrap();
+    assert_eq!(read(&path).unwrap()[0].session, first);
+    assert!(first.starts_with("claude-code-"), "{first}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use callstack_core::text::iso_time;
 use callstack_engine::{Engine, EngineError, ImportSummary, PastCounts};
-use callstack_hosts::recording::{self, Progress, Recording};
+use callstack_hosts::recording::{self, Progress, Recording, RecordingError};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
@@ -84,42 +84,98 @@ pub(crate) fn run(
 
 fn take_over(engine: &Engine, paths: &[PathBuf], output: &mut Output) -> Result<Recorded, Failure> {
     let mut recorded = Recorded::default();
-    let mut shown = Instant::now();
-    let mut is_due = || {
-        let due = shown.elapsed() >= STANDS;
-        if due {
-            shown = Instant::now();
+    let mut pace = Pace(Instant::now());
+    // Files that were named together may have started one another; a large folder is read in parts.
+    let (parts, together): (Vec<_>, Vec<_>) = paths
+        .iter()
+        .map(|path| (path, recording::parts(path)))
+        .partition(|(_, parts)| parts.len() > 1);
+    let together: Vec<_> = together.into_iter().map(|(path, _)| path.clone()).collect();
+    if !together.is_empty() {
+        recorded.part(engine, &together, &mut pace, output)?;
+    }
+    for (path, parts) in parts {
+        let before = recorded.sessions();
+        for part in parts {
+            match recorded.part(engine, &[part], &mut pace, output) {
+                Err(RecordingFailure::Read(RecordingError::NoneInFolder(_))) => {}
+                other => other?,
+            }
         }
-        due
-    };
-    let read = recording::read_all(paths, &mut |progress| match progress {
-        Progress::Reading { file, read, bytes } if is_due() => {
-            let share = (read * 100).checked_div(bytes).unwrap_or(100);
-            output.progress(&format!("reading {} ({share} %)", file.display()));
-        }
-        Progress::Reading { .. } => {}
-        Progress::Refused(error) => recorded.refused.push(error.to_string()),
-    });
-    output.progress("");
-    let recordings = read.map_err(EngineError::from)?;
-    let imported = recording::import(engine, &recordings, &mut |session, message| {
-        if is_due() {
-            output.progress(&told_of(&recordings, session, message));
-        }
-    });
-    output.progress("");
-    recorded.counts = imported?;
-    for recording in recordings {
-        *recorded.programs.entry(recording.format.host()).or_default() += 1;
-        recorded.unreadable += recording.skipped.unreadable;
-        for (kind, count) in recording.skipped.kinds {
-            *recorded.skipped.entry(kind).or_default() += count;
+        if recorded.sessions() == before {
+            return Err(EngineError::from(RecordingError::NoneInFolder(path.clone())).into());
         }
     }
     Ok(recorded)
 }
 
+/// Why a part could not be taken over.
+enum RecordingFailure {
+    Read(RecordingError),
+    Stored(EngineError),
+}
+
+impl From<RecordingFailure> for Failure {
+    fn from(failure: RecordingFailure) -> Self {
+        Self::Told(match failure {
+            RecordingFailure::Read(error) => error.into(),
+            RecordingFailure::Stored(error) => error,
+        })
+    }
+}
+
+/// How often progress is told.
+struct Pace(Instant);
+
+impl Pace {
+    fn is_due(&mut self) -> bool {
+        let due = self.0.elapsed() >= STANDS;
+        if due {
+            self.0 = Instant::now();
+        }
+        due
+    }
+}
+
 impl Recorded {
+    fn sessions(&self) -> usize {
+        self.programs.values().sum()
+    }
+
+    fn part(
+        &mut self,
+        engine: &Engine,
+        paths: &[PathBuf],
+        pace: &mut Pace,
+        output: &mut Output,
+    ) -> Result<(), RecordingFailure> {
+        let read = recording::read_all(paths, &mut |progress| match progress {
+            Progress::Reading { file, read, bytes } if pace.is_due() => {
+                let share = (read * 100).checked_div(bytes).unwrap_or(100);
+                output.progress(&format!("reading {} ({share} %)", file.display()));
+            }
+            Progress::Reading { .. } => {}
+            Progress::Refused(error) => self.refused.push(error.to_string()),
+        });
+        output.progress("");
+        let recordings = read.map_err(RecordingFailure::Read)?;
+        let imported = recording::import(engine, &recordings, &mut |session, message| {
+            if pace.is_due() {
+                output.progress(&told_of(&recordings, session, message));
+            }
+        });
+        output.progress("");
+        self.counts.add(imported.map_err(RecordingFailure::Stored)?);
+        for recording in recordings {
+            *self.programs.entry(recording.format.host()).or_default() += 1;
+            self.unreadable += recording.skipped.unreadable;
+            for (kind, count) in recording.skipped.kinds {
+                *self.skipped.entry(kind).or_default() += count;
+            }
+        }
+        Ok(())
+    }
+
     fn json(&self) -> Value {
         let mut value = json!(self.counts);
         value["programs"] = json!(self.programs);
@@ -153,7 +209,7 @@ fn tell_frames(summary: &ImportSummary, page: &mut Page) {
 fn tell_sessions(recorded: &Recorded, page: &mut Page) {
     let programs = recorded.programs.iter();
     let programs: Vec<_> = programs.map(|(host, count)| format!("{count} {host}")).collect();
-    let all = recorded.programs.values().sum::<usize>() as u64;
+    let all = recorded.sessions() as u64;
     let from = format!("read {} ({})", counted(all, "session"), programs.join(", "));
     page.put(DIM, &from).end();
     let counts = &recorded.counts;

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{
     Format, Recording, RecordingError, claude_code, codex, detect, link, opencode, pi, swe_agent,
+    tools,
 };
 
 /// What is told while recordings are read.
@@ -55,6 +56,19 @@ pub fn read_all(
     link::link(&mut recordings);
     recordings.sort_by_key(|recording| recording.parent.is_some());
     Ok(recordings)
+}
+
+/// The parts of a folder that can be read one after the other: where it holds nothing but folders, these.
+/// Agents keep each project's or each day's sessions in a folder of their own, and sessions that started
+/// one another together.
+pub fn parts(path: &Path) -> Vec<PathBuf> {
+    let inside = sorted(path);
+    let inside = inside.iter().filter(|path| !is_hidden(path));
+    let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) = inside.partition(|it| is_folder(it));
+    if folders.is_empty() || !files.is_empty() {
+        return vec![path.to_owned()];
+    }
+    folders.into_iter().flat_map(|folder| parts(folder)).collect()
 }
 
 fn found(
@@ -116,12 +130,20 @@ fn file(path: &Path, told: &mut dyn FnMut(Progress<'_>)) -> Result<Vec<Recording
     let counted = Counted { file, path, bytes, read: 0, told };
     let from = BufReader::with_capacity(256 * 1024, counted);
     let recordings = of_format(format, path, from)?;
-    let recordings: Vec<Recording> =
+    let mut recordings: Vec<Recording> =
         recordings.into_iter().filter(|recording| !recording.messages.is_empty()).collect();
+    recordings.iter_mut().filter(|it| it.session.is_empty()).for_each(give_id);
     if recordings.is_empty() {
         return Err(RecordingError::NoMessages(path.to_owned()));
     }
     Ok(recordings)
+}
+
+/// A session without an id gets one of its first record, which stays as the session grows.
+fn give_id(recording: &mut Recording) {
+    let first = recording.messages.iter().find_map(|message| message.records.first());
+    let id = tools::id_of(first.map_or("", String::as_str));
+    recording.session = format!("{}-{id}", recording.format.host());
 }
 
 fn of_format(
@@ -207,16 +229,21 @@ fn refuse(error: &RecordingError, told: &mut dyn FnMut(Progress<'_>)) {
 
 /// The files of a folder and of those in it, without hidden ones; links to folders are not followed.
 fn files_in(folder: &Path, files: &mut Vec<PathBuf>) {
-    for path in sorted(folder) {
-        let Ok(kind) = path.symlink_metadata() else { continue };
-        let hidden = path.file_name().is_some_and(|it| it.to_string_lossy().starts_with('.'));
-        match kind.is_dir() {
-            _ if hidden => {}
-            true => files_in(&path, files),
-            false if path.is_file() => files.push(path),
-            false => {}
+    for path in sorted(folder).into_iter().filter(|path| !is_hidden(path)) {
+        if is_folder(&path) {
+            files_in(&path, files);
+        } else if path.is_file() {
+            files.push(path);
         }
     }
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|it| it.to_string_lossy().starts_with('.'))
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|kind| kind.is_dir())
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {

@@ -4,7 +4,6 @@ use callstack_core::transcript::Role;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::tools::{self, text, words};
 use super::transcript::{Answer, Transcript, message};
@@ -23,9 +22,7 @@ struct Document<'a> {
 /// Reads a trajectory. It has no id, so one is made of its bytes.
 pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> {
     let file: Document<'_> = serde_json::from_str(document)?;
-    let hash = Sha256::digest(document.as_bytes());
-    let id = hash.iter().take(8).fold(0, |id: u64, byte| id << 8 | u64::from(*byte));
-    let session = format!("swe-agent-{id:016x}");
+    let session = format!("swe-agent-{}", tools::id_of(document));
     let mut recording = Recording { session, ..super::recording(Format::SweAgent) };
     let mut transcript = Transcript::default();
     for raw in file.history {

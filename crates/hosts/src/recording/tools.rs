@@ -4,6 +4,7 @@ use callstack_core::evidence::Action;
 use callstack_core::framing::{Todo, TodoStatus};
 use callstack_core::transcript::CallState;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::{RecordedCall, RecordedPart};
 
@@ -137,6 +138,13 @@ pub(super) fn todo_status(word: &str) -> TodoStatus {
         "cancelled" | "deleted" => TodoStatus::Cancelled,
         _ => TodoStatus::Pending,
     }
+}
+
+/// An id for what has none: it depends on nothing but the text.
+pub(super) fn id_of(text: &str) -> String {
+    let hash = Sha256::digest(text.as_bytes());
+    let id = hash.iter().take(8).fold(0, |id: u64, byte| id << 8 | u64::from(*byte));
+    format!("{id:016x}")
 }
 
 /// Milliseconds since 1970 of a time stamp, which is a number or a text.
