@@ -53,11 +53,9 @@ pub(crate) fn run(
     let start = invocation.place.start();
     let (mut frames, mut sessions) = (Vec::new(), Vec::new());
     for path in args.paths.iter().map(|path| start.join(path)) {
-        let is_session = if path.is_dir() {
-            !Engine::holds_frames(&path)
-        } else {
-            recording::is_recording(&path).map_err(EngineError::from)?
-        };
+        let has_frames = path.is_dir() && Engine::holds_frames(&path);
+        let is_session =
+            !has_frames && recording::is_recording(&path).map_err(EngineError::from)?;
         if is_session { &mut sessions } else { &mut frames }.push(path);
     }
     let engine = invocation.engine_or_new()?;
@@ -94,16 +92,10 @@ fn take_over(engine: &Engine, paths: &[PathBuf], output: &mut Output) -> Result<
     if !together.is_empty() {
         recorded.part(engine, &together, &mut pace, output)?;
     }
-    for (path, parts) in parts {
-        let before = recorded.sessions();
-        for part in parts {
-            match recorded.part(engine, &[part], &mut pace, output) {
-                Err(RecordingFailure::Read(RecordingError::NoneInFolder(_))) => {}
-                other => other?,
-            }
-        }
-        if recorded.sessions() == before {
-            return Err(EngineError::from(RecordingError::NoneInFolder(path.clone())).into());
+    for part in parts.into_iter().flat_map(|(_, parts)| parts) {
+        match recorded.part(engine, &[part], &mut pace, output) {
+            Err(RecordingFailure::Read(RecordingError::NoneInFolder(_))) => {}
+            other => other?,
         }
     }
     Ok(recorded)

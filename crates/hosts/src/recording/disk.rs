@@ -85,9 +85,15 @@ fn found(
     Ok(recordings)
 }
 
-/// Whether a file is a recorded session, by what is in it; else it is JSON of another kind. An error where it
-/// is a session that can't be read, or neither.
+/// Whether a file is a recorded session, by what is in it, or a folder holds one; else a file is JSON of another
+/// kind. An error where it is a session that can't be read, or nothing of these.
 pub fn is_recording(path: &Path) -> Result<bool, RecordingError> {
+    if path.is_dir() {
+        let mut files = Vec::new();
+        files_in(path, &mut files);
+        let found = files.iter().any(|file| detect::detect(file).is_ok());
+        return if found { Ok(true) } else { Err(RecordingError::NoneInFolder(path.to_owned())) };
+    }
     match detect::detect(path) {
         Ok(_) => Ok(true),
         Err(RecordingError::Unknown { found: detect::OTHER_JSON | detect::HALF_JSON, .. }) => {
