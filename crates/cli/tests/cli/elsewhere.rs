@@ -187,7 +187,7 @@ fn past_sessions_of_agents() {
     says!(desk, ["search", "1 failed"], @r"
     exit 0
     f3 Compute the discount, message 1 (assistant)
-      Read /home/ada/shop/basket.py 1 def total(items): 2     return sum(items) Bash python -m pytest -q Run the tests Exit code 1 1 failed, 3 passed 1
+      …hop/basket.py 1 def total(items): 2     return sum(items) 1772359211000 1772359213000 Bash python -m pytest -q Run the tests Exit code 1 1 failed, 3 passed 1772359211000 1772359214000 1
     callstack log f3 --from 1 shows the message and what follows
     ");
     // What was recorded can be had back as it stands in the file.
