@@ -160,6 +160,7 @@ impl Transcript {
                 status: Status::Completed,
                 results: Some("Parsed the table.".to_owned()),
                 results_compacted: Some("Parsed the table.".to_owned()),
+                source: None,
             }),
             close_undone: false,
             detached: false,

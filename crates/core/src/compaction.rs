@@ -14,7 +14,7 @@ use crate::transcript::Anchor;
 
 pub use prompt::{PromptInput, generate_frame_compaction_prompt};
 pub use wording::{
-    REST_OF_SESSION, checkpoint_awaited, checkpoint_failed, checkpoint_made, combined,
+    Instead, REST_OF_SESSION, checkpoint_awaited, checkpoint_failed, checkpoint_made, combined,
     completion_awaited, frame_summary, not_completed, returned_above, summary_above,
 };
 

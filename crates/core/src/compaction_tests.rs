@@ -3,6 +3,7 @@ use insta::assert_snapshot;
 use super::*;
 use crate::dialect::Dialect;
 use crate::frame::{Artifact, Frame, Identity};
+use crate::results::ResultsSource;
 
 fn frame(num: u64, title: &str, criteria: &str) -> Frame {
     let identity = Identity {
@@ -112,7 +113,8 @@ fn the_summary_of_the_frame_ends_where_the_rest_of_the_session_begins() {
 #[test]
 fn the_users_results_stand_before_the_generated_summary() {
     let whole = |own, summary, checkpoint| {
-        combined(&completion(own, None), summary, checkpoint, Some("the model failed"))
+        let instead = Instead { checkpoint, made: None, failure: Some("the model failed") };
+        combined(&completion(own, None), ResultsSource::Agent, summary, &instead)
     };
     let results = |outcome: crate::transcript::Outcome| outcome.results.unwrap();
     assert_eq!(
@@ -125,8 +127,31 @@ fn the_users_results_stand_before_the_generated_summary() {
     assert!(none.starts_with("No results were given") && none.contains("the model failed"));
     let older = results(whole(None, None, Some("older")));
     assert!(older.starts_with("older\n") && older.contains("the model failed"), "{older}");
-    let dense = combined(&completion(Some("mine"), Some("m")), Some("theirs"), None, None);
+    let own = completion(Some("mine"), Some("m"));
+    let dense = combined(&own, ResultsSource::Agent, Some("theirs"), &Instead::default());
     assert_eq!(dense.results_compacted.as_deref(), Some("m"));
+}
+
+#[test]
+fn who_made_the_results_is_told_apart() {
+    use ResultsSource::{Agent, AgentAndCompaction, Callstack, Compaction, Extracted, Model, User};
+    let made = Some(("made", Model));
+    for (own, by, summary, checkpoint, made, source, begins) in [
+        (Some("mine"), Agent, None, Some("older"), made, Agent, "mine"),
+        (Some("mine"), User, None, None, made, User, "mine"),
+        (Some("mine"), Agent, Some("theirs"), None, made, AgentAndCompaction, "mine\n"),
+        (None, Agent, Some("theirs"), Some("older"), made, Compaction, "theirs"),
+        (None, Agent, None, Some("older"), made, Compaction, "older\n"),
+        (None, Agent, None, None, made, Model, "made"),
+        (None, Agent, None, None, Some(("taken", Extracted)), Extracted, "taken"),
+        (None, Agent, None, None, Some((" ", Extracted)), Callstack, "No results were given"),
+        (None, Agent, None, None, None, Callstack, "No results were given"),
+    ] {
+        let instead = Instead { checkpoint, made, failure: None };
+        let outcome = combined(&completion(own, None), by, summary, &instead);
+        assert_eq!(outcome.source, Some(source), "{own:?} {summary:?} {checkpoint:?} {made:?}");
+        assert!(outcome.results.unwrap().starts_with(begins));
+    }
 }
 
 proptest::proptest! {
@@ -136,11 +161,12 @@ proptest::proptest! {
         summary in proptest::option::of("(\\PC|\n|#){0,60}"),
         checkpoint in proptest::option::of("\\PC{0,20}"),
     ) {
+        let instead = Instead { checkpoint: checkpoint.as_deref(), ..Instead::default() };
         let outcome = combined(
             &completion(own.as_deref(), None),
+            ResultsSource::Agent,
             summary.as_deref(),
-            checkpoint.as_deref(),
-            None,
+            &instead,
         );
         let results = outcome.results.unwrap();
         proptest::prop_assert!(!results.trim().is_empty());

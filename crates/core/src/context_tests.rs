@@ -28,6 +28,7 @@ pub(super) fn frame(
         },
         identity_derived: false,
         results: None,
+        results_source: None,
         results_compacted: None,
         created_at: NOW - 10 * MINUTE,
         updated_at: NOW - MINUTE,

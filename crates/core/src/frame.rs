@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::results::ResultsSource;
+
 /// A frame's handle: a number that is given out once in a store and never again, shown as `f12`.
 ///
 /// People and models read and type handles; the specification's ids (`ses_…`, `frm-…`, `plan-…`)
@@ -172,6 +174,9 @@ pub struct Frame {
     pub results: Option<String>,
     /// The same, dense.
     pub results_compacted: Option<String>,
+    /// Who made them; none for what was recorded before that was, and where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results_source: Option<ResultsSource>,
     /// Milliseconds since 1970.
     pub created_at: i64,
     /// Milliseconds since 1970.
@@ -219,6 +224,7 @@ impl Frame {
             identity_derived: false,
             results: None,
             results_compacted: None,
+            results_source: None,
             created_at: now,
             updated_at: now,
             ended_at: None,

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::compaction::CompactionType;
 use crate::event::Event;
 use crate::frame::{Frame, FrameNum, Status};
+use crate::results::ResultsSource;
 use crate::subagent::Change;
 
 /// Characters of a text that a line shows.
@@ -77,6 +78,7 @@ impl LogLine {
                 };
                 Self::of_frame(message, *frame)
                     .with_some("results", outcome.results.as_deref())
+                    .with_some("source", outcome.source.map(ResultsSource::as_str))
                     .with_some("reason", reason.as_deref())
             }
             Event::FrameReopened { frame, status } => {

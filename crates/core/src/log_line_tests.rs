@@ -8,6 +8,7 @@ fn a_line_reads_as_the_specification_writes_it() {
     let ended = Event::FrameEnded {
         frame: FrameNum(2),
         outcome: Outcome {
+            source: None,
             status: Status::Completed,
             results: Some("It lexes.\nAll of it.".to_owned()),
             results_compacted: None,

@@ -11,6 +11,7 @@ pub use unpushed::{Unpushed, unpushed};
 use crate::context::ScopedPin;
 use crate::dialect::Dialect;
 use crate::frame::{Frame, Status};
+use crate::results::ResultsSource;
 use crate::text::{CUT, cap, format_duration, truncate_to_token_budget};
 use crate::xml::visible;
 
@@ -141,7 +142,7 @@ pub fn returned(returned: &Returned<'_>) -> String {
         text.block("Reason", reason);
     }
     match given(frame.results.as_deref()).or_else(|| given(frame.results_compacted.as_deref())) {
-        Some(results) => text.block("Results", results),
+        Some(results) => text.results("Results", frame, results),
         None => text.line("Results: none were given; the evidence and the log are all there is."),
     }
     let all = || std::iter::once(frame).chain(returned.inside);
@@ -196,7 +197,7 @@ fn meaning(status: Status) -> Option<&'static str> {
 /// Tokens of an inner frame's dense results.
 const INNER_RESULTS: usize = 60;
 
-fn told_in_a_line(frame: &Frame) -> String {
+pub(crate) fn told_in_a_line(frame: &Frame) -> String {
     let results = given(frame.results_compacted.as_deref()).or(given(frame.results.as_deref()));
     let results = results.unwrap_or("no results were given").split_whitespace();
     let results = results.collect::<Vec<_>>().join(" ");
@@ -262,11 +263,19 @@ impl Text {
         }
     }
 
+    /// Results, with who made them where the reader has to know.
+    fn results(&mut self, heading: &str, frame: &Frame, results: &str) {
+        match frame.results_source.and_then(ResultsSource::caveat) {
+            Some(caveat) => self.block(&format!("{heading} ({caveat})"), results),
+            None => self.block(heading, results),
+        }
+    }
+
     fn opening(&mut self, frame: &Frame, context: &str) {
         self.criteria(self.aim(), frame);
         if let Some(results) = given(frame.results.as_deref()) {
             self.line("It was worked on before: go on from there, do not start over.");
-            self.block("Results so far", results);
+            self.results("Results so far", frame, results);
             self.log(frame);
         }
         if !context.trim().is_empty() {

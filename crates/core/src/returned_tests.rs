@@ -17,6 +17,7 @@ fn frame(num: u64, parent: Option<u64>, status: Status, title: &str, criteria: &
         },
         identity_derived: false,
         results: None,
+        results_source: None,
         results_compacted: None,
         created_at: NOW,
         updated_at: NOW,

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::results::{ResultsSource, dense};
+
 /// Who a message is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -166,6 +168,32 @@ pub struct Outcome {
     pub results: Option<String>,
     /// The same, dense.
     pub results_compacted: Option<String>,
+    /// Who made them; none for what was recorded before that was, and where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<ResultsSource>,
+}
+
+impl Outcome {
+    /// An end with results; a dense version that nobody gave is derived from them.
+    pub fn with(
+        status: crate::frame::Status,
+        results: String,
+        results_compacted: Option<String>,
+        source: ResultsSource,
+    ) -> Self {
+        let given = results_compacted.filter(|text| !text.trim().is_empty());
+        Self {
+            status,
+            results_compacted: Some(given.unwrap_or_else(|| dense(&results))),
+            results: Some(results),
+            source: Some(source),
+        }
+    }
+
+    /// An end without a word.
+    pub fn without_results(status: crate::frame::Status) -> Self {
+        Self { status, results: None, results_compacted: None, source: None }
+    }
 }
 
 /// The stretch of a session's transcript in which a frame was worked on, from its push (or

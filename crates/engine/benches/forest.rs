@@ -132,6 +132,7 @@ impl Grower {
             status,
             results: frame.results.clone(),
             results_compacted: frame.results_compacted.clone(),
+            source: frame.results_source,
         };
         let span = span(&frame, &session, Some(outcome));
         events.push(Event::FrameCreated { frame: Box::new(frame) });

@@ -262,6 +262,7 @@ impl Engine {
             "handle": num.to_string(),
             "sessionID": frame.id,
             "status": frame.status,
+            "resultsSource": frame.results_source,
             "parent": frame.parent.map(|parent| parent.to_string()),
         });
         let title = format!("{} {}", frame.label(), frame.status);

@@ -81,7 +81,7 @@ impl Engine {
             session: caller.session.clone(),
             frame: Some(frame.num),
             anchor: caller.anchor.clone(),
-            outcome: Outcome { status: ending.status, results: None, results_compacted: None },
+            outcome: Outcome::without_results(ending.status),
         });
         let completion = PendingCompletion {
             status: ending.status,

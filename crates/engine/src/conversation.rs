@@ -329,7 +329,7 @@ impl Engine {
             self.fork(&conversation, &session, &opened)?;
         }
         if let Some(summary) = &summary {
-            self.settle(&session, Came::Summary(summary))?;
+            self.settle(&session, Came::Summary(summary), None)?;
         }
         self.load_spans(&mut conversation, &session)?;
         if self.follow_undo(&conversation, &session)? {
@@ -390,7 +390,7 @@ impl Engine {
             shown.into_iter().map(|it| MessageBody { id: it.message.id, json: it.json }).collect();
         conversation.ticket = self.recorder()?.record(self.now(), session, bodies);
         if let Some(summary) = &summary {
-            self.settle(session, Came::Summary(summary))?;
+            self.settle(session, Came::Summary(summary), None)?;
         }
         self.frame_late_message(&mut conversation, session)
     }

@@ -37,6 +37,11 @@ pub enum Effect {
         /// The session.
         session: String,
     },
+    /// Wait.
+    Wait {
+        /// Milliseconds.
+        ms: u64,
+    },
     /// Stop what a session's agent is doing.
     Abort {
         /// The session.

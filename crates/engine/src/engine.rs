@@ -28,6 +28,7 @@ use crate::mirror::Mirror;
 use crate::operation::{Answer, Caller};
 use crate::recorder::Recorder;
 use crate::settings::Settings;
+use crate::summarizer::{Asked, Summarizer};
 use crate::work_tree::WorkTree;
 use crate::world::World;
 
@@ -41,6 +42,8 @@ pub struct Engine {
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
     pub(crate) reader: OnceLock<Reader>,
     pub(crate) work_tree: OnceLock<Box<dyn WorkTree>>,
+    pub(crate) summarizer: OnceLock<Arc<dyn Summarizer>>,
+    pub(crate) asked: Asked,
     // In this order: what the one writes last, the next has to write about.
     pub(crate) recorder: OnceLock<Recorder>,
     logs: LogFiles,
@@ -88,6 +91,8 @@ impl Engine {
             recorder: OnceLock::new(),
             reader: OnceLock::new(),
             work_tree: OnceLock::new(),
+            summarizer: OnceLock::new(),
+            asked: Asked::default(),
             logs,
             mirror,
             log,
@@ -314,7 +319,16 @@ impl Engine {
         })
     }
 
-    /// The same in a transaction that is under way; the frame, and what stands for it in the session
+    /// Whether a frame could end so now; the frame.
+    pub(crate) fn check_end(&self, command: &Command) -> Result<Frame, EngineError> {
+        self.settle_before(command)?;
+        self.store.read(|view| {
+            let decision = decide(view, command, &self.settings_in(view)?.limits, self.now())?;
+            Ok(view.frame(first(&decision)?)?)
+        })
+    }
+
+    /// The same as [`Engine::end`] in a transaction that is under way; the frame, and what stands for it in the session
     /// `reader`.
     pub(crate) fn end_in(
         &self,

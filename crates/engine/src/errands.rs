@@ -7,8 +7,8 @@
 use callstack_core::decide::{Command, Delegate, Plan, PlannedChild, Pop, decide};
 use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::results::{ResultsSource, dense};
 use callstack_core::returned::{Entrusted, entrusted};
-use callstack_core::text::truncate_to_token_budget;
 use callstack_core::transcript::{Anchor, Outcome, SpanNum};
 use callstack_store::{Change, StoredErrand, View};
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,6 @@ use crate::effect::{Effect, EffectOutcome, Next};
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller};
-
-/// Tokens of dense results that are made from last words.
-const COMPACTED: usize = 60;
 
 /// What is waited for: a session for the frame, or the session's end.
 #[derive(Deserialize, Serialize)]
@@ -181,7 +178,9 @@ impl Engine {
     ) -> Result<Answer, EngineError> {
         let failed = matches!(outcome, EffectOutcome::Error { aborted: false, .. });
         let outcome = match outcome {
-            EffectOutcome::Ok(said) => last_words(said["text"].as_str().unwrap_or_default()),
+            EffectOutcome::Ok(said) => {
+                self.last_outcome(&self.frame(num)?, said["text"].as_str().unwrap_or_default())?
+            }
             EffectOutcome::Error { aborted: true, .. } => {
                 cut_off("It was stopped together with the call that waited for it.")
             }
@@ -213,6 +212,26 @@ impl Engine {
             let title = format!("{} {}", frame.label(), frame.status);
             Ok(Answer { title, text, data, returned: Some(num), ..Answer::default() })
         })
+    }
+
+    /// How a frame ends whose session fell silent without a pop.
+    fn last_outcome(&self, frame: &Frame, said: &str) -> Result<Outcome, EngineError> {
+        let said = said.trim();
+        if said.is_empty() {
+            let made = self.extracted(&self.happenings_of(frame)?);
+            return Ok(match made {
+                Some(made) => Outcome::with(Status::Completed, made.results, None, made.source),
+                None => Outcome::with(
+                    Status::Completed,
+                    WORDLESS.to_owned(),
+                    None,
+                    ResultsSource::Callstack,
+                ),
+            });
+        }
+        let results = format!("{said}\n\n{SILENT}");
+        let source = ResultsSource::LastWords;
+        Ok(Outcome::with(Status::Completed, results, Some(dense(said)), source))
     }
 
     /// What the caller of an errand is to read of it: fixed when the frame ended.
@@ -275,26 +294,16 @@ pub(crate) fn works_in(frame: &Frame, session: &str) -> bool {
     frame.status == Status::InProgress && frame.session.as_deref() == Some(session)
 }
 
-/// How a frame ends whose session fell silent without a pop.
-fn last_words(said: &str) -> Outcome {
-    let said = if said.trim().is_empty() { "It ended without a word." } else { said.trim() };
-    Outcome {
-        status: Status::Completed,
-        results: Some(format!(
-            "{said}\n\n(Its session fell silent without a pop; these are its last words.)"
-        )),
-        results_compacted: Some(truncate_to_token_budget(said, COMPACTED, " …").into_owned()),
-    }
-}
+/// What stands behind the last words of a session.
+pub(crate) const SILENT: &str =
+    "(Its session fell silent without a pop; these are its last words.)";
+/// What stands where there are none.
+pub(crate) const WORDLESS: &str = "It ended without a word.";
 
 /// How a frame ends that was cut off: it can be taken up again.
 pub(crate) fn cut_off(why: &str) -> Outcome {
     let results = format!("{why} What was done until then is in its log.");
-    Outcome {
-        status: Status::Blocked,
-        results_compacted: Some(truncate_to_token_budget(why, COMPACTED, " …").into_owned()),
-        results: Some(results),
-    }
+    Outcome::with(Status::Blocked, results, Some(dense(why)), ResultsSource::Callstack)
 }
 
 /// The session that worked on a frame, and on nothing else, before it was blocked.

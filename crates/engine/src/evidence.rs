@@ -16,9 +16,6 @@ const COMMANDS: usize = 6;
 const FILES: usize = 12;
 const FAILURES: usize = 3;
 
-/// Messages of a span that are read, the last ones: evidence is of how things stood at the end.
-const READ: u32 = 400;
-
 /// What a host makes of one of its messages, as it is stored, in a project's folder.
 pub type Reader = fn(&str, &Path) -> Vec<Happening>;
 
@@ -60,10 +57,7 @@ impl Engine {
         results: &str,
         folder: &Path,
     ) -> Result<Vec<String>, EngineError> {
-        let Some(reader) = self.reader.get() else { return Ok(Vec::new()) };
-        let messages = view.latest_between(session, open, close, READ)?;
-        let span: Vec<Happening> =
-            messages.iter().flat_map(|message| reader(&message.json, folder)).collect();
+        let span = self.happenings_between(view, session, (open, close), folder)?;
         let project = folder.to_string_lossy();
         let budget = Budget::default().of(span_tokens(&span));
         // Files that were written are the frame's artifacts.

@@ -99,7 +99,11 @@ fn section(text: &mut String, frame: &FrameMetadata, depth: usize) {
     };
     part("Success criteria", Some(&frame.success_criteria));
     part("Why it was invalidated", frame.invalidation_reason.as_deref());
-    part("Results", frame.results.as_deref());
+    let results = match frame.results_source {
+        Some(source) => format!("Results, {}", source.told()),
+        None => "Results".to_owned(),
+    };
+    part(&results, frame.results.as_deref());
     let lists = [
         ("Decisions", frame.decisions.iter().collect::<Vec<_>>()),
         ("Pins", frame.pins.values().collect()),

@@ -47,9 +47,6 @@ enum Shape {
     Goals,
     /// A text for this argument of the operation.
     Text(&'static str),
-    /// A text for this argument of the operation, which stays away only where the other argument is
-    /// on; else the last of the three stands in its place.
-    TextUnless(&'static str, &'static str, &'static str),
     /// One of these words, for the operation's argument of the same name.
     Word(&'static [&'static str]),
     /// For the operation's argument of the same name.
@@ -107,7 +104,7 @@ pub(crate) const TABLE: &[Alias] = &[
                 "summary",
                 "All that later work needs: what was done, decisions, paths, names, numbers, \
                  commands, open ends",
-                Shape::TextUnless("results", "generateSummary", "No summary was given."),
+                Shape::Text("results"),
             ),
             argument(
                 "generateSummary",
@@ -238,7 +235,7 @@ impl Argument {
     fn schema(&self) -> Value {
         let goal = || json!({"type": "string", "description": GOAL.doc});
         let mut schema = match self.shape {
-            Shape::Goal | Shape::Text(_) | Shape::TextUnless(..) => json!({"type": "string"}),
+            Shape::Goal | Shape::Text(_) => json!({"type": "string"}),
             Shape::Goals => json!({"type": "array", "items": {
                 "type": "object", "properties": {"goal": goal()}, "required": ["goal"]}}),
             Shape::Word(words) => json!({"type": "string", "enum": words}),
@@ -276,12 +273,6 @@ impl Argument {
             }
             (Shape::Text(name), _) => {
                 if let Some(text) = text {
-                    put(name, text.into());
-                }
-            }
-            (Shape::TextUnless(name, flag, otherwise), _) => {
-                let may_miss = given.get(flag).is_some_and(|flag| *flag == true);
-                if let Some(text) = text.or((!may_miss).then_some(otherwise)) {
                     put(name, text.into());
                 }
             }

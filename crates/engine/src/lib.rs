@@ -19,6 +19,7 @@ mod evidence;
 mod export;
 mod files;
 mod flame;
+mod generator;
 mod import;
 mod inspection;
 pub mod layout;
@@ -40,6 +41,7 @@ mod slash;
 mod staleness;
 mod state;
 mod subagents;
+mod summarizer;
 mod system;
 pub mod tools;
 pub mod tree;
@@ -64,11 +66,13 @@ pub use rollback::{LeftAlone, Reach, Restoring, RollbackPlan, RolledBack, Why};
 pub use session::UserMessage;
 pub use settings::{
     AutonomySettings, FrameSessions, Given, Kept, Level, Placement, Profile, SETTINGS,
-    SUBAGENT_VARIABLES, Setting, Settings, Values,
+    SUBAGENT_VARIABLES, SUMMARIZER_VARIABLES, Setting, Settings, SummarizerSettings, Values,
+    WireFormat,
 };
 pub use slash::{SLASH, Slash, SlashAnswer, SlashRequest};
 pub use state::{FrameMetadata, StackState};
 pub use subagents::{ChildSession, Standing, SubagentFilter};
+pub use summarizer::{Summarizer, SummarizerError, SummaryRequest};
 pub use system::{SystemRequest, TokenUsage};
 pub use work_tree::{FileChange, FileChangeKind, WorkTree};
 pub use world::{SystemWorld, World};

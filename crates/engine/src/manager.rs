@@ -80,7 +80,7 @@ impl FrameStateManager<'_> {
                 let compacted = results_compacted
                     .map(str::to_owned)
                     .or_else(|| found.results_compacted.clone());
-                self.end(&found, Outcome { status, results, results_compacted: compacted })?;
+                self.end(&found, self.outcome(&found, status, results, compacted)?)?;
             }
             Status::Invalidated => {
                 self.invalidate_frame(frame, results.unwrap_or("It was marked as invalidated."))?;
@@ -116,11 +116,8 @@ impl FrameStateManager<'_> {
         results_compacted: &str,
     ) -> Result<Option<String>, EngineError> {
         let found = self.engine.resolve(frame)?;
-        let outcome = Outcome {
-            status,
-            results: Some(results.to_owned()),
-            results_compacted: Some(results_compacted.to_owned()),
-        };
+        let (results, compacted) = (results.to_owned(), results_compacted.to_owned());
+        let outcome = self.outcome(&found, status, Some(results), Some(compacted))?;
         self.end(&found, outcome)?;
         found.parent.map(|parent| Ok(self.engine.frame(parent)?.id)).transpose()
     }
@@ -200,6 +197,29 @@ impl FrameStateManager<'_> {
         let start = Anchor { message: None, call: None };
         let num = self.engine.ensure_root(session_id, &self.caller.host, identity, start)?;
         self.shown(&self.engine.frame(num)?)
+    }
+
+    /// How a frame ends: with the results that are given, else with what can be extracted.
+    fn outcome(
+        &self,
+        frame: &Frame,
+        status: Status,
+        results: Option<String>,
+        compacted: Option<String>,
+    ) -> Result<Outcome, EngineError> {
+        if let Some(results) = results.filter(|results| !results.trim().is_empty()) {
+            let source = match &frame.results {
+                Some(known) if *known == results => frame.results_source,
+                _ => Some(self.caller.source()),
+            };
+            let whole = Outcome::with(status, results, compacted, self.caller.source());
+            return Ok(Outcome { source, ..whole });
+        }
+        let made = self.engine.extracted(&self.engine.happenings_of(frame)?);
+        Ok(match made {
+            Some(made) => Outcome::with(status, made.results, compacted, made.source),
+            None => Outcome::without_results(status),
+        })
     }
 
     fn end(&self, frame: &Frame, outcome: Outcome) -> Result<(), EngineError> {

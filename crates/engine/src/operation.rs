@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use callstack_core::frame::FrameNum;
+use callstack_core::results::ResultsSource;
 use callstack_core::transcript::Anchor;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -27,6 +28,13 @@ pub struct Caller {
     pub agent: Option<String>,
     /// Whether the host performs effects.
     pub performs: bool,
+}
+
+impl Caller {
+    /// Who gives the results that come with the call. A call that no transcript shows is no agent's.
+    pub(crate) fn source(&self) -> ResultsSource {
+        if self.anchor.call.is_some() { ResultsSource::Agent } else { ResultsSource::User }
+    }
 }
 
 /// What an operation answers.

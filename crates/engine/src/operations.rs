@@ -16,6 +16,7 @@ mod replan;
 mod retry;
 mod search;
 mod subagents;
+mod unsaid;
 
 pub(crate) use begin::compact;
 

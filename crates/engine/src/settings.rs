@@ -4,6 +4,7 @@
 mod autonomy;
 mod read;
 mod subagents;
+mod summarizer;
 mod table;
 
 use std::collections::BTreeMap;
@@ -16,10 +17,11 @@ use callstack_core::limits::Limits;
 use callstack_core::subagent::SubagentSettings;
 
 use crate::error::EngineError;
-use read::{flag, known, list, number};
+use read::{flag, known, list, number, word};
 
 pub use autonomy::{AutonomySettings, Level};
 pub use subagents::SUBAGENT_VARIABLES;
+pub use summarizer::{SUMMARIZER_VARIABLES, SummarizerSettings, WireFormat};
 pub use table::{SETTINGS, Setting, Values};
 
 /// Which tools an agent is listed.
@@ -98,6 +100,8 @@ pub struct Settings {
     pub autonomy: AutonomySettings,
     /// `STACK_SUBAGENT_ENABLED` and what belongs to it: [`SUBAGENT_VARIABLES`].
     pub subagents: SubagentSettings,
+    /// `STACK_SUMMARIZER_ADDRESS` and what belongs to it: [`SUMMARIZER_VARIABLES`].
+    pub summarizer: SummarizerSettings,
     /// What all this was made of.
     pub given: Given,
 }
@@ -139,6 +143,7 @@ impl Default for Settings {
             consolidate_above: 100,
             autonomy: AutonomySettings::default(),
             subagents: SubagentSettings::default(),
+            summarizer: SummarizerSettings::default(),
             given: Given::default(),
         }
     }
@@ -223,6 +228,7 @@ impl Settings {
                 .unwrap_or(self.consolidate_above),
             autonomy: AutonomySettings::from_vars(var, self.autonomy)?,
             subagents: subagents::from_vars(var, self.subagents)?,
+            summarizer: summarizer::from_vars(var, self.summarizer)?,
             given: self.given,
         })
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::results::ResultsSource;
 use callstack_store::{StoreError, View};
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +72,9 @@ pub struct FrameMetadata {
     pub results: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results_compacted: Option<String>,
+    /// Who made the results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results_source: Option<ResultsSource>,
     #[serde(default)]
     pub created_at: i64,
     #[serde(default)]
@@ -134,6 +138,7 @@ impl FrameMetadata {
             success_criteria_compacted: frame.identity.success_criteria_compacted,
             results: frame.results,
             results_compacted: frame.results_compacted,
+            results_source: frame.results_source,
             created_at: frame.created_at,
             updated_at: frame.updated_at,
             artifact_hashes: hashes

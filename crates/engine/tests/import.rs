@@ -115,7 +115,7 @@ fn a_document_says_what_came_out_of_each_frame() {
     for part in [
         "# f1 Build the parser for our…\n\n*in_progress*\n",
         "## f2 Read\n\n*completed*\n\n**Success criteria**\n\n> read\n",
-        "**Results**\n\n> 23 rules, see f1\n",
+        "**Results, by the agent**\n\n> 23 rules, see f1\n",
         "**Decisions**\n\n- by hand\n",
         "**Artifacts**\n\n- src/a.rs\n",
         "**Pins**\n\n- no generator\n",

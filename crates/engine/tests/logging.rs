@@ -43,7 +43,7 @@ fn frames_contexts_and_what_is_missing_are_told() {
     Frame created { frame: "f2", id: "frm-0001", sessionID: "ses_a", title: "one", parent: "f1" }
     Context generated { sessionID: "ses_a", frame: "f2", tokens: 108, ancestors: 1, siblings: 0 }
     Decision added { frame: "f2", decision: "no\nJava" }
-    Frame completed { frame: "f2", results: "done" }
+    Frame completed { frame: "f2", results: "done", source: "agent" }
     Frame planned { frame: "f3", id: "plan-0002", title: "one", parent: "f1" }
     Frame activated { frame: "f3", id: "frm-0003", sessionID: "ses_a" }
     Context generated { sessionID: "ses_a", frame: "f3", tokens: 147, ancestors: 1, siblings: 1 }
@@ -75,7 +75,7 @@ fn subagents_and_patterns_that_cant_be_read_are_told() {
     Subagent detected { title: "a sub", parentID: "ses_a", sessionID: "ses_b" }
     Frame created { frame: "f2", id: "ses_b", sessionID: "ses_b", title: "a sub", parent: "f1" }
     Subagent idle { completesAt: 1700000007000, sessionID: "ses_b" }
-    Frame completed { frame: "f2", results: "It ended without a word." }
+    Frame completed { frame: "f2", results: "It ended without a word.", source: "callstack" }
     Subagent completed { by: "auto", sessionID: "ses_b" }
     "#);
 }

@@ -47,3 +47,5 @@ mod staleness;
 mod subagents;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod unsaid;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use callstack_core::compaction::{Compaction, CompactionType, PendingCompaction};
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
+use callstack_core::results::ResultsSource;
 use rusqlite::types::Type;
 use rusqlite::{OptionalExtension as _, Params, Row, params};
 
@@ -60,9 +61,15 @@ pub(crate) fn apply(writer: &Writer<'_, '_>, event: &Event) -> Result<(), StoreE
             params![session],
         ),
         Event::CheckpointSet { frame, results, results_compacted } => writer.run(
-            "UPDATE frames SET results = ?2, results_compacted = ?3, updated_at = ?4
-             WHERE num = ?1",
-            params![sql(*frame), results, results_compacted, writer.at],
+            "UPDATE frames SET results = ?2, results_compacted = ?3, results_source = ?5,
+               updated_at = ?4 WHERE num = ?1",
+            params![
+                sql(*frame),
+                results,
+                results_compacted,
+                writer.at,
+                ResultsSource::Compaction.as_str()
+            ],
         ),
         _ => Ok(()),
     }

@@ -14,7 +14,7 @@ use crate::store::View;
 
 const FRAME: &str = "SELECT num, id, parent, session, status, title, criteria, criteria_compacted,
   identity_derived, results, results_compacted, created_at, updated_at, ended_at, log_path, reason,
-  invalidated_at, depth, detached, consolidated FROM frames";
+  invalidated_at, depth, detached, consolidated, results_source FROM frames";
 
 /// Children that an answer names; more are only counted.
 const NAMED: u32 = 20;
@@ -475,6 +475,8 @@ fn frame_of(row: &Row<'_>) -> rusqlite::Result<Frame> {
         identity_derived: row.get(8)?,
         results: row.get(9)?,
         results_compacted: row.get(10)?,
+        // A word of a newer version says as little as none.
+        results_source: row.get::<_, Option<String>>(20)?.and_then(|word| word.parse().ok()),
         created_at: row.get(11)?,
         updated_at: row.get(12)?,
         ended_at: row.get(13)?,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::results::ResultsSource;
 use callstack_core::text::extract_keywords;
 use callstack_core::transcript::{Anchor, Outcome, Span, SpanNum};
 use rusqlite::{ToSql, params};
@@ -227,10 +228,10 @@ impl Writer<'_, '_> {
             .map_err(|source| self.view.failed(source))?;
         self.run(
             "INSERT INTO frames (num, id, parent, session, status, finished, title, criteria,
-               criteria_compacted, identity_derived, results, results_compacted, created_at,
-               updated_at, ended_at, log_path, reason, invalidated_at, depth, position, ord, detached)
+               criteria_compacted, identity_derived, results, results_compacted, results_source,
+               created_at, updated_at, ended_at, log_path, reason, invalidated_at, depth, position, ord, detached)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-               ?18, ?19, ?20, ?1, ?21)",
+               ?18, ?19, ?20, ?21, ?1, ?22)",
             params![
                 sql(frame.num),
                 frame.id,
@@ -244,6 +245,7 @@ impl Writer<'_, '_> {
                 frame.identity_derived,
                 frame.results,
                 frame.results_compacted,
+                frame.results_source.map(ResultsSource::as_str),
                 frame.created_at,
                 frame.updated_at,
                 frame.ended_at,
@@ -312,8 +314,8 @@ impl Writer<'_, '_> {
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
         self.run(
-            "UPDATE frames SET results = ?2, results_compacted = ?3, ended_at = ?4,
-               reason = coalesce(?5, reason),
+            "UPDATE frames SET results = ?2, results_compacted = ?3, results_source = ?7,
+               ended_at = ?4, reason = coalesce(?5, reason),
                invalidated_at = CASE WHEN ?6 THEN ?4 ELSE invalidated_at END
              WHERE num = ?1",
             params![
@@ -322,7 +324,8 @@ impl Writer<'_, '_> {
                 outcome.results_compacted,
                 self.at,
                 reason,
-                outcome.status == Status::Invalidated
+                outcome.status == Status::Invalidated,
+                outcome.source.map(ResultsSource::as_str)
             ],
         )?;
         compactions::forget(self, num)?;

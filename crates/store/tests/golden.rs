@@ -15,6 +15,7 @@ use callstack_core::decide::{
 };
 use callstack_core::event::Event;
 use callstack_core::frame::{Artifact, FrameNum, Status};
+use callstack_core::results::ResultsSource;
 use callstack_core::subagent::{Change, Completion, Trouble};
 use callstack_core::transcript::{Anchor, Fold, Outcome, SpanNum};
 use callstack_store::{DATABASE, SCHEMA_VERSION, Store, StoreError};
@@ -49,6 +50,7 @@ fn pop(session: &str, call: u32, status: Status) -> Command {
             status,
             results: Some(format!("what came of it at {call}: \"é\" & 漢字")),
             results_compacted: Some("dense".to_owned()),
+            source: Some(ResultsSource::Agent),
         },
     })
 }

@@ -104,6 +104,7 @@ pub(crate) fn pop(session: &str, results: &str) -> Command {
             status: Status::Completed,
             results: Some(results.to_owned()),
             results_compacted: None,
+            source: None,
         },
     })
 }

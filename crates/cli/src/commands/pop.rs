@@ -1,3 +1,4 @@
+use callstack_core::results::ResultsSource;
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -14,9 +15,10 @@ use crate::page::{DIM, PLAIN};
 pub(crate) struct PopArgs {
     /// Handle such as f3, or the beginning of an id [default: the open frame]
     frame: Option<String>,
-    /// What was done, and all that later work needs to know; `-` reads it from standard input
+    /// What was done, and all that later work needs to know; `-` reads it from standard input [default:
+    /// what the model of `callstack config summarizer` writes, else what can be extracted]
     #[arg(short, long, value_name = "TEXT")]
-    results: String,
+    results: Option<String>,
     /// How it ended
     #[arg(long, value_enum, default_value_t = Ending::Completed)]
     status: Ending,
@@ -38,7 +40,7 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let results = input::text(&args.results)?;
+    let results = args.results.as_deref().map(input::text).transpose()?;
     let engine = invocation.engine()?;
     let status = match args.status {
         Ending::Completed => "completed",
@@ -53,6 +55,13 @@ pub(crate) fn run(
     };
     output.either(&answer.data, |page| {
         page.put(PLAIN, &answer.title).end();
+        let source = answer.data["resultsSource"].as_str().and_then(|word| word.parse().ok());
+        if let Some(source) = source.filter(|source| *source != ResultsSource::User) {
+            page.put(DIM, &format!("results: {}", source.told())).end();
+        }
+        if let Some(why) = answer.data["summarizerFailure"].as_str() {
+            page.put(DIM, &format!("the model that was to write them did not: {why}")).end();
+        }
         match &open {
             Some(open) => page.put(DIM, &format!("open now: {open}")).end(),
             None => page.put(DIM, "no frame is open now").end(),

@@ -65,7 +65,11 @@ fn draw(page: &mut Page, frame: &FrameMetadata, files: &[String], now: i64) {
         }
     };
     section("success criteria", &frame.success_criteria);
-    section("results", frame.results.as_deref().unwrap_or_default());
+    let results = match frame.results_source {
+        Some(source) => format!("results, {}", source.told()),
+        None => "results".to_owned(),
+    };
+    section(&results, frame.results.as_deref().unwrap_or_default());
     section("invalidated because", frame.invalidation_reason.as_deref().unwrap_or_default());
     section("files", &files.join("\n"));
     let decisions: Vec<_> = frame.decisions.iter().map(|text| format!("- {text}")).collect();

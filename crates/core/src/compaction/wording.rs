@@ -1,8 +1,8 @@
 //! What is said of a compaction, and what a frame that ends with one returns.
 
 use crate::frame::{Frame, Status};
+use crate::results::{ResultsSource, dense};
 use crate::returned::{MARK, given, label};
-use crate::text::{CUT, truncate_to_token_budget};
 use crate::transcript::Outcome;
 
 use super::{PendingCompaction, PendingCompletion};
@@ -10,9 +10,6 @@ use super::{PendingCompaction, PendingCompletion};
 /// The heading behind which a summary goes on with what is not the frame's own. The frame's part
 /// becomes its results; the whole stays in the session.
 pub const REST_OF_SESSION: &str = "## Rest of the session";
-
-/// Tokens of dense results that nobody wrote.
-const COMPACT: usize = 60;
 
 /// The part of a summary that is about the frame which it was asked for: all in front of
 /// [`REST_OF_SESSION`]; the whole where that heading, or anything in front of it, is missing.
@@ -33,38 +30,57 @@ pub fn frame_summary(summary: &str) -> &str {
     summary.trim()
 }
 
-/// What a frame returns that ends with a compaction: the user's own results and then the generated
-/// summary, either alone where the other is missing. Without both, its newest `checkpoint` or a
-/// sentence that says so, with `failure` as the reason; a frame never ends without results.
+/// What there is instead of a summary that did not come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Instead<'a> {
+    /// The frame's newest checkpoint.
+    pub checkpoint: Option<&'a str>,
+    /// Results that were made in another way, and how.
+    pub made: Option<(&'a str, ResultsSource)>,
+    /// Why no summary came.
+    pub failure: Option<&'a str>,
+}
+
+/// What a frame returns that ends with a compaction: the results that `source` gave and then the
+/// generated summary, either alone where the other is missing. Without both, what there is `instead`, or
+/// a sentence that says so; a frame never ends without results.
 pub fn combined(
     completion: &PendingCompletion,
+    source: ResultsSource,
     summary: Option<&str>,
-    checkpoint: Option<&str>,
-    failure: Option<&str>,
+    instead: &Instead<'_>,
 ) -> Outcome {
     let own = given(completion.results.as_deref());
     let generated = given(summary).map(frame_summary);
-    let failure = failure.unwrap_or("the compaction did not say why");
-    let results = match (own, generated) {
-        (Some(own), Some(generated)) => {
-            format!("{own}\n\nSummary generated at its end:\n{generated}")
-        }
-        (Some(text), None) | (None, Some(text)) => text.to_owned(),
-        (None, None) => match given(checkpoint) {
-            Some(checkpoint) => format!(
+    let failure = instead.failure.unwrap_or("the compaction did not say why");
+    let made = instead.made.filter(|(text, _)| !text.trim().is_empty());
+    let (results, source) = match (own, generated, given(instead.checkpoint), made) {
+        (Some(own), Some(generated), ..) => (
+            format!("{own}\n\nSummary generated at its end:\n{generated}"),
+            if source == ResultsSource::Agent { ResultsSource::AgentAndCompaction } else { source },
+        ),
+        (Some(own), None, ..) => (own.to_owned(), source),
+        (None, Some(generated), ..) => (generated.to_owned(), ResultsSource::Compaction),
+        (None, None, Some(checkpoint), _) => (
+            format!(
                 "{checkpoint}\n\n(This is an earlier checkpoint: no results were given, and no \
                  summary could be generated at the end: {failure}.)"
             ),
-            None => format!(
+            ResultsSource::Compaction,
+        ),
+        (None, None, None, Some((text, source))) => (text.trim().to_owned(), source),
+        (None, None, None, None) => (
+            format!(
                 "No results were given, and no summary could be generated: {failure}. What was \
                  done in the frame stands in its log."
             ),
-        },
+            ResultsSource::Callstack,
+        ),
     };
-    let dense = given(completion.results_compacted.as_deref()).map(str::to_owned);
+    let compacted = completion.results_compacted.clone().filter(|text| !text.trim().is_empty());
     let of = own.or(generated).unwrap_or(&results);
-    let dense = dense.unwrap_or_else(|| truncate_to_token_budget(of, COMPACT, CUT).into_owned());
-    Outcome { status: completion.status, results: Some(results), results_compacted: Some(dense) }
+    let compacted = compacted.unwrap_or_else(|| dense(of));
+    Outcome::with(completion.status, results, Some(compacted), source)
 }
 
 /// The results as a notice tells them behind the summary, which holds the rest of them.

@@ -4,6 +4,7 @@ use super::life::attached;
 use super::{Decision, Neighbourhood, Refusal, about};
 use crate::event::Event;
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Status};
+use crate::results::ResultsSource;
 
 /// How the ids of frames that stand for others begin.
 pub const CONSOLIDATED: &str = "sum-";
@@ -51,6 +52,7 @@ pub(super) fn consolidate<N: Neighbourhood>(
         status: Status::Completed,
         results: Some(command.results.clone()),
         results_compacted: Some(command.results_compacted.clone()),
+        results_source: Some(ResultsSource::Children),
         ended_at: Some(now),
         artifacts: command.artifacts.clone(),
         ..planned

@@ -225,6 +225,7 @@ pub(super) fn invalidate<N: Neighbourhood>(
         status: Status::Invalidated,
         results: frame.results.clone(),
         results_compacted: frame.results_compacted.clone(),
+        source: frame.results_source,
     };
     let mut events = vec![Event::FrameEnded {
         frame: num,
@@ -236,11 +237,7 @@ pub(super) fn invalidate<N: Neighbourhood>(
         frames.push(planned.num);
         events.push(Event::FrameEnded {
             frame: planned.num,
-            outcome: Outcome {
-                status: Status::Invalidated,
-                results: None,
-                results_compacted: None,
-            },
+            outcome: Outcome::without_results(Status::Invalidated),
             reason: Some(format!("{} was invalidated: {}", frame.label(), command.reason)),
         });
     }

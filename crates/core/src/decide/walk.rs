@@ -60,6 +60,7 @@ pub(super) fn outcome_of(frame: &Frame) -> Outcome {
         status: frame.status,
         results: frame.results.clone(),
         results_compacted: frame.results_compacted.clone(),
+        source: frame.results_source,
     }
 }
 

@@ -46,7 +46,7 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
         text.block("Reason", reason);
     }
     match given(frame.results.as_deref()) {
-        Some(results) if !unpushed.replied => text.block("Results", results),
+        Some(results) if !unpushed.replied => text.results("Results", frame, results),
         None if frame.status == Status::Completed => {
             text.line("Results: nothing was said at its end.");
         }

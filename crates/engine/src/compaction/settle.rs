@@ -2,14 +2,15 @@
 //! frame ends without, and nothing of what its agent said is lost.
 
 use callstack_core::compaction::{
-    Compaction, CompactionType, Notice, PendingCompaction, PendingCompletion, checkpoint_failed,
-    checkpoint_made, combined, frame_summary, not_completed, returned_above, summary_above,
+    Compaction, CompactionType, Instead, Notice, PendingCompaction, PendingCompletion,
+    checkpoint_failed, checkpoint_made, combined, frame_summary, not_completed, returned_above,
+    summary_above,
 };
 use callstack_core::decide::{Command, Pop};
 use callstack_core::event::Event;
 use callstack_core::frame::{FrameNum, Status};
+use callstack_core::results::{ResultsSource, dense};
 use callstack_core::subagent::Trouble;
-use callstack_core::text::{CUT, truncate_to_token_budget};
 use callstack_core::transcript::PartBody;
 use callstack_store::{Change, View};
 
@@ -19,9 +20,7 @@ use crate::conversation::broken::Broken;
 use crate::effect::{Effect, Reaction};
 use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
-
-/// Tokens of a checkpoint's dense version.
-const COMPACT: usize = 60;
+use crate::generator::Made;
 
 /// Why there is no summary, where the host has not said anything.
 const NEVER_CAME: &str = "the host did not compact the session";
@@ -56,10 +55,14 @@ impl<'a> Came<'a> {
 impl Engine {
     /// Takes over what came of a session's compaction, unless that has been done. What the agent has
     /// to be told of it, if it has asked for it.
+    ///
+    /// Where no summary came and no results were given, the frame ends with those that were `made`, else
+    /// with what can be extracted.
     pub(crate) fn settle(
         &self,
         session: &str,
         came: Came<'_>,
+        made: Option<&Made>,
     ) -> Result<Option<Notice>, EngineError> {
         let look = |view: &View<'_>| {
             let known = match came.message() {
@@ -77,7 +80,7 @@ impl Engine {
             let Some(pending) = look(&change.view())? else { return Ok(None) };
             let settled = if let Some(pending) = pending {
                 match &pending.completion {
-                    Some(completion) => self.complete(change, &pending, completion, came)?,
+                    Some(completion) => self.complete(change, &pending, completion, came, made)?,
                     None => self.keep(change, &pending, came)?,
                 }
             } else {
@@ -101,11 +104,24 @@ impl Engine {
         pending: &PendingCompaction,
         completion: &PendingCompletion,
         came: Came<'_>,
+        made: Option<&Made>,
     ) -> Result<Compaction, EngineError> {
         let summary = came.text();
-        let before = change.view().frame(pending.frame)?;
-        let failure = summary.err();
-        let outcome = combined(completion, summary.ok(), before.results.as_deref(), failure);
+        let view = change.view();
+        let before = view.frame(pending.frame)?;
+        let bare = summary.is_err() && completion.results.is_none() && before.results.is_none();
+        let extracted = match made {
+            None if bare => self.extracted(&self.happenings_in(&view, &before)?),
+            _ => None,
+        };
+        let made = made.or(extracted.as_ref()).map(|it| (it.results.as_str(), it.source));
+        let instead =
+            Instead { checkpoint: before.results.as_deref(), made, failure: summary.err() };
+        let by = match pending.anchor.call {
+            Some(_) => ResultsSource::Agent,
+            None => ResultsSource::User,
+        };
+        let outcome = combined(completion, by, summary.ok(), &instead);
         let pop = Command::Pop(Pop {
             session: pending.session.clone(),
             frame: Some(pending.frame),
@@ -150,7 +166,8 @@ impl Engine {
             Ok(_) => frame.results = Some(summary_above(completion)),
             Err(why) => {
                 brief = format!("{brief} (No summary could be generated: {why}.)");
-                if completion.results.is_some() {
+                // What callstack says itself says why already.
+                if !frame.results.as_deref().is_some_and(|results| results.contains(why)) {
                     let own = frame.results.unwrap_or_default();
                     frame.results = Some(format!("{own}\n(No summary could be generated: {why}.)"));
                 }
@@ -209,7 +226,7 @@ impl Engine {
             return Ok(());
         }
         let results = frame_summary(summary).to_owned();
-        let results_compacted = truncate_to_token_budget(&results, COMPACT, CUT).into_owned();
+        let results_compacted = dense(&results);
         let event = Event::CheckpointSet { frame: num, results, results_compacted };
         Ok(change.append(self.now(), &[event])?)
     }
@@ -232,7 +249,7 @@ impl Engine {
         let conversation = lock(&conversation);
         if self.pending_compaction(session)?.is_some_and(|pending| pending.requested) {
             let why = failure.as_ref().map_or(NEVER_CAME, |failure| &failure.message);
-            self.settle(session, Came::Nothing(why))?;
+            self.settle(session, Came::Nothing(why), None)?;
         }
         let (untold, active) = self.store.read(|view| {
             let active = view.session_row(session)?.and_then(|session| session.active);
@@ -258,7 +275,7 @@ impl Engine {
 
     /// A session is gone: what waited for its compaction waits no longer.
     pub fn compaction_gone(&self, session: &str) -> Result<(), EngineError> {
-        self.settle(session, Came::Nothing("its session was deleted"))?;
+        self.settle(session, Came::Nothing("its session was deleted"), None)?;
         Ok(())
     }
 }

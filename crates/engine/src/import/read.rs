@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use callstack_core::decide::Imported;
 use callstack_core::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
 use callstack_core::framing::identity_of;
+use callstack_core::results::dense;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -39,6 +40,7 @@ struct Raw {
     success_criteria_compacted: Option<String>,
     results: Option<String>,
     results_compacted: Option<String>,
+    results_source: Option<String>,
     compaction_summary: Option<String>,
     created_at: Option<f64>,
     updated_at: Option<f64>,
@@ -239,7 +241,8 @@ fn imported(id: &str, raw: Raw, now: i64) -> Result<Imported, String> {
     let updated_at = millis(raw.updated_at).unwrap_or(created_at);
     let ended_at = millis(raw.ended_at).or(status.is_finished().then_some(updated_at));
     let results = raw.results.or(raw.compaction_summary);
-    let results_compacted = raw.results_compacted.or_else(|| results.as_deref().map(compact));
+    let results_compacted = raw.results_compacted.or_else(|| results.as_deref().map(dense));
+    let source = raw.results_source.and_then(|word| word.parse().ok());
     let mut hashes = raw.artifact_hashes.unwrap_or_default();
     let mut artifacts: Vec<Artifact> = Vec::new();
     for path in raw.artifacts.unwrap_or_default() {
@@ -260,6 +263,7 @@ fn imported(id: &str, raw: Raw, now: i64) -> Result<Imported, String> {
         identity_derived,
         results,
         results_compacted,
+        results_source: source,
         updated_at,
         ended_at: ended_at.filter(|_| status.is_finished()),
         artifacts,

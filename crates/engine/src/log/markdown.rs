@@ -36,7 +36,11 @@ pub(super) fn head(frame: &Frame, parent: Option<&Frame>) -> String {
         }
     };
     section("Success criteria", &frame.identity.success_criteria);
-    section("Results", frame.results.as_deref().unwrap_or_default());
+    let results = match frame.results_source {
+        Some(source) => format!("Results, {}", source.told()),
+        None => "Results".to_owned(),
+    };
+    section(&results, frame.results.as_deref().unwrap_or_default());
     section("Invalidated because", frame.invalidation_reason.as_deref().unwrap_or_default());
     let listed = |entries: Vec<&str>| {
         entries.iter().map(|entry| format!("- {entry}")).collect::<Vec<_>>().join("\n")

@@ -5,15 +5,18 @@ use std::fmt::Write as _;
 
 use callstack_core::compaction::{checkpoint_awaited, completion_awaited};
 use callstack_core::frame::{Frame, Status};
+use callstack_core::results::ResultsSource;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::look::{LookParams, NoParams, target};
+use super::unsaid::end_uncompacted;
 use crate::compaction::{Came, Ending};
 use crate::effect::{Effect, EffectOutcome, Next};
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::generator::Made;
 use crate::operation::{Answer, Caller, Operate};
 
 /// How many pending compactions are listed.
@@ -97,21 +100,56 @@ pub(super) fn resume(
     let answer = Answer { title: text("title"), text: text("text"), ..Answer::default() };
     match outcome {
         EffectOutcome::Ok(_) => Ok(answer),
-        EffectOutcome::Error { aborted: true, .. } => {
-            engine.clear_compaction_tracking(&caller.session, "the call was cancelled")?;
-            Ok(Answer { text: "Cancelled: the frame stays as it is.".to_owned(), ..answer })
-        }
+        EffectOutcome::Error { aborted: true, .. } => cancelled(engine, caller),
         EffectOutcome::Error { message, .. } => {
-            let before = engine.active(&caller.session)?;
-            let notice = engine.settle(&caller.session, Came::Nothing(&message))?;
-            engine.told_of_compactions(&caller.session)?;
-            let closed = before.filter(|num| {
-                engine.frame(*num).is_ok_and(|frame| frame.status != Status::InProgress)
+            let pending = engine.pending_compaction(&caller.session)?;
+            let bare = pending.and_then(|pending| {
+                let completion = pending.completion.filter(|it| it.results.is_none())?;
+                Some((pending.frame, completion.status))
             });
-            let text = notice.map_or(answer.text, |notice| notice.whole);
-            Ok(Answer { text, closed, ..answer })
+            let told = match bare {
+                Some((frame, status)) => {
+                    let frame = engine.frame(frame)?;
+                    // An earlier summary says more than what could be made now.
+                    if frame.results.is_none() {
+                        return end_uncompacted(engine, caller, &frame, status, &message);
+                    }
+                    gave_up(engine, caller, &message, None)?
+                }
+                None => gave_up(engine, caller, &message, None)?,
+            };
+            let text = if told.text.is_empty() { answer.text } else { told.text };
+            Ok(Answer { text, closed: told.closed, ..answer })
         }
     }
+}
+
+/// Answers a call that was cancelled while it waited.
+pub(super) fn cancelled(engine: &Engine, caller: &Caller) -> Result<Answer, EngineError> {
+    engine.clear_compaction_tracking(&caller.session, "the call was cancelled")?;
+    Ok(Answer {
+        title: "cancelled".to_owned(),
+        text: "Cancelled: the frame stays as it is.".to_owned(),
+        ..Answer::default()
+    })
+}
+
+/// Gives up a compaction that the host can't make: what waited for it ends without, with the results that
+/// were made instead.
+pub(super) fn gave_up(
+    engine: &Engine,
+    caller: &Caller,
+    why: &str,
+    made: Option<&Made>,
+) -> Result<Answer, EngineError> {
+    let before = engine.active(&caller.session)?;
+    let notice = engine.settle(&caller.session, Came::Nothing(why), made)?;
+    engine.told_of_compactions(&caller.session)?;
+    let closed = before
+        .filter(|num| engine.frame(*num).is_ok_and(|frame| frame.status != Status::InProgress));
+    let title = before.map(|num| Ok::<_, EngineError>(engine.frame(num)?.label())).transpose()?;
+    let text = notice.map_or_else(String::new, |notice| notice.whole);
+    Ok(Answer { title: title.unwrap_or_default(), text, closed, ..Answer::default() })
 }
 
 /// `stack_compaction_info`.
@@ -213,6 +251,7 @@ impl Operate for GetSummary {
         row("success criteria", Some(&frame.identity.success_criteria));
         row("results", frame.results.as_deref());
         row("results, dense", frame.results_compacted.as_deref());
+        row("results are", frame.results_source.map(ResultsSource::told));
         let kind = generated.as_ref().map(|it| it.kind.to_string());
         if let (Some(summary), Some(kind)) = (summary, &kind) {
             // What the results say already is not said again.
@@ -232,6 +271,7 @@ impl Operate for GetSummary {
             "status": frame.status,
             "results": frame.results,
             "resultsCompacted": frame.results_compacted,
+            "resultsSource": frame.results_source,
             "summary": summary,
             "type": kind,
             "artifacts": metadata.artifacts,

@@ -1,14 +1,14 @@
 //! Operations with which a frame ends.
 
-use callstack_core::decide;
+use callstack_core::decide::{self, Command};
 use callstack_core::frame::{Frame, Status};
 use callstack_core::transcript::Outcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::begin::compact;
 use super::compaction::{self, end_with_summary};
+use super::unsaid::{self, end_unsaid};
 use crate::compaction::Ending;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
@@ -65,7 +65,9 @@ impl Operate for Pop {
     fn run(engine: &Engine, caller: &Caller, params: PopParams) -> Result<Answer, EngineError> {
         let own = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let generate = params.generate_summary == Some(true);
-        let (results, dense) = (own(params.results), own(params.results_compacted));
+        let (given, dense) = (own(params.results), own(params.results_compacted));
+        // Who says it only densely has said it.
+        let results = given.or_else(|| dense.clone());
         let status = params.status.unwrap_or_default().into();
         let frame = match &params.frame {
             Some(reference) => Some(engine.resolve(reference)?),
@@ -81,28 +83,10 @@ impl Operate for Pop {
             return end_with_summary(engine, caller, ending);
         }
         let Some(results) = results else {
-            return Err(EngineError::invalid(
-                "the results are empty",
-                "Say what was done and what later work needs to know, or let a summary be \
-                 generated with `generateSummary: true`.",
-            ));
+            return end_unsaid(engine, caller, frame, status);
         };
-        let anchor = match &frame {
-            Some(frame) => engine.anchor_in(caller, frame)?,
-            None => caller.anchor.clone(),
-        };
-        let outcome = Outcome {
-            status,
-            results_compacted: Some(dense.unwrap_or_else(|| compact(&results))),
-            results: Some(results),
-        };
-        let command = decide::Command::Pop(decide::Pop {
-            session: caller.session.clone(),
-            frame: frame.map(|frame| frame.num),
-            anchor,
-            outcome,
-        });
-        engine.end(caller, &command)
+        let outcome = Outcome::with(status, results, dense, caller.source());
+        end_with(engine, caller, frame.as_ref(), outcome)
     }
 
     fn resume(
@@ -111,8 +95,24 @@ impl Operate for Pop {
         token: Value,
         outcome: EffectOutcome,
     ) -> Result<Answer, EngineError> {
-        compaction::resume(engine, caller, &token, outcome)
+        unsaid::resume(engine, caller, &token, &outcome)
+            .unwrap_or_else(|| compaction::resume(engine, caller, &token, outcome))
     }
+}
+
+/// Ends a frame, the session's active one if none is named, with what it returned.
+pub(super) fn end_with(
+    engine: &Engine,
+    caller: &Caller,
+    frame: Option<&Frame>,
+    outcome: Outcome,
+) -> Result<Answer, EngineError> {
+    let anchor = match frame {
+        Some(frame) => engine.anchor_in(caller, frame)?,
+        None => caller.anchor.clone(),
+    };
+    let (session, frame) = (caller.session.clone(), frame.map(|frame| frame.num));
+    engine.end(caller, &Command::Pop(decide::Pop { session, frame, anchor, outcome }))
 }
 
 /// `stack_frame_invalidate`.
@@ -141,7 +141,7 @@ impl Operate for Invalidate {
         params: InvalidateParams,
     ) -> Result<Answer, EngineError> {
         let frame = engine.resolve(&params.frame)?;
-        let command = decide::Command::Invalidate(decide::Invalidate {
+        let command = Command::Invalidate(decide::Invalidate {
             frame: frame.num,
             reason: params.reason,
             anchor: engine.anchor_in(caller, &frame)?,

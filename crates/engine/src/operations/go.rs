@@ -1,10 +1,13 @@
 //! Going to another frame.
 
 use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::results::ResultsSource;
+use callstack_core::transcript::Outcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::end::end_with;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller, Operate};
@@ -51,12 +54,12 @@ impl Operate for Navigate {
         for left in stack.iter().skip(keep).rev() {
             let results = params.results.clone().filter(|results| !results.trim().is_empty());
             let aside = format!("Set aside: work went on in {}.", target.label());
-            let arguments = json!({
-                "frame": left.num.to_string(),
-                "status": Status::Blocked,
-                "results": results.unwrap_or(aside),
-            });
-            answer = run(engine, caller, "stack_frame_pop", arguments)?;
+            let (results, source) = match results {
+                Some(results) => (results, caller.source()),
+                None => (aside, ResultsSource::Callstack),
+            };
+            let outcome = Outcome::with(Status::Blocked, results, None, source);
+            answer = end_with(engine, caller, Some(left), outcome)?;
         }
         if target.status == Status::InProgress {
             let text = format!(

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use callstack_core::context::Parts;
 use callstack_core::frame::Frame;
+use callstack_core::results::ResultsSource;
 use callstack_core::text::format_duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -142,6 +143,7 @@ impl Operate for Details {
         row("worked in session", frame.session.as_deref());
         row("results", frame.results.as_deref());
         row("results, dense", frame.results_compacted.as_deref());
+        row("results are", frame.results_source.map(ResultsSource::told));
         row("invalidated because", frame.invalidation_reason.as_deref());
         row("artifacts", Some(&artifacts.join(", ")));
         row("decisions", Some(&frame.decisions.join("; ")));

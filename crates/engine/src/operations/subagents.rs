@@ -317,7 +317,11 @@ impl Operate for Complete {
     const SUMMARY: &'static str = "End the frames of a subagent's session now.";
     type Params = CompleteParams;
 
-    fn run(engine: &Engine, _: &Caller, params: CompleteParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: CompleteParams,
+    ) -> Result<Answer, EngineError> {
         let session = engine.find_subagent(&params.session)?;
         if session.is_completed {
             return Err(EngineError {
@@ -335,6 +339,7 @@ impl Operate for Complete {
             status: params.status.map_or(last.status, Status::from),
             compacted: given(params.results_compacted)
                 .or_else(|| last.compacted.filter(|_| results.is_none())),
+            source: if results.is_some() { caller.source() } else { last.source },
             results: results.unwrap_or(last.results),
         };
         let ended = engine.complete_session(&session.session, Completion::Manual, &ending)?;

@@ -1,7 +1,7 @@
 //! One setting from named values, in the shape that the table gives it. None where it is not given; an
 //! empty value is none.
 
-use super::table::{Setting, parts};
+use super::table::{NONE, Setting, parts};
 use crate::error::{EngineError, Kind};
 
 /// What the word of a setting of [`super::Values::OneOf`] stands for.
@@ -39,6 +39,14 @@ pub(super) fn list(
     name: &str,
 ) -> Result<Option<Vec<String>>, EngineError> {
     Ok(text(var, name)?.map(|value| parts(&value).map(str::to_owned).collect()))
+}
+
+/// The word of a setting that may be `none`.
+pub(super) fn word(
+    var: &impl Fn(&str) -> Option<String>,
+    name: &str,
+) -> Result<Option<Option<String>>, EngineError> {
+    Ok(text(var, name)?.map(|value| Some(value).filter(|value| value != NONE)))
 }
 
 /// A setting's value as it is kept.

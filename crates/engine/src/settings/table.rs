@@ -1,6 +1,8 @@
 //! The table of settings. Whatever names a setting is derived from it: reading, errors, the command
 //! `callstack config` and the reference page.
 
+use callstack_core::secrets::secrets;
+
 use crate::error::{EngineError, Kind};
 
 /// Every setting, in the company in which it is shown. A new one is a line here and a field of the group
@@ -150,6 +152,52 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
         ],
     ),
     (
+        "A model of your own that writes results where nobody gave any",
+        &[
+            setting(
+                "STACK_SUMMARIZER_ADDRESS",
+                Values::Address,
+                "none",
+                "Where it is: the base address of an API that speaks as OpenAI's or Anthropic's does. \
+                 `callstack config summarizer` sets all of it at once.",
+            ),
+            setting(
+                "STACK_SUMMARIZER_FORMAT",
+                Values::OneOf(&["auto", "openai", "anthropic"]),
+                "auto",
+                "How it is spoken to: as the address suggests, or with OpenAI's chat completions or \
+                 Anthropic's messages.",
+            ),
+            setting("STACK_SUMMARIZER_MODEL", Values::Word, "none", "The model's name there."),
+            setting(
+                "STACK_SUMMARIZER_KEY_ENV",
+                Values::Variable,
+                "STACK_SUMMARIZER_KEY",
+                "The variable of the environment that holds its key. The key itself is never stored.",
+            ),
+            setting(
+                "STACK_SUMMARIZER_TIME_LIMIT",
+                Values::Number { least: 1, most: 600_000 },
+                "30000",
+                "Milliseconds that it may take, retries included; then results are extracted without \
+                 it.",
+            ),
+            setting(
+                "STACK_SUMMARIZER_RETRIES",
+                Values::Number { least: 0, most: 10 },
+                "2",
+                "How often it is asked again when it is overloaded or can't be reached.",
+            ),
+            setting(
+                "STACK_SUMMARIZER_TOKENS",
+                Values::Number { least: 100, most: 1_000_000 },
+                "8000",
+                "Tokens (estimated) of a frame's steps that it is told, the last ones; secrets are \
+                 masked in them.",
+            ),
+        ],
+    ),
+    (
         "Tokens of the context",
         &[
             setting(
@@ -243,12 +291,19 @@ pub enum Values {
     },
     /// Texts with commas between them, or `none`.
     List,
+    /// A text without white space, or `none`.
+    Word,
+    /// An address that begins with `http://` or `https://` and has no password in it, or `none`.
+    Address,
+    /// The name of a variable of the environment. What is none may be a secret in its place, and is not
+    /// repeated.
+    Variable,
 }
 
 const ON: [&str; 4] = ["on", "true", "yes", "1"];
 const OFF: [&str; 4] = ["off", "false", "no", "0"];
-/// An empty list: an empty text is an unset variable.
-const NONE: &str = "none";
+/// An empty list or no word: an empty text is an unset variable.
+pub(super) const NONE: &str = "none";
 
 impl Values {
     /// What it may be, in a few words: `default or full`.
@@ -264,6 +319,11 @@ impl Values {
             }
             Self::Number { least, most } => format!("a whole number from {least} to {most}"),
             Self::List => format!("texts with commas between them, or {NONE}"),
+            Self::Word => format!("a text without white space, or {NONE}"),
+            Self::Address => {
+                format!("an address with http:// or https:// and without a key in it, or {NONE}")
+            }
+            Self::Variable => "the name of a variable of the environment".to_owned(),
         }
     }
 
@@ -282,13 +342,42 @@ impl Values {
                 let number = value.parse().ok().filter(|it| (*least..=*most).contains(it));
                 number.map(|it| it.to_string())
             }
-            Self::List if value.eq_ignore_ascii_case(NONE) => Some(NONE.to_owned()),
+            Self::List | Self::Word | Self::Address if value.eq_ignore_ascii_case(NONE) => {
+                Some(NONE.to_owned())
+            }
             Self::List => {
                 let texts: Vec<_> = parts(value).collect();
                 (!texts.is_empty()).then(|| texts.join(","))
             }
+            Self::Word => is_word(value).then(|| value.to_owned()),
+            Self::Address => is_address(value).then(|| value.to_owned()),
+            Self::Variable => is_variable(value).then(|| value.to_owned()),
         }
     }
+}
+
+fn is_word(value: &str) -> bool {
+    !value.is_empty() && !value.contains(|char: char| char.is_whitespace() || char.is_control())
+}
+
+fn is_address(value: &str) -> bool {
+    let rest = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
+    let Some((host, _)) = rest.map(|rest| rest.split_once('/').unwrap_or((rest, ""))) else {
+        return false;
+    };
+    // What stands before an `@` or behind a `?` is where keys are put.
+    is_word(value) && !host.is_empty() && !value.contains(['@', '?', '#']) && !is_secret(value)
+}
+
+fn is_variable(value: &str) -> bool {
+    let mut chars = value.chars();
+    chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && chars.all(|char| char.is_ascii_alphanumeric() || char == '_')
+        && !is_secret(value)
+}
+
+fn is_secret(value: &str) -> bool {
+    !secrets(value).is_empty()
 }
 
 /// The texts of a list.
@@ -319,10 +408,15 @@ impl Setting {
     /// A value as it is kept; what is none is an error that names the setting and what it may be.
     pub fn read(&self, value: &str) -> Result<String, EngineError> {
         self.values.canonical(value).ok_or_else(|| {
-            EngineError::invalid(
-                format!("{} is `{value}`", self.name),
-                format!("It may be {}.", self.values.told()),
-            )
+            let hint = format!("It may be {}.", self.values.told());
+            let fault = match self.values {
+                Values::Variable => format!("{} is no such name", self.name),
+                Values::Address if value.contains(['@', '?']) || is_secret(value) => {
+                    format!("{} has a key in it", self.name)
+                }
+                _ => format!("{} is `{value}`", self.name),
+            };
+            EngineError::invalid(fault, hint)
         })
     }
 }

@@ -3,19 +3,18 @@
 
 use callstack_core::decide::{Command, Neighbourhood as _, Pop};
 use callstack_core::frame::{FrameNum, Status};
+use callstack_core::results::{ResultsSource, dense};
 use callstack_core::subagent::{AtIdle, Change, Completion, SubagentSession, Trouble};
-use callstack_core::text::truncate_to_token_budget;
 use callstack_core::transcript::{Anchor, Outcome};
 
 use crate::conversation::ReturnedTask;
 use crate::effect::Reaction;
 use crate::engine::{Engine, lock};
+use crate::errands::{SILENT, WORDLESS};
 use crate::error::{EngineError, Kind};
 use crate::log;
 use crate::operation::Caller;
 
-/// Tokens of dense results that are taken from somebody's last words.
-const COMPACTED: usize = 60;
 /// Messages among which a session's last words are looked for.
 const LAST: u32 = 8;
 /// Milliseconds until what could not be ended yet is tried again, at least.
@@ -27,6 +26,7 @@ pub(crate) struct Ending {
     pub(crate) status: Status,
     pub(crate) results: String,
     pub(crate) compacted: Option<String>,
+    pub(crate) source: ResultsSource,
 }
 
 impl Engine {
@@ -176,7 +176,12 @@ impl Engine {
                 continue;
             }
             let ending = match outcome {
-                Ok(results) => Ending { status: Status::Completed, results, compacted: None },
+                Ok(results) => Ending {
+                    status: Status::Completed,
+                    results,
+                    compacted: None,
+                    source: ResultsSource::LastWords,
+                },
                 Err(trouble) => {
                     self.last_words(&SubagentSession { trouble: Some(trouble), ..tracked })?
                 }
@@ -256,18 +261,24 @@ impl Engine {
                 .iter()
                 .find_map(|message| log::said(&message.json)),
         };
-        let silence = "(Its session fell silent without a pop; these are its last words.)";
         Ok(match (&tracked.trouble, said) {
             (None, Some(said)) => Ending {
                 status: Status::Completed,
-                results: format!("{said}\n\n{silence}"),
-                compacted: Some(compact(&said)),
+                results: format!("{said}\n\n{SILENT}"),
+                compacted: Some(dense(&said)),
+                source: ResultsSource::LastWords,
             },
-            (None, None) => Ending {
-                status: Status::Completed,
-                results: "It ended without a word.".to_owned(),
-                compacted: None,
-            },
+            (None, None) => {
+                let made = match tracked.frame {
+                    Some(frame) => self.extracted(&self.happenings_of(&self.frame(frame)?)?),
+                    None => None,
+                };
+                let (results, source) = made.map_or_else(
+                    || (WORDLESS.to_owned(), ResultsSource::Callstack),
+                    |made| (made.results, made.source),
+                );
+                Ending { status: Status::Completed, results, compacted: None, source }
+            }
             (Some(trouble), said) => {
                 let what = if trouble.aborted { "It was stopped" } else { "It failed" };
                 let last =
@@ -276,6 +287,7 @@ impl Engine {
                     status: if trouble.aborted { Status::Blocked } else { Status::Failed },
                     results: format!("{what}: {}.{last}", trouble.message.trim_end_matches('.')),
                     compacted: None,
+                    source: ResultsSource::Callstack,
                 }
             }
         })
@@ -284,17 +296,13 @@ impl Engine {
 
 /// What a frame returns when its session ends. One that was left open inside another points to that.
 fn outcome(ending: &Ending, within: Option<FrameNum>) -> Outcome {
-    let (results, compacted) = if let Some(outer) = within {
-        let pointer =
-            format!("It was still open when its session ended; see the results of {outer}.");
-        (pointer.clone(), pointer)
-    } else {
-        let compacted = ending.compacted.clone();
-        (ending.results.clone(), compacted.unwrap_or_else(|| compact(&ending.results)))
-    };
-    Outcome { status: ending.status, results: Some(results), results_compacted: Some(compacted) }
-}
-
-fn compact(text: &str) -> String {
-    truncate_to_token_budget(text, COMPACTED, " …").into_owned()
+    let Ending { status, results, compacted, source } = ending.clone();
+    match within {
+        Some(outer) => {
+            let pointer =
+                format!("It was still open when its session ended; see the results of {outer}.");
+            Outcome::with(status, pointer, None, ResultsSource::Callstack)
+        }
+        None => Outcome::with(status, results, compacted, source),
+    }
 }

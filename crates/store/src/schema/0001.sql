@@ -18,6 +18,7 @@ CREATE TABLE frames (
   identity_derived   INTEGER NOT NULL,
   results            TEXT,
   results_compacted  TEXT,
+  results_source     TEXT,
   created_at         INTEGER NOT NULL,
   updated_at         INTEGER NOT NULL,
   ended_at           INTEGER,

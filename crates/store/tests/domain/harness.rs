@@ -8,6 +8,7 @@ use callstack_core::decide::{
 };
 use callstack_core::frame::{Artifact, Frame, FrameNum, Identity, Status};
 use callstack_core::limits::Limits;
+use callstack_core::results::ResultsSource;
 use callstack_core::transcript::{Anchor, Outcome, Span, SpanNum};
 use callstack_store::{Store, StoreError};
 
@@ -246,7 +247,12 @@ impl Harness {
             session: NAMES[session].to_owned(),
             frame: named.map(num),
             anchor,
-            outcome: Outcome { status, results: Some(results), results_compacted: None },
+            outcome: Outcome {
+                status,
+                results: Some(results),
+                results_compacted: None,
+                source: Some(ResultsSource::Agent),
+            },
         };
         Some((Command::Pop(command), agreed))
     }

@@ -6,8 +6,8 @@ use callstack_core::decide::{Command, Enframe, Invalidate, Pop, Refusal, decide}
 use callstack_core::event::Event;
 use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::framing::{Change as Step, Framer, Kind, Stretch};
+use callstack_core::results::ResultsSource;
 use callstack_core::returned::RENDERER_VERSION;
-use callstack_core::text::truncate_to_token_budget;
 use callstack_core::transcript::{Anchor, Fold, Outcome, SpanNum, SpanOrigin};
 use callstack_store::{Change, View};
 
@@ -16,9 +16,6 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::evidence::lines;
 use crate::settings::Level;
-
-/// Tokens of dense results.
-const COMPACTED: usize = 60;
 
 /// How far changes were carried out.
 pub(super) struct Carried {
@@ -222,6 +219,29 @@ impl Carrier<'_> {
         Ok(Outcomes::Done)
     }
 
+    /// How a stretch ended: with the words that the agent closed it with, else with what can be
+    /// extracted.
+    fn outcome(
+        &self,
+        view: &View<'_>,
+        status: Status,
+        said: Option<&str>,
+        between: (Option<&str>, Option<&str>),
+    ) -> Result<Outcome, EngineError> {
+        if let Some(said) = said {
+            return Ok(Outcome::with(status, said.to_owned(), None, ResultsSource::LastWords));
+        }
+        if !self.readable {
+            return Ok(Outcome::without_results(status));
+        }
+        let folder = self.conversation.folder(self.engine);
+        let span = self.engine.happenings_between(view, self.session, between, folder)?;
+        Ok(match self.engine.extracted(&span) {
+            Some(made) => Outcome::with(status, made.results, None, made.source),
+            None => Outcome::without_results(status),
+        })
+    }
+
     /// The frame in which work stands that was done before anything that is open now.
     fn outermost(
         &self,
@@ -246,7 +266,7 @@ impl Carrier<'_> {
         if view.span_row(bound.span)?.live_close().is_some() {
             return Ok(Outcomes::Done);
         }
-        let dense = |text: &String| truncate_to_token_budget(text, COMPACTED, " …").into_owned();
+        let between = (it.opened.message.as_deref(), end.message.as_deref());
         let command = match it.status {
             Status::Invalidated => Command::Invalidate(Invalidate {
                 frame: bound.frame,
@@ -257,11 +277,7 @@ impl Carrier<'_> {
                 session: self.session.to_owned(),
                 frame: Some(bound.frame),
                 anchor: end.clone(),
-                outcome: Outcome {
-                    status,
-                    results_compacted: it.results.as_ref().map(dense),
-                    results: it.results.clone(),
-                },
+                outcome: self.outcome(&view, status, it.results.as_deref(), between)?,
             }),
         };
         let now = self.engine.now();
@@ -274,7 +290,6 @@ impl Carrier<'_> {
         };
         change.append(now, &decision.events)?;
         self.bound.insert(&it.opened, Bound { open: false, ..bound });
-        let between = (it.opened.message.as_deref(), end.message.as_deref());
         let evidence = if self.readable {
             let results = it.results.as_deref().unwrap_or_default();
             let folder = self.conversation.folder(self.engine);

@@ -1,0 +1,120 @@
+//! Results that the one who did the work did not write: who made them, their dense version, and what a
+//! model that is to write them is told.
+//!
+//! Who makes the results of a frame is decided in this order: whoever ends it, in their own words; the
+//! host's compaction, where that was asked for; a model of the user's own, where a call can wait for it;
+//! the words with which an agent ended its turn without a pop; what can be taken from the frame's steps.
+//! Where there is nothing of all this, callstack says what happened.
+
+mod dense;
+mod prompt;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+pub use dense::{DENSE_TOKENS, dense};
+pub use prompt::{SummaryInput, SummaryPrompt, cleaned, summary_prompt};
+
+/// Who made the results of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultsSource {
+    /// The agent that worked in it.
+    Agent,
+    /// Whoever ended it from outside of its session: a person, or a program.
+    User,
+    /// The host's compaction of the session.
+    Compaction,
+    /// The agent, and behind its words the host's compaction.
+    AgentAndCompaction,
+    /// A model of the user's own.
+    Model,
+    /// An agent that ended its turn without a pop: its last words.
+    LastWords,
+    /// Nobody: they were taken from what was said and done in it, without a model.
+    Extracted,
+    /// The frames that it stands for: what each returned.
+    Children,
+    /// Callstack, which says why there are none.
+    Callstack,
+}
+
+impl ResultsSource {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Agent,
+        Self::User,
+        Self::Compaction,
+        Self::AgentAndCompaction,
+        Self::Model,
+        Self::LastWords,
+        Self::Extracted,
+        Self::Children,
+        Self::Callstack,
+    ];
+
+    /// Its word in the store and for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::User => "user",
+            Self::Compaction => "compaction",
+            Self::AgentAndCompaction => "agent_and_compaction",
+            Self::Model => "model",
+            Self::LastWords => "last_words",
+            Self::Extracted => "extracted",
+            Self::Children => "children",
+            Self::Callstack => "callstack",
+        }
+    }
+
+    /// The same for people, behind "results: ".
+    pub fn told(self) -> &'static str {
+        match self {
+            Self::Agent => "by the agent",
+            Self::User => "by whoever ended it from outside",
+            Self::Compaction => "by the host's compaction",
+            Self::AgentAndCompaction => "by the agent and the host's compaction",
+            Self::Model => "by a model of the user's own",
+            Self::LastWords => "the agent's last words, without a pop",
+            Self::Extracted => "extracted from its steps, without a model",
+            Self::Children => "in sum what the frames below it returned",
+            Self::Callstack => "by callstack, since nobody gave any",
+        }
+    }
+
+    /// What a reader of the results has to know, whose agent did not write them; none where the results
+    /// say it themselves.
+    pub fn caveat(self) -> Option<&'static str> {
+        match self {
+            Self::Model => Some("none were given; a model of the user's own wrote these"),
+            Self::Extracted => {
+                Some("none were given; these are extracted from its steps, without a model")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ResultsSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ResultsSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|source| source.as_str() == text)
+            .ok_or_else(|| format!("`{text}` makes no results"))
+    }
+}
+
+#[cfg(test)]
+#[path = "results/results_tests.rs"]
+mod tests;

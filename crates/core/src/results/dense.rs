@@ -1,0 +1,108 @@
+//! A dense version of results that nobody made dense: the first sentence, which says what came of it,
+//! and of the others those that name most in the fewest words.
+
+use std::collections::BTreeSet;
+
+use crate::evidence::terms::scan;
+use crate::text::{CUT, estimate_tokens, truncate_to_token_budget};
+
+/// Estimated tokens of dense results.
+pub const DENSE_TOKENS: usize = 60;
+
+/// Sentences that are looked at.
+const SENTENCES: usize = 200;
+/// Estimated tokens of what joins two sentences.
+const JOINT: usize = 1;
+
+/// `text` in at most [`DENSE_TOKENS`] estimated tokens: whole where it is that short. Nothing in it is
+/// in other words than in `text`; what is left out is marked. The same text gives the same.
+pub fn dense(text: &str) -> String {
+    let text = text.trim();
+    if estimate_tokens(text) <= DENSE_TOKENS {
+        return text.to_owned();
+    }
+    let sentences = sentences(text);
+    let Some(first) = sentences.first() else { return String::new() };
+    let Some(mut room) = DENSE_TOKENS.checked_sub(estimate_tokens(first) + JOINT) else {
+        return truncate_to_token_budget(first, DENSE_TOKENS, CUT).into_owned();
+    };
+    let mut named = terms(first);
+    let mut kept = BTreeSet::from([0]);
+    let mut others: Vec<_> = sentences
+        .iter()
+        .enumerate()
+        .skip(1)
+        .map(|(at, text)| (at, estimate_tokens(text) + 2 * JOINT, terms(text)))
+        .collect();
+    loop {
+        others.retain(|(_, cost, _)| *cost <= room);
+        // Of equal ones the earlier: it was said first.
+        let best = others.iter().enumerate().rev().max_by(|(_, (_, a, x)), (_, (_, b, y))| {
+            (x.difference(&named).count() * b).cmp(&(y.difference(&named).count() * a))
+        });
+        let Some((place, _)) = best else { break };
+        let (at, cost, terms) = others.remove(place);
+        room -= cost;
+        kept.insert(at);
+        named.extend(terms);
+    }
+    let mut out = String::new();
+    let mut next = 0;
+    for at in kept {
+        if !out.is_empty() {
+            out.push_str(if at == next { " " } else { " … " });
+        }
+        out.push_str(sentences.get(at).map_or("", String::as_str));
+        next = at + 1;
+    }
+    if next < sentences.len() {
+        out.push_str(CUT);
+    }
+    truncate_to_token_budget(&out, DENSE_TOKENS, CUT).into_owned()
+}
+
+/// The sentences of a text, a line being at least one, without what begins an entry of a list. Headings
+/// say nothing by themselves.
+fn sentences(text: &str) -> Vec<String> {
+    let is_heading = |line: &&str| line.trim_start().starts_with('#');
+    let bare = text.lines().all(|line| is_heading(&line) || line.trim().is_empty());
+    let mut sentences = Vec::new();
+    for line in text.lines().filter(|line| bare || !is_heading(line)) {
+        let mut line = line.trim().trim_start_matches(['#', '-', '*', '>', ' ']);
+        while !line.is_empty() {
+            let (sentence, rest) = line.split_at(sentence_end(line));
+            let words: Vec<_> = sentence.split_whitespace().collect();
+            sentences.push(words.join(" "));
+            if sentences.len() == SENTENCES {
+                return sentences;
+            }
+            line = rest.trim_start();
+        }
+    }
+    sentences
+}
+
+/// Where the first sentence of a line ends: at a full stop before white space and a new beginning.
+fn sentence_end(line: &str) -> usize {
+    for (at, stop) in line.match_indices(['.', '!', '?']) {
+        let end = at + stop.len();
+        let rest = line.get(end..).unwrap_or_default();
+        let next = rest.trim_start();
+        let begins = next.starts_with(|char: char| !char.is_lowercase() && !char.is_numeric());
+        if next.len() < rest.len() && begins {
+            return end;
+        }
+    }
+    line.len()
+}
+
+/// What a sentence names: paths, identifiers, numbers, addresses, and what stands in backticks.
+fn terms(sentence: &str) -> BTreeSet<String> {
+    let mut terms = BTreeSet::new();
+    scan(sentence, "", |_, term| {
+        terms.insert(term.into_owned());
+    });
+    let quoted = sentence.split('`').skip(1).step_by(2).filter(|quoted| !quoted.trim().is_empty());
+    terms.extend(quoted.map(str::to_owned));
+    terms
+}

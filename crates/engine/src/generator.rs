@@ -1,0 +1,233 @@
+//! Results of a frame that nobody gave any. In which order they are looked for is told in
+//! [`callstack_core::results`]; the host's compaction comes before all of this and is in `compaction`.
+//!
+//! A model is asked where a call waits that may take its time: from a terminal at once, and in a host
+//! behind the call's back, which asks again and again until there is an answer. Nothing else waits for one:
+//! what ends in a hook is extracted.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use callstack_core::evidence::{
+    Budget, Happening, Omit, RESULTS_TOKENS, extract_results, span_tokens, take,
+};
+use callstack_core::frame::{Frame, Status};
+use callstack_core::log_line::LogLine;
+use callstack_core::results::{ResultsSource, SummaryInput, summary_prompt};
+use callstack_store::View;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+use crate::summarizer::{Answered, SummarizerError, SummaryRequest};
+
+/// Messages of a span that are read, the last ones.
+const READ: u32 = 400;
+/// Finished frames inside it that a model is told of.
+const INSIDE: u32 = 20;
+/// Milliseconds after which a host asks again whether a model has answered.
+pub(crate) const AGAIN: u64 = 100;
+/// Milliseconds that an answer may be late: the model's own time limit comes first.
+const GRACE: i64 = 2_000;
+/// Milliseconds below which asking anew is not worth while.
+const LEAST: i64 = 500;
+
+/// Results that were made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub(crate) results: String,
+    pub(crate) source: ResultsSource,
+    /// Why the model that should have written them did not.
+    pub(crate) failure: Option<String>,
+}
+
+/// A model that was asked, as a call's token says.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct Asking {
+    /// Under what its answer is kept.
+    summary: String,
+    /// Until when it may answer, in milliseconds since 1970.
+    until: i64,
+}
+
+/// What came of making results.
+pub(crate) enum Making {
+    /// These.
+    Made(Made),
+    /// A model has been asked, and it is to be asked for again a little later.
+    Asked(Asking),
+    /// There is nothing that they could be made of.
+    Nothing,
+}
+
+impl Engine {
+    /// Makes results of a frame that is ending as `ending`. With `later`, a model's answer is not waited
+    /// for.
+    pub(crate) fn make_results(
+        &self,
+        frame: &Frame,
+        ending: Status,
+        later: bool,
+    ) -> Result<Making, EngineError> {
+        let limit = i64::from(self.current_settings()?.summarizer.time_limit);
+        self.make_until(frame, ending, later, self.now().saturating_add(limit))
+    }
+
+    fn make_until(
+        &self,
+        frame: &Frame,
+        ending: Status,
+        later: bool,
+        until: i64,
+    ) -> Result<Making, EngineError> {
+        let span = self.happenings_of(frame)?;
+        let Some(request) = self.summary_request(frame, ending, &span, until)? else {
+            return Ok(self.extracted(&span).map_or(Making::Nothing, Making::Made));
+        };
+        let model = request.settings.model.clone().unwrap_or_default();
+        let line = LogLine::new("Summarizer asked").with("frame", frame.num.to_string());
+        self.tell_log(&line.with("model", model));
+        if later {
+            let summary = self.world().id("summary-");
+            self.begin_asking(&summary, request);
+            return Ok(Making::Asked(Asking { summary, until }));
+        }
+        let answer = self.ask_summarizer(&request);
+        Ok(self.answered(frame, &span, answer))
+    }
+
+    /// Goes on with results that a model was asked for.
+    pub(crate) fn making_goes_on(
+        &self,
+        frame: &Frame,
+        ending: Status,
+        asking: Asking,
+    ) -> Result<Making, EngineError> {
+        let now = self.now();
+        let answer = match self.asked.take(&asking.summary) {
+            Answered::Now(answer) => answer,
+            Answered::NotYet if now <= asking.until.saturating_add(GRACE) => {
+                return Ok(Making::Asked(asking));
+            }
+            Answered::NotYet => {
+                self.asked.forget(&asking.summary);
+                Err(SummarizerError("it did not answer in time".to_owned()))
+            }
+            // The process that asked has ended. What is left of the time may do.
+            Answered::Unknown if asking.until.saturating_sub(now) >= LEAST => {
+                return self.make_until(frame, ending, true, asking.until);
+            }
+            Answered::Unknown => Err(SummarizerError("the process that asked it ended".to_owned())),
+        };
+        let span = self.happenings_of(frame)?;
+        Ok(self.answered(frame, &span, answer))
+    }
+
+    /// Waits no longer for a model.
+    pub(crate) fn making_stopped(&self, asking: &Asking) {
+        self.asked.forget(&asking.summary);
+    }
+
+    fn answered(
+        &self,
+        frame: &Frame,
+        span: &[Happening],
+        answer: Result<String, SummarizerError>,
+    ) -> Making {
+        let failure = match answer {
+            Ok(results) => {
+                let source = ResultsSource::Model;
+                return Making::Made(Made { results, source, failure: None });
+            }
+            Err(SummarizerError(why)) => why,
+        };
+        let line = LogLine::new("Summarizer failed").with("frame", frame.num.to_string());
+        self.tell_log(&line.with("why", failure.as_str()));
+        match self.extracted(span) {
+            Some(made) => Making::Made(Made { failure: Some(failure), ..made }),
+            None => Making::Nothing,
+        }
+    }
+
+    /// What a model is asked; none where there is no model, or nothing to tell it.
+    fn summary_request(
+        &self,
+        frame: &Frame,
+        ending: Status,
+        span: &[Happening],
+        until: i64,
+    ) -> Result<Option<SummaryRequest>, EngineError> {
+        let settings = self.current_settings()?.summarizer.clone();
+        if span.is_empty() || !settings.is_set() || self.summarizer.get().is_none() {
+            return Ok(None);
+        }
+        let inside = self.store.read(|view| view.finished_children(frame.num, INSIDE))?;
+        let prompt = summary_prompt(&SummaryInput {
+            frame,
+            ending: ending.as_str(),
+            inside: &inside,
+            span,
+            budget: settings.tokens,
+        });
+        let left = u64::try_from(until.saturating_sub(self.now())).unwrap_or(0).max(1);
+        Ok(Some(SummaryRequest { prompt, settings, time_limit: Duration::from_millis(left) }))
+    }
+
+    /// Results without a model: what the agent said last; where it said nothing, what it did.
+    pub(crate) fn extracted(&self, span: &[Happening]) -> Option<Made> {
+        let done = || {
+            let project = self.project().to_string_lossy();
+            let budget = Budget::default().of(span_tokens(span)).min(RESULTS_TOKENS);
+            let lines = take(span, "", &project, budget).lines(&Omit::default());
+            let mut text = "Nothing was said in it.".to_owned();
+            for line in &lines {
+                // Writing to a string can't fail.
+                let _ = write!(text, "\n{line}");
+            }
+            (!lines.is_empty()).then_some(text)
+        };
+        let results = extract_results(span, RESULTS_TOKENS).or_else(done)?;
+        Some(Made { results, source: ResultsSource::Extracted, failure: None })
+    }
+
+    /// What was said and done in the span in which a frame was last worked on, as far as it can be read
+    /// back now.
+    pub(crate) fn happenings_of(&self, frame: &Frame) -> Result<Vec<Happening>, EngineError> {
+        let Some(session) = &frame.session else { return Ok(Vec::new()) };
+        {
+            let conversation = self.conversation(session);
+            let conversation = lock(&conversation);
+            if !self.is_readable(&conversation) {
+                return Ok(Vec::new());
+            }
+        }
+        self.store.read(|view| self.happenings_in(view, frame))
+    }
+
+    /// The same within a transaction, where all of it is known to be written.
+    pub(crate) fn happenings_in(
+        &self,
+        view: &View<'_>,
+        frame: &Frame,
+    ) -> Result<Vec<Happening>, EngineError> {
+        let Some(span) = view.frame_spans(frame.num)?.pop() else { return Ok(Vec::new()) };
+        let close = span.live_close().and_then(|close| close.message.as_deref());
+        let between = (span.open.message.as_deref(), close);
+        self.happenings_between(view, &span.session, between, self.project())
+    }
+
+    /// The same for the messages behind the first one up to and including the second, in a session that
+    /// works in `folder`.
+    pub(crate) fn happenings_between(
+        &self,
+        view: &View<'_>,
+        session: &str,
+        (open, close): (Option<&str>, Option<&str>),
+        folder: &Path,
+    ) -> Result<Vec<Happening>, EngineError> {
+        let Some(reader) = self.reader.get() else { return Ok(Vec::new()) };
+        let messages = view.latest_between(session, open, close, READ)?;
+        Ok(messages.iter().flat_map(|message| reader(&message.json, folder)).collect())
+    }
+}

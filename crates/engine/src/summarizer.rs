@@ -1,0 +1,106 @@
+//! A model of the user's own, as the engine sees it: what it is asked, what may come of that, and what is
+//! still being asked. How it is spoken to is a matter of whoever implements [`Summarizer`].
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use callstack_core::results::{SummaryPrompt, cleaned};
+
+use crate::engine::{Engine, lock};
+use crate::settings::SummarizerSettings;
+
+/// What a model is asked.
+#[derive(Clone, Debug)]
+pub struct SummaryRequest {
+    /// What it is told; secrets of known forms are masked.
+    pub prompt: SummaryPrompt,
+    /// Where it is and how it is spoken to. Address and model are set.
+    pub settings: SummarizerSettings,
+    /// How long it may take, with all retries.
+    pub time_limit: Duration,
+}
+
+/// Why a model did not answer: a sentence without its full stop, for people, with nothing of the key in
+/// it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SummarizerError(pub String);
+
+/// Speaks to a model.
+pub trait Summarizer: Send + Sync {
+    /// What the model answers. Returns within the time limit of the request.
+    fn summarize(&self, request: &SummaryRequest) -> Result<String, SummarizerError>;
+}
+
+/// What came of asking, once something has.
+type Slot = Arc<Mutex<Option<Result<String, SummarizerError>>>>;
+
+/// The models' answers that calls wait for, by what their tokens say.
+#[derive(Debug, Default)]
+pub(crate) struct Asked(Mutex<HashMap<String, Slot>>);
+
+/// How far asking has come.
+pub(crate) enum Answered {
+    /// There is an answer, or there will be none.
+    Now(Result<String, SummarizerError>),
+    /// It is still waited for.
+    NotYet,
+    /// Nobody here has asked.
+    Unknown,
+}
+
+impl Asked {
+    /// What came of asking; it is told once.
+    pub(crate) fn take(&self, key: &str) -> Answered {
+        let mut asked = lock(&self.0);
+        let Some(slot) = asked.get(key) else { return Answered::Unknown };
+        let Some(answer) = lock(slot).take() else { return Answered::NotYet };
+        asked.remove(key);
+        Answered::Now(answer)
+    }
+
+    /// Nobody waits for it any more.
+    pub(crate) fn forget(&self, key: &str) {
+        lock(&self.0).remove(key);
+    }
+}
+
+impl Engine {
+    /// Has results that nobody gave written by this, where its settings say so. The first one counts.
+    pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
+        self.summarizer.get_or_init(|| summarizer);
+    }
+
+    /// Asks the model, and waits for what comes of it: whole results.
+    pub fn ask_summarizer(&self, request: &SummaryRequest) -> Result<String, SummarizerError> {
+        match self.summarizer.get() {
+            Some(summarizer) => whole(summarizer.as_ref(), request),
+            None => Err(SummarizerError("nothing here can ask a model".to_owned())),
+        }
+    }
+
+    /// The same without waiting: [`Asked::take`] says under `key` what came of it.
+    pub(crate) fn begin_asking(&self, key: &str, request: SummaryRequest) {
+        let slot = Slot::default();
+        lock(&self.asked.0).insert(key.to_owned(), Arc::clone(&slot));
+        let Some(summarizer) = self.summarizer.get().map(Arc::clone) else { return };
+        let ask = {
+            let slot = Arc::clone(&slot);
+            move || {
+                let answer = whole(summarizer.as_ref(), &request);
+                *lock(&slot) = Some(answer);
+            }
+        };
+        // It ends by its time limit, with nobody to wait for it where the process goes before.
+        if let Err(error) = std::thread::Builder::new().name("summarizer".to_owned()).spawn(ask) {
+            let why = format!("no thread could be started for it: {error}");
+            *lock(&slot) = Some(Err(SummarizerError(why)));
+        }
+    }
+}
+
+fn whole(summarizer: &dyn Summarizer, request: &SummaryRequest) -> Result<String, SummarizerError> {
+    let answer = summarizer.summarize(request)?;
+    cleaned(&answer).ok_or_else(|| SummarizerError("it answered without a text".to_owned()))
+}
