@@ -49,6 +49,7 @@ type Effect =
   | { do: "create_session"; parent: string; title: string }
   | { do: "prompt"; session: string; text: string; agent?: string; like?: string; wait: boolean }
   | { do: "summarize" | "abort"; session: string }
+  | { do: "wait"; ms: number }
 type Outcome = { ok: Json } | { error: { message: string; aborted: boolean } }
 type React = (answer: { effects?: Effect[]; wake?: number; trouble?: string } | undefined) => void
 type Say = (line: string, variant: "warning" | "info") => void
@@ -496,6 +497,10 @@ class Performer {
       const body = { parentID: effect.parent, title: effect.title }
       const { data } = await session.create({ body, throwOnError: true })
       return { session: data.id }
+    }
+    if (effect.do === "wait") {
+      await new Promise((resolve) => setTimeout(resolve, effect.ms))
+      return {}
     }
     const path = { id: effect.session }
     if (effect.do === "abort") await session.abort({ path, throwOnError: true })

@@ -1,9 +1,11 @@
 //! Which project a command is about.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use callstack_engine::{Engine, EngineError, Kind, Settings, SystemWorld};
 use callstack_store::FOLDER;
+use callstack_summarizer::HttpSummarizer;
 use callstack_work_tree::GitWorkTree;
 
 use crate::error::Failure;
@@ -83,12 +85,18 @@ pub(crate) fn open(project: &Path) -> Result<Engine, EngineError> {
     engine.read_messages_with(callstack_hosts::recording::happenings);
     let states = GitWorkTree::new(project, &project.join(FOLDER));
     engine.record_files_with(Box::new(states));
+    engine.summarize_with(Arc::new(HttpSummarizer::new(variable)));
     Ok(engine)
 }
 
 /// How the environment wants the engine to behave.
 pub(crate) fn settings() -> Result<Settings, EngineError> {
-    Settings::from_vars(|name| std::env::var(name).ok())
+    Settings::from_vars(variable)
+}
+
+/// What a variable of the environment holds.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 fn folder(path: &Path) -> Result<PathBuf, Failure> {

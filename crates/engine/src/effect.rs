@@ -37,7 +37,7 @@ pub enum Effect {
         /// The session.
         session: String,
     },
-    /// Wait.
+    /// Wait, for something that goes on behind the calls.
     Wait {
         /// Milliseconds.
         ms: u64,

@@ -28,6 +28,7 @@
 //!   ([`Sealed::git_init`]).
 
 mod callstack;
+mod loopback;
 mod opencode;
 mod process;
 mod sealed;
@@ -40,6 +41,7 @@ use callstack_scripted_model::ScriptedModel;
 use thiserror::Error;
 
 pub use callstack::Callstack;
+pub use loopback::{Asked, Loopback, Reply};
 pub use opencode::{Missing, OpenCode, Run};
 pub use process::{Finished, Running};
 pub use sealed::Sealed;

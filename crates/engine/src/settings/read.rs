@@ -41,12 +41,13 @@ pub(super) fn list(
     Ok(text(var, name)?.map(|value| parts(&value).map(str::to_owned).collect()))
 }
 
-/// The word of a setting that may be `none`.
+/// The word of a setting that may be `none`; `base` where it is not given.
 pub(super) fn word(
     var: &impl Fn(&str) -> Option<String>,
     name: &str,
-) -> Result<Option<Option<String>>, EngineError> {
-    Ok(text(var, name)?.map(|value| Some(value).filter(|value| value != NONE)))
+    base: Option<String>,
+) -> Result<Option<String>, EngineError> {
+    Ok(text(var, name)?.or(base).filter(|value| value != NONE))
 }
 
 /// A setting's value as it is kept.

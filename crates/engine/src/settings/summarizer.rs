@@ -17,9 +17,9 @@ pub const SUMMARIZER_VARIABLES: [&str; 7] = [
 /// How the model is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireFormat {
-    /// OpenAI's chat completions.
+    /// Chat completions as `OpenAI` has them.
     OpenAi,
-    /// Anthropic's messages.
+    /// Messages as Anthropic has them.
     Anthropic,
 }
 
@@ -106,10 +106,10 @@ pub(super) fn from_vars(
 ) -> Result<SummarizerSettings, EngineError> {
     let [address, format, model, key, time_limit, retries, tokens] = SUMMARIZER_VARIABLES;
     Ok(SummarizerSettings {
-        address: word(var, address)?.unwrap_or(base.address),
+        address: word(var, address, base.address)?,
         format: known(var, format, &FORMATS)?.unwrap_or(base.format),
-        model: word(var, model)?.unwrap_or(base.model),
-        key_variable: word(var, key)?.flatten().unwrap_or(base.key_variable),
+        model: word(var, model, base.model)?,
+        key_variable: word(var, key, None)?.unwrap_or(base.key_variable),
         time_limit: number(var, time_limit)?.unwrap_or(base.time_limit),
         retries: number(var, retries)?.unwrap_or(base.retries),
         tokens: number(var, tokens)?.unwrap_or(base.tokens),

@@ -1,0 +1,102 @@
+//! Asks a model of the user's own over HTTP, in the format of `OpenAI`'s chat completions or of
+//! Anthropic's messages.
+//!
+//! Not here: what it is asked and what becomes of its answer (`core`, `engine`), and where the key comes
+//! from (`cli`). The key stands in a header of the request and nowhere else.
+
+mod attempt;
+mod wire;
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use callstack_core::secrets::mask;
+use callstack_core::text::{CUT, truncate_to_token_budget};
+use callstack_engine::{Summarizer, SummarizerError, SummaryRequest};
+
+use attempt::{Attempt, Fault};
+use wire::Wire;
+
+/// How long is waited before the first further attempt; twice as long before each one after that.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Estimated tokens of what is told of an error.
+const TOLD: usize = 60;
+
+/// The value of a variable of the environment.
+pub type Variable = fn(&str) -> Option<String>;
+
+/// A model that is asked over HTTP.
+pub struct HttpSummarizer {
+    variable: Variable,
+}
+
+impl fmt::Debug for HttpSummarizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HttpSummarizer")
+    }
+}
+
+impl HttpSummarizer {
+    /// Takes keys from what `variable` says of the variable that the settings name.
+    pub fn new(variable: Variable) -> Self {
+        Self { variable }
+    }
+}
+
+impl Summarizer for HttpSummarizer {
+    fn summarize(&self, request: &SummaryRequest) -> Result<String, SummarizerError> {
+        let until = Instant::now() + request.time_limit;
+        let settings = &request.settings;
+        let key = (self.variable)(&settings.key_variable)
+            .map(|key| key.trim().to_owned())
+            .filter(|key| !key.is_empty());
+        let tell = |why: &str| SummarizerError(told(why, key.as_deref()));
+        let wire = Wire::of(settings).map_err(|why| tell(&why))?;
+        let attempt = Attempt { wire: &wire, prompt: &request.prompt, key: key.as_deref() };
+        let mut pause = PAUSE;
+        let mut left = settings.retries;
+        loop {
+            let time = until.saturating_duration_since(Instant::now());
+            if time.is_zero() {
+                return Err(tell(&out_of_time(request)));
+            }
+            let Fault { why, again, after } = match attempt.make(time) {
+                Ok(text) => return Ok(text),
+                Err(Fault { why, again: true, .. })
+                    if until.saturating_duration_since(Instant::now()).is_zero() =>
+                {
+                    return Err(tell(&format!("{}: {why}", out_of_time(request))));
+                }
+                Err(fault) => fault,
+            };
+            if !again || left == 0 {
+                return Err(tell(&why));
+            }
+            left -= 1;
+            let rest = after.unwrap_or(pause);
+            pause *= 2;
+            if rest >= until.saturating_duration_since(Instant::now()) {
+                let ms = rest.as_millis();
+                return Err(tell(&format!(
+                    "{why}, and the next attempt, {ms} ms later, is too late"
+                )));
+            }
+            std::thread::sleep(rest);
+        }
+    }
+}
+
+fn out_of_time(request: &SummaryRequest) -> String {
+    format!("it did not answer within {} ms", request.time_limit.as_millis())
+}
+
+/// What people are told: one short line with no secret in it, also where a server repeats the key.
+fn told(why: &str, key: Option<&str>) -> String {
+    let why = match key {
+        Some(key) => why.replace(key, "[the key]"),
+        None => why.to_owned(),
+    };
+    let line: Vec<_> = mask(&why).split_whitespace().map(str::to_owned).collect();
+    let line = line.join(" ");
+    truncate_to_token_budget(line.trim_end_matches('.'), TOLD, CUT).into_owned()
+}
