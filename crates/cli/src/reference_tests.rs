@@ -35,6 +35,10 @@ fn commands() {
             let command = command.find_subcommand_mut(name).unwrap();
             let help = command.render_long_help().to_string();
             section(&mut page, &format!("callstack {name}"), &help);
+            for inner in command.get_subcommands_mut().filter(|it| it.get_name() != "help") {
+                let title = format!("callstack {name} {}", inner.get_name());
+                section(&mut page, &title, &inner.render_long_help().to_string());
+            }
         }
     }
     page.push_str(

@@ -30,3 +30,4 @@ mod subagents;
 mod talk;
 mod tree;
 mod undo;
+mod unsaid;

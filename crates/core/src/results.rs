@@ -23,7 +23,7 @@ pub use prompt::{SummaryInput, SummaryPrompt, cleaned, summary_prompt};
 pub enum ResultsSource {
     /// The agent that worked in it.
     Agent,
-    /// Whoever ended it from outside of its session: a person, or a program.
+    /// The user, or a program of theirs, from outside of its session.
     User,
     /// The host's compaction of the session.
     Compaction,
@@ -74,7 +74,7 @@ impl ResultsSource {
     pub fn told(self) -> &'static str {
         match self {
             Self::Agent => "by the agent",
-            Self::User => "by whoever ended it from outside",
+            Self::User => "by the user",
             Self::Compaction => "by the host's compaction",
             Self::AgentAndCompaction => "by the agent and the host's compaction",
             Self::Model => "by a model of the user's own",

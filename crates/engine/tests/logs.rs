@@ -69,7 +69,7 @@ fn lie_beside_the_store_for_their_owner_only_and_frames_point_to_them() {
     assert_eq!(json!(project.engine.metadata(&frame).unwrap())["logPath"], ".callstack/logs/f2.md");
     let text = log(&folder, "f2").unwrap();
     assert!(text.starts_with("# f2 \"Read\"\n\n- status: completed\n"), "{text}");
-    assert!(text.contains("**Results, by whoever ended it from outside**\n\n23 rules\n"), "{text}");
+    assert!(text.contains("**Results, by the user**\n\n23 rules\n"), "{text}");
     assert!(text.contains("\n\\## 9 · user\ninside the frame\n"), "{text}");
     assert_eq!(log(&folder, "f1"), None, "the root is open");
     #[cfg(unix)]

@@ -87,7 +87,7 @@ impl Summarizer for HttpSummarizer {
 }
 
 fn out_of_time(request: &SummaryRequest) -> String {
-    format!("it did not answer within {} ms", request.time_limit.as_millis())
+    format!("it did not answer within {} ms", request.settings.time_limit)
 }
 
 /// What people are told: one short line with no secret in it, also where a server repeats the key.

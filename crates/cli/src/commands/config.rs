@@ -1,3 +1,5 @@
+mod summarizer;
+
 use callstack_engine::{Configured, Engine, EngineError, SETTINGS, Setting, Source};
 use serde_json::{Value, json};
 
@@ -11,7 +13,10 @@ use crate::page::{BOLD, DIM, PLAIN, Page};
 /// What is set here counts before the environment's variables of the same names, until it is reset. Names
 /// may be shortened: `frame-mode` is `STACK_FRAME_MODE`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    several: Option<Several>,
     /// The setting [default: show all]
     name: Option<String>,
     /// What it is to be [default: show what it is]
@@ -22,11 +27,20 @@ pub(crate) struct ConfigArgs {
     reset: bool,
 }
 
+/// Settings that are set together.
+#[derive(Debug, clap::Subcommand)]
+enum Several {
+    Summarizer(summarizer::SummarizerArgs),
+}
+
 pub(crate) fn run(
     args: &ConfigArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    if let Some(Several::Summarizer(args)) = &args.several {
+        return summarizer::run(args, invocation, output);
+    }
     let setting = args.name.as_deref().map(Setting::meant).transpose()?;
     match (setting, &args.value) {
         (Some(setting), Some(value)) => {

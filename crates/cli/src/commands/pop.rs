@@ -55,8 +55,10 @@ pub(crate) fn run(
     };
     output.either(&answer.data, |page| {
         page.put(PLAIN, &answer.title).end();
-        let source = answer.data["resultsSource"].as_str().and_then(|word| word.parse().ok());
-        if let Some(source) = source.filter(|source| *source != ResultsSource::User) {
+        let source = answer.data["resultsSource"].as_str().map(str::parse::<ResultsSource>);
+        if let Some(Ok(source)) = source
+            && source != ResultsSource::User
+        {
             page.put(DIM, &format!("results: {}", source.told())).end();
         }
         if let Some(why) = answer.data["summarizerFailure"].as_str() {

@@ -1,5 +1,7 @@
 //! Settings of a project.
 
+use callstack_testkit::{Loopback, Reply};
+
 use super::desk::{Desk, says};
 
 #[test]
@@ -95,4 +97,69 @@ fn what_is_no_setting_or_no_value_of_it_is_refused() {
     hint: `callstack init opencode` makes one, and so does the first `callstack push`.
     ");
     assert!(!desk.project().join(".callstack").exists());
+}
+
+#[test]
+fn a_model_of_the_users_own_is_set_tried_and_switched_off() {
+    let desk = Desk::with_frames();
+    says!(desk, ["config", "summarizer"], @r"
+    exit 0
+    off: results that nobody gives are extracted from what was said and done
+      STACK_SUMMARIZER_ADDRESS    none
+      STACK_SUMMARIZER_FORMAT     auto
+      STACK_SUMMARIZER_MODEL      none
+      STACK_SUMMARIZER_KEY_ENV    STACK_SUMMARIZER_KEY
+      STACK_SUMMARIZER_TIME_LIMIT 30000
+      STACK_SUMMARIZER_RETRIES    2
+      STACK_SUMMARIZER_TOKENS     8000
+    ");
+    let model = Loopback::start(vec![Reply::chat("Works."), Reply::with(404, "")]).unwrap();
+    desk.ok(&["config", "summarizer", "--address", model.address(), "--retries", "0"]);
+    let said = desk.run(&["config", "summarizer", "--try"]);
+    assert_eq!(said.code, 2, "no model is named yet: {}", said.stderr);
+    let mut command = desk.command(
+        &desk.project(),
+        &["config", "summarizer", "--model", "small", "--key-env", "MY_KEY", "--try", "--json"],
+    );
+    command.env("MY_KEY", "dummy");
+    let said = desk.finish(command);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let shown: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((&shown["on"], &shown["keyIsSet"]), (&true.into(), &true.into()), "{shown}");
+    assert_eq!((&shown["format"], &shown["answer"]["text"]), (&"openai".into(), &"Works.".into()));
+    assert!(!said.stdout.contains("dummy"));
+    assert!(model.asked()[0].head.contains("authorization: bearer dummy"));
+    let said = desk.run(&["config", "summarizer", "--try"]);
+    assert_eq!(said.code, 4, "{}", said.stdout);
+    assert!(
+        said.stderr.contains("the model can't be used: there is nothing at"),
+        "{}",
+        said.stderr
+    );
+    let page = desk.ok(&["config", "summarizer"]);
+    assert!(page.starts_with("on: ") && page.contains("MY_KEY holds no key here"), "{page}");
+    let shown = desk.json(&["config", "summarizer", "--off"]);
+    assert_eq!(shown["on"], false);
+    assert_eq!(shown["settings"][2]["value"], "small", "the rest stays for another time");
+}
+
+#[test]
+fn a_key_is_never_stored_nor_repeated() {
+    let desk = Desk::with_frames();
+    let key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+    let github = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    let before = desk.ok(&["config", "summarizer"]);
+    let in_address = format!("https://{key}@example.org");
+    for (option, value) in [
+        ("--key-env", key),
+        ("--key-env", &github),
+        ("--key-env", "correct horse"),
+        ("--address", &in_address),
+        ("--address", "https://example.org/v1?key=opensesame"),
+    ] {
+        let said = desk.run(&["config", "summarizer", "--model", "small", option, value]);
+        assert_eq!(said.code, 2, "{}", said.stderr);
+        assert!(!said.stderr.contains(value), "{}", said.stderr);
+        assert_eq!(desk.ok(&["config", "summarizer"]), before, "nothing of it was set");
+    }
 }

@@ -43,7 +43,7 @@ fn a_file_is_written_as_a_whole() {
 
     > Every rule is known
 
-    **Results**
+    **Results, by the user**
 
     > 23 rules, none left-recursive.
 

@@ -2,6 +2,7 @@
 //! environment, there under its name of the first generation, and with `callstack config`.
 
 use callstack_engine::Setting;
+use callstack_testkit::{Asked, Loopback, Reply};
 use serde_json::{Value, json};
 
 use super::desk::Desk;
@@ -45,6 +46,19 @@ const CASES: &[Case] = &[
     case("STACK_SUBAGENT_AUTO_COMPLETE", "off", end_of_a_subagent, "soon", "never"),
     case("STACK_SUBAGENT_IDLE_DELAY", "600000", end_of_a_subagent, "soon", "later"),
     case("STACK_SUBAGENT_PATTERNS", "helper", frames_of_a_helper, "1", "2"),
+    case("STACK_SUMMARIZER_ADDRESS", "http://127.0.0.1:1/v1", asks_for_results, "no", "yes"),
+    case(
+        "STACK_SUMMARIZER_FORMAT",
+        "anthropic",
+        place_that_is_asked,
+        "/chat/completions",
+        "/v1/messages",
+    ),
+    case("STACK_SUMMARIZER_MODEL", "tiny", model_that_is_asked, "none", "tiny"),
+    case("STACK_SUMMARIZER_KEY_ENV", "OTHER_KEY", key_that_is_sent, "first", "second"),
+    case("STACK_SUMMARIZER_TIME_LIMIT", "500", answer_of_a_slow_model, "All is read.", "late"),
+    case("STACK_SUMMARIZER_RETRIES", "0", answer_of_an_ill_model, "All is read.", "ill"),
+    case("STACK_SUMMARIZER_TOKENS", "100", tells_the_first_step, "yes", "no"),
     case("STACK_TOKEN_BUDGET_TOTAL", "100", what_is_whole, "ancestor sibling current", ""),
     case(
         "STACK_TOKEN_BUDGET_ANCESTORS",
@@ -297,6 +311,99 @@ fn has_consolidated(trial: &Trial) -> String {
     }
     trial.host(&requests);
     yes(trial.desk.json(&["tree"]).to_string().contains("Earlier work"))
+}
+
+/// Ends a frame without results, with the model that is set; what the command said, and who was asked.
+fn ends_unsaid(trial: &Trial, set: &[(&str, &str)], replies: Vec<Reply>) -> (Value, Vec<Asked>) {
+    let server = Loopback::start(replies).unwrap();
+    let long = "The first step. ".repeat(60);
+    let said = |at: usize, text: &str| {
+        json!({"info": {"id": format!("msg_{at}"), "role": "assistant"},
+            "parts": [{"id": format!("prt_{at}"), "type": "text", "text": text}]})
+    };
+    let opened = json!({"callstack": {"opened": "frm-x"}});
+    let opened = json!({"input": {}, "output": "", "metadata": opened});
+    let push = step(2, &[("stack_frame_push", opened)]);
+    let messages = [told("Read it"), push, said(3, &long), said(4, "It is read.")];
+    trial.host(&[
+        says(A, "Read it"),
+        shows(A, &messages[..1]),
+        pushes(2, "part", "it is read"),
+        shows(A, &messages),
+    ]);
+    for (name, value) in set {
+        let value = if *name == "address" { server.address() } else { *value };
+        trial.desk.ok(&["config", &format!("summarizer-{name}"), value]);
+    }
+    let mut command = trial.desk.command(&trial.desk.project(), &["pop", "--json"]);
+    command.envs(trial.vars.iter().cloned());
+    command.envs([("STACK_SUMMARIZER_KEY", "first"), ("OTHER_KEY", "second")]);
+    let said = trial.desk.finish(command);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    (serde_json::from_str(&said.stdout).unwrap(), server.asked())
+}
+
+const ADDRESS: (&str, &str) = ("address", "");
+const MODEL: (&str, &str) = ("model", "small");
+
+fn asks_for_results(trial: &Trial) -> String {
+    let (answer, _) = ends_unsaid(trial, &[MODEL, ("retries", "0")], vec![Reply::Close]);
+    let failure = answer["summarizerFailure"].as_str();
+    yes(failure.is_some_and(|why| why.contains("127.0.0.1:1/")))
+}
+
+fn asked_once(trial: &Trial, set: &[(&str, &str)]) -> Option<Asked> {
+    ends_unsaid(trial, set, vec![Reply::chat("All is read.")]).1.pop()
+}
+
+fn place_that_is_asked(trial: &Trial) -> String {
+    let asked = asked_once(trial, &[ADDRESS, MODEL]).unwrap();
+    asked.head.split(' ').nth(1).unwrap().to_owned()
+}
+
+fn model_that_is_asked(trial: &Trial) -> String {
+    let Some(asked) = asked_once(trial, &[ADDRESS]) else { return "none".to_owned() };
+    let body: Value = serde_json::from_str(&asked.body).unwrap();
+    body["model"].as_str().unwrap().to_owned()
+}
+
+fn key_that_is_sent(trial: &Trial) -> String {
+    let head = asked_once(trial, &[ADDRESS, MODEL]).unwrap().head;
+    let key = head.lines().find_map(|line| line.strip_prefix("authorization: bearer "));
+    key.unwrap().to_owned()
+}
+
+fn results(trial: &Trial) -> String {
+    let shown = trial.desk.json(&["show", "f2"]);
+    shown["results"].as_str().unwrap_or_else(|| panic!("{shown}")).to_owned()
+}
+
+fn answer_of_a_slow_model(trial: &Trial) -> String {
+    let headers = "retry-after: 1\r\n";
+    let busy = Reply::With { status: 503, headers, body: String::new() };
+    let replies = vec![busy, Reply::chat("All is read.")];
+    let (answer, _) = ends_unsaid(trial, &[ADDRESS, MODEL], replies);
+    match answer["summarizerFailure"].as_str() {
+        Some(why) if why.contains("too late") || why.contains("within") => "late".to_owned(),
+        Some(why) => why.to_owned(),
+        None => results(trial),
+    }
+}
+
+fn answer_of_an_ill_model(trial: &Trial) -> String {
+    let replies = vec![Reply::with(503, ""), Reply::chat("All is read.")];
+    let (answer, _) = ends_unsaid(trial, &[ADDRESS, MODEL], replies);
+    match answer["summarizerFailure"].as_str() {
+        Some(why) if why.contains("503") => "ill".to_owned(),
+        Some(why) => why.to_owned(),
+        None => results(trial),
+    }
+}
+
+fn tells_the_first_step(trial: &Trial) -> String {
+    let asked = asked_once(trial, &[ADDRESS, MODEL]).unwrap();
+    assert!(asked.body.contains("It is read."), "{}", asked.body);
+    yes(asked.body.contains("The first step."))
 }
 
 fn is_told_to_push(trial: &Trial) -> String {

@@ -35,7 +35,7 @@ fn a_tree_and_where_the_work_stands() {
     success criteria:
       Every rule is known
 
-    results:
+    results, by the user:
       23 rules, none left-recursive.
 
     decisions:
@@ -93,7 +93,16 @@ fn the_state_has_the_shape_of_the_specification() {
         "invalidatedAt",
         "plannedChildren",
     ];
-    let ours = ["handle", "workedIn", "pins", "endedAt", "formerIDs", "derived", "artifactHashes"];
+    let ours = [
+        "resultsSource",
+        "handle",
+        "workedIn",
+        "pins",
+        "endedAt",
+        "formerIDs",
+        "derived",
+        "artifactHashes",
+    ];
     let mut seen = BTreeSet::new();
     for (id, frame) in state["frames"].as_object().unwrap() {
         assert_eq!(frame["sessionID"], id.as_str());

@@ -1,0 +1,162 @@
+use std::time::{Duration, Instant};
+
+use callstack_core::results::SummaryPrompt;
+use callstack_engine::{
+    Configured, Engine, EngineError, Kind, SUMMARIZER_VARIABLES, Setting, SummarizerSettings,
+    SummaryRequest,
+};
+use serde_json::json;
+
+use super::{data, row};
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::page::{BOLD, DIM, PLAIN, Page};
+use crate::project::variable;
+
+/// Show or set the model of your own that writes results where an agent gave none
+///
+/// Any address will do that speaks as OpenAI's chat completions or Anthropic's messages do, such as a
+/// server on this machine. Its key stays in a variable of the environment that agents are started with, and
+/// is never stored. Where no model is set, or it does not answer in time, results are extracted from what
+/// was said and done.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SummarizerArgs {
+    /// Its base address, such as http://127.0.0.1:11434/v1 or https://api.anthropic.com
+    #[arg(long, value_name = "URL")]
+    address: Option<String>,
+    /// The model's name there
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// How it is spoken to: auto (as the address suggests), openai or anthropic
+    #[arg(long)]
+    format: Option<String>,
+    /// The variable of the environment that holds its key
+    #[arg(long, value_name = "VARIABLE")]
+    key_env: Option<String>,
+    /// Milliseconds that it may take, retries included
+    #[arg(long, value_name = "MS")]
+    time_limit: Option<String>,
+    /// How often it is asked again when it is overloaded or can't be reached
+    #[arg(long, value_name = "N")]
+    retries: Option<String>,
+    /// Tokens (estimated) of a frame's steps that it is told
+    #[arg(long, value_name = "N")]
+    tokens: Option<String>,
+    /// Ask no model any more; the other settings stay
+    #[arg(long, conflicts_with_all = ["address", "try_it"])]
+    off: bool,
+    /// Ask it for a word, and say whether it answers
+    #[arg(long = "try")]
+    try_it: bool,
+}
+
+pub(super) fn run(
+    args: &SummarizerArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let off = args.off.then(|| "none".to_owned());
+    // In the order of the variables.
+    let wanted = [
+        args.address.as_ref().or(off.as_ref()),
+        args.format.as_ref(),
+        args.model.as_ref(),
+        args.key_env.as_ref(),
+        args.time_limit.as_ref(),
+        args.retries.as_ref(),
+        args.tokens.as_ref(),
+    ];
+    let mut changes = Vec::new();
+    for (name, value) in SUMMARIZER_VARIABLES.iter().zip(wanted) {
+        let Some(value) = value else { continue };
+        let setting = Setting::meant(name)?;
+        // None is set where one is wrong, and no store is made for it.
+        setting.read(value)?;
+        changes.push((setting, value));
+    }
+    let engine =
+        if changes.is_empty() { invocation.engine()? } else { invocation.engine_or_new()? };
+    for (setting, value) in changes {
+        engine.configure(setting, Some(value))?;
+    }
+    let settings = engine.current_settings()?.summarizer.clone();
+    let answer = args.try_it.then(|| ask(&engine, &settings)).transpose()?;
+    show(&engine, &settings, answer.as_ref(), output)
+}
+
+/// What a model said, and after how many milliseconds.
+struct Answer {
+    text: String,
+    ms: u128,
+}
+
+fn ask(engine: &Engine, settings: &SummarizerSettings) -> Result<Answer, EngineError> {
+    if !settings.is_set() {
+        return Err(EngineError::invalid(
+            "no model is set that could be asked",
+            "Set one: `callstack config summarizer --address URL --model NAME --try`.",
+        ));
+    }
+    let prompt = SummaryPrompt {
+        system: "Answer with one word.".to_owned(),
+        user: "Say that it works.".to_owned(),
+    };
+    let time_limit = Duration::from_millis(settings.time_limit.into());
+    let begun = Instant::now();
+    let request = SummaryRequest { prompt, settings: settings.clone(), time_limit };
+    let text = engine.ask_summarizer(&request).map_err(|error| EngineError {
+        kind: Kind::Conflict,
+        message: format!("the model can't be used: {error}"),
+        hint: Some("Until it answers, results that nobody gave are extracted without it.".into()),
+    })?;
+    Ok(Answer { text, ms: begun.elapsed().as_millis() })
+}
+
+fn show(
+    engine: &Engine,
+    settings: &SummarizerSettings,
+    answer: Option<&Answer>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let all: Vec<Configured> = SUMMARIZER_VARIABLES
+        .iter()
+        .map(|name| engine.configured_as(Setting::meant(name)?))
+        .collect::<Result<_, _>>()?;
+    let has_key = variable(&settings.key_variable).is_some_and(|key| !key.trim().is_empty());
+    let format = settings.wire_format().as_str();
+    let value = json!({
+        "on": settings.is_set(),
+        "format": format,
+        "keyIsSet": has_key,
+        "settings": all.iter().map(data).collect::<Vec<_>>(),
+        "answer": answer.map(|it| json!({"text": it.text, "ms": it.ms})),
+    });
+    output.either(&value, |page| {
+        if settings.is_set() {
+            state(page, "on", "what nobody gives results of, the model writes them of");
+            page.put(PLAIN, &format!("spoken to as {format}")).end();
+            let held = if has_key { "holds a key" } else { "holds no key here: none is sent" };
+            page.put(PLAIN, &format!("{} {held}", settings.key_variable)).end();
+        } else {
+            state(
+                page,
+                "off",
+                "results that nobody gives are extracted from what was said and done",
+            );
+        }
+        let width = all.iter().map(|it| it.setting.name.len()).max().unwrap_or(0);
+        for configured in &all {
+            page.put(PLAIN, "  ");
+            row(page, configured, width);
+        }
+        if let Some(Answer { text, ms }) = answer {
+            page.put(BOLD, "it answers").put(DIM, &format!(" after {ms} ms")).end();
+            page.block("  ", text);
+        }
+    })
+}
+
+fn state(page: &mut Page, state: &str, meaning: &str) {
+    page.put(BOLD, state).put(DIM, &format!(": {meaning}")).end();
+}
