@@ -129,6 +129,7 @@ impl Transcript {
             identity_derived: false,
             results: done.clone(),
             results_compacted: done,
+            results_source: None,
             created_at: START,
             updated_at: START,
             ended_at: parent.map(|_| START),

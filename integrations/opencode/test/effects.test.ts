@@ -35,6 +35,22 @@ test(
 )
 
 test(
+  "a call asks again after each while that it is told to wait",
+  staged(async (stage) => {
+    const child = await stage.child(0)
+    const result = stage.tool(push, {})
+    child.answer(await child.next("tool"), { next: { do: "wait", ms: 20 }, token: 1 })
+    const first = await child.next("continue")
+    assert.deepEqual(first.params["outcome"], { ok: {} })
+    child.answer(first, { next: { do: "wait", ms: 20 }, token: 2 })
+    const second = await child.next("continue")
+    assert.equal(second.params["token"], 2)
+    child.answer(second, answered)
+    assert.deepEqual(await result, answered)
+  }),
+)
+
+test(
   "an effect that fails is told",
   staged(async (stage) => {
     const child = await stage.child(0)

@@ -14,15 +14,21 @@ use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page};
 use crate::project::variable;
 
+const EXAMPLES: &str = "Examples:
+  callstack config summarizer --address http://127.0.0.1:11434/v1 --model qwen3 --try
+  callstack config summarizer --address https://api.anthropic.com --model claude-haiku-4-5 \\
+    --key-env ANTHROPIC_API_KEY";
+
 /// Show or set the model of your own that writes results where an agent gave none
 ///
-/// Any address will do that speaks as OpenAI's chat completions or Anthropic's messages do, such as a
-/// server on this machine. Its key stays in a variable of the environment that agents are started with, and
+/// Any address will do at which chat completions or messages are spoken as the two large providers do,
+/// such as a server on this machine. Its key stays in a variable of the environment that agents are started with, and
 /// is never stored. Where no model is set, or it does not answer in time, results are extracted from what
 /// was said and done.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct SummarizerArgs {
-    /// Its base address, such as http://127.0.0.1:11434/v1 or https://api.anthropic.com
+    /// Its base address
     #[arg(long, value_name = "URL")]
     address: Option<String>,
     /// The model's name there

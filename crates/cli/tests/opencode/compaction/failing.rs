@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use callstack_core::compaction::CompactionType;
+use callstack_core::results::ResultsSource;
 use callstack_scripted_model::{Checks, Conversation, RecordedRequest, RequestKind, Script, Step};
 use serde_json::json;
 
@@ -49,7 +50,7 @@ fn a_frame_whose_summary_fails_ends_with_its_own_results() {
 }
 
 #[test]
-fn an_empty_summary_leaves_a_sentence_that_says_so() {
+fn an_empty_summary_leaves_what_the_agent_said_last_and_the_agent_is_told() {
     let Some(talk) = Talk::new(&[]) else { return };
     let sealed = &talk.project.sealed;
     let session = talk.session_compacting(
@@ -63,9 +64,12 @@ fn an_empty_summary_leaves_a_sentence_that_says_so() {
     );
     session.say("Read the parts");
     wait_for_tree(sealed, &session.id, DONE);
-    let results = frame(sealed, "First part").results.unwrap();
-    assert!(results.starts_with("No results were given, and no summary"), "{results}");
-    session.finished();
+    let ended = frame(sealed, "First part");
+    assert_eq!(ended.results_source, Some(ResultsSource::Extracted));
+    assert!(ended.results.unwrap().contains("I look at the first part."));
+    let requests = session.finished();
+    let last = requests.last().unwrap().render();
+    assert!(last.contains("No summary could be generated: the summary was empty"), "{last}");
 }
 
 #[test]
