@@ -164,6 +164,7 @@ impl Grower {
             identity_derived: false,
             results: finished.then(|| dice.words(60)),
             results_compacted: finished.then(|| dice.words(20)),
+            results_source: None,
             created_at: at(num),
             updated_at: at(num),
             ended_at: finished.then_some(at(num)),

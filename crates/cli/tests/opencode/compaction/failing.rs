@@ -50,7 +50,7 @@ fn a_frame_whose_summary_fails_ends_with_its_own_results() {
 }
 
 #[test]
-fn an_empty_summary_leaves_what_the_agent_said_last_and_the_agent_is_told() {
+fn an_empty_summary_leaves_what_the_agent_said_last() {
     let Some(talk) = Talk::new(&[]) else { return };
     let sealed = &talk.project.sealed;
     let session = talk.session_compacting(
@@ -67,9 +67,7 @@ fn an_empty_summary_leaves_what_the_agent_said_last_and_the_agent_is_told() {
     let ended = frame(sealed, "First part");
     assert_eq!(ended.results_source, Some(ResultsSource::Extracted));
     assert!(ended.results.unwrap().contains("I look at the first part."));
-    let requests = session.finished();
-    let last = requests.last().unwrap().render();
-    assert!(last.contains("No summary could be generated: the summary was empty"), "{last}");
+    session.finished();
 }
 
 #[test]
