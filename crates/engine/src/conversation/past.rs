@@ -12,6 +12,7 @@ use callstack_core::decide::{Command, Neighbourhood as _, Pop};
 use callstack_core::event::{Event, Session};
 use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
 use callstack_core::framing::{identity_of, title_of};
+use callstack_core::results::ResultsSource;
 use callstack_core::transcript::{Anchor, Outcome, Role};
 use callstack_store::{MessageBody, StoreError};
 use serde::Serialize;
@@ -20,7 +21,6 @@ use super::{Fact, Shown};
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::operation::Caller;
-use crate::operations::compact;
 use crate::search;
 
 /// Under which name a stored message of a recorded session holds what it was read from: `by`, the program,
@@ -368,11 +368,7 @@ impl<'a> Takeover<'a> {
             performs: false,
         };
         for span in open.iter().rev() {
-            let outcome = Outcome {
-                status,
-                results_compacted: Some(compact(&results)),
-                results: Some(results.clone()),
-            };
+            let outcome = Outcome::with(status, results.clone(), None, ResultsSource::LastWords);
             let pop = Command::Pop(Pop {
                 session: session.session.clone(),
                 frame: Some(span.frame),
