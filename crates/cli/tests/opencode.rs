@@ -9,6 +9,7 @@ mod compaction;
 mod concurrency;
 mod demo;
 mod errands;
+mod evidence;
 mod failures;
 mod files;
 mod flame;

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Evidence;
 use crate::frame::{FrameNum, Status};
 use crate::transcript::Anchor;
 
@@ -79,8 +80,9 @@ pub struct PendingCompletion {
     pub results: Option<String>,
     /// The same, dense.
     pub results_compacted: Option<String>,
-    /// What the machine recorded until then, one fact a line; a compaction hides where it is from.
-    pub evidence: Vec<String>,
+    /// What the machine saw until then; a compaction hides where it is from.
+    #[serde(default)]
+    pub seen: Evidence,
 }
 
 /// A compaction that was asked for and has not come yet. A session has one at most; it waits for as

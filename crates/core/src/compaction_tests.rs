@@ -20,7 +20,7 @@ fn completion(results: Option<&str>, dense: Option<&str>) -> PendingCompletion {
         status: Status::Completed,
         results: results.map(str::to_owned),
         results_compacted: dense.map(str::to_owned),
-        evidence: Vec::new(),
+        seen: Evidence::default(),
     }
 }
 

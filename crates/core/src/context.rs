@@ -11,7 +11,7 @@ mod score;
 mod select;
 mod tasks;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,7 @@ impl Parts {
 }
 
 static NONE_VISIBLE: BTreeSet<FrameNum> = BTreeSet::new();
+static NOTHING_SEEN: BTreeMap<FrameNum, String> = BTreeMap::new();
 
 /// What a context is rendered from. Start from [`ContextInput::new`] and set what there is.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +83,9 @@ pub struct ContextInput<'a> {
     pub pins: &'a [ScopedPin],
     /// Siblings whose results stand in the same conversation already.
     pub visible_above: &'a BTreeSet<FrameNum>,
+    /// What the machine saw of the work in siblings, in a line each. Not of those whose results stand
+    /// above: it stands there too.
+    pub sibling_evidence: &'a BTreeMap<FrameNum, String>,
     /// Whether nothing was done in the session yet.
     pub new_session: bool,
     /// Milliseconds since 1970.
@@ -112,6 +116,7 @@ impl<'a> ContextInput<'a> {
             planned_children_count: 0,
             pins: &[],
             visible_above: &NONE_VISIBLE,
+            sibling_evidence: &NOTHING_SEEN,
             new_session: false,
             now,
             budget: TokenBudget::default(),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::autonomy::{Suggestion, SuggestionEnd};
 use crate::compaction::{Compaction, PendingCompaction};
+use crate::evidence::Evidence;
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
 use crate::subagent;
 use crate::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
@@ -242,6 +243,16 @@ pub enum Event {
         span: SpanNum,
         /// The text and where it was first sent.
         fold: Fold,
+    },
+    /// What the machine saw of the work in a frame, taken when a span of it was closed; in place of what
+    /// was taken when that was closed before.
+    EvidenceTaken {
+        /// The frame.
+        frame: FrameNum,
+        /// The span; none where the frame came from elsewhere.
+        span: Option<SpanNum>,
+        /// What was seen; nothing where it was purged.
+        evidence: Box<Evidence>,
     },
     /// A text was sent to the model and is kept byte for byte.
     Rendered {

@@ -7,9 +7,11 @@
 //!
 //! Not here: what a host's tools are called (`hosts`), where evidence is kept (`store`).
 
+mod brief;
 mod closing;
 mod errors;
 mod gather;
+mod join;
 mod lines;
 mod runners;
 pub mod terms;

@@ -155,6 +155,7 @@ impl LogLine {
             | Event::CloseUndone { .. }
             | Event::SpanDetached { .. }
             | Event::FoldSet { .. }
+            | Event::EvidenceTaken { .. }
             | Event::Rendered { .. }
             | Event::MessagesRecorded { .. }
             | Event::FilesRecorded { .. }

@@ -1,13 +1,14 @@
 //! Gathers what a frame's context is rendered from, and makes the texts that answer a push and a pop.
 //! What is read is bounded, however large the tree is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use callstack_core::context::{
     ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render,
 };
+use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::log_line::LogLine;
 use callstack_core::returned::{Pushed, Returned, Unpushed, pushed, returned, unpushed};
@@ -18,6 +19,7 @@ use serde_json::json;
 use crate::conversation::calibration::tokens_per_estimate;
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
+use crate::evidence;
 use crate::operation::{Answer, Caller};
 use crate::settings::Placement;
 
@@ -45,6 +47,7 @@ struct Surroundings {
     planned_count: usize,
     pins: Vec<ScopedPin>,
     visible: BTreeSet<FrameNum>,
+    seen: BTreeMap<FrameNum, String>,
 }
 
 impl Engine {
@@ -98,6 +101,7 @@ impl Engine {
         input.planned_children_count = around.planned_count;
         input.pins = &around.pins;
         input.visible_above = &around.visible;
+        input.sibling_evidence = &around.seen;
         input.new_session = around.frame.parent.is_none()
             && around.planned_count == 0
             && view.counts(Some(num))?.is_empty();
@@ -175,7 +179,7 @@ impl Engine {
         view: &View<'_>,
         num: FrameNum,
         left: &[Frame],
-        evidence: &[String],
+        evidence: &Evidence,
         reader: &str,
     ) -> Result<String, EngineError> {
         self.returned_as(view, &view.frame(num)?, left, evidence, reader)
@@ -187,7 +191,7 @@ impl Engine {
         view: &View<'_>,
         frame: &Frame,
         left: &[Frame],
-        evidence: &[String],
+        evidence: &Evidence,
         reader: &str,
     ) -> Result<String, EngineError> {
         let num = frame.num;
@@ -213,7 +217,7 @@ impl Engine {
         Ok(returned(&Returned {
             frame,
             inside: &inside,
-            evidence,
+            evidence: &evidence::lines(evidence),
             parent: parent.as_ref(),
             elsewhere,
             planned: &planned,
@@ -229,7 +233,7 @@ impl Engine {
         &self,
         view: &View<'_>,
         num: FrameNum,
-        evidence: &[String],
+        evidence: &Evidence,
         replied: bool,
         left: &[String],
     ) -> Result<String, EngineError> {
@@ -243,7 +247,7 @@ impl Engine {
         Ok(unpushed(&Unpushed {
             frame: &frame,
             inside: &inside,
-            evidence,
+            evidence: &evidence::lines(evidence),
             replied,
             left,
             pins: &pins,
@@ -320,6 +324,9 @@ fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineEr
             visible.insert(sibling.num);
         }
     }
+    // Where a fold stands above, what was seen stands in it.
+    let elsewhere = siblings.iter().map(|it| it.num).filter(|num| !visible.contains(num));
+    let seen = view.evidence_briefs(elsewhere)?;
     Ok(Surroundings {
         frame,
         ancestors,
@@ -330,6 +337,7 @@ fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineEr
         planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
         pins,
         visible,
+        seen,
     })
 }
 

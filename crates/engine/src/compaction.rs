@@ -87,7 +87,7 @@ impl Engine {
             status: ending.status,
             results: ending.results,
             results_compacted: ending.results_compacted,
-            evidence: self.evidence(&caller.session, None),
+            seen: self.evidence(&caller.session, Some(frame.num), None),
         };
         let asked = asked(caller, &frame, Some(completion), None, requested);
         self.store.write(|change| {

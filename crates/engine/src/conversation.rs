@@ -175,14 +175,6 @@ impl Conversation {
         self.past.as_deref().unwrap_or(engine.project())
     }
 
-    /// What the machine can tell of the messages behind one, or of all.
-    pub(crate) fn facts_behind(&self, message: Option<&str>) -> impl Iterator<Item = &Fact> {
-        let from = message
-            .and_then(|id| self.transcript.iter().position(|message| message.id == id))
-            .map_or(0, |at| at + 1);
-        self.facts.iter().skip(from).flatten()
-    }
-
     /// What the machine can tell of the messages behind the one at which a stretch begins, up to the one
     /// at which it ends.
     fn facts_between<'a>(
@@ -219,6 +211,11 @@ impl Conversation {
     /// Waits a little until what was seen so far is on the disk.
     pub(crate) fn written(&self, recorder: &Recorder) -> bool {
         recorder.flush(self.ticket, PATIENCE)
+    }
+
+    /// By what the recorder knows what was seen so far.
+    pub(crate) fn ticket(&self) -> Ticket {
+        self.ticket
     }
 
     fn fold(&self, live: &[Span]) -> Folded {

@@ -9,6 +9,7 @@ use callstack_core::context::ContextCache;
 use callstack_core::decide::{Command, Decision, OpenRoot, decide};
 use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
+use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Artifact, Frame, FrameNum, Identity};
 use callstack_core::log_line::LogLine;
 use callstack_core::returned::RENDERER_VERSION;
@@ -20,7 +21,7 @@ use callstack_store::{Change, Store, StoreError};
 use crate::configuration::Laid;
 use crate::conversation::Conversation;
 use crate::error::{EngineError, Kind};
-use crate::evidence::Reader;
+use crate::evidence::{self, Reader};
 use crate::files;
 use crate::log::files::LogFiles;
 use crate::logging::Log;
@@ -102,8 +103,8 @@ impl Engine {
         })
     }
 
-    /// Has evidence taken from what this makes of a stored message. Without it, it is taken from what
-    /// this process was shown, and is poorer. The first one counts.
+    /// Has evidence taken from what this makes of a stored message. Without it there is none. The first
+    /// one counts.
     pub fn read_messages_with(&self, reader: Reader) {
         self.reader.get_or_init(|| reader);
     }
@@ -308,11 +309,12 @@ impl Engine {
     /// Ends a frame, and fixes in the same transaction what stands for its span from now on.
     pub(crate) fn end(&self, caller: &Caller, command: &Command) -> Result<Answer, EngineError> {
         self.settle_before(command)?;
-        let results = match command {
-            Command::Pop(pop) => pop.outcome.results.as_deref(),
-            _ => None,
+        let evidence = match command {
+            Command::Pop(pop) => {
+                self.evidence(&pop.session, pop.frame, pop.outcome.results.as_deref())
+            }
+            _ => Evidence::default(),
         };
-        let evidence = self.evidence(&caller.session, results);
         self.store.write(|change| {
             let (num, text) = self.end_in(change, &caller.session, command, &evidence)?;
             Self::ended(&change.view(), num, text)
@@ -335,7 +337,7 @@ impl Engine {
         change: &mut Change<'_>,
         reader: &str,
         command: &Command,
-        evidence: &[String],
+        evidence: &Evidence,
     ) -> Result<(FrameNum, String), EngineError> {
         let decision = self.carry_out(change, command)?;
         let num = first(&decision)?;
@@ -361,6 +363,9 @@ impl Engine {
             let (settled_at, settled_serial, renderer) = (None, None, RENDERER_VERSION);
             let fold = Fold { text, settled_at, settled_serial, renderer };
             folds.push(Event::FoldSet { span: *span, fold });
+            if row.frame == num {
+                folds.extend(evidence::taken(&view, num, *span, evidence)?);
+            }
         }
         change.append(self.now(), &folds)?;
         self.consolidate_if_many(change, num)?;

@@ -189,16 +189,16 @@ impl Engine {
                 cut_off(&format!("Its session ended with an error: {message}."))
             }
         };
-        let evidence = self.evidence(session, None);
+        self.wait_until_written(session);
         self.store.write(|change| {
             if failed && let Some(unheard) = unheard(&change.view(), num, session)? {
                 // A session that was worked in before may be gone by now.
-                self.end_all(change, num, &outcome, &evidence)?;
+                self.end_all(change, num, &outcome)?;
                 change.append(self.now(), &[Event::ErrandDelivered { span: unheard }])?;
                 return Ok(starting(caller, &change.view().frame(num)?));
             }
             if works_in(&change.view().frame(num)?, session) {
-                self.end_all(change, num, &outcome, &evidence)?;
+                self.end_all(change, num, &outcome)?;
             }
             let view = change.view();
             let frame = view.frame(num)?;
@@ -244,7 +244,7 @@ impl Engine {
         let span = view.frame_spans(frame.num)?.pop();
         match span.and_then(|span| span.fold) {
             Some(fold) if frame.status.is_finished() => Ok(fold.text),
-            _ => self.returned(view, frame.num, &[], &[], caller),
+            _ => self.returned(view, frame.num, &[], &view.evidence(frame.num)?, caller),
         }
     }
 
@@ -254,26 +254,27 @@ impl Engine {
         change: &mut Change<'_>,
         num: FrameNum,
         outcome: &Outcome,
-        evidence: &[String],
     ) -> Result<(), EngineError> {
         let frame = change.view().frame(num)?;
         while let Some(child) = change.view().running(num)? {
             if child.session == frame.session {
-                self.end_all(change, child.num, outcome, evidence)?;
+                self.end_all(change, child.num, outcome)?;
             } else {
                 let cut = cut_off("It was cut off together with the session that waited for it.");
-                self.end_all(change, child.num, &cut, &[])?;
+                self.end_all(change, child.num, &cut)?;
             }
         }
         let session = frame.session.unwrap_or_default();
         let message = change.view().last_message(&session)?;
+        let results = outcome.results.as_deref();
+        let evidence = self.evidence_now(&change.view(), &session, num, results)?;
         let command = Command::Pop(Pop {
             session: session.clone(),
             frame: Some(num),
             anchor: Anchor { message, call: None },
             outcome: outcome.clone(),
         });
-        self.end_in(change, &session, &command, evidence)?;
+        self.end_in(change, &session, &command, &evidence)?;
         Ok(())
     }
 

@@ -1,154 +1,140 @@
-//! What the machine saw in a span: which commands ran and how they ended, what was read, what failed,
-//! what was named.
+//! What the machine saw in a span: taken from the messages as they are stored, when the span is closed, and
+//! stored with that.
 
 use std::path::Path;
+use std::time::Duration;
 
-use callstack_core::evidence::{Budget, Happening, Omit, span_tokens, take};
-use callstack_store::View;
+use callstack_core::event::Event;
+use callstack_core::evidence::{Budget, Evidence, Happening, Omit, span_tokens, take};
+use callstack_core::frame::{Artifact, FrameNum};
+use callstack_core::log_line::LogLine;
+use callstack_core::transcript::{Span, SpanNum};
+use callstack_store::{StoreError, View};
 
-use crate::conversation::{Conversation, Fact};
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
+use crate::files;
 
-/// How many of each kind are told; of commands and failures the last ones, since they show how things
-/// stood at the end.
-const COMMANDS: usize = 6;
-const FILES: usize = 12;
-const FAILURES: usize = 3;
+/// How long the end of a frame waits until the messages of its span are on the disk. They are written
+/// behind the hooks that show them, which takes milliseconds; after this time what is there is read.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a host makes of one of its messages, as it is stored, in a project's folder.
 pub type Reader = fn(&str, &Path) -> Vec<Happening>;
 
 impl Engine {
-    /// Lines of evidence for the innermost open span of a session, without what `results` say.
-    pub(crate) fn evidence(&self, session: &str, results: Option<&str>) -> Vec<String> {
-        let conversation = self.conversation(session);
-        let conversation = lock(&conversation);
-        let folder = conversation.folder(self);
-        let open = self.store.read(|view| view.session_open_spans(session)).unwrap_or_default();
-        let Some(span) = open.last() else { return Vec::new() };
-        let message = span.open.message.as_deref();
-        let read = self.is_readable(&conversation).then(|| {
-            self.store.read(|view| {
-                let results = results.unwrap_or_default();
-                self.lines_between(view, session, (message, None), results, folder)
-            })
+    /// What was seen in the open span of a frame, or the innermost one of a session, without what
+    /// `results` say. That nothing can be read is no reason not to end a frame.
+    pub(crate) fn evidence(
+        &self,
+        session: &str,
+        frame: Option<FrameNum>,
+        results: Option<&str>,
+    ) -> Evidence {
+        let taken = self.store.read(|view| open_span(view, session, frame)).map_err(Into::into);
+        let taken = taken.and_then(|span| {
+            let Some(span) = span else { return Ok(Evidence::default()) };
+            self.wait_until_written(&span.session);
+            let folder = lock(&self.conversation(&span.session)).folder(self).to_path_buf();
+            self.store.read(|view| self.evidence_of(view, &span, results, &folder))
         });
-        match read {
-            Some(Ok(lines)) => lines,
-            // What this process was shown is better than nothing.
-            Some(Err(_)) | None => lines(conversation.facts_behind(message)),
+        taken.unwrap_or_else(|error: EngineError| {
+            self.tell_log(&LogLine::new("Evidence can't be taken").with("why", error.message));
+            Evidence::default()
+        })
+    }
+
+    /// What was seen in the open span of a frame, of what is on the disk.
+    pub(crate) fn evidence_now(
+        &self,
+        view: &View<'_>,
+        session: &str,
+        frame: FrameNum,
+        results: Option<&str>,
+    ) -> Result<Evidence, EngineError> {
+        match open_span(view, session, Some(frame))? {
+            Some(span) => self.evidence_of(view, &span, results, self.project()),
+            None => Ok(Evidence::default()),
         }
     }
 
-    /// Whether the messages of a conversation can be read back now.
-    pub(crate) fn is_readable(&self, conversation: &Conversation) -> bool {
-        self.reader.get().is_some()
-            && self.recorder.get().is_none_or(|recorder| conversation.written(recorder))
+    fn evidence_of(
+        &self,
+        view: &View<'_>,
+        span: &Span,
+        results: Option<&str>,
+        folder: &Path,
+    ) -> Result<Evidence, EngineError> {
+        let between = (span.open.message.as_deref(), None);
+        let results = results.unwrap_or_default();
+        let mut evidence = self.evidence_between(view, &span.session, between, results, folder)?;
+        for file in &mut evidence.written {
+            file.hash = files::hash(&self.project, &file.path);
+        }
+        Ok(evidence)
     }
 
-    /// Lines of evidence for the messages behind the first one up to and including the second. Files
-    /// are told relative to `folder`.
-    pub(crate) fn lines_between(
+    /// What was seen in the messages behind the first one up to and including the second, in a session
+    /// that works in `folder`. What files hold is not looked at.
+    pub(crate) fn evidence_between(
         &self,
         view: &View<'_>,
         session: &str,
         (open, close): (Option<&str>, Option<&str>),
         results: &str,
         folder: &Path,
-    ) -> Result<Vec<String>, EngineError> {
+    ) -> Result<Evidence, EngineError> {
         let span = self.happenings_between(view, session, (open, close), folder)?;
         let project = folder.to_string_lossy();
         let budget = Budget::default().of(span_tokens(&span));
-        // Files that were written are the frame's artifacts.
-        Ok(take(&span, results, &project, budget).lines(&Omit { written: true }))
+        Ok(take(&span, results, &project, budget))
+    }
+
+    /// Waits until what this process was shown of a session is on the disk.
+    pub(crate) fn wait_until_written(&self, session: &str) {
+        let Some(recorder) = self.recorder.get() else { return };
+        let ticket = lock(&self.conversation(session)).ticket();
+        // What is not there by then can't be read, and nobody waits for it any longer.
+        let _ = recorder.flush(ticket, PATIENCE);
     }
 }
 
-pub(crate) fn lines<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<String> {
-    let mut commands: Vec<(&str, Vec<String>)> = Vec::new();
-    let mut read: Vec<&str> = Vec::new();
-    let mut failures: Vec<String> = Vec::new();
-    for fact in facts {
-        match fact {
-            Fact::Command { line, exit } => {
-                let exit = exit.map(|code| code.to_string());
-                // One that was run again is told once, where it was run last, with how each run ended.
-                let mut exits = commands
-                    .iter()
-                    .position(|(known, _)| known == line)
-                    .map_or_else(Vec::new, |at| commands.remove(at).1);
-                exits.extend(exit);
-                commands.push((line, exits));
-            }
-            Fact::Read { path } => {
-                if !read.contains(&path.as_str()) {
-                    read.push(path);
-                }
-            }
-            // Files that were written are the frame's artifacts, and how work was divided frames tell.
-            Fact::Wrote { .. } | Fact::Done { .. } | Fact::Division(_) => {}
-            Fact::Failed { tool, message } => failures.push(format!("{tool}: {message}")),
-        }
-    }
-    let mut lines = Vec::new();
-    let mut tell = |what: &str, items: &[String], dropped: usize| {
-        if !items.is_empty() {
-            let more =
-                if dropped > 0 { format!(" (and {dropped} earlier)") } else { String::new() };
-            lines.push(format!("{what}: {}{more}", items.join("; ")));
-        }
-    };
-    let commands: Vec<String> = commands
-        .into_iter()
-        .map(|(line, exits)| match exits.as_slice() {
-            [] => format!("`{line}`"),
-            exits => format!("`{line}` (exit {})", exits.join(", then ")),
-        })
-        .collect();
-    let dropped = commands.len().saturating_sub(COMMANDS);
-    tell("commands", &commands[dropped..], dropped);
-    let read: Vec<String> = read.into_iter().map(str::to_owned).collect();
-    let dropped = read.len().saturating_sub(FILES);
-    tell("files read", &read[dropped..], dropped);
-    let dropped = failures.len().saturating_sub(FAILURES);
-    tell("tool failures", &failures[dropped..], dropped);
-    lines
+/// The span in which a frame is being worked on, or the innermost open one of a session.
+fn open_span(
+    view: &View<'_>,
+    session: &str,
+    frame: Option<FrameNum>,
+) -> Result<Option<Span>, StoreError> {
+    let Some(frame) = frame else { return Ok(view.session_open_spans(session)?.pop()) };
+    let mut spans = view.frame_spans(frame)?;
+    spans.retain(|span| !span.detached && span.live_close().is_none());
+    Ok(spans.pop())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn command(line: &str, exit: i64) -> Fact {
-        Fact::Command { line: line.to_owned(), exit: Some(exit) }
+/// What files held when work on them was recorded, where it was.
+pub(crate) fn with_hashes(mut evidence: Evidence, artifacts: &[Artifact]) -> Evidence {
+    for file in &mut evidence.written {
+        let recorded = artifacts.iter().find(|artifact| artifact.path == file.path);
+        file.hash = recorded.and_then(|artifact| artifact.hash.clone());
     }
+    evidence
+}
 
-    #[test]
-    fn a_command_that_was_run_again_is_told_once_with_how_each_run_ended() {
-        let facts = [
-            command("make test", 2),
-            Fact::Read { path: "src/a.rs".to_owned() },
-            command("git diff", 0),
-            command("make test", 0),
-            Fact::Read { path: "src/a.rs".to_owned() },
-            Fact::Failed { tool: "edit".to_owned(), message: "no such text".to_owned() },
-        ];
-        assert_eq!(
-            lines(facts.iter()),
-            [
-                "commands: `git diff` (exit 0); `make test` (exit 2, then 0)",
-                "files read: src/a.rs",
-                "tool failures: edit: no such text",
-            ]
-        );
+/// The event that stores what was seen in a span; none where there is nothing to store or to replace.
+pub(crate) fn taken(
+    view: &View<'_>,
+    frame: FrameNum,
+    span: SpanNum,
+    evidence: &Evidence,
+) -> Result<Option<Event>, StoreError> {
+    if evidence.is_empty() && view.span_evidence(span)?.is_empty() {
+        return Ok(None);
     }
+    let evidence = Box::new(evidence.clone());
+    Ok(Some(Event::EvidenceTaken { frame, span: Some(span), evidence }))
+}
 
-    #[test]
-    fn of_many_commands_the_last_ones_are_told() {
-        let facts: Vec<_> = (0..9).map(|n| command(&format!("step {n}"), 0)).collect();
-        let [line] = &lines(facts.iter())[..] else { panic!() };
-        assert!(line.contains("step 8") && !line.contains("step 2"), "{line}");
-        assert!(line.ends_with("(and 3 earlier)"), "{line}");
-    }
+/// Lines of evidence where files that were written are listed as artifacts.
+pub(crate) fn lines(evidence: &Evidence) -> Vec<String> {
+    evidence.lines(&Omit { written: true })
 }

@@ -104,10 +104,12 @@ fn section(text: &mut String, frame: &FrameMetadata, depth: usize) {
         None => "Results".to_owned(),
     };
     part(&results, frame.results.as_deref());
+    let evidence = frame.evidence.lines_beside(&frame.artifacts);
     let lists = [
         ("Decisions", frame.decisions.iter().collect::<Vec<_>>()),
         ("Pins", frame.pins.values().collect()),
         ("Artifacts", frame.artifacts.iter().collect()),
+        ("Evidence", evidence.iter().collect()),
     ];
     for (name, entries) in lists {
         if entries.is_empty() {

@@ -195,13 +195,7 @@ impl Engine {
     /// back now.
     pub(crate) fn happenings_of(&self, frame: &Frame) -> Result<Vec<Happening>, EngineError> {
         let Some(session) = &frame.session else { return Ok(Vec::new()) };
-        {
-            let conversation = self.conversation(session);
-            let conversation = lock(&conversation);
-            if !self.is_readable(&conversation) {
-                return Ok(Vec::new());
-            }
-        }
+        self.wait_until_written(session);
         self.store.read(|view| self.happenings_in(view, frame))
     }
 

@@ -35,6 +35,8 @@ const EXAMINED_THOROUGHLY: usize = 32 * 1024 * 1024;
 const SCANNED: usize = 32 * 1024 * 1024;
 /// How much more a frame's own words count than a message in which the same words stand.
 const FRAME_WEIGHT: f64 = 3.0;
+/// The same of what the machine saw: the messages that it is from say it too, and more.
+const EVIDENCE_WEIGHT: f64 = 0.5;
 
 /// What is looked for, and how.
 #[derive(Clone, Debug)]
@@ -70,7 +72,9 @@ pub struct SearchAnswer {
 pub struct Place {
     /// The frame that it is in; none for a message from before the first frame.
     pub frame: Option<FrameFound>,
-    /// The message, unless it is what is said of the frame itself.
+    /// What holds it.
+    pub kind: PlaceKind,
+    /// The message, if it is in one.
     pub message: Option<MessageFound>,
     /// What stands there, in one line.
     pub snippet: String,
@@ -78,6 +82,18 @@ pub struct Place {
     pub marks: Vec<[usize; 2]>,
     /// The higher, the better.
     pub score: f64,
+}
+
+/// What holds what was looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaceKind {
+    /// What is said of a frame: its title, criteria, results, decisions, pins, files.
+    Frame,
+    /// What the machine saw of the work in a frame.
+    Evidence,
+    /// A message.
+    Message,
 }
 
 /// The frame that a place is in.
@@ -181,15 +197,22 @@ impl Search<'_> {
                 break;
             }
             let frame = self.view.frame(num)?;
-            let said = said_of(&frame);
-            let said = if self.request.reveal { said.into() } else { mask(&said) };
-            let Some(found) = self.query.find(&said) else { continue };
             if frame.detached || !self.is_wanted(Some(num))? {
                 continue;
             }
-            let in_title = self.query.find(&frame.identity.title).is_some();
-            let weight = if in_title { 2.0 * FRAME_WEIGHT } else { FRAME_WEIGHT };
-            places.push(place(Some(frame.into()), None, found, weight));
+            let said = said_of(&frame);
+            let (kind, found, weight) = if let Some(found) = self.find(&said) {
+                let in_title = self.query.find(&frame.identity.title).is_some();
+                let weight = if in_title { 2.0 * FRAME_WEIGHT } else { FRAME_WEIGHT };
+                (PlaceKind::Frame, found, weight)
+            } else {
+                let seen = self.view.evidence(num)?.searchable();
+                // Some of the words may stand in what is said.
+                let found = self.find(&seen).or_else(|| self.find(&format!("{seen}\n{said}")));
+                let Some(found) = found else { continue };
+                (PlaceKind::Evidence, found, EVIDENCE_WEIGHT)
+            };
+            places.push(place(Some(frame.into()), kind, None, found, weight));
         }
         Ok(places)
     }
@@ -219,6 +242,10 @@ impl Search<'_> {
             more = self.collect(&Known::default(), most, &mut places)?;
         }
         Ok((places, more))
+    }
+
+    fn find(&self, text: &str) -> Option<Match> {
+        if self.request.reveal { self.query.find(text) } else { self.query.find(&mask(text)) }
     }
 
     /// Takes messages, the newest first, until enough of them hold what is wanted; returns whether
@@ -271,7 +298,7 @@ impl Search<'_> {
             position,
             version: message.version,
         };
-        places.push(place(frame, Some(message), matched, 1.0));
+        places.push(place(frame, PlaceKind::Message, Some(message), matched, 1.0));
         Ok(())
     }
 
@@ -294,13 +321,14 @@ impl Search<'_> {
 
 fn place(
     frame: Option<FrameFound>,
+    kind: PlaceKind,
     message: Option<MessageFound>,
     found: Match,
     weight: f64,
 ) -> Place {
     let Match { score, snippet, marks } = found;
     let marks = marks.into_iter().map(|mark| [mark.start, mark.end]).collect();
-    Place { frame, message, snippet, marks, score: score * weight }
+    Place { frame, kind, message, snippet, marks, score: score * weight }
 }
 
 /// Where a message holds what is looked for. Secrets are masked, unless they are to be revealed, which

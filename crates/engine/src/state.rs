@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::ResultsSource;
 use callstack_store::{StoreError, View};
@@ -115,6 +116,9 @@ pub struct FrameMetadata {
     /// SHA-256 in hex of the artifacts that were readable files when they were recorded, by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub artifact_hashes: BTreeMap<String, String>,
+    /// What the machine saw of the work in it.
+    #[serde(default, skip_serializing_if = "Evidence::is_empty")]
+    pub evidence: Evidence,
 }
 
 /// What a frame's own row does not say of it.
@@ -124,6 +128,7 @@ struct Around {
     planned_children: Vec<String>,
     former_ids: Vec<String>,
     consolidated_into: Option<String>,
+    evidence: Evidence,
 }
 
 impl FrameMetadata {
@@ -157,6 +162,7 @@ impl FrameMetadata {
             former_ids: around.former_ids,
             consolidated_into: around.consolidated_into,
             derived: frame.identity_derived,
+            evidence: around.evidence,
         }
     }
 }
@@ -178,6 +184,9 @@ impl StackState {
             {
                 around.entry(parent).or_default().planned_children.push(frame.id.clone());
             }
+        }
+        for (frame, evidence) in view.all_evidence()? {
+            around.entry(frame).or_default().evidence = evidence;
         }
         for (frame, alias) in view.aliases()? {
             around.entry(frame).or_default().former_ids.push(alias);
@@ -217,6 +226,7 @@ impl Engine {
                 parent: parent.map(|parent| parent.id),
                 planned_children: planned.into_iter().map(|child| child.id).collect(),
                 former_ids: view.aliases_of(frame.num)?,
+                evidence: view.evidence(frame.num)?,
                 consolidated_into: frame
                     .consolidated
                     .map(|into| view.frame(into))

@@ -15,6 +15,8 @@ mod control;
 #[cfg(test)]
 mod errands;
 #[cfg(test)]
+mod evidence;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod flame;
@@ -49,3 +51,5 @@ mod subagents;
 mod support;
 #[cfg(test)]
 mod unsaid;
+#[cfg(test)]
+mod witness;

@@ -441,7 +441,7 @@ fn is(status: Status) -> String {
 }
 
 /// Numbers as one parameter, to be read with `json_each`.
-fn json_list(nums: impl IntoIterator<Item = i64>) -> String {
+pub(crate) fn json_list(nums: impl IntoIterator<Item = i64>) -> String {
     let listed: Vec<_> = nums.into_iter().map(|num| num.to_string()).collect();
     format!("[{}]", listed.join(","))
 }

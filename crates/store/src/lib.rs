@@ -7,6 +7,7 @@ mod change;
 mod compactions;
 mod errands;
 mod error;
+mod evidence;
 mod file_states;
 mod frames;
 mod locate;

@@ -39,7 +39,7 @@ impl Stretch {
 /// Spans with the places of the last message before them and of their last one. A span whose beginning
 /// or end no message is known by reaches from or to the end of the transcript: too much is better than
 /// too little.
-const STRETCHES: &str = "SELECT s.num, s.frame, s.session, coalesce(o.seq, 0) AS first,
+pub(crate) const STRETCHES: &str = "SELECT s.num, s.frame, s.session, coalesce(o.seq, 0) AS first,
     CASE WHEN s.closed = 0 OR s.close_undone = 1 OR c.seq IS NULL
       THEN (SELECT coalesce(max(seq), 0) FROM messages WHERE session = s.session)
       ELSE c.seq END AS last

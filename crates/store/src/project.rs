@@ -12,6 +12,7 @@ use rusqlite::{ToSql, params};
 
 use crate::compactions;
 use crate::error::StoreError;
+use crate::evidence;
 use crate::file_states;
 use crate::logs;
 use crate::plan;
@@ -142,6 +143,9 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
                 ],
             )?;
             writer.session_changed(*span)
+        }
+        Event::EvidenceTaken { frame, span, evidence } => {
+            evidence::apply(&writer, *frame, *span, evidence)
         }
         Event::Rendered { session, slot, text, renderer } => {
             writer.run(

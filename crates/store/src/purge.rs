@@ -108,8 +108,8 @@ impl View<'_> {
 }
 
 impl Store {
-    /// Removes messages for good, on behalf of `by`: their bodies, what search knows of them, and their
-    /// hashes in the log of events. Then writes the whole file anew, so that nothing of them is left in
+    /// Removes messages for good, on behalf of `by`: their bodies, what search knows of them, the evidence
+    /// that was taken from them, and their hashes in the log of events. Then writes the whole file anew, so that nothing of them is left in
     /// it. Of `frames` it is remembered that their logs went, too.
     pub fn purge(
         &self,
@@ -164,6 +164,7 @@ impl Change<'_> {
     ) -> Result<(), StoreError> {
         let view = self.view();
         let (found, _) = view.purgeable(stretches)?;
+        let seen = view.purge_evidence(frames, stretches)?;
         for stretch in stretches {
             let place =
                 params![stretch.session, signed(stretch.first), signed(stretch.last), PURGED, at];
@@ -178,9 +179,13 @@ impl Change<'_> {
                 place,
             )?;
         }
+        for frame in seen {
+            view.index_frame(frame)?;
+        }
         // Terms of what was deleted stay in the index until its parts are merged.
         view.run("INSERT INTO message_terms (message_terms) VALUES ('optimize')", [])?;
-        self.forget_hashes(&found)?;
+        view.run("INSERT INTO frame_terms (frame_terms) VALUES ('optimize')", [])?;
+        view.forget_hashes(&found)?;
         let messages = found
             .into_iter()
             .map(|(session, ids)| PurgedMessages { session, ids: ids.into_iter().collect() })
@@ -188,33 +193,43 @@ impl Change<'_> {
         let (by, frames) = (by.to_owned(), frames.to_vec());
         self.append(at, &[Event::Purged { by, frames, messages }])
     }
+}
 
-    /// A hash tells whoever can guess a message that the guess is right. This is the one change that is
-    /// ever made to an event.
+impl View<'_> {
+    /// A hash tells whoever can guess a message that the guess is right.
     fn forget_hashes(&self, purged: &BTreeMap<String, BTreeSet<String>>) -> Result<(), StoreError> {
-        let view = self.view();
-        let failed = |source| view.failed(source);
-        let events: Vec<(i64, String)> = view
-            .connection
-            .prepare(
-                "SELECT seq, body FROM events WHERE body GLOB '{\"kind\":\"messages_recorded\"*'",
-            )
-            .and_then(|mut statement| {
-                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-            })
-            .map_err(failed)?;
-        for (seq, body) in events {
-            let mut event: Event = serde_json::from_str(&body)?;
-            let Event::MessagesRecorded { session, messages } = &mut event else { continue };
-            let Some(ids) = purged.get(session) else { continue };
+        self.rewrite_events("messages_recorded", |event| {
+            let Event::MessagesRecorded { session, messages } = event else { return false };
+            let Some(ids) = purged.get(session) else { return false };
             let mut changed = false;
             for message in messages.iter_mut().filter(|message| ids.contains(&message.id)) {
                 message.hash.clear();
                 changed = true;
             }
-            if changed {
+            changed
+        })
+    }
+
+    /// Changes events of a kind for good, where `change` says that it did. Nothing but a purge ever changes
+    /// an event.
+    pub(crate) fn rewrite_events(
+        &self,
+        kind: &str,
+        mut change: impl FnMut(&mut Event) -> bool,
+    ) -> Result<(), StoreError> {
+        let events: Vec<(i64, String)> = self
+            .connection
+            .prepare_cached("SELECT seq, body FROM events WHERE body GLOB ?1")
+            .and_then(|mut statement| {
+                let begins = format!("{{\"kind\":\"{kind}\"*");
+                statement.query_map([begins], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            })
+            .map_err(|source| self.failed(source))?;
+        for (seq, body) in events {
+            let mut event: Event = serde_json::from_str(&body)?;
+            if change(&mut event) {
                 let body = serde_json::to_string(&event)?;
-                view.run("UPDATE events SET body = ?2 WHERE seq = ?1", params![seq, body])?;
+                self.run("UPDATE events SET body = ?2 WHERE seq = ?1", params![seq, body])?;
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::project;
 use crate::store::{Store, View};
 
 /// Tables that are derived from the events, children before those that they refer to.
-const DERIVED: [&str; 19] = [
+const DERIVED: [&str; 20] = [
     "file_states",
     "file_restores",
     "suggestions",
@@ -24,6 +24,7 @@ const DERIVED: [&str; 19] = [
     "decisions",
     "pins",
     "errands",
+    "evidence",
     "spans",
     "renders",
     "subagents",

@@ -78,12 +78,7 @@ impl Change<'_> {
             changed.extend(touched(&serde_json::from_str(body)?));
         }
         for num in changed {
-            let terms = joined(&search::terms(&said_of(&view.frame(num)?)));
-            view.run("DELETE FROM frame_terms WHERE rowid = ?1", [sql(num)])?;
-            view.run(
-                "INSERT INTO frame_terms (rowid, terms) VALUES (?1, ?2)",
-                params![sql(num), terms],
-            )?;
+            view.index_frame(num)?;
         }
         view.set_indexed(EVENTS, rows.last().map_or(from, |(seq, _)| *seq))
     }
@@ -180,6 +175,15 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// Lets search know a frame by what is said and what was seen of it now, and by nothing else.
+    pub(crate) fn index_frame(&self, num: FrameNum) -> Result<(), StoreError> {
+        let said = said_of(&self.frame(num)?);
+        let seen = self.evidence(num)?.searchable();
+        let terms = joined(&search::terms(&format!("{said}\n{seen}")));
+        self.run("DELETE FROM frame_terms WHERE rowid = ?1", [sql(num)])?;
+        self.run("INSERT INTO frame_terms (rowid, terms) VALUES (?1, ?2)", params![sql(num), terms])
+    }
+
     fn indexed(&self, what: &str) -> Result<i64, StoreError> {
         self.connection
             .prepare_cached("SELECT upto FROM indexed WHERE what = ?1")
@@ -210,6 +214,7 @@ fn touched(event: &Event) -> Option<FrameNum> {
     match event {
         Event::FrameCreated { frame } => Some(frame.num),
         Event::FrameEnded { frame, .. }
+        | Event::EvidenceTaken { frame, .. }
         | Event::FrameReopened { frame, .. }
         | Event::IdentitySet { frame, .. }
         | Event::ArtifactRecorded { frame, .. }

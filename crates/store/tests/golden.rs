@@ -14,6 +14,7 @@ use callstack_core::decide::{
     Activate, Command, Delegate, Invalidate, Plan, PlannedChild, Pop, Push, Reconcile, Reopen,
 };
 use callstack_core::event::Event;
+use callstack_core::evidence::{CommandRun, Evidence, WrittenFile};
 use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::results::ResultsSource;
 use callstack_core::subagent::{Change, Completion, Trouble};
@@ -166,9 +167,33 @@ pub(crate) fn fill(store: &Store) {
             subagent("ses_d", Change::Forgotten),
         ],
     );
+    evidence(store, again.frame, again.num);
     compactions(store);
     record(store, "ses_a", &[("msg-1", "{\"first\":true}"), ("msg-2", &"again ".repeat(500))]);
     record(store, "ses_a", &[("msg-1", "{\"first\":false}")]);
+}
+
+fn evidence(store: &Store, frame: FrameNum, span: SpanNum) {
+    let taken =
+        |frame, span, evidence| Event::EvidenceTaken { frame, span, evidence: Box::new(evidence) };
+    append(
+        store,
+        &[
+            taken(frame, Some(span), witnessed("make", 2)),
+            taken(frame, Some(span), witnessed("make", 0)),
+            taken(FrameNum(2), None, witnessed("cargo test", 0)),
+            taken(FrameNum(1), None, Evidence::default()),
+        ],
+    );
+}
+
+pub(crate) fn witnessed(command: &str, exit: i64) -> Evidence {
+    let hash = Some("cd".repeat(32));
+    Evidence {
+        written: vec![WrittenFile { path: "src/parser.rs".to_owned(), hash }],
+        commands: vec![CommandRun { line: command.to_owned(), exits: vec![exit] }],
+        ..Evidence::default()
+    }
 }
 
 /// One that came and is to be told, one that failed, and one that is waited for.
@@ -196,7 +221,7 @@ fn compactions(store: &Store) {
             status: Status::Completed,
             results: Some("by hand".to_owned()),
             results_compacted: None,
-            evidence: vec!["commands: `make`".to_owned()],
+            seen: witnessed("make", 2),
         }),
         note: None,
         anchor: at(12),
@@ -244,6 +269,7 @@ pub(crate) fn describe(store: &Store) -> String {
                     Err(error) => return Err(error),
                 }
             }
+            writeln!(text, "{:#?}", view.all_evidence()?).unwrap();
             for session in view.sessions(100)? {
                 writeln!(text, "{session:#?}").unwrap();
                 for span in view.session_spans(&session.id)? {

@@ -17,6 +17,8 @@ mod damaged;
 #[cfg(test)]
 mod domain;
 #[cfg(test)]
+mod evidence;
+#[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod killed;

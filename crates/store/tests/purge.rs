@@ -1,7 +1,5 @@
 //! What was purged is gone from the files, stays away, and breaks nothing.
 
-use std::fs;
-
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::search::Known;
@@ -17,19 +15,6 @@ const KEPT: &str = "\"yplumbus grault\"";
 
 fn index(store: &Store) {
     while store.write(|change| change.index(1 << 20, &str::to_owned)).unwrap() {}
-}
-
-/// The files of the store that hold a word.
-fn holding(project: &Project, word: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(project.folder()).unwrap() {
-        let path = entry.unwrap().path();
-        let bytes = if path.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
-        if bytes.windows(word.len()).any(|window| window == word.as_bytes()) {
-            found.push(path.file_name().unwrap().to_string_lossy().into_owned());
-        }
-    }
-    found
 }
 
 fn hashes(store: &Store) -> Vec<(String, String)> {
@@ -64,10 +49,10 @@ fn nothing_of_it_is_left_in_any_file_and_it_never_comes_back() {
     // Another process, which has the files open.
     let other = project.open();
     other.read(|view| view.messages("ses_a")).unwrap();
-    assert!(!holding(&project, "zqxvkj").is_empty(), "it can be found while it is there");
+    assert!(!project.holding("zqxvkj").is_empty(), "it can be found while it is there");
     assert_eq!(purge(&store, 0, 1), Erased::Wholly);
-    assert_eq!(holding(&project, "zqxvkj"), Vec::<String>::new());
-    assert!(!holding(&project, "yplumbus").is_empty());
+    assert_eq!(project.holding("zqxvkj"), Vec::<String>::new());
+    assert!(!project.holding("yplumbus").is_empty());
     for store in [&store, &other] {
         let messages = store.read(|view| view.messages("ses_a")).unwrap();
         assert!(messages[0].purged && messages[0].at == 5_000, "{messages:?}");
@@ -78,7 +63,7 @@ fn nothing_of_it_is_left_in_any_file_and_it_never_comes_back() {
     }
     assert_eq!(record(&other, "ses_a", &[("m3", "{}")]), 1);
     index(&store);
-    assert_eq!(holding(&project, "zqxvkj"), Vec::<String>::new());
+    assert_eq!(project.holding("zqxvkj"), Vec::<String>::new());
     for (id, hash) in hashes(&store) {
         assert_eq!(hash.is_empty(), id == "m1", "{id}");
     }
@@ -131,5 +116,5 @@ fn a_reader_that_stays_is_told_of() {
     assert_eq!(purge(&store, 0, 1), Erased::LogLeft);
     reader.execute_batch("COMMIT").unwrap();
     assert_eq!(purge(&store, 0, 1), Erased::Wholly);
-    assert_eq!(holding(&project, "zqxvkj"), Vec::<String>::new());
+    assert_eq!(project.holding("zqxvkj"), Vec::<String>::new());
 }

@@ -1,5 +1,6 @@
 //! What the tests of this crate share: stores in temporary folders and short ways to fill them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use callstack_core::decide::{Command, OpenRoot, Pop, Push, Refusal, decide};
@@ -35,6 +36,19 @@ impl Project {
 
     pub(crate) fn open(&self) -> Store {
         Store::open(&self.folder()).unwrap()
+    }
+
+    /// The files of the store that hold a word.
+    pub(crate) fn holding(&self, word: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(self.folder()).unwrap() {
+            let path = entry.unwrap().path();
+            let bytes = if path.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+            if bytes.windows(word.len()).any(|window| window == word.as_bytes()) {
+                found.push(path.file_name().unwrap().to_string_lossy().into_owned());
+            }
+        }
+        found
     }
 }
 

@@ -1,4 +1,4 @@
-use callstack_engine::search::{SearchAnswer, SearchRequest};
+use callstack_engine::search::{PlaceKind, SearchAnswer, SearchRequest};
 use serde_json::json;
 
 use crate::error::Failure;
@@ -6,7 +6,7 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
 
-/// Find words, strings or paths in the results of all frames and in all messages
+/// Find words, strings or paths in the results and evidence of all frames and in all messages
 ///
 /// Several words have to stand in the same place, in any order and case. "Quoted strings" and, with
 /// --exact, the whole query are found as they stand. Keys, tokens and passwords of known forms are
@@ -67,6 +67,8 @@ fn draw(page: &mut Page, query: &str, found: &SearchAnswer) {
             if place.frame.is_none() {
                 page.put(DIM, &format!(" of {}", message.session));
             }
+        } else if place.kind == PlaceKind::Evidence {
+            page.put(DIM, ", evidence");
         }
         page.end().put(PLAIN, "  ");
         let mut at = 0;

@@ -9,7 +9,7 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, ago, style};
 
-/// Show everything about a frame: criteria, results, files, decisions, pins
+/// Show everything about a frame: criteria, results, files, decisions, evidence, pins
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
     /// Handle such as f3, or the beginning of an id
@@ -74,6 +74,7 @@ fn draw(page: &mut Page, frame: &FrameMetadata, files: &[String], now: i64) {
     section("files", &files.join("\n"));
     let decisions: Vec<_> = frame.decisions.iter().map(|text| format!("- {text}")).collect();
     section("decisions", &decisions.join("\n"));
+    section("evidence", &frame.evidence.lines_beside(&frame.artifacts).join("\n"));
     let pins: Vec<_> = frame.pins.iter().map(|(num, text)| format!("{num} {text}")).collect();
     section("pins", &pins.join("\n"));
 }

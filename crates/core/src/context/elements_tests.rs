@@ -18,7 +18,10 @@ fn all() -> Nested {
 
 fn everything(nested: &Nested, dialect: Dialect) -> RenderedContext {
     let budget = TokenBudget { ancestors: 85, ..TokenBudget::default() };
-    render(&ContextInput { new_session: true, budget, dialect, ..nested.input() })
+    let seen = nested.siblings.iter().map(|it| (it.num, format!("`make {}`: exit 0", it.num)));
+    let seen = seen.collect();
+    let input = nested.input();
+    render(&ContextInput { new_session: true, budget, dialect, sibling_evidence: &seen, ..input })
 }
 
 #[test]
@@ -50,6 +53,7 @@ fn every_element_of_the_stack_context_at_once() {
         "<frame id=\"f2\" status=\"in_progress\"",
         "<completed-siblings count=\"2\" filtered=\"1\">",
         "<results>",
+        "<evidence>`make f4`: exit 0</evidence>",
         "<artifacts>src/api.rs</artifacts>",
         "<planned-children count=\"2\">",
         "<frame id=\"f8\" title=",
@@ -78,6 +82,7 @@ fn every_element_of_the_flame_context_at_once() {
         "<summary>",
         "<artifacts>src/api.rs</artifacts>",
         "<completed-siblings count=\"2\" filtered=\"1\">",
+        "<evidence>`make f4`: exit 0</evidence>",
         "<current-frame id=\"f6\" status=\"in_progress\">",
         "<decisions>cursors are opaque</decisions>",
         "</flame-context>",

@@ -59,14 +59,20 @@ struct Field {
     truncated: bool,
 }
 
-/// `frame` in at most `limit` units; none if not even its title fits.
-pub(super) fn fragment(frame: &Frame, manner: Manner, limit: usize) -> Option<Fragment> {
+/// `frame` in at most `limit` units, with what the machine saw of the work in it; none if not even its
+/// title fits.
+pub(super) fn fragment(
+    frame: &Frame,
+    seen: &str,
+    manner: Manner,
+    limit: usize,
+) -> Option<Fragment> {
     if manner.relation == Relation::SiblingAbove {
         return one_line(frame, manner.dialect, limit);
     }
     let fields = match manner.dialect {
-        Dialect::Stack => fields(frame, manner.relation, limit),
-        Dialect::Flame => flame_fields(frame, manner.relation, limit),
+        Dialect::Stack => fields(frame, seen, manner.relation, limit),
+        Dialect::Flame => flame_fields(frame, seen, manner.relation, limit),
     };
     let cut_before = fields.iter().any(|field| field.truncated);
     let lines: Vec<_> = fields
@@ -149,7 +155,7 @@ impl Fields {
     fn within(limit: usize) -> Self {
         let tokens = limit / UNITS_PER_TOKEN;
         let max_bytes = tokens.saturating_mul(BYTES_PER_TOKEN).saturating_add(256);
-        Self { fields: Vec::with_capacity(5), max_bytes }
+        Self { fields: Vec::with_capacity(6), max_bytes }
     }
 
     fn key(&mut self, tag: &'static str, text: &str, weight: usize) {
@@ -190,7 +196,7 @@ fn weights(relation: Relation) -> (usize, usize) {
     if relation == Relation::Sibling { (0, 6) } else { (6, 3) }
 }
 
-fn fields(frame: &Frame, relation: Relation, limit: usize) -> Vec<Field> {
+fn fields(frame: &Frame, seen: &str, relation: Relation, limit: usize) -> Vec<Field> {
     let mut fields = Fields::within(limit);
     let (aim, outcome) = weights(relation);
     let identity = &frame.identity;
@@ -206,16 +212,18 @@ fn fields(frame: &Frame, relation: Relation, limit: usize) -> Vec<Field> {
     fields.add("results", shown_results(frame).unwrap_or_default(), outcome);
     fields.decisions(frame);
     fields.artifacts(frame);
+    fields.add("evidence", seen, 1);
     fields.fields
 }
 
-fn flame_fields(frame: &Frame, relation: Relation, limit: usize) -> Vec<Field> {
+fn flame_fields(frame: &Frame, seen: &str, relation: Relation, limit: usize) -> Vec<Field> {
     let mut fields = Fields::within(limit);
     let (aim, outcome) = weights(relation);
     fields.key("goal", &goal_of(&frame.identity), aim.max(2));
     fields.add("summary", shown_results(frame).unwrap_or_default(), outcome);
     fields.artifacts(frame);
     fields.decisions(frame);
+    fields.add("evidence", seen, 1);
     fields.fields
 }
 

@@ -48,6 +48,11 @@ impl ContextInput<'_> {
         for num in self.visible_above {
             hash.word(num.0);
         }
+        hash.count(self.sibling_evidence.len());
+        for (num, seen) in self.sibling_evidence {
+            hash.word(num.0);
+            hash.text(seen);
+        }
         let counts = self.sibling_counts;
         for count in [
             counts.planned,

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::tests::{NOW, frame};
 use super::super::{Parts, ScopedPin};
@@ -58,6 +58,7 @@ fn every_option_changes_the_key_and_the_time_does_not() {
     let input = ContextInput::new("s", &current, NOW);
     let above = BTreeSet::from([FrameNum(1)]);
     let pins = [ScopedPin { owner: FrameNum(1), pin: Pin { num: 1, text: "never".to_owned() } }];
+    let seen = BTreeMap::from([(FrameNum(1), "`make`: exit 0".to_owned())]);
     let mut counts = input.sibling_counts;
     counts.blocked = 1;
     let mut budget = input.budget;
@@ -66,6 +67,7 @@ fn every_option_changes_the_key_and_the_time_does_not() {
         input,
         ContextInput { pins: &pins, ..input },
         ContextInput { visible_above: &above, ..input },
+        ContextInput { sibling_evidence: &seen, ..input },
         ContextInput { sibling_counts: counts, ..input },
         ContextInput { planned_children_count: 1, ..input },
         ContextInput { next_sibling: Some(&current), ..input },

@@ -160,7 +160,7 @@ impl Page<'_> {
         let beside_plans = if self.planned_total() == 0 { share } else { share / 4 * 3 };
         let manner = Manner { relation: Relation::Current, dialect: self.input.dialect };
         let found = [beside_plans, share, most].into_iter().find_map(|room| {
-            let fragment = fragment(frame, manner, room)?;
+            let fragment = fragment(frame, "", manner, room)?;
             Some((fragment, room))
         });
         let Some((fragment, room)) = found else {
@@ -206,6 +206,7 @@ impl Page<'_> {
             goal: &goal,
             min_relevance: self.input.min_relevance,
             visible_above: self.input.visible_above,
+            evidence: self.input.sibling_evidence,
             now: self.input.now,
             dialect: self.input.dialect,
         };

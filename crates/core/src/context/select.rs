@@ -1,6 +1,6 @@
 //! Which neighbours are shown within a budget, and how much of each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
 use crate::frame::{Frame, FrameNum};
@@ -75,6 +75,7 @@ pub fn select_siblings<'a>(
         goal: current_goal,
         min_relevance,
         visible_above: &BTreeSet::new(),
+        evidence: &BTreeMap::new(),
         now,
         dialect: Dialect::Stack,
     };
@@ -93,6 +94,7 @@ pub(super) fn ancestors_within<'a>(
         .map(|(score, depth, frame)| Candidate {
             frame,
             score,
+            seen: "",
             manner: Manner { relation: Relation::Ancestor(depth), dialect },
         })
         .collect();
@@ -105,6 +107,8 @@ pub(super) struct Wanted<'a> {
     pub(super) goal: &'a str,
     pub(super) min_relevance: u32,
     pub(super) visible_above: &'a BTreeSet<FrameNum>,
+    /// What the machine saw of the work in them, in a line each.
+    pub(super) evidence: &'a BTreeMap<FrameNum, String>,
     pub(super) now: i64,
     pub(super) dialect: Dialect,
 }
@@ -127,7 +131,8 @@ pub(super) fn siblings_within<'a>(
             let is_above = wanted.visible_above.contains(&frame.num);
             let relation = if is_above { Relation::SiblingAbove } else { Relation::Sibling };
             let manner = Manner { relation, dialect: wanted.dialect };
-            Candidate { frame, score, manner }
+            let seen = wanted.evidence.get(&frame.num).map_or("", String::as_str);
+            Candidate { frame, score, seen, manner }
         })
         .collect();
     let mut selection = fill(candidates, units);
@@ -136,13 +141,19 @@ pub(super) fn siblings_within<'a>(
 }
 
 #[derive(Clone, Copy)]
-struct Candidate<'a> {
+struct Candidate<'a, 's> {
     frame: &'a Frame,
     score: u32,
+    /// What the machine saw of the work in it.
+    seen: &'s str,
     manner: Manner,
 }
 
-impl<'a> Candidate<'a> {
+impl<'a> Candidate<'a, '_> {
+    fn fragment(self, limit: usize) -> Option<Fragment> {
+        fragment(self.frame, self.seen, self.manner, limit)
+    }
+
     fn chosen(self, fragment: Fragment) -> Chosen<'a> {
         Chosen {
             frame: self.frame,
@@ -160,7 +171,7 @@ const LEAST_ROOM: usize = 25 * UNITS_PER_TOKEN;
 
 /// Takes candidates in order. One of several may have up to 60 % of what is left, so that one long
 /// text does not push all others out; what is left over then goes to those that were shortened.
-fn fill(candidates: Vec<Candidate<'_>>, units: usize) -> Selection<'_> {
+fn fill<'a>(candidates: Vec<Candidate<'a, '_>>, units: usize) -> Selection<'a> {
     let mut left = units;
     let mut selection = Selection::default();
     let mut relations = Vec::new();
@@ -170,8 +181,7 @@ fn fill(candidates: Vec<Candidate<'_>>, units: usize) -> Selection<'_> {
         let fragment = if left < LEAST_ROOM {
             None
         } else {
-            fragment(candidate.frame, candidate.manner, room)
-                .or_else(|| fragment(candidate.frame, candidate.manner, left))
+            candidate.fragment(room).or_else(|| candidate.fragment(left))
         };
         let Some(fragment) = fragment else {
             selection.omitted += 1;
@@ -187,7 +197,7 @@ fn fill(candidates: Vec<Candidate<'_>>, units: usize) -> Selection<'_> {
             continue;
         }
         let room = chosen.units + left;
-        if let Some(longer) = fragment(candidate.frame, candidate.manner, room)
+        if let Some(longer) = candidate.fragment(room)
             && longer.units > chosen.units
         {
             left = room - longer.units;

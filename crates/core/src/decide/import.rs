@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Neighbourhood, Refusal};
 use crate::event::{Event, Session};
+use crate::evidence::Evidence;
 use crate::frame::{Frame, FrameNum, Status};
 use crate::limits::Limits;
 
@@ -34,6 +35,8 @@ pub struct Imported {
     pub parent: Option<String>,
     /// Ids that it had before.
     pub former_ids: Vec<String>,
+    /// What the machine saw of the work in it.
+    pub evidence: Evidence,
 }
 
 /// What comes of an import.
@@ -135,7 +138,7 @@ pub fn import<N: Neighbourhood>(
                 counts.blocked += 1;
             }
         }
-        frames.push((frame, &it.former_ids));
+        frames.push((frame, it));
     }
     counts.imported = frames.len() as u64;
     let mut events = sessions_of(tree, &frames, &import.host)?;
@@ -232,7 +235,7 @@ fn numbers(next: u64, count: usize, wish: impl Fn(usize) -> u64) -> Vec<u64> {
     numbers
 }
 
-type Ready<'a> = [(Frame, &'a Vec<String>)];
+type Ready<'a> = [(Frame, &'a Imported)];
 
 fn sessions_of<N: Neighbourhood>(
     tree: &N,
@@ -266,12 +269,12 @@ fn create<N: Neighbourhood>(
         frames.iter().flat_map(|(frame, _)| frame.pins.iter().map(|pin| pin.num)).collect();
     let next = tree.next_pin().map_err(Refusal::Store)?;
     let mut pins = numbers(next, wishes.len(), |at| wishes[at]).into_iter();
-    for (frame, former_ids) in frames {
+    for (frame, imported) in frames {
         let (num, at) = (frame.num, frame.updated_at);
         let mut created = frame.clone();
         let own = std::mem::take(&mut created.pins);
         let last = created.id.clone();
-        let mut ids = former_ids.iter().filter(|id| **id != last);
+        let mut ids = imported.former_ids.iter().filter(|id| **id != last);
         if let Some(first) = ids.next() {
             created.id.clone_from(first);
         }
@@ -283,6 +286,10 @@ fn create<N: Neighbourhood>(
         for (mut pin, wanted) in own.into_iter().zip(pins.by_ref()) {
             pin.num = wanted;
             events.push((at, Event::PinSet { frame: num, pin }));
+        }
+        if !imported.evidence.is_empty() {
+            let evidence = Box::new(imported.evidence.clone());
+            events.push((at, Event::EvidenceTaken { frame: num, span: None, evidence }));
         }
     }
     Ok(())

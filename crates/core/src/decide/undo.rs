@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Decision, Neighbourhood, Refusal};
 use crate::event::{Event, Session};
+use crate::evidence::Evidence;
 use crate::frame::{Frame, FrameNum, Status};
 use crate::transcript::{Outcome, Span, SpanNum};
 
@@ -40,6 +41,8 @@ pub struct ForkedSpan {
     pub span: Span,
     /// The frame as it is in the session that was forked.
     pub frame: Frame,
+    /// What was seen of the work in the span when it was closed.
+    pub evidence: Evidence,
 }
 
 pub(super) fn reconcile<N: Neighbourhood>(
@@ -346,14 +349,19 @@ pub(super) fn fork<N: Neighbourhood>(
             active = Some(frame);
             Event::FrameReopened { frame, status: Status::InProgress }
         });
+        let num = SpanNum(next_span + offset);
         decision.events.push(Event::SpanOpened {
             span: Box::new(Span {
-                num: SpanNum(next_span + offset),
+                num,
                 frame,
                 session: command.session.clone(),
                 ..forked.span.clone()
             }),
         });
+        if forked.span.live_close().is_some() && !forked.evidence.is_empty() {
+            let evidence = Box::new(forked.evidence.clone());
+            decision.events.push(Event::EvidenceTaken { frame, span: Some(num), evidence });
+        }
     }
     decision.events.push(Event::ActiveSet { session: command.session.clone(), frame: active });
     Ok(decision)

@@ -16,7 +16,7 @@ const TAIL: usize = 4_000;
 /// Bytes of a command that are told.
 const COMMAND: usize = 240;
 /// Exits of a command that are told.
-const EXITS: usize = 3;
+pub(super) const EXITS: usize = 3;
 
 /// How a term was used.
 #[derive(Clone, Debug, Default)]

@@ -20,6 +20,28 @@ impl Evidence {
         }
         files("read", self.read.iter(), &mut lines);
         files("named", self.named.iter(), &mut lines);
+        self.others(&mut lines);
+        lines
+    }
+
+    /// The same without the written files that are `listed` beside it already.
+    pub fn lines_beside(&self, listed: &[String]) -> Vec<String> {
+        let mut rest = self.clone();
+        rest.written.retain(|file| !listed.contains(&file.path));
+        rest.lines(&Omit::default())
+    }
+
+    /// Every line with every path whole, to be searched.
+    pub fn searchable(&self) -> String {
+        let mut lines = Vec::new();
+        list("written", " ", self.written.iter().map(|it| it.path.clone()), &mut lines);
+        list("read", " ", self.read.iter().cloned(), &mut lines);
+        list("named", " ", self.named.iter().cloned(), &mut lines);
+        self.others(&mut lines);
+        lines.join("\n")
+    }
+
+    fn others(&self, lines: &mut Vec<String>) {
         let commands = self.commands.iter().map(|run| {
             let tests = self.tests.iter().find(|tests| tests.command == run.line);
             let exits: Vec<_> = run.exits.iter().map(i64::to_string).collect();
@@ -36,7 +58,7 @@ impl Evidence {
                 ended => format!("`{}` ({})", run.line, ended.join("; ")),
             }
         });
-        list("commands", "; ", commands, &mut lines);
+        list("commands", "; ", commands, lines);
         let errors = self.errors.iter().map(|error| {
             format!(
                 "{} ({})",
@@ -44,11 +66,10 @@ impl Evidence {
                 if error.gone { "gone since" } else { "not seen to be gone" }
             )
         });
-        list("errors", "; ", errors, &mut lines);
-        list("names", " ", self.identifiers.iter().cloned(), &mut lines);
-        list("numbers", " ", self.numbers.iter().cloned(), &mut lines);
-        list("addresses", " ", self.urls.iter().cloned(), &mut lines);
-        lines
+        list("errors", "; ", errors, lines);
+        list("names", " ", self.identifiers.iter().cloned(), lines);
+        list("numbers", " ", self.numbers.iter().cloned(), lines);
+        list("addresses", " ", self.urls.iter().cloned(), lines);
     }
 }
 

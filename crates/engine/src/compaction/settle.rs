@@ -131,7 +131,7 @@ impl Engine {
         let mut settled =
             settled(&pending.session, CompactionType::FrameCompletion, Some(pending.frame), came);
         settled.notice =
-            Some(match self.end_in(change, &pending.session, &pop, &completion.evidence) {
+            Some(match self.end_in(change, &pending.session, &pop, &completion.seen) {
                 Ok(_) => self.told_of_the_end(&change.view(), pending, completion, summary)?,
                 Err(refused) if matches!(refused.kind, Kind::Unavailable | Kind::Internal) => {
                     return Err(refused);
@@ -177,8 +177,7 @@ impl Engine {
             Some(_) => Vec::new(),
             None => view.children_with(Some(frame.num), Status::Planned, 20)?,
         };
-        let whole =
-            self.returned_as(view, &frame, &planned, &completion.evidence, &pending.session)?;
+        let whole = self.returned_as(view, &frame, &planned, &completion.seen, &pending.session)?;
         // A root is never folded: nothing above says what it returned.
         let call = pending.anchor.call.clone().filter(|_| frame.parent.is_some());
         Ok(notice(pending, call, whole, brief))

@@ -91,8 +91,9 @@ fn forked(
         }
         let Some(open) = message_of(conversation, call) else { return Ok(None) };
         let open = Anchor { message: Some(open), call: Some(call.to_owned()) };
+        let evidence = view.span_evidence(span.num)?;
         let span = moved(view, conversation, span, open)?;
-        return Ok(Some(ForkedSpan { span, frame: original }));
+        return Ok(Some(ForkedSpan { span, frame: original, evidence }));
     }
     Ok(None)
 }

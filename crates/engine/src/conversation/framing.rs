@@ -153,7 +153,7 @@ impl Engine {
         let carried = self.carry_out_framing(conversation, session, framer, framing.done)?;
         let framing = &mut conversation.framing;
         framing.done = carried.done;
-        framing.waiting = if carried.done < all { all } else { 0 };
+        framing.waiting = if carried.done < all && !carried.again { all } else { 0 };
         Ok(carried.changed)
     }
 

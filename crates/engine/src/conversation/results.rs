@@ -48,7 +48,7 @@ impl Engine {
             for errand in &missed {
                 if works_in(&change.view().frame(errand.frame)?, &errand.session) {
                     let cut = cut_off("It was cut off: the call that waited for it ended first.");
-                    self.end_all(change, errand.frame, &cut, &[])?;
+                    self.end_all(change, errand.frame, &cut)?;
                 }
                 let view = change.view();
                 let owed = self.owed(&view, &view.frame(errand.frame)?, session)?;

@@ -57,6 +57,7 @@ struct Raw {
     former_ids: Option<Vec<String>>,
     derived: Option<bool>,
     artifact_hashes: Option<BTreeMap<String, String>>,
+    evidence: Option<Value>,
 }
 
 /// Whether a folder looks as if frames were in it.
@@ -278,7 +279,10 @@ fn imported(id: &str, raw: Raw, now: i64) -> Result<Imported, String> {
     };
     let parent = raw.parent_session_id.filter(|parent| !parent.is_empty());
     let former_ids = raw.former_ids.unwrap_or_default();
-    Ok(Imported { frame, parent, former_ids })
+    // What another program calls so is something else.
+    let evidence = raw.evidence.and_then(|evidence| serde_json::from_value(evidence).ok());
+    let evidence = evidence.unwrap_or_default();
+    Ok(Imported { frame, parent, former_ids, evidence })
 }
 
 fn pins(told: BTreeMap<String, String>) -> Vec<Pin> {

@@ -129,12 +129,13 @@ fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineEr
         .tempfile_in(folder)
         .map_err(|error| failed(&error))?;
     let mut out = BufWriter::new(file.as_file_mut());
-    let (frame, parent) = store.read(|view| {
+    let (frame, parent, evidence) = store.read(|view| {
+        let evidence = view.evidence(frame)?;
         let frame = view.frame(frame)?;
         let parent = frame.parent.map(|parent| view.frame(parent)).transpose()?;
-        Ok::<_, EngineError>((frame, parent))
+        Ok::<_, EngineError>((frame, parent, evidence))
     })?;
-    let head = markdown::head(&frame, parent.as_ref());
+    let head = markdown::head(&frame, parent.as_ref(), &evidence);
     out.write_all(head.as_bytes()).map_err(|error| failed(&error))?;
     super::visit(store, frame.num, 1, false, |entry| {
         let text = entry.to_markdown(false);

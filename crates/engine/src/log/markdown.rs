@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use callstack_core::evidence::Evidence;
 use callstack_core::frame::Frame;
 use callstack_core::secrets::{mask, mask_value};
 use callstack_core::text::{format_duration, iso_time};
@@ -14,7 +15,7 @@ use super::LogEntry;
 use crate::conversation::past::RECORDED;
 
 /// What stands before the messages.
-pub(super) fn head(frame: &Frame, parent: Option<&Frame>) -> String {
+pub(super) fn head(frame: &Frame, parent: Option<&Frame>, evidence: &Evidence) -> String {
     let mut text = format!("# {}\n\n", line(&frame.label()));
     // Writing to a string can't fail.
     let _ = writeln!(text, "- status: {}", status(frame));
@@ -47,6 +48,9 @@ pub(super) fn head(frame: &Frame, parent: Option<&Frame>) -> String {
     };
     section("Decisions", &listed(frame.decisions.iter().map(String::as_str).collect()));
     section("Files", &listed(frame.artifacts.iter().map(|it| it.path.as_str()).collect()));
+    let files: Vec<_> = frame.artifacts.iter().map(|it| it.path.clone()).collect();
+    let seen = evidence.lines_beside(&files);
+    section("Evidence", &listed(seen.iter().map(String::as_str).collect()));
     mask(&text).into_owned()
 }
 

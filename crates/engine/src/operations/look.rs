@@ -114,7 +114,7 @@ pub(crate) struct Details;
 impl Operate for Details {
     const NAME: &'static str = "stack_frame_details";
     const SUMMARY: &'static str = "Everything about a frame: criteria, results, artifacts, decisions, \
-        pins, times.";
+        evidence, pins, times.";
     type Params = LookParams;
 
     fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
@@ -147,6 +147,7 @@ impl Operate for Details {
         row("invalidated because", frame.invalidation_reason.as_deref());
         row("artifacts", Some(&artifacts.join(", ")));
         row("decisions", Some(&frame.decisions.join("; ")));
+        row("evidence", Some(&metadata.evidence.lines_beside(&metadata.artifacts).join("\n  ")));
         for (num, pin) in &metadata.pins {
             row(&format!("pin {num}"), Some(pin));
         }

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller, Operate};
-use crate::search::{SearchAnswer, SearchRequest};
+use crate::search::{PlaceKind, SearchAnswer, SearchRequest};
 
 /// `stack_search`.
 pub(crate) struct Search;
@@ -34,8 +34,8 @@ const MOST: usize = 1_000;
 
 impl Operate for Search {
     const NAME: &'static str = "stack_search";
-    const SUMMARY: &'static str = "Find words, strings or paths in the results of all frames and in \
-        all messages, folded ones too.";
+    const SUMMARY: &'static str = "Find words, strings or paths in the results and evidence of all \
+        frames and in all messages, folded ones too.";
     type Params = SearchParams;
 
     fn run(engine: &Engine, _: &Caller, params: SearchParams) -> Result<Answer, EngineError> {
@@ -70,6 +70,9 @@ fn told(query: &str, found: &SearchAnswer) -> String {
         };
         // Writing to a string can't fail.
         let _ = match &place.message {
+            None if place.kind == PlaceKind::Evidence => {
+                writeln!(text, "- {frame}, evidence: {}", place.snippet)
+            }
             None => writeln!(text, "- {frame}: {}", place.snippet),
             Some(it) => {
                 writeln!(

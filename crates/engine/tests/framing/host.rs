@@ -13,6 +13,8 @@ use callstack_engine::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::witness::{did, happenings};
+
 pub(super) const SESSION: &str = "ses_1";
 pub(super) const CHILD: &str = "ses_child";
 
@@ -34,6 +36,12 @@ pub(super) fn settings(level: Level) -> Settings {
     Settings { autonomy, subagents, ..Settings::default() }
 }
 
+fn open(folder: &TempDir, level: Level) -> Engine {
+    let engine = Engine::open(folder.path(), settings(level), Box::new(SystemWorld)).unwrap();
+    engine.read_messages_with(happenings);
+    engine
+}
+
 impl Host {
     pub(super) fn new() -> Self {
         Self::with(Level::Auto)
@@ -41,7 +49,7 @@ impl Host {
 
     pub(super) fn with(level: Level) -> Self {
         let folder = TempDir::new().unwrap();
-        let engine = Engine::open(folder.path(), settings(level), Box::new(SystemWorld)).unwrap();
+        let engine = open(&folder, level);
         Self {
             engine,
             folder,
@@ -62,7 +70,7 @@ impl Host {
 
     /// A further process on the same store.
     pub(super) fn other(&self) -> Engine {
-        Engine::open(self.folder.path(), settings(Level::Auto), Box::new(SystemWorld)).unwrap()
+        open(&self.folder, Level::Auto)
     }
 
     fn say(&mut self, role: Role, words: &str, bodies: Vec<PartBody>) -> &mut Shown {
@@ -104,6 +112,7 @@ impl Host {
             .iter()
             .map(|line| Fact::Command { line: (*line).to_owned(), exit: Some(0) })
             .collect();
+        did(shown, commands.iter().map(|line| json!({"ran": line, "exit": 0})));
         self.sync();
     }
 
@@ -114,6 +123,7 @@ impl Host {
         let shown = self.say(Role::Assistant, "", vec![tool(&call, "write")]);
         shown.heard = 200;
         shown.facts = vec![Fact::Wrote { path: path.to_owned() }];
+        did(shown, [json!({"wrote": path})]);
         self.engine.files_written(SESSION, &[path.to_owned()]).unwrap();
         self.sync();
     }

@@ -19,6 +19,8 @@ use callstack_engine::{
 };
 use serde_json::{Value, json};
 
+use crate::witness::{did, happenings};
+
 /// A clock that only steps move, and ids that count up, whichever process asks.
 #[derive(Clone, Default)]
 struct Steps {
@@ -217,7 +219,9 @@ impl Host {
         let facts = commands
             .iter()
             .map(|(line, exit)| Fact::Command { line: (*line).to_owned(), exit: Some(*exit) });
-        self.add(session, Role::Assistant, "", body).facts = facts.collect();
+        let shown = self.add(session, Role::Assistant, "", body);
+        shown.facts = facts.collect();
+        did(shown, commands.iter().map(|(line, exit)| json!({"ran": line, "exit": exit})));
     }
 
     /// The agent's step writes a file.
@@ -227,8 +231,9 @@ impl Host {
         let call = format!("call_{}", self.made);
         let state = CallState::Completed;
         let body = PartBody::Tool { call, tool: "write".to_owned(), state };
-        let facts = vec![Fact::Wrote { path: path.to_owned() }];
-        self.add(session, Role::Assistant, "", body).facts = facts;
+        let shown = self.add(session, Role::Assistant, "", body);
+        shown.facts = vec![Fact::Wrote { path: path.to_owned() }];
+        did(shown, [json!({"wrote": path})]);
     }
 
     /// The agent writes its list: `>` in progress, `+` completed.
@@ -399,7 +404,9 @@ impl Host {
 }
 
 fn open(folder: &Path, settings: &Settings, world: &Steps) -> Engine {
-    Engine::open(folder, settings.clone(), Box::new(world.clone())).unwrap()
+    let engine = Engine::open(folder, settings.clone(), Box::new(world.clone())).unwrap();
+    engine.read_messages_with(happenings);
+    engine
 }
 
 fn copy(from: &Path, to: &Path) {

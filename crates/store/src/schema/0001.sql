@@ -135,6 +135,17 @@ CREATE TABLE pins (
 ) STRICT;
 CREATE INDEX pins_by_frame ON pins(frame, num) WHERE removed = 0;
 
+-- What the machine saw of the work in a span when that was closed; there is no span where the frame came
+-- from elsewhere.
+CREATE TABLE evidence (
+  num   INTEGER PRIMARY KEY,
+  frame INTEGER NOT NULL REFERENCES frames(num),
+  span  INTEGER UNIQUE REFERENCES spans(num),
+  brief TEXT NOT NULL,
+  body  TEXT NOT NULL
+) STRICT;
+CREATE INDEX evidence_by_frame ON evidence(frame, num);
+
 -- What was sent to the model, byte for byte.
 CREATE TABLE renders (
   session  TEXT NOT NULL,

@@ -1,6 +1,7 @@
 //! A fork takes the frames along as copies.
 
 use callstack_scripted_model::{Conversation, Step, check};
+use serde_json::Value;
 
 use super::super::seen::{assert_no_work, seen};
 use super::super::steps::{pop, push, work};
@@ -50,4 +51,11 @@ fn a_fork_works_in_frames_of_its_own() {
         "{original}Go on in the fork in_progress\n  Finished part completed\n  Open part completed\n"
     );
     assert_eq!(tree(sealed, &session.id), both);
+    let evidence = |handle: &str| {
+        let shown = talk.project.callstack.run(sealed, &["show", handle, "--json"]).unwrap();
+        serde_json::from_str::<Value>(&shown.stdout).unwrap()["evidence"].clone()
+    };
+    let line = "printf INNER; echo WORK the finished part";
+    assert_eq!(evidence("f2")["commands"][0]["line"], line);
+    assert_eq!(evidence("f5"), evidence("f2"), "what was seen in it goes with the copy");
 }

@@ -14,7 +14,7 @@ use callstack_store::{Change, View};
 use crate::conversation::{Conversation, Fact};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::evidence::lines;
+use crate::evidence;
 use crate::settings::Level;
 
 /// How far changes were carried out.
@@ -23,6 +23,8 @@ pub(super) struct Carried {
     pub(super) done: usize,
     /// Whether it had any of them not before.
     pub(super) changed: bool,
+    /// Whether the rest is to be tried again at the next call.
+    pub(super) again: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,18 +60,20 @@ impl Engine {
             pushed: framer.is_in_pushed_frame(),
             begins: conversation.is_past()
                 || self.current_settings()?.autonomy.level == Level::Auto,
-            readable: false,
         };
         let steps = framer.changes();
         let known = steps.iter().skip(done).take_while(|step| carrier.is_known(**step)).count();
         let mut done = done + known;
         if done == steps.len() {
-            return Ok(Carried { done, changed: false });
+            return Ok(Carried { done, changed: false, again: false });
         }
         let produced = carrier.produced(&steps[done..]);
-        // In the transaction nothing else could write what is to be read.
-        carrier.readable = steps[done..].iter().any(|step| matches!(step, Step::Closed(_)))
-            && self.is_readable(conversation);
+        // What is told of what ends is read from the messages, which nothing could write in the transaction.
+        if steps[done..].iter().any(|step| matches!(step, Step::Closed(_)))
+            && self.recorder.get().is_some_and(|recorder| !conversation.written(recorder))
+        {
+            return Ok(Carried { done, changed: false, again: true });
+        }
         self.store.write(|change| {
             for step in &steps[done..] {
                 let outcome = match *step {
@@ -83,7 +87,7 @@ impl Engine {
             }
             Ok::<_, EngineError>(())
         })?;
-        Ok(Carried { done, changed: true })
+        Ok(Carried { done, changed: true, again: false })
     }
 }
 
@@ -109,8 +113,6 @@ struct Carrier<'a> {
     pushed: bool,
     /// Whether frames begin by themselves at all.
     begins: bool,
-    /// Whether the messages of the session can be read back.
-    readable: bool,
 }
 
 impl Carrier<'_> {
@@ -231,9 +233,6 @@ impl Carrier<'_> {
         if let Some(said) = said {
             return Ok(Outcome::with(status, said.to_owned(), None, ResultsSource::LastWords));
         }
-        if !self.readable {
-            return Ok(Outcome::without_results(status));
-        }
         let folder = self.conversation.folder(self.engine);
         let span = self.engine.happenings_between(view, self.session, between, folder)?;
         Ok(match self.engine.extracted(&span) {
@@ -290,17 +289,16 @@ impl Carrier<'_> {
         };
         change.append(now, &decision.events)?;
         self.bound.insert(&it.opened, Bound { open: false, ..bound });
-        let evidence = if self.readable {
-            let results = it.results.as_deref().unwrap_or_default();
-            let folder = self.conversation.folder(self.engine);
-            self.engine.lines_between(&change.view(), self.session, between, results, folder)?
-        } else {
-            lines(self.conversation.facts_between(&it.opened, Some(end)))
-        };
+        let results = it.results.as_deref().unwrap_or_default();
+        let view = change.view();
+        let folder = self.conversation.folder(self.engine);
+        let evidence =
+            self.engine.evidence_between(&view, self.session, between, results, folder)?;
+        // Files are not read in a hook: what they held was recorded when they were written.
+        let evidence = evidence::with_hashes(evidence, &view.frame(bound.frame)?.artifacts);
         let replied = it.kind == Kind::Turn && it.results.is_some();
-        let text =
-            self.engine.unpushed(&change.view(), bound.frame, &evidence, replied, &it.left)?;
-        let folds: Vec<_> = decision
+        let text = self.engine.unpushed(&view, bound.frame, &evidence, replied, &it.left)?;
+        let mut folds: Vec<_> = decision
             .events
             .iter()
             .filter_map(|event| match event {
@@ -316,6 +314,7 @@ impl Carrier<'_> {
                 _ => None,
             })
             .collect();
+        folds.extend(evidence::taken(&view, bound.frame, bound.span, &evidence)?);
         change.append(now, &folds)?;
         self.engine.consolidate_if_many(change, bound.frame)?;
         Ok(Outcomes::Done)

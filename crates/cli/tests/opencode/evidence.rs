@@ -1,0 +1,54 @@
+//! What the machine saw of the work in a frame can be had back from everywhere.
+
+use callstack_scripted_model::{Script, Step};
+use callstack_testkit::{Run, assert_clean};
+use serde_json::{Value, json};
+
+use super::project::Project;
+use super::steps::{pop, push, write};
+
+fn run(command: &str) -> Step {
+    Step::call("bash", json!({"command": command, "description": "run it"}))
+}
+
+#[test]
+fn a_popped_frame_has_files_commands_and_tests_with_it() {
+    let script = Script::steps([
+        push("Write the greeting", "greeting.txt says hello"),
+        write("greeting.txt", "hello"),
+        run("sh check.sh; exit 101"),
+        run("sh check.sh"),
+        pop("It greets."),
+        Step::text("The greeting is written."),
+    ]);
+    let Some(project) = Project::new(script) else { return };
+    // Nothing is done the second time as it was the first time.
+    let check = "echo 'test result: ok. 4 passed; 0 failed; 2 ignored; 0 measured'\n";
+    project.sealed.write("check.sh", check).unwrap();
+    project.run(&Run::prompt("Please write a greeting into greeting.txt"));
+    assert_clean(&project.model);
+    let said = |args: &[&str]| project.callstack.run(&project.sealed, args).unwrap().stdout;
+    let frame: Value = serde_json::from_str(&said(&["show", "f2", "--json"])).unwrap();
+    let evidence = &frame["evidence"];
+    // SHA-256 of `hello`.
+    let hash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    assert_eq!(evidence["written"], json!([{"path": "greeting.txt", "hash": hash}]), "{frame:#}");
+    let commands = json!([
+        {"line": "sh check.sh; exit 101", "exits": [101]},
+        {"line": "sh check.sh", "exits": [0]},
+    ]);
+    assert_eq!(evidence["commands"], commands);
+    let counts = json!({"passed": 4, "failed": 0, "skipped": 2});
+    assert_eq!(evidence["tests"][1], json!({"command": "sh check.sh", "counts": counts}));
+    let line = "`sh check.sh` (exit 0; tests: 4 passed, 2 skipped)";
+    let requests = project.requests();
+    let returned = requests.last().unwrap().render();
+    for told in [&said(&["show", "f2"]), &said(&["export", "--format", "markdown"]), &returned] {
+        assert!(told.contains(line), "{told}");
+    }
+    let found: Value = serde_json::from_str(&said(&["search", "check.sh", "--json"])).unwrap();
+    let places = found["places"].as_array().unwrap();
+    let is_evidence =
+        |place: &&Value| place["kind"] == "evidence" && place["frame"]["handle"] == "f2";
+    assert!(places.iter().any(|place| is_evidence(&place)), "{found:#}");
+}

@@ -1,0 +1,74 @@
+//! Evidence in a line, for those who stand beside the frame.
+
+use super::Evidence;
+use crate::text::{CUT, cap};
+
+/// Bytes of a command and of an error that are told.
+const COMMAND: usize = 80;
+const ERROR: usize = 120;
+/// Commands that are told where no tests were run.
+const COMMANDS: usize = 2;
+
+impl Evidence {
+    /// How things stood at the end, in one line: the tests, else the last commands, and what error had not
+    /// gone. Empty where nothing of that is known.
+    pub fn brief(&self) -> String {
+        let mut told: Vec<String> = Vec::new();
+        if let Some(run) = self.tests.last() {
+            told.push(format!("`{}`: {}", short(&run.command, COMMAND), run.counts));
+        } else {
+            let ended = self.commands.iter().filter_map(|run| {
+                let exit = run.exits.last()?;
+                Some(format!("`{}`: exit {exit}", short(&run.line, COMMAND)))
+            });
+            let ended: Vec<_> = ended.collect();
+            told.extend_from_slice(&ended[ended.len().saturating_sub(COMMANDS)..]);
+        }
+        if let Some(error) = self.errors.iter().rfind(|error| !error.gone) {
+            told.push(format!("not seen to be gone: {}", short(&error.text, ERROR)));
+        }
+        told.join("; ")
+    }
+}
+
+fn short(text: &str, most: usize) -> String {
+    match cap(text, most) {
+        whole if whole.len() == text.len() => whole.to_owned(),
+        cut => format!("{cut}{CUT}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CommandRun, SeenError, TestCounts, TestRun};
+    use super::*;
+
+    fn ran(line: &str, exits: &[i64]) -> CommandRun {
+        CommandRun { line: line.to_owned(), exits: exits.to_vec() }
+    }
+
+    #[test]
+    fn tests_say_more_than_commands_and_what_is_still_wrong_is_told() {
+        let mut evidence = Evidence {
+            commands: vec![ran("make", &[2, 0]), ran("sleep 1", &[]), ran("git diff", &[0])],
+            ..Evidence::default()
+        };
+        assert_eq!(evidence.brief(), "`make`: exit 0; `git diff`: exit 0");
+        let counts = TestCounts { passed: 12, failed: 1, skipped: 0 };
+        evidence.tests =
+            vec![TestRun { command: "make".to_owned(), counts, failed_before: Some(3) }];
+        let error = |text: &str, gone| SeenError { text: text.to_owned(), gone };
+        evidence.errors = vec![error("E0308: mismatched types", false), error("a typo", true)];
+        assert_eq!(
+            evidence.brief(),
+            "`make`: 12 passed, 1 failed; not seen to be gone: E0308: mismatched types"
+        );
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_nothing_is_nothing() {
+        let long = Evidence { commands: vec![ran(&"é".repeat(200), &[0])], ..Evidence::default() };
+        assert!(long.brief().len() < 100, "{}", long.brief());
+        assert_eq!(Evidence::default().brief(), "");
+    }
+}

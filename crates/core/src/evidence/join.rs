@@ -1,0 +1,109 @@
+//! Evidence of a frame that was worked on in several stretches.
+
+use super::gather::EXITS;
+use super::{CommandRun, Evidence, SeenError, TestRun};
+
+impl Evidence {
+    /// What is told of two stretches of work, `later` being the later one: each thing once, as it stood
+    /// at the end.
+    #[must_use]
+    pub fn then(mut self, later: Self) -> Self {
+        for file in later.written {
+            // It stands where it was told first, with its last content.
+            match self.written.iter_mut().find(|it| it.path == file.path) {
+                Some(known) => known.hash = file.hash,
+                None => self.written.push(file),
+            }
+        }
+        // What was written in one of them was not only read, and what was read not only named.
+        self.read = words(self.read, later.read);
+        self.read.retain(|path| self.written.iter().all(|it| it.path != *path));
+        self.named = words(self.named, later.named);
+        self.named.retain(|path| {
+            !self.read.contains(path) && self.written.iter().all(|it| it.path != *path)
+        });
+        for run in later.commands {
+            let known = self.commands.iter().position(|it| it.line == run.line);
+            let mut exits = known.map_or_else(Vec::new, |at| self.commands.remove(at).exits);
+            exits.extend(run.exits);
+            exits.drain(..exits.len().saturating_sub(EXITS));
+            self.commands.push(CommandRun { line: run.line, exits });
+        }
+        replace(&mut self.tests, later.tests, |a: &TestRun, b| a.command == b.command);
+        replace(&mut self.errors, later.errors, |a: &SeenError, b| a.text == b.text);
+        self.identifiers = words(self.identifiers, later.identifiers);
+        self.numbers = words(self.numbers, later.numbers);
+        self.urls = words(self.urls, later.urls);
+        self
+    }
+}
+
+fn words(mut earlier: Vec<String>, later: Vec<String>) -> Vec<String> {
+    for word in later {
+        if !earlier.contains(&word) {
+            earlier.push(word);
+        }
+    }
+    earlier
+}
+
+fn replace<T>(earlier: &mut Vec<T>, later: Vec<T>, same: impl Fn(&T, &T) -> bool) {
+    earlier.retain(|it| !later.iter().any(|new| same(it, new)));
+    earlier.extend(later);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::WrittenFile;
+
+    fn written(path: &str, hash: &str) -> WrittenFile {
+        WrittenFile { path: path.to_owned(), hash: Some(hash.to_owned()) }
+    }
+
+    fn ran(line: &str, exit: i64) -> CommandRun {
+        CommandRun { line: line.to_owned(), exits: vec![exit] }
+    }
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_stood_at_the_end_counts() {
+        let error = |gone| SeenError { text: "no such file".to_owned(), gone };
+        let first = Evidence {
+            written: vec![written("a.rs", "1"), written("b.rs", "1")],
+            read: texts(&["c.rs", "d.rs"]),
+            named: texts(&["e.rs", "f.rs"]),
+            commands: vec![ran("make", 2), ran("git diff", 0)],
+            errors: vec![error(false)],
+            numbers: texts(&["42"]),
+            ..Evidence::default()
+        };
+        let second = Evidence {
+            written: vec![written("a.rs", "2"), written("c.rs", "2")],
+            read: texts(&["e.rs"]),
+            commands: vec![ran("make", 0)],
+            errors: vec![error(true)],
+            numbers: texts(&["42", "43"]),
+            ..Evidence::default()
+        };
+        let both = first.then(second);
+        assert_eq!(
+            both.written,
+            [written("a.rs", "2"), written("b.rs", "1"), written("c.rs", "2")]
+        );
+        assert_eq!((both.read, both.named), (texts(&["d.rs", "e.rs"]), texts(&["f.rs"])));
+        let make = CommandRun { line: "make".to_owned(), exits: vec![2, 0] };
+        assert_eq!(both.commands, [ran("git diff", 0), make]);
+        assert_eq!((both.errors, both.numbers), (vec![error(true)], texts(&["42", "43"])));
+    }
+
+    #[test]
+    fn nothing_adds_nothing() {
+        let some = Evidence { commands: vec![ran("make", 0)], ..Evidence::default() };
+        assert_eq!(some.clone().then(Evidence::default()), some);
+        assert_eq!(Evidence::default().then(some.clone()), some);
+    }
+}

@@ -1,0 +1,227 @@
+//! What the machine saw of the work in a frame is stored when that ends, and told wherever the frame is.
+
+use std::path::Path;
+
+use callstack_core::evidence::{CommandRun, Evidence, TestCounts, TestRun, WrittenFile};
+use callstack_core::transcript::{Anchor, CallState, Message, Part, PartBody, Role, Standing};
+use callstack_engine::operation::{Answer, Caller};
+use callstack_engine::search::{PlaceKind, SearchRequest};
+use callstack_engine::{Engine, Settings, Shown, operations};
+use serde_json::{Value, json};
+
+use crate::support::Project;
+use crate::witness::{did, happenings};
+
+const A: &str = "ses_a";
+
+/// A step of a session's agent in which these things were done, as its host shows it.
+fn step(engine: &Engine, session: &str, id: &str, doings: &[Value]) {
+    let call = format!("call-{id}");
+    let body = PartBody::Tool { call, tool: "bash".to_owned(), state: CallState::Completed };
+    let mut shown = Shown {
+        message: Message {
+            id: id.to_owned(),
+            role: Role::Assistant,
+            standing: Standing::Normal,
+            parts: vec![Part { id: format!("prt-{id}"), body }],
+        },
+        json: json!({ "id": id }).to_string(),
+        facts: Vec::new(),
+        opened: Vec::new(),
+        tasks: Vec::new(),
+        tokens: None,
+        said: 0,
+        heard: 0,
+        words: String::new(),
+        summary: None,
+    };
+    did(&mut shown, doings.iter().cloned());
+    engine.record(session, vec![shown]).unwrap();
+}
+
+/// Calls an operation in a step of its own.
+fn call(engine: &Engine, session: &str, id: &str, name: &str, arguments: Value) -> Answer {
+    let caller = Caller {
+        session: session.to_owned(),
+        host: "test".to_owned(),
+        anchor: Anchor { message: Some(id.to_owned()), call: Some(format!("call-{id}")) },
+        agent: None,
+        performs: false,
+    };
+    let answer = operations::find(name).unwrap().run(engine, &caller, arguments);
+    step(engine, session, id, &[]);
+    answer.unwrap_or_else(|error| panic!("{name}: {error:?}"))
+}
+
+fn frame(title: &str) -> Value {
+    json!({"title": title, "successCriteria": format!("the {title} works")})
+}
+
+fn tests(passed: u64, failed: u64) -> String {
+    let ok = if failed == 0 { "ok" } else { "FAILED" };
+    format!("test result: {ok}. {passed} passed; {failed} failed; 0 ignored; 0 measured")
+}
+
+const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// A root `f1`, the planned `f2` "lexer" and the finished `f3` "grammar", in which a file was written and
+/// tests failed and then passed.
+fn worked(folder: &Path) -> Project {
+    let project = Project::at(folder, Settings::default());
+    let engine = &project.engine;
+    engine.read_messages_with(happenings);
+    project.user(A, "Write the parser");
+    call(engine, A, "m1", "stack_frame_plan", json!({"children": [frame("lexer")]}));
+    step(engine, A, "m2", &[json!({"ran": "make before", "exit": 0})]);
+    call(engine, A, "m3", "stack_frame_push", frame("grammar"));
+    std::fs::write(folder.join("rules.txt"), "rules").unwrap();
+    let failed = json!({"ran": "cargo test", "exit": 101, "output": tests(3, 1)});
+    step(engine, A, "m4", &[json!({"wrote": "rules.txt"}), failed]);
+    let login = json!({"ran": format!("login {TOKEN}"), "exit": 0});
+    let passed = json!({"ran": "cargo test", "exit": 0, "output": tests(4, 0)});
+    step(engine, A, "m5", &[login, passed]);
+    call(engine, A, "m6", "stack_frame_pop", json!({"results": "23 rules"}));
+    project
+}
+
+fn of(engine: &Engine, handle: &str) -> Evidence {
+    engine.metadata(&engine.resolve(handle).unwrap()).unwrap().evidence
+}
+
+fn search(engine: &Engine, text: &str) -> Vec<(PlaceKind, String)> {
+    let request = SearchRequest {
+        text: text.to_owned(),
+        exact: false,
+        frame: None,
+        limit: 10,
+        thorough: true,
+        reveal: false,
+    };
+    let found = engine.search(&request).unwrap().places.into_iter();
+    found.map(|place| (place.kind, place.frame.map_or_else(String::new, |it| it.handle))).collect()
+}
+
+#[test]
+fn it_is_stored_with_the_pop_as_the_fold_tells_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = worked(folder.path());
+    let engine = &project.engine;
+    let told = of(engine, "f3");
+    let [WrittenFile { path, hash: Some(written) }] = &told.written[..] else { panic!("{told:?}") };
+    assert_eq!((path.as_str(), written.len()), ("rules.txt", 64));
+    assert_eq!(Some(written.clone()), project_hash(engine, "rules.txt"));
+    let test = CommandRun { line: "cargo test".to_owned(), exits: vec![101, 0] };
+    assert_eq!(told.commands.last(), Some(&test));
+    let counts = TestCounts { passed: 4, failed: 0, skipped: 0 };
+    let run = TestRun { command: "cargo test".to_owned(), counts, failed_before: Some(1) };
+    assert_eq!(told.tests, [run]);
+    assert!(told.commands.iter().all(|run| run.line != "make before"), "{told:?}");
+    let fold = engine.spans(A).unwrap().into_iter().filter_map(|span| span.fold).next_back();
+    let line = "`cargo test` (exit 101, then 0; tests: 4 passed, before 1 failed)";
+    let fold = fold.unwrap();
+    assert!(fold.text.contains(line), "{}", fold.text);
+    // Another process is told the same, and the whole state has it.
+    assert_eq!(of(&project.another(), "f3"), told);
+    let state = engine.state().unwrap();
+    let told_by_state = state.frames.values().find(|it| it.handle == "f3").unwrap();
+    assert_eq!(told_by_state.evidence, told);
+}
+
+/// What a file of the project holds now, by the way in which artifacts are recorded.
+fn project_hash(engine: &Engine, path: &str) -> Option<String> {
+    engine.files_written(A, &[path.to_owned()]).unwrap();
+    let root = engine.resolve("f1").unwrap();
+    root.artifacts.into_iter().find(|it| it.path == path).and_then(|it| it.hash)
+}
+
+#[test]
+fn it_is_shown_searched_logged_and_given_to_those_beside_the_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = worked(folder.path());
+    let engine = &project.engine;
+    let details = project.did(A, "stack_frame_details", json!({"frame": "f3"}));
+    assert!(details.text.contains("evidence: written: rules.txt\n"), "{}", details.text);
+    assert_eq!(details.data["evidence"]["tests"][0]["counts"]["passed"], 4);
+    let context = project.did(A, "stack_context_preview", json!({"frame": "f2"})).text;
+    assert!(context.contains("<evidence>`cargo test`: 4 passed</evidence>"), "{context}");
+    let pushed = call(engine, A, "m7", "stack_frame_push", frame("grammar speed")).text;
+    assert!(pushed.contains("results=\"above\"") && !pushed.contains("<evidence>"), "{pushed}");
+    let evidence = (PlaceKind::Evidence, "f3".to_owned());
+    assert!(search(engine, "rules.txt").contains(&evidence));
+    assert!(search(engine, "cargo test 23").contains(&evidence), "with what is said");
+    assert_eq!(search(engine, "23 rules")[0], (PlaceKind::Frame, "f3".to_owned()));
+    assert!(!search(engine, "ghp_abcdefghijklmnopqrstuvwxyz0123456789").contains(&evidence));
+    let told = project.did(A, "stack_search", json!({"query": "rules.txt"})).text;
+    assert!(told.contains("- f3 \"grammar\", evidence: "), "{told}");
+    let markdown = engine.export(None).unwrap().to_markdown();
+    assert!(markdown.contains("**Evidence**") && markdown.contains("cargo test"), "{markdown}");
+    let log = written_log(folder.path());
+    assert!(log.contains("**Evidence**") && log.contains("cargo test"), "{log}");
+    assert!(!log.contains(TOKEN), "{log}");
+}
+
+/// The log file of `f3`, once it is there.
+fn written_log(folder: &Path) -> String {
+    loop {
+        match std::fs::read_to_string(
+            folder.join(callstack_store::log_path(callstack_core::frame::FrameNum(3))),
+        ) {
+            Ok(log) => return log,
+            Err(_) => std::thread::yield_now(),
+        }
+    }
+}
+
+#[test]
+fn a_frame_that_goes_elsewhere_takes_it_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = worked(folder.path());
+    let exported = serde_json::to_string(&project.engine.state().unwrap()).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let file = other.path().join("tree.json");
+    std::fs::write(&file, &exported).unwrap();
+    let there = Project::at(other.path(), Settings::default());
+    there.engine.import(std::slice::from_ref(&file)).unwrap();
+    assert_eq!(of(&there.engine, "f3"), of(&project.engine, "f3"));
+    assert!(there.engine.check().unwrap().drifted.is_empty());
+    // What another program calls by that name is not ours, and keeps no frame out.
+    let mut foreign: Value = serde_json::from_str(&exported).unwrap();
+    for frame in foreign["frames"].as_object_mut().unwrap().values_mut() {
+        frame["evidence"] = json!({"written": 7});
+    }
+    std::fs::write(&file, foreign.to_string()).unwrap();
+    let third = tempfile::tempdir().unwrap();
+    let third = Project::at(third.path(), Settings::default());
+    assert_eq!(third.engine.import(&[file]).unwrap().counts.imported, 3);
+    assert!(of(&third.engine, "f3").is_empty());
+}
+
+#[test]
+fn it_goes_with_the_messages_that_it_was_taken_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = worked(folder.path());
+    let engine = &project.engine;
+    let plan = engine.purge_plan("f3").unwrap();
+    engine.purge(plan, "somebody").unwrap();
+    assert!(of(engine, "f3").is_empty());
+    assert!(search(engine, "rules.txt").is_empty());
+    let health = engine.check().unwrap();
+    assert!(health.damage.is_empty() && health.drifted.is_empty(), "{health:?}");
+}
+
+#[test]
+fn a_frame_that_is_taken_up_again_has_that_of_all_its_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = worked(folder.path());
+    let engine = &project.engine;
+    call(engine, A, "m7", "stack_frame_reopen", json!({"frame": "f3"}));
+    step(engine, A, "m8", &[json!({"ran": "cargo test", "exit": 1, "output": tests(2, 3)})]);
+    step(engine, A, "m9", &[json!({"ran": "git stash", "exit": 0})]);
+    call(engine, A, "n1", "stack_frame_pop", json!({"results": "24 rules", "status": "failed"}));
+    let told = of(engine, "f3");
+    let commands: Vec<_> = told.commands.iter().map(|it| (it.line.as_str(), &it.exits)).collect();
+    assert!(commands.contains(&("cargo test", &vec![101, 0, 1])), "{commands:?}");
+    assert_eq!(commands.last(), Some(&("git stash", &vec![0])));
+    assert_eq!((told.tests.len(), told.tests[0].counts.failed), (1, 3));
+    assert_eq!(told.written.len(), 1);
+}

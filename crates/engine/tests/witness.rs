@@ -1,0 +1,32 @@
+//! Messages that say what was done in them, and what evidence is taken from them: `did` holds
+//! `{"ran":line,"exit":code,"output":text}` and `{"wrote":path}`.
+
+use std::path::Path;
+
+use callstack_core::evidence::{Action, Call, Happening};
+use callstack_engine::Shown;
+use serde_json::Value;
+
+/// Has a message say what was done in it.
+pub(crate) fn did(shown: &mut Shown, doings: impl IntoIterator<Item = Value>) {
+    let mut message: Value = serde_json::from_str(&shown.json).unwrap();
+    message["did"] = doings.into_iter().collect();
+    shown.json = message.to_string();
+}
+
+/// What a message says was done in it.
+pub(crate) fn happenings(json: &str, _: &Path) -> Vec<Happening> {
+    let message: Value = serde_json::from_str(json).unwrap();
+    let doings = message["did"].as_array().into_iter().flatten();
+    let calls = doings.map(|did| {
+        let text = |name: &str| did[name].as_str().unwrap_or_default().to_owned();
+        let action = match &did["ran"] {
+            Value::Null => Action::Wrote(vec![text("wrote")]),
+            _ => Action::Ran(text("ran")),
+        };
+        let (input, output) = (text("ran"), text("output"));
+        let exit = did["exit"].as_i64();
+        Happening::Called(Call { input, output, exit, action, ..Call::default() })
+    });
+    calls.collect()
+}
