@@ -74,7 +74,10 @@ type Session = {
 }
 
 class Late extends Error {}
-class Gone extends Error {}
+class Gone extends Error {
+  /** Whether a process that had served well ended before it could answer. */
+  accident = false
+}
 
 const reason = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
@@ -200,7 +203,7 @@ class Host {
     return isPath ? `the binary was not found at ${this.#binary}` : `"${this.#binary}" was not found on the PATH`
   }
 
-  #lost(why: string): void {
+  #lost(why: string, hung = false): void {
     this.kill()
     this.#process = undefined
     this.#why = why
@@ -208,10 +211,10 @@ class Host {
     clearTimeout(this.#watchdog)
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
-    for (const { reject } of waiting) reject(new Gone(why))
-    if (this.#closed) return
     // One that has answered more than the greeting ended by accident; one that has not will do so again.
     const accident = this.#answers > 1
+    for (const { reject } of waiting) reject(Object.assign(new Gone(why), { accident: accident && !hung }))
+    if (this.#closed) return
     this.#backoff = accident ? 0 : Math.min(Math.max(this.#backoff * 2, BACKOFF_MS.first), BACKOFF_MS.most)
     this.#notBefore = Date.now() + this.#backoff
     clearTimeout(this.#retry)
@@ -227,7 +230,7 @@ class Host {
     clearTimeout(this.#watchdog)
     if (this.#waiting.size === 0) return
     this.#watchdog = setTimeout(() => {
-      this.#lost(`it did not answer for ${HANG_MS / 1_000} s`)
+      this.#lost(`it did not answer for ${HANG_MS / 1_000} s`, true)
       this.miss(this.#why)
     }, HANG_MS)
     this.#watchdog.unref()
@@ -636,7 +639,13 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         abort?.addEventListener("abort", () => reject(new Error("the call was cancelled")), { once: true })
       })
       aborted.catch(() => {})
-      let answer = await within(TOOL_MS, Promise.race([host.request("tool", { ...caller, args }), aborted]))
+      const ask = (again?: boolean) => {
+        if (again) host.ensure(true)
+        return within(TOOL_MS, Promise.race([host.request("tool", { ...caller, args, again }), aborted]))
+      }
+      // What the process had done when it ended, the next one finds in the store.
+      const retry = (error: unknown) => (error instanceof Gone && error.accident ? ask(true) : Promise.reject(error))
+      let answer = await ask().catch(retry)
       while (answer.next) {
         const outcome = await performer.perform(answer.next, abort)
         const { token } = answer

@@ -16,6 +16,8 @@ mod frames;
 mod help;
 mod host;
 mod init;
+#[cfg(unix)]
+mod killed;
 mod places;
 mod plans;
 mod refusals;

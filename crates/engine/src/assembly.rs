@@ -217,7 +217,7 @@ impl Engine {
         Ok(returned(&Returned {
             frame,
             inside: &inside,
-            evidence: &evidence::lines(evidence),
+            evidence: &evidence::lines(evidence, frame, &inside),
             parent: parent.as_ref(),
             elsewhere,
             planned: &planned,
@@ -247,7 +247,7 @@ impl Engine {
         Ok(unpushed(&Unpushed {
             frame: &frame,
             inside: &inside,
-            evidence: &evidence::lines(evidence),
+            evidence: &evidence::lines(evidence, &frame, &inside),
             replied,
             left,
             pins: &pins,

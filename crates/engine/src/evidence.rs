@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use callstack_core::event::Event;
-use callstack_core::evidence::{Budget, Evidence, Happening, Omit, span_tokens, take};
-use callstack_core::frame::{Artifact, FrameNum};
+use callstack_core::evidence::{Budget, Evidence, Happening, span_tokens, take};
+use callstack_core::frame::{Artifact, Frame, FrameNum};
 use callstack_core::log_line::LogLine;
 use callstack_core::transcript::{Span, SpanNum};
 use callstack_store::{StoreError, View};
@@ -134,7 +134,10 @@ pub(crate) fn taken(
     Ok(Some(Event::EvidenceTaken { frame, span: Some(span), evidence }))
 }
 
-/// Lines of evidence where files that were written are listed as artifacts.
-pub(crate) fn lines(evidence: &Evidence) -> Vec<String> {
-    evidence.lines(&Omit { written: true })
+/// Lines of evidence of a frame whose own artifacts, and those of frames `inside` it, are listed beside it.
+pub(crate) fn lines(evidence: &Evidence, frame: &Frame, inside: &[Frame]) -> Vec<String> {
+    let frames = std::iter::once(frame).chain(inside);
+    let listed: Vec<_> =
+        frames.flat_map(|it| &it.artifacts).map(|artifact| artifact.path.clone()).collect();
+    evidence.lines_beside(&listed)
 }

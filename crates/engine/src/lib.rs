@@ -4,6 +4,7 @@
 //! Not here: how a host talks (`hosts`), how anything looks on a terminal (`cli`), and which changes
 //! are legal (`core`).
 
+mod again;
 mod assembly;
 mod autonomy;
 mod background;

@@ -129,8 +129,8 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The newest versions of the messages of a session behind the one called `open` (all, if there is
-    /// none of that id), up to and including `close`, of many the last `limit`. In order.
+    /// The newest versions of the messages of a session behind the one called `open` (none, while that is
+    /// not stored; all, if none is named), up to and including `close`, of many the last `limit`. In order.
     pub fn latest_between(
         &self,
         session: &str,
@@ -144,8 +144,8 @@ impl View<'_> {
                 "SELECT seq, version, id, bytes, codec, body, at FROM messages AS m
                  WHERE session = ?1 AND version =
                    (SELECT max(version) FROM messages WHERE session = ?1 AND seq = m.seq)
-                 AND seq > coalesce(
-                   (SELECT seq FROM messages WHERE session = ?1 AND id = ?2 LIMIT 1), -1)
+                 AND seq > CASE WHEN ?2 IS NULL THEN -1 ELSE coalesce(
+                   (SELECT seq FROM messages WHERE session = ?1 AND id = ?2 LIMIT 1), ?5) END
                  AND seq <= coalesce(
                    (SELECT seq FROM messages WHERE session = ?1 AND id = ?3 LIMIT 1), ?5)
                  ORDER BY seq DESC LIMIT ?4",

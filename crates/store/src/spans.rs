@@ -94,6 +94,31 @@ impl View<'_> {
         )
     }
 
+    /// The span that a call of a session opened, unless that was undone. A place without a call opened
+    /// none.
+    pub fn span_opened_at(&self, session: &str, at: &Anchor) -> Result<Option<Span>, StoreError> {
+        let opened = self.spans(
+            &format!(
+                "{SPAN} WHERE open_call = ?1 AND session = ?2 AND open_message = ?3
+                 AND detached = 0 ORDER BY num DESC LIMIT 1"
+            ),
+            params![at.call, session, at.message],
+        )?;
+        Ok(opened.into_iter().next())
+    }
+
+    /// The span that a call of a session closed, unless that was undone.
+    pub fn span_closed_at(&self, session: &str, at: &Anchor) -> Result<Option<Span>, StoreError> {
+        let closed = self.spans(
+            &format!(
+                "{SPAN} WHERE session = ?1 AND close_message = ?2 AND close_call = ?3
+                 AND close_undone = 0 AND detached = 0 ORDER BY num DESC LIMIT 1"
+            ),
+            params![session, at.message, at.call],
+        )?;
+        Ok(closed.into_iter().next())
+    }
+
     /// A session by the host's id.
     pub fn session_row(&self, id: &str) -> Result<Option<Session>, StoreError> {
         self.connection

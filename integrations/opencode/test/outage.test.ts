@@ -103,6 +103,31 @@ test("what stood in the system prompt stays there while the child is late or dea
     })()
   }))
 
+test("a call whose process ends before it has answered is made again, once", () =>
+  overheard(async (lines) => {
+    await staged(async (stage) => {
+      await stage.turn(S)
+      const child = await stage.child(0)
+      const call = stage.tool("stack_frame_push", { title: "t" }, "call_1")
+      const first = await child.next("tool")
+      assert.equal(first.params["again"], undefined)
+      await child.crash()
+      const heir = await stage.child(1)
+      const second = await heir.next("tool")
+      assert.deepEqual(second.params, { ...first.params, again: true })
+      heir.answer(second, { output: "pushed", title: "t", metadata: {} })
+      assert.equal((await call)["output"], "pushed")
+      assert.deepEqual(lines, [])
+      const fatal = stage.tool("stack_frame_push", { title: "t" }, "call_2")
+      await heir.next("tool")
+      await heir.crash()
+      const last = await stage.child(2)
+      await last.next("tool")
+      await last.crash()
+      assert.match((await fatal)["output"], /^callstack is not available just now \(it ended/)
+    })()
+  }))
+
 test("a child that hangs is killed after five seconds and followed by another", () =>
   overheard(async (lines) => {
     await staged(async (stage) => {

@@ -121,10 +121,15 @@ fn plan(
     let children = planned(engine.world(), children)?;
     let command = decide::Command::Plan(decide::Plan { parent, children });
     let decision = engine.change(&command)?;
+    planned_answer(engine, &decision.frames)
+}
+
+/// What an agent is told of frames that it has planned.
+pub(crate) fn planned_answer(engine: &Engine, frames: &[FrameNum]) -> Result<Answer, EngineError> {
     let mut text = String::from("Planned:\n");
     let mut data = Vec::new();
-    for num in decision.frames {
-        let frame = engine.frame(num)?;
+    for num in frames {
+        let frame = engine.frame(*num)?;
         let indent = "  ".repeat(frame.depth.saturating_sub(1) as usize);
         // Writing to a string can't fail.
         let _ = writeln!(text, "{indent}- {}", frame.label());
@@ -139,7 +144,10 @@ fn plan(
 
 /// The frame below which a session plans when it names none: its active one, else its root while that
 /// can still be worked in, else none, which plans roots.
-fn parent_of_plans(engine: &Engine, caller: &Caller) -> Result<Option<FrameNum>, EngineError> {
+pub(crate) fn parent_of_plans(
+    engine: &Engine,
+    caller: &Caller,
+) -> Result<Option<FrameNum>, EngineError> {
     if let Some(active) = engine.active(&caller.session)? {
         return Ok(Some(active));
     }

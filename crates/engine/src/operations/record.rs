@@ -142,9 +142,7 @@ impl Operate for PinConstraint {
             Event::PinSet { pin, .. } => Some(pin.num),
             _ => None,
         });
-        let number = made.map_or_else(String::new, |num| format!(" as p{num}"));
-        let text = format!("Pinned{number}: it holds in {frame} and in every frame below.");
-        Ok(Answer { text, ..noted(frame, "pin") })
+        Ok(pinned(frame, made))
     }
 }
 
@@ -193,7 +191,15 @@ fn target(
     }
 }
 
-fn noted(frame: FrameNum, what: &str) -> Answer {
+/// What an agent is told of a pin that it has set in a frame.
+pub(crate) fn pinned(frame: FrameNum, num: Option<u64>) -> Answer {
+    let number = num.map_or_else(String::new, |num| format!(" as p{num}"));
+    let text = format!("Pinned{number}: it holds in {frame} and in every frame below.");
+    Answer { text, ..noted(frame, "pin") }
+}
+
+/// What an agent is told of something that it has noted down in a frame.
+pub(crate) fn noted(frame: FrameNum, what: &str) -> Answer {
     Answer {
         title: format!("{what} in {frame}"),
         text: format!("Noted in {frame}."),

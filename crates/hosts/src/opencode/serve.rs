@@ -331,7 +331,9 @@ fn tool(
             "Restart OpenCode after an update of callstack.",
         ));
     };
-    match run(&found, &caller, tool.args) {
+    let before = if tool.again { engine.done_before(&caller, &found, &tool.args)? } else { None };
+    let answer = before.map_or_else(|| run(&found, &caller, tool.args), Ok);
+    match answer {
         Ok(Answer { next: Some(Next { effect, token }), .. }) => {
             Ok(json!({ "next": effect, "token": token }))
         }

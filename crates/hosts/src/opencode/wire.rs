@@ -104,6 +104,9 @@ pub(super) struct Tool {
     pub(super) call: Option<String>,
     #[serde(default)]
     pub(super) agent: Option<String>,
+    /// Whether it was made before, to a process that ended without an answer.
+    #[serde(default)]
+    pub(super) again: bool,
 }
 
 #[derive(Debug, Deserialize)]

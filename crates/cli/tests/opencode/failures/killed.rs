@@ -111,7 +111,7 @@ fn what_was_decided_counts_though_the_answer_is_late_or_lost() {
         push("First part", "it is read").reasoning("A subtask."),
         work("the first part").reasoning("Read."),
         mode_of("die stack_frame_pop", pop("It says 1.").reasoning("Done.")),
-        push("Second part", "it is read").reasoning("Next."),
+        mode_of("lose stack_frame_push", push("Second part", "it is read").reasoning("Next.")),
         work("the second part").reasoning("Read."),
         mode_of("lose stack_frame_pop", pop("It says 2.").reasoning("Done.")),
         Step::text("Both are read.").reasoning("Tell."),
@@ -130,6 +130,8 @@ fn what_was_decided_counts_though_the_answer_is_late_or_lost() {
          Third part completed\n"
     );
     let requests = session.finished();
+    let pushed = requests[4].render();
+    assert!(pushed.contains("opened frame f3 \"Second part\""), "{pushed}");
     let last = requests.last().unwrap();
     assert_no_work(last);
     for results in ["It says 1.", "It says 2.", "It says 3."] {

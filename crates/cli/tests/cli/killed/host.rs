@@ -1,0 +1,281 @@
+//! A host that goes on when the process behind its plugin has ended, as the plugin and `OpenCode` do: what
+//! was said is shown again, a call is made again, any other hook that was not answered is over.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::super::desk::Desk;
+use super::process::Process;
+
+/// What befalls the first process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Trouble {
+    None,
+    /// It ends in the write that goes beyond so many bytes of the store's log of writes.
+    Write(u64),
+    /// It is killed when it has made its n-th answer, which nobody gets.
+    Answer(usize),
+}
+
+#[derive(Default)]
+struct Session {
+    messages: Vec<Value>,
+    /// Messages that the process has acknowledged.
+    known: usize,
+    ops: Vec<Value>,
+    applied: i64,
+}
+
+pub(super) struct Host {
+    pub(super) desk: Desk,
+    /// Processes so far.
+    pub(super) starts: usize,
+    /// Answers of the first one.
+    pub(super) answers: usize,
+    /// How long the log of writes was before anything was done, and behind each transaction.
+    pub(super) start: u64,
+    pub(super) transactions: Vec<u64>,
+    trouble: Trouble,
+    process: Option<Process>,
+    sessions: BTreeMap<String, Session>,
+    made: usize,
+}
+
+impl Host {
+    pub(super) fn new(trouble: Trouble) -> Self {
+        let desk = Desk::new();
+        // Somebody else has made the store and looks on until the first process has begun: the log of
+        // writes is longer than any other file that the process makes.
+        let folder = callstack_store::prepare(&desk.project()).unwrap();
+        let other = callstack_store::Store::open(&folder).unwrap();
+        let start = log_of_writes(&desk).len() as u64;
+        let mut host = Self {
+            desk,
+            starts: 0,
+            answers: 0,
+            start,
+            transactions: Vec::new(),
+            trouble,
+            process: None,
+            sessions: BTreeMap::new(),
+            made: 0,
+        };
+        host.ask("hello", &json!({"protocol": 1}));
+        drop(other);
+        host
+    }
+
+    /// Asks the process, or the one that follows it; none where it has ended without an answer.
+    fn ask(&mut self, method: &str, params: &Value) -> Option<Value> {
+        if self.process.is_none() {
+            let limit = match self.trouble {
+                Trouble::Write(limit) if self.starts == 0 => Some(limit),
+                _ => None,
+            };
+            self.starts += 1;
+            self.process = Some(Process::start(&self.desk, limit));
+        }
+        let process = self.process.as_mut().unwrap();
+        let mut answer = process.ask(method, params);
+        if self.starts == 1 && answer.is_some() {
+            self.answers += 1;
+            if self.trouble == Trouble::Answer(self.answers) {
+                process.kill();
+                answer = None;
+            }
+        }
+        if answer.is_none() {
+            assert!(
+                self.starts == 1 && self.trouble != Trouble::None,
+                "it ended by itself: {method}"
+            );
+            self.process = None;
+            for session in self.sessions.values_mut() {
+                session.known = 0;
+            }
+        }
+        answer
+    }
+
+    /// The same where it is made sure of that it is done.
+    fn insist(&mut self, method: &str, params: &Value) -> Value {
+        if let Some(answer) = self.ask(method, params) {
+            return answer;
+        }
+        let mut params = params.clone();
+        if method == "tool" {
+            params["again"] = true.into();
+        }
+        self.ask(method, &params).unwrap()
+    }
+
+    fn add(&mut self, session: &str, role: &str, mut part: Value) -> &mut Value {
+        self.made += 1;
+        let id = format!("msg_{:03}", self.made);
+        part["id"] = format!("prt_{:03}", self.made).into();
+        let info = json!({"id": id, "role": role, "sessionID": session});
+        let messages = &mut self.sessions.entry(session.to_owned()).or_default().messages;
+        messages.push(json!({"info": info, "parts": [part]}));
+        messages.last_mut().unwrap()
+    }
+
+    /// The model is about to be called, until that has been answered.
+    fn request(&mut self, session: &str) {
+        let mut all = false;
+        loop {
+            let it = self.sessions.get_mut(session).unwrap();
+            if all {
+                (it.known, it.ops) = (0, Vec::new());
+            }
+            let params = json!({"session": session, "purpose": "turn", "keep": it.known,
+                "messages": it.messages[it.known..], "ops": it.ops.len(), "applied": it.applied});
+            let answer = self.ask("sync", &params);
+            let it = self.sessions.get_mut(session).unwrap();
+            let Some(answer) = answer else { continue };
+            if answer["need"] == "all" {
+                assert!(!all, "it has been sent all");
+                all = true;
+                continue;
+            }
+            assert_eq!(answer["trouble"], "");
+            it.known = it.messages.len();
+            it.applied = answer["serial"].as_i64().unwrap();
+            it.ops.truncate(usize::try_from(answer["keep"].as_u64().unwrap()).unwrap());
+            it.ops.extend(answer["ops"].as_array().unwrap().iter().cloned());
+            return;
+        }
+    }
+
+    /// The user says something.
+    pub(super) fn user(&mut self, session: &str, words: &str) {
+        let id = self.add(session, "user", json!({"type": "text", "text": words}));
+        let id = id["info"]["id"].clone();
+        self.ask("message", &json!({"session": session, "message": id, "text": words}));
+    }
+
+    fn step(&mut self, session: &str, tool: &str, input: &Value) -> Value {
+        self.request(session);
+        let call = format!("call_{}", self.made);
+        let state = json!({"status": "completed", "input": input, "output": "", "metadata": {}});
+        let part = json!({"type": "tool", "tool": tool, "callID": call, "state": state});
+        let message = self.add(session, "assistant", part)["info"]["id"].clone();
+        json!({"session": session, "message": message, "call": call, "agent": "build",
+            "name": tool, "args": input})
+    }
+
+    fn last_state(&mut self, session: &str) -> &mut Value {
+        let messages = &mut self.sessions.get_mut(session).unwrap().messages;
+        &mut messages.last_mut().unwrap()["parts"][0]["state"]
+    }
+
+    /// The agent runs a command.
+    pub(super) fn run(&mut self, session: &str, command: &str, exit: i64) {
+        self.step(session, "bash", &json!({ "command": command }));
+        self.last_state(session)["metadata"]["exit"] = exit.into();
+    }
+
+    /// The agent writes a file.
+    pub(super) fn write(&mut self, session: &str, path: &str) {
+        fs::write(self.desk.project().join(path), path).unwrap();
+        self.step(session, "write", &json!({"filePath": path, "content": path}));
+    }
+
+    /// The agent calls a tool of ours.
+    pub(super) fn call(&mut self, session: &str, tool: &str, args: Value) {
+        let call = self.step(session, tool, &args);
+        let answer = self.insist("tool", &call);
+        self.answered(session, &answer);
+    }
+
+    fn answered(&mut self, session: &str, answer: &Value) {
+        assert!(answer["metadata"]["callstack"]["error"].is_null(), "{answer:#}");
+        let state = self.last_state(session);
+        state["output"] = answer["output"].clone();
+        state["metadata"] = answer["metadata"].clone();
+        assert!(state["output"].is_string(), "{answer:#}");
+    }
+
+    /// The agent has a frame worked on in the session `other`.
+    pub(super) fn delegate(
+        &mut self,
+        session: &str,
+        frame: &str,
+        other: &str,
+        work: impl FnOnce(&mut Self),
+    ) {
+        let mut call = self.step(session, "stack_frame_activate", &json!({ "frame": frame }));
+        let begun = self.insist("tool", &call);
+        assert_eq!(begun["next"]["do"], "create_session", "{begun:#}");
+        call["token"] = begun["token"].clone();
+        call["outcome"] = json!({"ok": {"session": other}});
+        let prompted = self.insist("continue", &call);
+        assert_eq!(prompted["next"]["do"], "prompt", "{prompted:#}");
+        let words = prompted["next"]["text"].as_str().unwrap().to_owned();
+        self.user(other, &words);
+        work(self);
+        call["token"] = prompted["token"].clone();
+        call["outcome"] = json!({"ok": {"text": "The tables are done."}});
+        let returned = self.insist("continue", &call);
+        self.answered(session, &returned);
+    }
+
+    /// The agent closes its turn.
+    pub(super) fn reply(&mut self, session: &str, words: &str) {
+        self.request(session);
+        let closing =
+            self.add(session, "assistant", json!({"type": "text", "text": words})).clone();
+        if let Some(process) = &mut self.process {
+            process.tell("record", &json!({"session": session, "messages": [closing]}));
+        }
+        let idle = json!({"type": "session.idle", "properties": {"sessionID": session}});
+        self.ask("event", &idle);
+    }
+
+    /// What the model would be sent next, as it is made of what was said.
+    pub(super) fn sent(&mut self, session: &str) -> String {
+        self.request(session);
+        let ops = json!(self.sessions[session].ops);
+        without_durations(&format!("{ops:#}"))
+    }
+
+    pub(super) fn shown(&self, session: &str) -> Vec<Value> {
+        self.sessions[session].messages.clone()
+    }
+
+    /// Lets the last process end in order, once all is on the disk.
+    pub(super) fn close(&mut self) {
+        if self.trouble == Trouble::None {
+            self.transactions = transactions(&log_of_writes(&self.desk), self.start);
+        }
+        if let Some(process) = &mut self.process {
+            process.close();
+        }
+    }
+}
+
+/// A text without how long frames were worked on.
+fn without_durations(text: &str) -> String {
+    let mut parts = text.split(" completed after ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let end = part.find("\\n").unwrap_or(part.len());
+        format!("{text} completed{}", &part[end..])
+    })
+}
+
+fn log_of_writes(desk: &Desk) -> Vec<u8> {
+    fs::read(desk.database().with_extension("db-wal")).unwrap_or_default()
+}
+
+/// Where transactions end in the log of writes behind `start`.
+fn transactions(log: &[u8], start: u64) -> Vec<u64> {
+    const HEADER: usize = 32;
+    let page = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;
+    let frames = log[HEADER..].chunks_exact(24 + page).zip(1..);
+    // The size of the database, where the page is the last one of a transaction.
+    let commits = frames.filter(|(frame, _)| frame[4..8] != [0; 4]);
+    let ends = commits.map(|(_, n): (_, usize)| (HEADER + n * (24 + page)) as u64);
+    ends.filter(|end| *end > start).collect()
+}
