@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// Characters of a text that a pointer may show.
 const HEAD: usize = 200;
-/// Characters of a command or an error that evidence shows.
+/// Characters of a command or an error that facts have.
 const LINE: usize = 160;
 /// Bytes of a text by which its tokens are estimated: the whole of a long session is decoded before its
 /// first call.
