@@ -218,7 +218,7 @@ fn a_read_only_file_system() {
 fn a_full_disk() {
     let desk = Desk::new();
     let line = format!(
-        "mount -t tmpfs -o size=600k none /mnt && cd /mnt && {BINARY} push Root -c x || exit 99
+        "mount -t tmpfs -o size=700k none /mnt && cd /mnt && {BINARY} push Root -c x || exit 99
          dd if=/dev/zero of=filler bs=1k 2>/dev/null
          head -c 200000 /dev/zero | tr '\\0' x > $TMPDIR/long
          {BINARY} decision - < $TMPDIR/long; echo ended with $?
