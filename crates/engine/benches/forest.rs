@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use callstack_core::event::{Event, Session};
+use callstack_core::evidence::{CommandRun, Evidence, WrittenFile};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
 use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum, SpanOrigin};
 use callstack_store::{Store, StoreError};
@@ -135,9 +136,28 @@ impl Grower {
             source: frame.results_source,
         };
         let span = span(&frame, &session, Some(outcome));
+        let taken = Event::EvidenceTaken {
+            frame: frame.num,
+            span: Some(span.num),
+            evidence: Box::new(self.evidence(&frame)),
+        };
         events.push(Event::FrameCreated { frame: Box::new(frame) });
         events.push(Event::SpanOpened { span: Box::new(span) });
+        events.push(taken);
         events
+    }
+
+    fn evidence(&mut self, frame: &Frame) -> Evidence {
+        let dice = &mut self.dice;
+        let files = frame.artifacts.iter();
+        Evidence {
+            written: files
+                .map(|it| WrittenFile { path: it.path.clone(), hash: it.hash.clone() })
+                .collect(),
+            commands: (0..3).map(|_| CommandRun { line: dice.words(5), exits: vec![0] }).collect(),
+            identifiers: (0..40).map(|_| dice.words(1)).collect(),
+            ..Evidence::default()
+        }
     }
 
     fn frame(

@@ -10,7 +10,7 @@ mod process;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use callstack_store::{Store, StoreError};
+use callstack_store::Store;
 use serde_json::{Value, json};
 
 use super::desk::Desk;
@@ -27,19 +27,19 @@ fn child(title: &str) -> Value {
 /// on for this one.
 fn work(host: &mut Host) {
     host.user(A, "Write the parser of the configuration");
-    host.call(A, "stack_frame_plan", json!({"children": [child("tables"), child("docs")]}));
-    host.call(A, "stack_frame_push", child("grammar"));
+    host.call(A, "stack_frame_plan", &json!({"children": [child("tables"), child("docs")]}));
+    host.call(A, "stack_frame_push", &child("grammar"));
     host.write(A, "grammar.txt");
     host.run(A, "make grammar", 0);
-    host.call(A, "stack_add_artifact", json!({"artifact": "grammar.txt"}));
-    host.call(A, "stack_pin", json!({"text": "never touch main"}));
-    host.call(A, "stack_add_decision", json!({"decision": "LL(1), no tables"}));
-    host.call(A, "stack_frame_pop", json!({"results": "23 rules in grammar.txt"}));
+    host.call(A, "stack_add_artifact", &json!({"artifact": "grammar.txt"}));
+    host.call(A, "stack_pin", &json!({"text": "never touch main"}));
+    host.call(A, "stack_add_decision", &json!({"decision": "LL(1), no tables"}));
+    host.call(A, "stack_frame_pop", &json!({"results": "23 rules in grammar.txt"}));
     host.delegate(A, "f2", C, |host| {
         host.run(C, "make tables", 0);
-        host.call(C, "stack_frame_push", child("rows"));
-        host.call(C, "stack_frame_pop", json!({"results": "rows are sorted"}));
-        host.call(C, "stack_frame_pop", json!({"results": "tables.rs has 4 tables"}));
+        host.call(C, "stack_frame_push", &child("rows"));
+        host.call(C, "stack_frame_pop", &json!({"results": "rows are sorted"}));
+        host.call(C, "stack_frame_pop", &json!({"results": "tables.rs has 4 tables"}));
         host.reply(C, "The tables are done.");
     });
     host.reply(A, "The parser is there.");
@@ -91,7 +91,7 @@ fn stored(desk: &Desk, session: &str) -> Vec<Value> {
     let store = Store::open(&desk.project().join(".callstack")).unwrap();
     let messages = store.read(|view| {
         let last = view.whole_session(session)?.last;
-        Ok::<_, StoreError>(view.messages_between(session, (0, last), true)?)
+        view.messages_between(session, (0, last), true)
     });
     messages.unwrap().iter().map(|it| serde_json::from_str(&it.json).unwrap()).collect()
 }

@@ -183,8 +183,8 @@ impl Host {
     }
 
     /// The agent calls a tool of ours.
-    pub(super) fn call(&mut self, session: &str, tool: &str, args: Value) {
-        let call = self.step(session, tool, &args);
+    pub(super) fn call(&mut self, session: &str, tool: &str, args: &Value) {
+        let call = self.step(session, tool, args);
         let answer = self.insist("tool", &call);
         self.answered(session, &answer);
     }
