@@ -18,7 +18,7 @@ use callstack_core::results::{ResultsSource, SummaryInput, summary_prompt};
 use callstack_store::View;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Engine, lock};
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::summarizer::{Answered, SummarizerError, SummaryRequest};
 
