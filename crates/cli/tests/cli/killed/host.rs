@@ -244,14 +244,12 @@ impl Host {
         self.sessions[session].messages.clone()
     }
 
-    /// Lets the last process end in order, once all is on the disk.
-    pub(super) fn close(&mut self) {
+    /// Lets the last process end in order, once all is on the disk; returns whether it could.
+    pub(super) fn close(&mut self) -> bool {
         if self.trouble == Trouble::None {
             self.transactions = transactions(&log_of_writes(&self.desk), self.start);
         }
-        if let Some(process) = &mut self.process {
-            process.close();
-        }
+        self.process.take().is_none_or(|mut process| process.close())
     }
 }
 

@@ -59,10 +59,10 @@ impl Process {
         self.child.wait().unwrap();
     }
 
-    /// Lets it end in order.
-    pub(super) fn close(&mut self) {
+    /// Lets it end in order; returns whether it did.
+    pub(super) fn close(&mut self) -> bool {
         drop(self.input.take());
-        self.child.wait().unwrap();
+        self.child.wait().unwrap().success()
     }
 }
 
