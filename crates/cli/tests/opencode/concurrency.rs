@@ -74,6 +74,8 @@ fn two_processes_leave_each_others_frames_alone() {
     let script =
         Script::new().conversation(conversation("Alpha")).conversation(conversation("Beta"));
     let Some(project) = Project::new(script) else { return };
+    // Two processes that make OpenCode's own database at the same time get in each other's way.
+    drop(project.opencode.serve(&project.sealed).unwrap());
     let start = |name: &str| {
         project.opencode.start(&project.sealed, &Run::prompt(format!("Read {name}"))).unwrap()
     };
