@@ -67,7 +67,8 @@ pub enum Action {
     Other,
 }
 
-/// What is told of a span, within a budget. Files are relative to the project where they lie in it.
+/// What is told of a span, within a budget. Files are told as the agent wrote them, so that it can write
+/// them again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Evidence {
@@ -98,6 +99,9 @@ pub struct Evidence {
     /// Addresses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub urls: Vec<String>,
+    /// What was written between quotes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strings: Vec<String>,
 }
 
 /// A file that was written.
@@ -171,6 +175,12 @@ impl Default for Budget {
 }
 
 impl Budget {
+    /// For a frame that nobody pushed: nobody has summed it up, and what is told further up is not told
+    /// again. A tenth of the span, and no more than a person reads at a glance of a file.
+    pub const UNPUSHED: Self = Self { share: 100, floor: 300, ceiling: 2_000 };
+    /// For outputs that are masked together while the calls that they answer stay.
+    pub const MASKED: Self = Self { share: 50, floor: 500, ceiling: 1_000 };
+
     /// Estimated tokens for evidence of a span of `span` tokens.
     pub fn of(self, span: usize) -> usize {
         let share = span.saturating_mul(self.share) / 1_000;
@@ -200,7 +210,7 @@ fn rough_tokens(text: &str) -> usize {
 /// `results` say already is not told again. `project` is the project's folder, or empty.
 pub fn take(span: &[Happening], results: &str, project: &str, budget: usize) -> Evidence {
     let gathered = gather::gather(span, project);
-    let mut ranked = weigh::rank(&gathered, results, project, budget);
+    let mut ranked = weigh::rank(&gathered, results, budget);
     let fits = |items: &[Item]| {
         let told = gathered.tell(items);
         let lines = told.lines(&Omit::default());

@@ -9,6 +9,8 @@
 //! | --- | --- | --- |
 //! | pushed by a call | in the push's result | nothing |
 //! | pushed, and the user spoke in it | behind the last thing that the user said in it | the user's words, the agent's closing replies |
+//! | a todo item that the list says is over | in the result of the list's call that took it up | the list's call that ended it |
+//! | the same, and the user spoke in it | behind the last thing that the user said in it | that call, the user's words, the agent's closing replies |
 //! | opened from outside, or by a user turn | behind the next thing that the user says | the user's words, the agent's closing replies |
 //! | its push is hidden behind the host's compaction | behind the last thing that the user said in it, or behind the summary | the user's words, the agent's closing replies |
 //!
@@ -75,6 +77,20 @@ pub struct Note {
     pub placement: Placement,
 }
 
+/// A line of ours that stands for the result of a call which no frame that is finished holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// Id of the message with the call.
+    pub message: String,
+    /// Id of the call's part.
+    pub part: String,
+    /// The line.
+    pub text: String,
+    /// The last message that the transcript had when the line was first sent; none while it was not. As
+    /// [`Fold::settled_at`](crate::transcript::Fold::settled_at).
+    pub settled_at: Option<String>,
+}
+
 /// What a fold depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
@@ -85,6 +101,8 @@ pub struct Input<'a> {
     pub spans: &'a [Span],
     /// Notes, in the order in which they were first sent.
     pub notes: &'a [Note],
+    /// Results of calls that are masked.
+    pub masks: &'a [Mask],
     /// What becomes of the reasoning in a step that pops and goes on.
     pub reasoning: ReasoningPolicy,
     /// Id of the last message that was written before the host's last compaction and is still

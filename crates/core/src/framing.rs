@@ -85,7 +85,8 @@ pub struct Stretch {
     /// The user's message, or the call that took the item up or began the subagent. The work begins
     /// behind that message.
     pub opened: Anchor,
-    /// The last message that belongs to it; none while it goes on.
+    /// The last message that belongs to it, or the call that wrote on the list that the item is over; none
+    /// while it goes on.
     pub closed: Option<Anchor>,
     /// What the agent itself said at its end.
     pub results: Option<String>,

@@ -18,6 +18,7 @@ pub mod framing;
 pub mod guidance;
 pub mod limits;
 pub mod log_line;
+pub mod masking;
 pub mod results;
 pub mod returned;
 pub mod search;

@@ -1,11 +1,13 @@
 //! What the model reads when a frame is opened, returns, or is forgotten: plain text, marked as
 //! callstack's. Once sent it is kept and replayed byte for byte.
 
+mod masked;
 mod unpushed;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+pub use masked::masked;
 pub use unpushed::{Unpushed, unpushed};
 
 use crate::context::ScopedPin;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::terms::{Kind, relative, scan};
+use super::terms::{Kind, scan};
 use super::{
     Action, Call, CommandRun, Evidence, Happening, SeenError, TestCounts, TestRun, WrittenFile,
     counts, errors,
@@ -128,7 +128,7 @@ pub(super) fn gather<'a>(span: &'a [Happening], project: &'a str) -> Gathered<'a
 impl<'a> Gatherer<'a> {
     fn text(&mut self, text: &'a str, source: Source, at: usize) {
         let terms = &mut self.terms;
-        scan(text, self.project, |kind, term| {
+        scan(text, "", |kind, term| {
             let (used, _) = terms.entry((kind, term)).or_default();
             match source {
                 Source::Result if used.last_shown < at => {
@@ -180,17 +180,25 @@ impl<'a> Gatherer<'a> {
     }
 
     fn file(&mut self, path: &'a str, file: FileUse, at: usize) {
-        let path = match path.get(1..3) {
-            Some(":\\") => Cow::Owned(path.replace('\\', "/")),
-            _ => Cow::Borrowed(path),
-        };
-        let path = match path {
-            Cow::Borrowed(path) => Cow::Borrowed(relative(path, self.project)),
-            Cow::Owned(path) => Cow::Owned(relative(&path, self.project).to_owned()),
-        };
         if path.is_empty() || path.contains(['\n', '\r']) {
             return;
         }
+        // However the agent wrote it; a host may tell it relative to the project.
+        let ends = |written: &str| {
+            let rest = written.strip_suffix(path);
+            rest.is_some_and(|folder| folder.is_empty() || folder.ends_with(['/', '\\']))
+        };
+        let mut told = false;
+        for ((_, _), (used, known)) in
+            self.terms.iter_mut().filter(|((kind, text), _)| *kind == Kind::Path && ends(text))
+        {
+            told |= used.own > 0;
+            *known = (*known).max(file);
+        }
+        if told {
+            return;
+        }
+        let path = Cow::Borrowed(path);
         let (used, known) = self.terms.entry((Kind::Path, path)).or_default();
         *known = (*known).max(file);
         if used.last_own < at {
@@ -257,7 +265,8 @@ impl Gathered<'_> {
                             told.written.push(WrittenFile { path: text, hash: None });
                         }
                         (Kind::Path, FileUse::Read) => told.read.push(text),
-                        (Kind::Path, FileUse::Named) => told.named.push(text),
+                        (Kind::Path, FileUse::Named) | (Kind::File, _) => told.named.push(text),
+                        (Kind::Quoted, _) => told.strings.push(text),
                         (Kind::Identifier, _) => told.identifiers.push(text),
                         (Kind::Number, _) => told.numbers.push(text),
                         (Kind::Url, _) => told.urls.push(text),

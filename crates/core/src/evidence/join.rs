@@ -33,6 +33,7 @@ impl Evidence {
         replace(&mut self.errors, later.errors, |a: &SeenError, b| a.text == b.text);
         self.identifiers = words(self.identifiers, later.identifiers);
         self.numbers = words(self.numbers, later.numbers);
+        self.strings = words(self.strings, later.strings);
         self.urls = words(self.urls, later.urls);
         self
     }

@@ -1,7 +1,5 @@
 //! Evidence as lines for people and models.
 
-use std::collections::BTreeMap;
-
 use super::{Evidence, WrittenFile};
 
 /// What is told elsewhere already.
@@ -12,7 +10,7 @@ pub struct Omit {
 }
 
 impl Evidence {
-    /// One line for each kind of thing and, for files, each folder.
+    /// One line for each kind of thing.
     pub fn lines(&self, omit: &Omit) -> Vec<String> {
         let mut lines = Vec::new();
         if !omit.written {
@@ -20,28 +18,6 @@ impl Evidence {
         }
         files("read", self.read.iter(), &mut lines);
         files("named", self.named.iter(), &mut lines);
-        self.others(&mut lines);
-        lines
-    }
-
-    /// The same without the written files that are `listed` beside it already.
-    pub fn lines_beside(&self, listed: &[String]) -> Vec<String> {
-        let mut rest = self.clone();
-        rest.written.retain(|file| !listed.contains(&file.path));
-        rest.lines(&Omit::default())
-    }
-
-    /// Every line with every path whole, to be searched.
-    pub fn searchable(&self) -> String {
-        let mut lines = Vec::new();
-        list("written", " ", self.written.iter().map(|it| it.path.clone()), &mut lines);
-        list("read", " ", self.read.iter().cloned(), &mut lines);
-        list("named", " ", self.named.iter().cloned(), &mut lines);
-        self.others(&mut lines);
-        lines.join("\n")
-    }
-
-    fn others(&self, lines: &mut Vec<String>) {
         let commands = self.commands.iter().map(|run| {
             let tests = self.tests.iter().find(|tests| tests.command == run.line);
             let exits: Vec<_> = run.exits.iter().map(i64::to_string).collect();
@@ -58,7 +34,7 @@ impl Evidence {
                 ended => format!("`{}` ({})", run.line, ended.join("; ")),
             }
         });
-        list("commands", "; ", commands, lines);
+        list("commands", "; ", commands, &mut lines);
         let errors = self.errors.iter().map(|error| {
             format!(
                 "{} ({})",
@@ -66,10 +42,24 @@ impl Evidence {
                 if error.gone { "gone since" } else { "not seen to be gone" }
             )
         });
-        list("errors", "; ", errors, lines);
-        list("names", " ", self.identifiers.iter().cloned(), lines);
-        list("numbers", " ", self.numbers.iter().cloned(), lines);
-        list("addresses", " ", self.urls.iter().cloned(), lines);
+        list("errors", "; ", errors, &mut lines);
+        list("names", " ", self.identifiers.iter().cloned(), &mut lines);
+        list("numbers", " ", self.numbers.iter().cloned(), &mut lines);
+        list("strings", " ", self.strings.iter().map(in_quotes), &mut lines);
+        list("addresses", " ", self.urls.iter().cloned(), &mut lines);
+        lines
+    }
+
+    /// The same without the written files that are `listed` beside it already.
+    pub fn lines_beside(&self, listed: &[String]) -> Vec<String> {
+        let mut rest = self.clone();
+        rest.written.retain(|file| !listed.contains(&file.path));
+        rest.lines(&Omit::default())
+    }
+
+    /// All of it, to be searched.
+    pub fn searchable(&self) -> String {
+        self.lines(&Omit::default()).join("\n")
     }
 }
 
@@ -80,25 +70,15 @@ fn list(what: &str, between: &str, items: impl Iterator<Item = String>, lines: &
     }
 }
 
-/// Files by folder: a folder's name is told once.
+/// Files, each whole: what is written in pieces can be neither found nor copied.
 fn files<'a>(what: &str, paths: impl Iterator<Item = &'a String>, lines: &mut Vec<String>) {
-    let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for path in paths {
-        let (folder, name) =
-            path.rsplit_once('/').map_or(("", path.as_str()), |(folder, name)| (folder, name));
-        folders.entry(folder).or_default().push(name);
-    }
-    let mut single = Vec::new();
-    for (folder, mut names) in folders {
-        names.sort_unstable();
-        match names.as_slice() {
-            [name] if folder.is_empty() => single.push((*name).to_owned()),
-            [name] => single.push(format!("{folder}/{name}")),
-            names if folder.is_empty() => {
-                single.extend(names.iter().map(|name| (*name).to_owned()));
-            }
-            names => lines.push(format!("{what} in {folder}/: {}", names.join(" "))),
-        }
-    }
-    list(what, " ", single.into_iter(), lines);
+    let mut paths: Vec<String> = paths.cloned().collect();
+    paths.sort_unstable();
+    list(what, " ", paths.into_iter(), lines);
+}
+
+/// A string between quotes of a kind that is not in it.
+fn in_quotes(text: &String) -> String {
+    let quote = ['"', '\'', '`'].into_iter().find(|quote| !text.contains(*quote)).unwrap_or('"');
+    format!("{quote}{text}{quote}")
 }

@@ -14,6 +14,10 @@ pub enum Kind {
     Number,
     /// An address with a scheme.
     Url,
+    /// A file's name without a folder.
+    File,
+    /// What stands between two quotes on a line, if it is no other term.
+    Quoted,
 }
 
 /// Longest term in bytes; what is longer is data, not a name.
@@ -22,8 +26,11 @@ const LONGEST: usize = 120;
 const IDENTIFIER: std::ops::RangeInclusive<usize> = 4..=64;
 /// Longest number in bytes.
 const NUMBER: usize = 12;
+/// Shortest and longest quoted string in bytes.
+const QUOTED: std::ops::RangeInclusive<usize> = 3..=80;
 
-/// Calls `found` with every term of `text`, in order. `project` is the project's folder, or empty.
+/// Calls `found` with every term of `text`, in order, those between quotes last. `project` is the project's
+/// folder; where it is empty, paths are taken as they are written.
 pub fn scan<'a>(text: &'a str, project: &str, mut found: impl FnMut(Kind, Cow<'a, str>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -52,8 +59,11 @@ pub fn scan<'a>(text: &'a str, project: &str, mut found: impl FnMut(Kind, Cow<'a
             }
         } else if let Some(drive) = on_a_drive(text, at, end) {
             end = at + drive.len();
-            if let Some(path) = path_of(&drive.replace('\\', "/"), project) {
-                found(Kind::Path, Cow::Owned(path.to_owned()));
+            let drive = drive.trim_end_matches(['.', '\\', '/']);
+            match path_of(&drive.replace('\\', "/"), project) {
+                Some(_) if project.is_empty() => found(Kind::Path, Cow::Borrowed(drive)),
+                Some(path) => found(Kind::Path, Cow::Owned(path.to_owned())),
+                None => {}
             }
         } else {
             for piece in chunk.split(':') {
@@ -61,6 +71,36 @@ pub fn scan<'a>(text: &'a str, project: &str, mut found: impl FnMut(Kind, Cow<'a
             }
         }
         at = end;
+    }
+    text.lines().for_each(|line| quoted(line, &mut found));
+}
+
+/// What stands between quotes on a line.
+fn quoted<'a>(line: &'a str, found: &mut impl FnMut(Kind, Cow<'a, str>)) {
+    let mut rest = line;
+    while let Some((before, behind)) =
+        rest.find(['"', '\'', '`']).and_then(|at| Some((rest.get(..at)?, rest.get(at..)?)))
+    {
+        let Some((quote, behind)) = behind.split_at_checked(1) else { return };
+        // An apostrophe in a word is no quote.
+        let in_word = quote == "'" && before.ends_with(char::is_alphanumeric);
+        let Some((inside, behind)) = behind.split_once(quote).filter(|_| !in_word) else {
+            rest = behind;
+            continue;
+        };
+        rest = behind;
+        let tells = QUOTED.contains(&inside.len())
+            && inside.trim() == inside
+            && inside.chars().any(char::is_alphabetic);
+        let is_other = || {
+            is_identifier(inside)
+                || path_of(inside, "").is_some()
+                || is_file(inside)
+                || inside.contains("://")
+        };
+        if tells && !is_other() {
+            found(Kind::Quoted, Cow::Borrowed(inside));
+        }
     }
 }
 
@@ -122,6 +162,10 @@ fn piece_terms<'a>(
         found(Kind::Number, Cow::Borrowed(number));
         return;
     }
+    if is_file(piece) {
+        found(Kind::File, Cow::Borrowed(piece));
+        return;
+    }
     for name in
         piece.split(|char: char| !(char.is_ascii_alphanumeric() || char == '_' || char == '$'))
     {
@@ -146,6 +190,23 @@ fn path_of<'a>(piece: &'a str, project: &str) -> Option<&'a str> {
         && (!stem.is_empty() || !extension.is_empty())
         && !folder.split('/').skip(1).any(|part| !named(part));
     is_path.then_some(path)
+}
+
+/// `date.rs`, but not `1.5` or `config.Load`.
+fn is_file(piece: &str) -> bool {
+    let Some((stem, extension)) = piece.rsplit_once('.') else { return false };
+    let in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    (2..=LONGEST).contains(&stem.len())
+        && stem.bytes().all(in_name)
+        && stem.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && (1..=5).contains(&extension.len())
+        && extension.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        && extension.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase())
+}
+
+/// The name of the file that a path names.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit_once(['/', '\\']).map_or(path, |(_, name)| name)
 }
 
 /// A file's name relative to the project's folder, where it lies in it.

@@ -1,24 +1,27 @@
 //! What is told first: what later work is most likely to need, for what it costs.
 
 use super::gather::{FileUse, Gathered, Item, Term};
-use super::terms::{Kind, scan};
+use super::terms::{Kind, file_name, scan};
 use crate::text::estimate_tokens;
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// How likely something is written again, in thousandths.
 type Chance = usize;
 
 /// Items by their chance for each token, the best first.
-pub(super) fn rank(
-    gathered: &Gathered<'_>,
-    results: &str,
-    project: &str,
-    budget: usize,
-) -> Vec<Item> {
+pub(super) fn rank(gathered: &Gathered<'_>, results: &str, budget: usize) -> Vec<Item> {
     let mut told = HashSet::new();
-    scan(results, project, |kind, term| {
+    scan(results, "", |kind, term| {
+        if let (Kind::Path, Cow::Borrowed(path)) = (kind, &term) {
+            told.insert((Kind::File, Cow::Borrowed(file_name(path))));
+        }
         told.insert((kind, term));
     });
+    // The name of a file that is told with its folder.
+    for term in gathered.terms.iter().filter(|term| term.kind == Kind::Path && term.used.own > 0) {
+        told.insert((Kind::File, Cow::Borrowed(file_name(&term.text))));
+    }
     let mut items: Vec<(usize, Item)> = Vec::new();
     let mut add = |chance: Chance, cost: usize, item: Item| {
         if chance > 0 && cost <= budget {
@@ -62,14 +65,8 @@ fn is_counted(term: &Term<'_>, shown: &HashSet<u64>) -> bool {
 }
 
 fn term_cost(term: &Term<'_>) -> usize {
-    match term.kind {
-        // Most files share their folder's name with another one.
-        Kind::Path => {
-            let name = term.text.rsplit_once('/').map_or(&*term.text, |(_, name)| name);
-            estimate_tokens(name) + estimate_tokens(&term.text) / 4
-        }
-        _ => estimate_tokens(&term.text),
-    }
+    let quotes = if term.kind == Kind::Quoted { 2 } else { 0 };
+    estimate_tokens(&term.text) + quotes
 }
 
 fn term_chance(term: &Term<'_>, length: usize) -> Chance {
@@ -87,6 +84,10 @@ fn term_chance(term: &Term<'_>, length: usize) -> Chance {
         Kind::Number if used.own == 0 => by_times([0, 80, 130, 130, 130], used.shown),
         Kind::Number => by_times([0, 420, 500, 600, 700], used.own),
         Kind::Url => by_times([150, 300, 400, 400, 400], used.own),
+        Kind::File if used.own == 0 => 80,
+        Kind::File => by_times([0, 400, 500, 600, 700], used.own),
+        Kind::Quoted if used.own == 0 => by_times([0, 20, 60, 60, 60], used.shown),
+        Kind::Quoted => by_times([0, 250, 350, 450, 450], used.own),
     };
     (chance + bonus) * worth(term.kind)
 }
@@ -97,7 +98,7 @@ fn worth(kind: Kind) -> usize {
     match kind {
         Kind::Path => 3,
         Kind::Url => 2,
-        Kind::Number | Kind::Identifier => 1,
+        Kind::Number | Kind::Identifier | Kind::File | Kind::Quoted => 1,
     }
 }
 

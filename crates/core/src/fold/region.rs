@@ -16,9 +16,11 @@ pub(super) struct Region<'a> {
     pub(super) push: Option<Place>,
     /// The pop call, where a call closed it.
     pub(super) pop: Option<Place>,
+    /// Whether a call closed it that stays: the todo list's.
+    pub(super) listed: bool,
     /// The first message that belongs to it as a whole or up to the pop.
     pub(super) first: usize,
-    /// Behind the last message that belongs to it, the pop's included; the transcript's end while it
+    /// Behind the last message that belongs to it, the pop's included and the todo list's not; the transcript's end while it
     /// is open. Never less than `first`.
     pub(super) end: usize,
     /// The message at which its fold settled, while that is still there.
@@ -32,10 +34,9 @@ pub(super) struct Region<'a> {
 impl<'a> Region<'a> {
     /// Finds a span. None when an anchor is not there or the order makes no sense.
     fn of(places: &Places<'_>, span: &'a Span) -> Option<Self> {
+        let returns = returns_to_its_call(span);
         let found = match places.find(&span.open) {
-            Anchored::Call(place) if span.origin.is_automatic() => {
-                Anchored::Behind(place.message + 1)
-            }
+            Anchored::Call(place) if !returns => Anchored::Behind(place.message + 1),
             found => found,
         };
         let (push, first) = match found {
@@ -49,6 +50,7 @@ impl<'a> Region<'a> {
             span,
             push,
             pop: None,
+            listed: false,
             first,
             end: places.transcript.len(),
             settled: places.settled(span),
@@ -63,6 +65,14 @@ impl<'a> Region<'a> {
 
     fn closed(self, places: &Places<'_>, close: &Anchor) -> Option<Self> {
         match places.find(close) {
+            // The call that takes an item off the list often takes the next one up: it stays.
+            Anchored::Call(list)
+                if self.span.origin.is_automatic() && list.message >= self.first =>
+            {
+                let returns = returns_to_its_call(self.span);
+                let end = list.message + usize::from(!returns);
+                Some(Self { listed: returns, end, to: (end, 0), ..self })
+            }
             Anchored::Call(pop)
                 if pop.message >= self.first
                     || self.push.is_some_and(|push| push.message == pop.message) =>
@@ -88,7 +98,7 @@ impl<'a> Region<'a> {
 
     /// Whether a call opened it, be it hidden by now.
     pub(super) fn pushed(&self) -> bool {
-        self.span.open.call.is_some() && !self.span.origin.is_automatic()
+        self.span.open.call.is_some() && returns_to_its_call(self.span)
     }
 
     /// Whether push and pop are calls of one step.
@@ -98,6 +108,12 @@ impl<'a> Region<'a> {
             _ => false,
         }
     }
+}
+
+/// Whether the call that opened a span may hold what its frame returned: a push, or the todo list's call
+/// with which an item was taken up, if another one took it off the list.
+fn returns_to_its_call(span: &Span) -> bool {
+    !span.origin.is_automatic() || span.live_close().is_none_or(|close| close.call.is_some())
 }
 
 /// Finds the spans that may ever be folded, outer ones in front of those in them.

@@ -108,15 +108,15 @@ fn is_due(places: &Places<'_>, region: &Region<'_>, policy: ReasoningPolicy) -> 
     if region.text().is_none() {
         return false;
     }
-    let Some(pop) = region.pop.filter(|_| region.pushed()) else {
-        return places.user_from(region.end).is_some();
+    let last = match region.pop.filter(|_| region.pushed()) {
+        Some(_) if behind_pop(places, region).is_empty() => return true,
+        Some(pop) => pop.message,
+        None if region.listed => region.end,
+        None => return places.user_from(region.end).is_some(),
     };
+    let reasons = |body: &PartBody| matches!(body, PartBody::Reasoning);
     let waits = policy == ReasoningPolicy::Wait
         && region.settled.is_none()
-        && !behind_pop(places, region).is_empty()
-        && places.transcript[pop.message]
-            .parts
-            .iter()
-            .any(|part| matches!(part.body, PartBody::Reasoning));
-    !waits || places.user_from(region.end).is_some()
+        && places.transcript[last].parts.iter().any(|part| reasons(&part.body));
+    !waits || places.user_from(last + 1).is_some()
 }

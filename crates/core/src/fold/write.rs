@@ -1,11 +1,13 @@
 //! The operations, in the order of the transcript.
 
+use std::collections::HashMap;
+
 use crate::transcript::{FoldOp, Message, PartBody, Role, Standing};
 
 use super::places::{Places, says_something};
 use super::plan::{Edit, Fate, Plan};
 use super::select::Chosen;
-use super::{Input, Note, Placement};
+use super::{Input, Mask, Note, Placement};
 
 pub(super) fn ops(
     places: &Places<'_>,
@@ -14,7 +16,11 @@ pub(super) fn ops(
     input: &Input<'_>,
 ) -> Vec<FoldOp> {
     let mut notes = notes_in_order(places, input.notes).into_iter().peekable();
-    let mut stale = Stale::of(places, folds, input.stale_until);
+    let mut masks: HashMap<&str, Vec<&Mask>> = HashMap::new();
+    for mask in input.masks {
+        masks.entry(&mask.message).or_default().push(mask);
+    }
+    let mut stale = Stale::of(places, folds, input);
     let mut writer = Writer {
         transcript: places.transcript,
         ops: Vec::with_capacity(3 * folds.len()),
@@ -34,6 +40,10 @@ pub(super) fn ops(
             }
             Fate::Stays => {
                 let here: Vec<_> = here.map(|(_, note)| note).collect();
+                let edit = match masks.remove(places.transcript[index].id.as_str()) {
+                    Some(masks) => Some(masked(places, index, edit, &masks)),
+                    None => edit,
+                };
                 writer.message(index, edit, stale, &here);
             }
         }
@@ -49,27 +59,57 @@ fn notes_in_order<'n>(places: &Places<'_>, notes: &'n [Note]) -> Vec<(usize, &'n
     found
 }
 
+/// Lets lines stand for results of a message's calls.
+fn masked<'a>(
+    places: &Places<'_>,
+    message: usize,
+    edit: Option<Box<Edit<'a>>>,
+    masks: &[&'a Mask],
+) -> Box<Edit<'a>> {
+    let mut edit = edit.unwrap_or_default();
+    for (at, part) in places.transcript[message].parts.iter().enumerate() {
+        let mask = masks.iter().find(|mask| mask.part == part.id);
+        let stays = edit.keep.get(at).copied().unwrap_or(true);
+        let taken = edit.outputs.iter().any(|(part, _)| *part == at);
+        if let Some(mask) = mask.filter(|_| stays && !taken) {
+            edit.outputs.push((at, mask.text.as_str().into()));
+        }
+    }
+    edit
+}
+
 /// Up to where the messages were written behind another prefix than they are sent behind.
-struct Stale<'f> {
-    messages: usize,
-    coming: std::iter::Peekable<std::slice::Iter<'f, Chosen<'f>>>,
+struct Stale {
+    /// From which message on what was written up to where is so, in the order of the transcript.
+    coming: std::iter::Peekable<std::vec::IntoIter<(usize, usize)>>,
     /// Behind the last such message.
     end: usize,
 }
 
-impl<'f> Stale<'f> {
-    fn of(places: &Places<'_>, folds: &'f [Chosen<'f>], until: Option<&str>) -> Self {
-        let end = until.and_then(|id| places.index_of(id)).map_or(0, |last| last + 1);
-        Self { messages: places.transcript.len(), coming: folds.iter().peekable(), end }
+impl Stale {
+    fn of(places: &Places<'_>, folds: &[Chosen<'_>], input: &Input<'_>) -> Self {
+        let end = input.stale_until.and_then(|id| places.index_of(id)).map_or(0, |last| last + 1);
+        let behind = |last: Option<usize>| last.map_or(places.transcript.len(), |last| last + 1);
+        let mut coming = Vec::with_capacity(folds.len());
+        for chosen in folds {
+            for one in chosen.with_text() {
+                let end = behind(one.settled).max(chosen.region.end);
+                coming.push((chosen.region.first, end));
+            }
+        }
+        for mask in input.masks {
+            let Some(at) = places.index_of(&mask.message) else { continue };
+            let settled = mask.settled_at.as_deref().and_then(|id| places.index_of(id));
+            coming.push((at + 1, behind(settled)));
+        }
+        coming.sort_unstable();
+        Self { coming: coming.into_iter().peekable(), end }
     }
 
     /// Whether it is so for a message; asked in order.
     fn reaches(&mut self, message: usize) -> bool {
-        while let Some(chosen) = self.coming.next_if(|chosen| chosen.region.first <= message) {
-            for one in chosen.with_text() {
-                let end = one.settled.map_or(self.messages, |last| last + 1);
-                self.end = self.end.max(end).max(chosen.region.end);
-            }
+        while let Some((_, end)) = self.coming.next_if(|(first, _)| *first <= message) {
+            self.end = self.end.max(end);
         }
         message < self.end
     }

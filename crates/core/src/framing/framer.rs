@@ -128,7 +128,7 @@ impl Framer {
         }
         if opened + closed > 0 {
             self.pushed = (self.pushed + opened).saturating_sub(closed);
-            self.end_what_waited(moment);
+            self.end_what_waited(moment, None);
         }
         if moment.speaker == Speaker::Agent {
             self.look_at_marks(moment);
@@ -237,7 +237,7 @@ impl Framer {
                 None => Some(TodoStatus::Cancelled),
             };
             open.ended = ended;
-            self.end_what_waited(moment);
+            self.end_what_waited(moment, Some(call));
         }
         if self.pushed > 0 || self.open.iter().any(|open| open.item.is_some()) {
             return;
@@ -256,8 +256,9 @@ impl Framer {
         }
     }
 
-    /// Ends the item that is worked on if it is over and no pushed frame is open in it.
-    fn end_what_waited(&mut self, moment: &Moment) {
+    /// Ends the item that is worked on if it is over and no pushed frame is open in it. `call` is the one
+    /// that wrote so.
+    fn end_what_waited(&mut self, moment: &Moment, call: Option<&str>) {
         let Some(open) = self.open.last() else { return };
         let (Some(item), Some(ended)) = (open.item, open.ended) else { return };
         if self.pushed > 0 {
@@ -271,7 +272,7 @@ impl Framer {
             TodoStatus::Cancelled => (Status::Invalidated, Some(CANCELLED)),
             TodoStatus::Pending | TodoStatus::InProgress => (Status::Blocked, None),
         };
-        let end = Anchor { message: Some(moment.message.clone()), call: None };
+        let end = Anchor { message: Some(moment.message.clone()), call: call.map(str::to_owned) };
         self.close(&end, status, reason, None);
     }
 

@@ -66,6 +66,7 @@ impl Engine {
             transcript: &conversation.transcript,
             spans: &[],
             notes: &[],
+            masks: &[],
             reasoning: conversation.reasoning,
             stale_until: conversation.stale_until(),
             stale: &conversation.stale.steps,

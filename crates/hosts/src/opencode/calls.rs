@@ -119,6 +119,7 @@ fn call(
         transcript,
         spans: &spans,
         notes: &[],
+        masks: &[],
         reasoning,
         stale_until: None,
         stale: &[],

@@ -10,9 +10,10 @@
 //!   letter of its spans: `A` and `A2` are spans of one frame.
 //!
 //! A line `- …` is a message that the host hides. `[open A]` and `[close A]` are boundaries from
-//! outside behind the message above, `[append u1 words]` and `[insert a1 words]` are notes.
+//! outside behind the message above, `[append u1 words]` and `[insert a1 words]` are notes, `[mask a1.0
+//! words]` masks the result of a call. `take:A` of the list: see [`Session::item`].
 
-use super::super::{Folded, Input, Note, Placement, ReasoningPolicy, fold};
+use super::super::{Folded, Input, Mask, Note, Placement, ReasoningPolicy, fold};
 use super::{host, new_fold, open_span};
 use crate::frame::FrameNum;
 use crate::transcript::{
@@ -25,6 +26,7 @@ pub(in super::super) struct Session {
     pub(in super::super) transcript: Vec<Message>,
     pub(in super::super) spans: Vec<Span>,
     pub(in super::super) notes: Vec<Note>,
+    pub(in super::super) masks: Vec<Mask>,
     pub(in super::super) reasoning: ReasoningPolicy,
     pub(in super::super) stale_until: Option<String>,
     pub(in super::super) stale: Vec<String>,
@@ -38,6 +40,7 @@ impl Session {
             transcript: Vec::new(),
             spans: Vec::new(),
             notes: Vec::new(),
+            masks: Vec::new(),
             reasoning: ReasoningPolicy::Strip,
             stale_until: None,
             stale: Vec::new(),
@@ -68,6 +71,12 @@ impl Session {
         match words[..] {
             ["open", name] => self.open(name, anchor),
             ["close", name] => self.close(name, anchor),
+            ["mask", part, text] => self.masks.push(Mask {
+                message: part.split('.').next().unwrap_or_default().to_owned(),
+                part: part.to_owned(),
+                text: text.to_owned(),
+                settled_at: None,
+            }),
             [how @ ("append" | "insert"), message, text] => self.notes.push(Note {
                 message: message.to_owned(),
                 text: text.to_owned(),
@@ -161,6 +170,7 @@ impl Session {
             transcript: &self.transcript,
             spans: &self.spans,
             notes: &self.notes,
+            masks: &self.masks,
             reasoning: self.reasoning,
             stale_until: self.stale_until.as_deref(),
             stale: &self.stale,

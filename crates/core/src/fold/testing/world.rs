@@ -98,6 +98,7 @@ impl World {
             transcript: &self.transcript,
             spans: &self.spans,
             notes: &self.notes,
+            masks: &[],
             reasoning: self.policy,
             stale_until: self.stale_until.as_deref(),
             stale: &[],

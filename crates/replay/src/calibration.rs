@@ -1,0 +1,86 @@
+//! How many tokens an estimated one is, by what the provider reported.
+
+use serde::Serialize;
+
+use crate::figures::Requests;
+use crate::session::Session;
+
+/// Reports from which on a line is drawn through them.
+const LEAST: usize = 5;
+/// Reports that are compared with one another at most.
+const COMPARED: usize = 200;
+/// What a token may be of an estimated one; other lines say nothing of the text.
+const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.25..=4.0;
+
+/// A line through what was reported: `overhead + factor * estimate`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fit {
+    /// Tokens for each estimated one.
+    pub factor: f64,
+    /// Tokens of what is sent beside the conversation: system prompt and tools.
+    pub overhead: u64,
+    /// How many reports the line goes through; with none the estimate stands as it is.
+    pub reports: usize,
+    /// Half of the reports are off the line by at most that share.
+    pub off: f64,
+}
+
+impl Fit {
+    /// The line through what was reported of a session whose requests are known.
+    ///
+    /// The median of the slopes between any two reports, and then of what is left: single requests that
+    /// held something else (images, a retry of another model) do not move it.
+    pub(crate) fn of(session: &Session, sent: &Requests) -> Self {
+        let estimate = |request: &Vec<u32>| {
+            request.iter().map(|item| session.items.get(*item).estimated).sum::<u64>()
+        };
+        let points: Vec<(f64, f64)> = session
+            .calls
+            .iter()
+            .zip(sent)
+            .filter_map(|(call, request)| {
+                let input = call.usage?.input;
+                (input > 0).then(|| (estimate(request) as f64, input as f64))
+            })
+            .collect();
+        let step = points.len().div_ceil(COMPARED).max(1);
+        let few: Vec<_> = points.iter().step_by(step).copied().collect();
+        let mut slopes = Vec::new();
+        for (at, one) in few.iter().enumerate() {
+            for other in &few[at + 1..] {
+                if (other.0 - one.0).abs() >= 1.0 {
+                    slopes.push((other.1 - one.1) / (other.0 - one.0));
+                }
+            }
+        }
+        let factor = median(&mut slopes).filter(|_| points.len() >= LEAST);
+        let Some(factor) = factor.filter(|factor| PLAUSIBLE.contains(factor)) else {
+            return Self { factor: 1.0, overhead: 0, reports: 0, off: 0.0 };
+        };
+        let mut left: Vec<f64> = points.iter().map(|(x, y)| y - factor * x).collect();
+        let overhead = median(&mut left).unwrap_or_default().max(0.0);
+        let mut off: Vec<f64> =
+            points.iter().map(|(x, y)| (overhead + factor * x - y).abs() / y.max(1.0)).collect();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 0")]
+        let overhead = overhead.round() as u64;
+        Self { factor, overhead, reports: points.len(), off: median(&mut off).unwrap_or_default() }
+    }
+
+    /// The tokens of a text of so many estimated ones.
+    pub fn tokens(&self, estimated: u64) -> u64 {
+        let tokens = (estimated as f64 * self.factor).round();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 0")]
+        let tokens = tokens as u64;
+        tokens
+    }
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    let middle = values.len() / 2;
+    if values.is_empty() {
+        return None;
+    }
+    let (_, found, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    Some(*found)
+}

@@ -1,0 +1,21 @@
+//! What a recorded session would have been sent otherwise: whole, compacted, masked, through a window or in
+//! frames; what that costs, and how much of what the agent needed next would have been there.
+//!
+//! Nothing here asks a model: the agent says and does what it did, whatever it would have been sent.
+
+mod calibration;
+mod figures;
+mod item;
+mod replay;
+mod session;
+mod terms;
+mod ways;
+
+pub use calibration::Fit;
+pub use figures::{Figures, PAUSE, Requests, measure};
+pub use item::{Item, ItemNum, Items};
+pub use replay::Replay;
+pub use session::{Call, Kind, Piece, Session};
+pub use terms::terms;
+pub use ways::frames::{Framed, Policy};
+pub use ways::{Way, compaction, frames, linear, masking, window};

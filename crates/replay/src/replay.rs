@@ -1,0 +1,68 @@
+//! A session, sent in all ways, with the figures of each.
+
+use callstack_core::frame::Frame;
+use callstack_core::transcript::Span;
+use callstack_hosts::recording::Recording;
+
+use crate::calibration::Fit;
+use crate::figures::{Figures, Requests, measure};
+use crate::session::Session;
+use crate::ways::{Way, compaction, frames, linear, masking, window};
+
+/// A replayed session.
+#[derive(Debug)]
+pub struct Replay {
+    /// The session.
+    pub session: Session,
+    /// How its tokens were counted.
+    pub fit: Fit,
+    /// What would have been sent, by way.
+    pub sent: Vec<(Way, Requests)>,
+    /// The figures, by way.
+    pub figures: Vec<(Way, Figures)>,
+    /// Its frames, the root first.
+    pub frames: Vec<Frame>,
+    /// The spans of the frames.
+    pub spans: Vec<Span>,
+}
+
+impl Replay {
+    /// Replays a recording.
+    pub fn of(recording: &Recording, policy: &frames::Policy) -> Self {
+        Self::in_ways(recording, policy, &Way::ALL)
+    }
+
+    /// Replays a recording in some ways; the linear one is always among them.
+    pub fn in_ways(recording: &Recording, policy: &frames::Policy, ways: &[Way]) -> Self {
+        let mut session = Session::of(recording);
+        let whole = linear(&session);
+        let fit = Fit::of(&session, &whole);
+        let (mut all_frames, mut spans) = (Vec::new(), Vec::new());
+        let mut sent = Vec::with_capacity(ways.len());
+        for way in Way::ALL.into_iter().filter(|way| ways.contains(way) || *way == Way::Linear) {
+            let requests = match way {
+                Way::Linear => whole.clone(),
+                Way::Compaction => compaction::requests(&mut session, &fit),
+                Way::Masking => masking::requests(&mut session),
+                Way::Window => window::requests(&session),
+                Way::Frames => {
+                    let framed = frames::requests(&mut session, policy);
+                    (all_frames, spans) = (framed.frames, framed.spans);
+                    framed.requests
+                }
+            };
+            sent.push((way, requests));
+        }
+        let tokens = |item| fit.tokens(session.items.get(item).estimated);
+        let figures =
+            sent.iter().map(|(way, sent)| (*way, measure(&session, &whole, sent, tokens)));
+        let figures = figures.collect();
+        Self { session, fit, sent, figures, frames: all_frames, spans }
+    }
+
+    /// The figures of a way; those of no call where it was left out.
+    pub fn figures(&self, way: Way) -> Figures {
+        let found = self.figures.iter().find(|(it, _)| *it == way);
+        found.map(|(_, figures)| figures.clone()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,319 @@
+//! A recorded session as replaying reads it: what each message consists of, and which calls of the model
+//! there were.
+
+use std::collections::HashMap;
+
+use callstack_core::evidence::{Action, Call as ToolCall, Happening};
+use callstack_core::framing::{Mark, Moment};
+use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
+use callstack_hosts::recording::{
+    Division, Recorded, RecordedCall, RecordedPart, Recording, Usage,
+};
+use serde_json::Value;
+
+use crate::item::{ItemNum, Items};
+
+/// A session that can be replayed.
+#[derive(Debug)]
+pub struct Session {
+    /// Its id.
+    pub id: String,
+    /// The folder that was worked in; may be empty.
+    pub project: String,
+    /// Whether another session started it.
+    pub is_child: bool,
+    /// All texts of it.
+    pub items: Items,
+    /// Its messages as folding reads them.
+    pub transcript: Vec<Message>,
+    /// What each message consists of, in order.
+    pub pieces: Vec<Vec<Piece>>,
+    /// What each message tells of how work is divided.
+    pub moments: Vec<Moment>,
+    /// What happened in each message.
+    pub happenings: Vec<Vec<Happening>>,
+    /// Which of a message's happenings a part of it is.
+    tool_calls: HashMap<(usize, usize), usize>,
+    /// When each message was written: milliseconds since 1970.
+    pub times: Vec<Option<i64>>,
+    /// The calls of the model, in order.
+    pub calls: Vec<Call>,
+}
+
+/// A piece of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The place of the part that it belongs to.
+    pub part: usize,
+    /// What it is.
+    pub kind: Kind,
+    /// Its text.
+    pub item: ItemNum,
+}
+
+/// What a piece is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Words, or a file's name.
+    Words,
+    /// A tool call: its name and arguments.
+    Call,
+    /// What a tool call was answered.
+    Result,
+}
+
+/// A call of the model.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The message that it answered; what was sent ends in front of it.
+    pub message: usize,
+    /// The messages that were sent, in order: all before it, or what the recording's last compaction left of
+    /// them and what came behind.
+    pub shown: Vec<usize>,
+    /// When it was answered: milliseconds since 1970.
+    pub at: Option<i64>,
+    /// What the provider reported.
+    pub usage: Option<Usage>,
+    /// The model's name.
+    pub model: Option<String>,
+    /// What the agent then said and called: its words, and of each call the tool and the values that it was
+    /// given. The names of arguments are the tool's, which every request describes.
+    pub output: ItemNum,
+}
+
+impl Session {
+    /// Reads a recording.
+    pub fn of(recording: &Recording) -> Self {
+        let mut session = Self {
+            id: recording.session.clone(),
+            project: recording.project.clone(),
+            is_child: recording.parent.is_some(),
+            items: Items::default(),
+            transcript: Vec::with_capacity(recording.messages.len()),
+            pieces: Vec::new(),
+            moments: Vec::new(),
+            happenings: Vec::new(),
+            tool_calls: HashMap::new(),
+            times: Vec::new(),
+            calls: Vec::new(),
+        };
+        // What the last compaction left, and the first message behind it.
+        let mut left: (Vec<usize>, usize) = (Vec::new(), 0);
+        for (at, recorded) in recording.messages.iter().enumerate() {
+            if at > 0 && recording.messages[at - 1].standing == Standing::Summary {
+                left = (recording.shown(at), at);
+            }
+            let shown = || left.0.iter().copied().chain(left.1..at).collect();
+            session.read(at, recorded, &shown);
+        }
+        session
+    }
+
+    /// The tool call that a part of a message is.
+    pub(crate) fn called(&self, message: usize, part: usize) -> Option<Happening> {
+        let call = self.tool_calls.get(&(message, part))?;
+        self.happenings[message].get(*call).cloned()
+    }
+
+    /// How many compactions the recording holds.
+    pub fn compactions(&self) -> usize {
+        self.transcript.iter().filter(|message| message.standing == Standing::Summary).count()
+    }
+
+    fn read(&mut self, at: usize, recorded: &Recorded, shown: &dyn Fn() -> Vec<usize>) {
+        let message = message(recorded);
+        let pieces = self.pieces_of(recorded);
+        let texts = |kinds: &[Kind]| {
+            let of_kind = pieces.iter().filter(|piece| kinds.contains(&piece.kind));
+            of_kind.map(|piece| self.items.get(piece.item).estimated).sum::<u64>()
+        };
+        let weight = usize::try_from(texts(&[Kind::Call, Kind::Result])).unwrap_or(usize::MAX);
+        self.moments.push(Moment::of(&message, words(recorded), weight, marks(recorded)));
+        let happened = happenings(recorded);
+        for (place, (part, _)) in happened.iter().enumerate() {
+            self.tool_calls.insert((at, *part), place);
+        }
+        self.happenings.push(happened.into_iter().map(|(_, happening)| happening).collect());
+        self.times.push(recorded.at);
+        if recorded.is_answer() {
+            let output = self.items.add(format!("{}/output", recorded.id), output(recorded));
+            self.calls.push(Call {
+                message: at,
+                shown: shown(),
+                at: recorded.at,
+                usage: recorded.usage,
+                model: recorded.model.clone(),
+                output,
+            });
+        }
+        self.transcript.push(message);
+        self.pieces.push(pieces);
+    }
+
+    fn pieces_of(&mut self, recorded: &Recorded) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for (part, body) in recorded.parts.iter().enumerate() {
+            let mut add = |kind, of: &str, text: String| {
+                let id = format!("{}/{part}{of}", recorded.id);
+                let item = self.items.add(id, text);
+                pieces.push(Piece { part, kind, item });
+            };
+            match body {
+                RecordedPart::Text { text, .. } => add(Kind::Words, "", text.clone()),
+                // It is not sent again behind another prefix, so that no way of sending is to gain by it.
+                RecordedPart::Reasoning(_) => {}
+                RecordedPart::File { name, mime } => {
+                    add(Kind::Words, "", format!("({name} {mime})"));
+                }
+                RecordedPart::Call(call) => {
+                    add(Kind::Call, "", written(call));
+                    if let Some(output) = &call.output {
+                        add(Kind::Result, "/result", output.clone());
+                    }
+                }
+            }
+        }
+        pieces
+    }
+}
+
+fn message(recorded: &Recorded) -> Message {
+    let part = |(at, body): (usize, &RecordedPart)| {
+        let body = match body {
+            RecordedPart::Text { text, synthetic } => {
+                let text = text.trim();
+                let head = text.chars().take(200).collect();
+                PartBody::Text { synthetic: *synthetic, chars: text.chars().count(), head }
+            }
+            RecordedPart::Reasoning(_) => PartBody::Reasoning,
+            RecordedPart::File { name, mime } => {
+                PartBody::File { name: name.clone(), mime: mime.clone() }
+            }
+            RecordedPart::Call(call) => PartBody::Tool {
+                call: call.id.clone(),
+                tool: call.tool.clone(),
+                state: if call.output.is_some() { call.state } else { CallState::Open },
+            },
+        };
+        Part { id: at.to_string(), body }
+    };
+    Message {
+        id: recorded.id.clone(),
+        role: recorded.role,
+        standing: recorded.standing,
+        parts: recorded.parts.iter().enumerate().map(part).collect(),
+    }
+}
+
+/// What the user said, or the agent's last words.
+fn words(recorded: &Recorded) -> String {
+    let texts = recorded.parts.iter().filter_map(|part| match part {
+        RecordedPart::Text { text, synthetic: false } if !text.trim().is_empty() => {
+            Some(text.trim())
+        }
+        _ => None,
+    });
+    match recorded.role {
+        Role::User => texts.collect::<Vec<_>>().join("\n"),
+        Role::Assistant => texts.last().unwrap_or_default().to_owned(),
+    }
+}
+
+fn marks(recorded: &Recorded) -> Vec<Mark> {
+    let calls = recorded.parts.iter().filter_map(|part| match part {
+        RecordedPart::Call(call) => Some(call),
+        _ => None,
+    });
+    let mut marks: Vec<Mark> = calls
+        .filter_map(|call| match call.division.as_ref()? {
+            Division::Todos(items) => {
+                Some(Mark::Todos { call: call.id.clone(), items: items.clone() })
+            }
+            Division::Subagent { title, prompt } => Some(Mark::Subagent {
+                call: call.id.clone(),
+                title: title.clone(),
+                prompt: prompt.clone(),
+                result: call.output.clone(),
+                state: call.state,
+            }),
+        })
+        .collect();
+    if recorded.broken_off {
+        marks.push(Mark::BrokenOff);
+    }
+    marks
+}
+
+/// What happened, each with its part.
+fn happenings(recorded: &Recorded) -> Vec<(usize, Happening)> {
+    if !recorded.is_answer() {
+        return Vec::new();
+    }
+    let of = |part: &RecordedPart| match part {
+        RecordedPart::Text { text, .. } => Some(Happening::Said(text.clone())),
+        // How work was divided frames tell.
+        RecordedPart::Call(call) if matches!(call.division, Some(Division::Todos(_))) => None,
+        RecordedPart::Call(call) => Some(Happening::Called(tool_call(call))),
+        RecordedPart::Reasoning(_) | RecordedPart::File { .. } => None,
+    };
+    let parts = recorded.parts.iter().enumerate();
+    parts.filter_map(|(at, part)| Some((at, of(part)?))).collect()
+}
+
+/// A call as evidence reads it.
+pub(crate) fn tool_call(call: &RecordedCall) -> ToolCall {
+    ToolCall {
+        tool: call.tool.clone(),
+        input: texts(&call.input),
+        output: call.output.clone().unwrap_or_default(),
+        exit: call.exit,
+        failed: call.state == CallState::Failed,
+        action: match &call.action {
+            Action::Wrote(_) if call.state != CallState::Completed => Action::Other,
+            action => action.clone(),
+        },
+    }
+}
+
+/// What the agent said and called.
+fn output(recorded: &Recorded) -> String {
+    let texts = recorded.parts.iter().filter_map(|part| match part {
+        RecordedPart::Text { text, .. } => Some(text.clone()),
+        RecordedPart::Call(call) => Some(format!("{}\n{}", call.tool, texts(&call.input))),
+        RecordedPart::Reasoning(_) | RecordedPart::File { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// A call as the model wrote it: the tool's name, and a line for each argument.
+fn written(call: &RecordedCall) -> String {
+    let mut text = call.tool.clone();
+    let mut line = |name: &str, value: &Value| {
+        text.push('\n');
+        if !name.is_empty() {
+            text.push_str(name);
+            text.push_str(": ");
+        }
+        match value {
+            Value::String(value) => text.push_str(value),
+            other => text.push_str(&other.to_string()),
+        }
+    };
+    match &call.input {
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| line(name, value)),
+        Value::Null => {}
+        other => line("", other),
+    }
+    text
+}
+
+/// All texts in a value, a line each.
+fn texts(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => fields.values().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,53 @@
+//! What of a text somebody may need again word for word: identifiers, file paths, numbers, addresses and
+//! quoted strings, as they are written.
+//!
+//! A term is present in a request if a text of it has the very same term. Paths are not made relative:
+//! who counts again needs to know nothing but the texts.
+
+use std::borrow::Cow;
+
+use callstack_core::evidence::terms::{Kind, file_name, scan};
+
+/// Calls `found` with every term of a text; the same one may come several times. A path is there with the
+/// name of its file.
+pub fn terms<'a>(text: &'a str, mut found: impl FnMut(Cow<'a, str>)) {
+    scan(text, "", |kind, term| {
+        if let (Kind::Path, Cow::Borrowed(path)) = (kind, &term) {
+            found(Cow::Borrowed(file_name(path)));
+        }
+        found(term);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_terms_of_a_text() {
+        let mut all = BTreeSet::new();
+        terms(
+            "Don't touch /home/me/src/date.rs:12 or main.go, parse_date says \"no such day\" 42 times \
+             (`make test`), it's 'fine'.",
+            |term| {
+                all.insert(term.into_owned());
+            },
+        );
+        let told: Vec<_> = all.iter().map(String::as_str).collect();
+        assert_eq!(
+            told,
+            [
+                "/home/me/src/date.rs",
+                "42",
+                "date.rs",
+                "fine",
+                "main.go",
+                "make test",
+                "no such day",
+                "parse_date"
+            ]
+        );
+    }
+}

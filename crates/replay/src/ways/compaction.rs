@@ -1,0 +1,84 @@
+//! Compaction as hosts do it: where a request would pass the model's limit, a summary stands for everything
+//! before it.
+//!
+//! The recording has no model to write a summary. What stands for it are the agent's own newest words, as
+//! many as a summary has. Compactions that were recorded are in every way of sending.
+
+use callstack_core::text::{CUT, truncate_to_token_budget};
+use callstack_core::transcript::Role;
+
+use crate::calibration::Fit;
+use crate::figures::Requests;
+use crate::item::ItemNum;
+use crate::session::{Call, Kind, Session};
+
+use super::pieces;
+
+/// Tokens of a request at which a host compacts: the limit of common models, less what hosts hold back for
+/// the answer.
+pub const LIMIT: u64 = 200_000 - 32_000;
+/// Estimated tokens of a summary.
+pub const SUMMARY: usize = 2_000;
+
+/// What would have been sent.
+pub fn requests(session: &mut Session, fit: &Fit) -> Requests {
+    let mut all: Requests = Vec::with_capacity(session.calls.len());
+    let mut compacted: Option<Compacted> = None;
+    for call in session.calls.clone() {
+        // A recorded compaction begins anew.
+        compacted = compacted.filter(|made| call.shown.first() == Some(&made.first));
+        let mut request = behind(session, &call, compacted);
+        let estimated: u64 = request.iter().map(|item| session.items.get(*item).estimated).sum();
+        if fit.overhead + fit.tokens(estimated) > LIMIT {
+            // What the user said last is not answered yet.
+            let last = call.shown.last().copied();
+            let is_user = |at: &usize| session.transcript[*at].role == Role::User;
+            let from = last.filter(is_user).unwrap_or(call.message);
+            let id = format!("{}/summary", session.transcript[from].id);
+            let summary = summary(session, &call.shown, from);
+            let summary = session.items.ours(&id, &summary);
+            let first = call.shown.first().copied().unwrap_or_default();
+            compacted = Some(Compacted { first, from, summary });
+            request = behind(session, &call, compacted);
+        }
+        all.push(request);
+    }
+    all
+}
+
+#[derive(Clone, Copy)]
+struct Compacted {
+    /// The first message of the history that it stands for.
+    first: usize,
+    /// The first message behind it.
+    from: usize,
+    summary: ItemNum,
+}
+
+fn behind(session: &Session, call: &Call, compacted: Option<Compacted>) -> Vec<ItemNum> {
+    let from = compacted.map_or(0, |made| made.from);
+    let kept = pieces(session, call).filter(|(at, _)| *at >= from).map(|(_, piece)| piece.item);
+    compacted.map(|made| made.summary).into_iter().chain(kept).collect()
+}
+
+/// The agent's newest words in some messages.
+fn summary(session: &Session, shown: &[usize], to: usize) -> String {
+    let mut texts = Vec::new();
+    let mut room = SUMMARY;
+    for at in shown.iter().rev().copied().filter(|at| *at < to) {
+        if session.transcript[at].role != Role::Assistant {
+            continue;
+        }
+        for piece in session.pieces[at].iter().rev().filter(|piece| piece.kind == Kind::Words) {
+            let item = session.items.get(piece.item);
+            texts.push(truncate_to_token_budget(&item.text, room, CUT).into_owned());
+            room = room.saturating_sub(usize::try_from(item.estimated).unwrap_or(room));
+            if room == 0 {
+                texts.reverse();
+                return texts.join("\n\n");
+            }
+        }
+    }
+    texts.reverse();
+    texts.join("\n\n")
+}
