@@ -57,6 +57,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Note things down", &["decision", "artifact", "pin", "unpin"]),
     ("Take it elsewhere", &["export", "import"]),
+    ("Measure it", &["replay"]),
     ("Undo and remove", &["rollback", "purge"]),
     ("Plumbing", &["completions", "host"]),
 ];

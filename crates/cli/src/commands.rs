@@ -23,6 +23,7 @@ mod preset;
 mod purge;
 mod push;
 mod reopen;
+mod replay;
 mod retry;
 mod rollback;
 mod search;
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Context(context::ContextArgs),
     Export(export::ExportArgs),
     Import(import::ImportArgs),
+    Replay(replay::ReplayArgs),
     Push(push::PushArgs),
     Pop(pop::PopArgs),
     Plan(plan::PlanArgs),
@@ -93,6 +95,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Context(args) => context::run(args, &invocation()?, output),
         Command::Export(args) => export::run(args, &invocation()?, output),
         Command::Import(args) => import::run(args, &invocation()?, output),
+        Command::Replay(args) => replay::run(args, &invocation()?, output),
         Command::Push(args) => push::run(args, &invocation()?, output),
         Command::Pop(args) => pop::run(args, &invocation()?, output),
         Command::Plan(args) => plan::run(args, &invocation()?, output),

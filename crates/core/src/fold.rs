@@ -35,6 +35,8 @@ mod compaction_tests;
 #[cfg(test)]
 mod frame_tests;
 #[cfg(test)]
+mod item_tests;
+#[cfg(test)]
 mod property_tests;
 #[cfg(test)]
 mod testing;

@@ -9,7 +9,8 @@
 /// When outputs are masked. Tokens are estimated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Tokens of the newest outputs, which stay: what the agent is working with.
+    /// Tokens of the newest outputs, which stay: what the agent is working with. The default is 12,000 to 18,000
+    /// as providers count them.
     pub recent: usize,
     /// Tokens that a batch has to free.
     pub batch: usize,
@@ -19,7 +20,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { recent: 12_000, batch: 8_000, least: 200 }
+        Self { recent: 8_000, batch: 4_000, least: 200 }
     }
 }
 
@@ -30,6 +31,8 @@ pub struct Output {
     pub tokens: usize,
     /// Tokens of the request in front of it.
     pub at: usize,
+    /// Whether the model has not read it yet.
+    pub unread: bool,
 }
 
 /// What a request costs, in hundredths of a token of input: what a provider has in its cache, and what is
@@ -48,10 +51,11 @@ pub fn due(outputs: &[Output], cached: usize, calls: usize, limits: &Limits) -> 
     let mut newest = 0;
     let mut chosen: Vec<usize> = Vec::new();
     for (place, output) in outputs.iter().enumerate().rev() {
-        newest += output.tokens;
-        if newest > limits.recent && output.tokens >= limits.least.max(LINE) {
+        let is_old = newest >= limits.recent && !output.unread;
+        if is_old && output.tokens >= limits.least.max(LINE) {
             chosen.push(place);
         }
+        newest += output.tokens;
     }
     chosen.reverse();
     let freed = |place: &usize| outputs[*place].tokens - LINE;
@@ -66,3 +70,7 @@ pub fn due(outputs: &[Output], cached: usize, calls: usize, limits: &Limits) -> 
     let sent_anew = cached.saturating_sub(outputs[*first].at).saturating_sub(freed_in_cache);
     if gain > (NEW - CACHED) * sent_anew { chosen } else { Vec::new() }
 }
+
+#[cfg(test)]
+#[path = "masking_tests.rs"]
+mod tests;

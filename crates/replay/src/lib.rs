@@ -4,17 +4,25 @@
 //! Nothing here asks a model: the agent says and does what it did, whatever it would have been sent.
 
 mod calibration;
+mod dump;
 mod figures;
+mod html;
 mod item;
+mod outline;
 mod replay;
+mod report;
 mod session;
 mod terms;
 mod ways;
 
 pub use calibration::Fit;
+pub use dump::dump;
 pub use figures::{Figures, PAUSE, Requests, measure};
+pub use html::html;
 pub use item::{Item, ItemNum, Items};
+pub use outline::{Bar, Outline};
 pub use replay::Replay;
+pub use report::{LONG, Mean, MeanOf, OfLinear, Report, SessionReport, WayReport, format_name};
 pub use session::{Call, Kind, Piece, Session};
 pub use terms::terms;
 pub use ways::frames::{Framed, Policy};

@@ -47,8 +47,8 @@ fn work() -> Vec<Happening> {
 #[test]
 fn a_span_is_told_by_kinds() {
     assert_snapshot!(told(&work(), "", 400), @r"
-    written: src/date.rs
-    read: src/time.rs
+    written: /home/me/app/src/date.rs
+    read: /home/me/app/src/time.rs
     commands: `cargo test` (exit 101, then 0; tests: 3 passed, before 1 failed); `curl https://docs.example/dates.html` (exit 6)
     errors: error[E0308]: mismatched types (gone since); curl: (6) error: no such host (not seen to be gone)
     names: limitDays parse_date E0308 parse_time
@@ -67,7 +67,7 @@ fn what_results_say_is_not_said_again() {
 
 #[test]
 fn a_small_budget_keeps_what_matters_most() {
-    let told = told(&work(), "", 40);
+    let told = told(&work(), "", 60);
     assert!(told.contains("src/date.rs") && told.contains("cargo test"), "{told}");
     assert_eq!(take(&work(), "", "", 0), Evidence::default());
 }

@@ -94,7 +94,7 @@ fn quoted<'a>(line: &'a str, found: &mut impl FnMut(Kind, Cow<'a, str>)) {
             && inside.chars().any(char::is_alphabetic);
         let is_other = || {
             is_identifier(inside)
-                || path_of(inside, "").is_some()
+                || path_of(&inside.replace('\\', "/"), "").is_some()
                 || is_file(inside)
                 || inside.contains("://")
         };

@@ -45,3 +45,34 @@ fn addresses_are_whole() {
         ["Url https://a.example/x/y.html?q=1&z=2#top"]
     );
 }
+
+#[test]
+fn without_a_project_paths_are_as_they_are_written() {
+    let mut found = Vec::new();
+    scan(r#"D:\work\it\main.go and /home/me/app/src/a.rs"#, "", |_, term| found.push(term));
+    assert_eq!(found, [r"D:\work\it\main.go", "/home/me/app/src/a.rs"]);
+}
+
+#[test]
+fn files_without_a_folder_are_named_by_their_ending() {
+    assert_eq!(
+        terms("date.rs, .gitignore, Makefile, config.Load and v1.2; date_util.test.ts:"),
+        ["File date.rs", "File date_util.test.ts"]
+    );
+}
+
+#[test]
+fn what_is_quoted_is_taken_whole_unless_it_is_a_term_anyway() {
+    assert_eq!(
+        terms(
+            "don't say \"no such day\" or `make test`; 'x' \"src/a.rs\" \"aName\" \" b \" it's \"42\""
+        ),
+        [
+            "Path src/a.rs",
+            "Identifier aName",
+            "Number 42",
+            "Quoted no such day",
+            "Quoted make test"
+        ]
+    );
+}

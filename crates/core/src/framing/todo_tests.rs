@@ -21,8 +21,8 @@ fn items_are_units_inside_their_turn() {
     "#
     ), @r#"
     turn "Add dates" m1..m7 completed: Dates are in. [left: Tell the user]
-      todo "Write the parser" m2.0..m4 completed: The parser reads dates.
-      todo "Write tests" m4.0..m6 completed: All four tests pass.
+      todo "Write the parser" m2.0..m4.0 completed: The parser reads dates.
+      todo "Write tests" m4.0..m6.0 completed: All four tests pass.
     "#);
 }
 
@@ -40,9 +40,9 @@ fn an_item_that_is_cancelled_or_gone_is_given_up() {
     "#
     ), @r#"
     turn "Add dates" m1.. in_progress
-      todo "parser" m2.0..m3 invalidated (it was cancelled on the todo list)
-      todo "tests" m3.0..m5 invalidated (it is no longer on the todo list)
-      todo "prose" m5.0..m6 blocked
+      todo "parser" m2.0..m3.0 invalidated (it was cancelled on the todo list)
+      todo "tests" m3.0..m5.0 invalidated (it is no longer on the todo list)
+      todo "prose" m5.0..m6.0 blocked
       todo "prose" m7.0.. in_progress
     "#);
 }
@@ -75,7 +75,7 @@ fn of_several_in_progress_the_first_is_worked_on() {
     "#
     ), @r#"
     turn "Add dates" m1.. in_progress
-      todo "parser" m2.0..m6 completed
+      todo "parser" m2.0..m6.0 completed
       todo "prose" m6.0.. in_progress
     "#);
 }
@@ -96,8 +96,8 @@ fn order_ids_and_wording_may_change() {
     "#
     ), @r#"
     turn "Add dates" m1.. in_progress
-      todo "Write the parser" m2.0..m6 completed
-      todo "Deploy" m7.0..m8 completed
+      todo "Write the parser" m2.0..m6.0 completed
+      todo "Deploy" m7.0..m8.0 completed
       todo "Ship" m9.0.. in_progress
     "#);
 }
@@ -118,7 +118,7 @@ fn an_item_in_progress_keeps_its_turn_open() {
     "#
     ), @r#"
     turn "Add dates" m1..m7 completed: The tests are next. [left: tests]
-      todo "parser" m2.0..m6 completed: ISO is read.
+      todo "parser" m2.0..m6.0 completed: ISO is read.
     "#);
 }
 
@@ -180,8 +180,8 @@ fn items_behind_a_pushed_frame_stand_by_themselves() {
         a todo(+parser,+tests) "All pass."
     "#
     ), @r#"
-    todo "parser" m4.0..m6 completed: It reads.
-    todo "tests" m6.0..m9 completed: All pass.
+    todo "parser" m4.0..m6.0 completed: It reads.
+    todo "tests" m6.0..m9.0 completed: All pass.
     "#);
 }
 
@@ -208,7 +208,7 @@ fn an_item_whose_beginning_is_hidden_is_found_again() {
     }
     assert_snapshot!(show(framer.stretches()), @r#"
     turn "Add dates" m0.. in_progress
-      todo "Write the parser" m0.0..m2 completed
+      todo "Write the parser" m0.0..m2.0 completed
       todo "tests" m2.0.. in_progress
     "#);
 }

@@ -333,7 +333,8 @@ impl<'s> Work<'s> {
                 }
                 let original = &self.session.pieces[self.shown[message]];
                 if piece.kind == session::Kind::Result && original.contains(piece) {
-                    outputs.push(Output { tokens, at });
+                    let unread = message + 1 == sent.len();
+                    outputs.push(Output { tokens, at, unread });
                     places.push((self.shown[message], *piece));
                 }
                 at += tokens;

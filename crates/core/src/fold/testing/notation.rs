@@ -11,13 +11,14 @@
 //!
 //! A line `- …` is a message that the host hides. `[open A]` and `[close A]` are boundaries from
 //! outside behind the message above, `[append u1 words]` and `[insert a1 words]` are notes, `[mask a1.0
-//! words]` masks the result of a call. `take:A` of the list: see [`Session::item`].
+//! words]` masks the result of a call. `list:A` is a call of the todo list with which the item A is taken
+//! up, `list:/A` one with which it is over, `list:/A+B` both.
 
 use super::super::{Folded, Input, Mask, Note, Placement, ReasoningPolicy, fold};
 use super::{host, new_fold, open_span};
 use crate::frame::FrameNum;
 use crate::transcript::{
-    Anchor, CallState, Message, Part, PartBody, Role, Span, SpanNum, Standing,
+    Anchor, CallState, Message, Part, PartBody, Role, Span, SpanNum, SpanOrigin, Standing,
 };
 
 /// A session in the making.
@@ -136,6 +137,18 @@ impl Session {
             Some(("pop", name)) => {
                 self.close(name, anchor);
                 "stack_frame_pop"
+            }
+            Some(("list", items)) => {
+                for item in items.split('+') {
+                    match item.strip_prefix('/') {
+                        Some(name) => self.close(name, anchor.clone()),
+                        None => {
+                            self.open(item, anchor.clone());
+                            self.span(item).origin = SpanOrigin::Todo;
+                        }
+                    }
+                }
+                "todowrite"
             }
             _ => "tool",
         };

@@ -1,0 +1,246 @@
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use callstack_engine::{EngineError, Kind};
+use callstack_hosts::recording::{Progress, Recording, RecordingError, read_with};
+use callstack_replay::{Policy, Replay, Report, SessionReport, Way, WayReport, dump};
+use serde_json::json;
+
+use crate::error::Failure;
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::page::{BOLD, DIM, PLAIN, Page, fitted};
+
+/// Measure on recorded sessions what frames would have saved, and what they would have lost
+///
+/// Reads session files of Claude Code, OpenCode (what `opencode export` writes), Codex, pi and SWE-agent,
+/// or folders of them, and computes for each call of the model what would have been sent: everything as
+/// recorded (linear), with a summary at the model's limit (compaction), with a line for each older tool
+/// output (masking), the newest messages only (window), and with finished work folded (frames). No model
+/// is asked and nothing is sent anywhere. Tokens are those of the conversation, without system prompt and
+/// tools. `billed` counts what a request begins with in common with the one before at 0.1, the rest at 1.25,
+/// and all of it at 1.25 after a pause of five minutes. `kept` is how many of the names, paths, numbers and
+/// quoted strings that the agent wrote next, and had before it as recorded, were still in what was sent.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    /// Session files, or folders of them
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Write a page with tree, flame chart and curves, in one file that needs no other
+    #[arg(long, value_name = "OUT")]
+    html: Option<PathBuf>,
+    /// Write everything that would have been sent into a folder: a file a session, a line of JSON a call
+    /// and way. Takes a hundred times as much room as the recordings do
+    #[arg(long, value_name = "DIR")]
+    dump: Option<PathBuf>,
+}
+
+pub(crate) fn run(
+    args: &ReplayArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let start = invocation.place.start();
+    let mut report = Report::default();
+    let mut pages = Vec::new();
+    if let Some(folder) = &args.dump {
+        let folder = start.join(folder);
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Failure::of_file("create", &folder, &error))?;
+    }
+    for file in &args.files {
+        let path = start.join(file);
+        let mut refused = Vec::new();
+        let recordings = read_with(&path, &mut |progress| match progress {
+            Progress::Reading { read, bytes, .. } => {
+                output.progress(&format!("reading {}: {} %", file.display(), percent(read, bytes)));
+            }
+            Progress::Refused(error) => refused.push(error.to_string()),
+        });
+        output.progress("");
+        refused.iter().for_each(|error| output.remark(error));
+        let recordings = recordings.map_err(|error| unreadable(&error))?;
+        let all = recordings.len();
+        for (at, recording) in recordings.iter().enumerate() {
+            if recording.model_calls() == 0 {
+                continue;
+            }
+            output.progress(&format!("replaying {} of {all}", at + 1));
+            let replay = Replay::of(recording, &Policy::default());
+            if let Some(folder) = &args.dump {
+                write_dump(&start.join(folder), recording, &replay, report.sessions.len())?;
+            }
+            report.add(file.display().to_string(), recording, &replay);
+            if args.html.is_some() {
+                pages.push(replay.outline());
+            }
+        }
+        output.progress("");
+    }
+    if report.sessions.is_empty() {
+        return Err(EngineError {
+            kind: Kind::Invalid,
+            message: "no call of a model is recorded in these sessions".to_owned(),
+            hint: Some("Name a session in which an agent has answered.".to_owned()),
+        }
+        .into());
+    }
+    let report = report.finish();
+    if let Some(file) = &args.html {
+        let file = start.join(file);
+        let page = callstack_replay::html(&report, &pages);
+        std::fs::write(&file, page).map_err(|error| Failure::of_file("write", &file, &error))?;
+    }
+    let width = output.width();
+    output.either(&json!(report), |page| show(page, &report, width))
+}
+
+fn percent(part: u64, whole: u64) -> u64 {
+    part * 100 / whole.max(1)
+}
+
+fn unreadable(error: &RecordingError) -> Failure {
+    let kind = match error {
+        RecordingError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Kind::NotFound
+        }
+        RecordingError::Io { .. } => Kind::Unavailable,
+        _ => Kind::Invalid,
+    };
+    EngineError { kind, message: error.to_string(), hint: None }.into()
+}
+
+/// Letters of a session's id in a file's name.
+const NAME: usize = 60;
+
+fn write_dump(
+    folder: &Path,
+    recording: &Recording,
+    replay: &Replay,
+    number: usize,
+) -> Result<(), Failure> {
+    let plain = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
+    let name: String = recording
+        .session
+        .chars()
+        .map(|char| if plain(char) { char } else { '-' })
+        .take(NAME)
+        .collect();
+    let file = folder.join(format!("{:02}-{name}.jsonl", number + 1));
+    let failed = |error: std::io::Error| Failure::of_file("write", &file, &error);
+    let mut to = BufWriter::new(File::create(&file).map_err(failed)?);
+    dump(replay, &mut to).map_err(failed)?;
+    to.flush().map_err(failed)
+}
+
+fn show(page: &mut Page, report: &Report, width: Option<usize>) {
+    for session in &report.sessions {
+        heading(page, session, width);
+        table(page, &session.ways);
+        page.end();
+    }
+    if report.sessions.len() > 1 {
+        page.put(BOLD, &format!("All {} sessions together", report.sessions.len())).end();
+        table(page, &report.sum);
+        page.end();
+    }
+    let mean = &report.mean;
+    if mean.sessions > 0 {
+        let (count, from) = (mean.sessions, mean.from_calls);
+        let what = format!("In the mean of {count} sessions with at least {from} calls, of linear");
+        page.put(BOLD, if count == 1 { "Of linear" } else { &what }).end();
+        page.put(DIM, "              largest   input  billed     kept").end();
+        for of in &mean.ways {
+            let line = format!(
+                "  {:<10} {:>8.3} {:>7.3} {:>7.3} {:>6.1} %",
+                of.way.name(),
+                of.of_linear.largest,
+                of.of_linear.input,
+                of.of_linear.billed,
+                of.retention * 100.0
+            );
+            page.put(PLAIN, &line).end();
+        }
+    }
+}
+
+fn heading(page: &mut Page, session: &SessionReport, width: Option<usize>) {
+    let title = session.title.as_deref().unwrap_or_default();
+    let line = format!("{} {title}", session.session);
+    page.put(BOLD, &fitted(line.trim(), width.unwrap_or(100))).end();
+    let counted =
+        |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let mut told = vec![
+        session.format.to_owned(),
+        counted(session.calls, "call"),
+        counted(session.frames as u64, "frame"),
+    ];
+    if session.compactions > 0 {
+        told.push(counted(session.compactions as u64, "recorded compaction"));
+    }
+    if session.parent.is_some() {
+        told.push("started by another session".to_owned());
+    }
+    let skipped: usize = session.skipped.values().sum();
+    if skipped + session.unreadable > 0 {
+        told.push(counted((skipped + session.unreadable) as u64, "record") + " passed over");
+    }
+    page.put(DIM, &format!("  {}", told.join(", "))).end();
+    let fit = &session.tokens;
+    let line = if fit.reports == 0 {
+        "  tokens as estimated: the recording reports none".to_owned()
+    } else {
+        format!(
+            "  {:.2} tokens for an estimated one, {} beside the conversation, by {}; half of them are \
+             within {:.1} %",
+            fit.factor,
+            thousands(fit.overhead),
+            counted(fit.reports as u64, "report"),
+            fit.off * 100.0
+        )
+    };
+    page.put(DIM, &line).end();
+}
+
+fn table(page: &mut Page, ways: &[WayReport]) {
+    let head = "                 mean    median   largest of lin.         input         billed of lin.    kept";
+    page.put(DIM, head).end();
+    for of in ways {
+        let median = of.median.map(thousands).unwrap_or_default();
+        let line = format!(
+            "  {:<10} {:>8} {median:>9} {:>9} {:>7.3} {:>13} {:>14} {:>7.3} {:>5.1} %",
+            of.way.name(),
+            thousands(rounded(of.mean)),
+            thousands(of.largest),
+            of.of_linear.largest,
+            thousands(of.input),
+            thousands(rounded(of.billed)),
+            of.of_linear.billed,
+            of.retention * 100.0
+        );
+        page.put(if of.way == Way::Frames { BOLD } else { PLAIN }, &line).end();
+    }
+}
+
+fn rounded(number: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "tokens, at least 0"
+    )]
+    let rounded = number.round() as u64;
+    rounded
+}
+
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut told = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told
+}

@@ -1,0 +1,74 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn outputs(tokens: &[usize]) -> Vec<Output> {
+    let mut at = 0;
+    let mut place = |tokens: &usize| {
+        let output = Output { tokens: *tokens, at, unread: false };
+        at += tokens + 100;
+        output
+    };
+    tokens.iter().map(&mut place).collect()
+}
+
+fn limits() -> Limits {
+    Limits { recent: 5_000, batch: 4_000, least: 200 }
+}
+
+#[test]
+fn nothing_is_masked_before_a_batch_is_full() {
+    let outputs = outputs(&[2_000, 1_900, 3_000, 2_500]);
+    assert_eq!(due(&outputs, 0, 100, &limits()), [0usize; 0]);
+}
+
+#[test]
+fn a_batch_goes_at_once_and_small_and_recent_ones_stay() {
+    let outputs = outputs(&[2_000, 150, 2_900, 3_000, 2_500]);
+    assert_eq!(due(&outputs, 0, 0, &limits()), [0, 2]);
+    assert_eq!(due(&outputs, 11_000, 100, &limits()), [0, 2]);
+}
+
+#[test]
+fn what_the_model_has_not_read_stays() {
+    let mut outputs = outputs(&[6_000, 20_000, 20_000]);
+    outputs[1].unread = true;
+    outputs[2].unread = true;
+    assert_eq!(due(&outputs, 0, 100, &limits()), [0]);
+}
+
+#[test]
+fn while_the_cache_is_warm_it_has_to_pay() {
+    let outputs = outputs(&[3_000, 3_000, 3_000, 2_500]);
+    let warm = 12_000;
+    assert_eq!(due(&outputs, warm, 2, &limits()), [0usize; 0]);
+    assert_eq!(due(&outputs, warm, 20, &limits()), [0, 1]);
+    assert_eq!(due(&outputs, 0, 2, &limits()), [0, 1], "after a pause everything is new anyway");
+}
+
+proptest! {
+    #[test]
+    fn what_is_masked_is_large_and_old_and_frees_a_batch(
+        tokens in proptest::collection::vec(0_usize..6_000, 0..40),
+        cached in 0_usize..100_000,
+        calls in 0_usize..200,
+    ) {
+        let outputs = outputs(&tokens);
+        let limits = limits();
+        let chosen = due(&outputs, cached, calls, &limits);
+        if chosen.is_empty() {
+            return Ok(());
+        }
+        let freed: usize = chosen.iter().map(|at| outputs[*at].tokens - LINE).sum();
+        prop_assert!(freed >= limits.batch);
+        prop_assert!(chosen.is_sorted());
+        for at in &chosen {
+            let newer: usize = outputs[*at + 1..].iter().map(|output| output.tokens).sum();
+            prop_assert!(outputs[*at].tokens >= limits.least && newer >= limits.recent);
+        }
+        // What is masked once is a small line from then on, and nothing is due again at once.
+        let mut after = tokens.clone();
+        chosen.iter().for_each(|at| after[*at] = LINE);
+        prop_assert_eq!(due(&super::tests::outputs(&after), cached, calls, &limits), Vec::<usize>::new());
+    }
+}
