@@ -22,6 +22,7 @@ mod places;
 mod plans;
 mod refusals;
 mod rollback;
+mod replay;
 mod search;
 mod secrets;
 mod settings;

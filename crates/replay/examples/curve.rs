@@ -1,182 +1,119 @@
-//! Retention against cost, by what is kept of finished work.
+//! Retention against cost, by what is kept of finished work and of older outputs, in the mean over the
+//! recorded sessions of a folder that have at least 80 calls.
 //!
-//! `cargo run --release -p callstack-replay --example curve -- FOLDER`
+//! `cargo run --release -p callstack-replay --example curve -- FOLDER...`
 
-use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use callstack_core::evidence::Budget;
+use callstack_core::masking::Limits;
 use callstack_hosts::recording::{Recording, read};
-use callstack_replay::{Policy, Replay, Way, terms};
+use callstack_replay::{LONG, Policy, Replay, Report, Way};
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut recordings = Vec::new();
-    let mut policy = Policy::default();
-    let (mut lost, mut long, mut harsher) = (false, false, false);
-    for argument in &arguments {
-        if argument == "--lost" {
-            lost = true;
-            continue;
-        }
-        if argument == "--harsh" {
-            harsher = true;
-            continue;
-        }
-        if argument == "--long" {
-            long = true;
-            continue;
-        }
-        if let Some((name, value)) = argument.split_once('=') {
-            let value: usize = value.parse().unwrap();
-            let mut none = callstack_core::masking::Limits::default();
-            let masks = policy.masks.as_mut().unwrap_or(&mut none);
-            match name {
-                "recent" => masks.recent = value,
-                "batch" => masks.batch = value,
-                "least" => masks.least = value,
-                "masks" => {
-                    if value == 0 {
-                        policy.masks = None
-                    }
-                }
-                "items" => policy.items = value != 0,
-                "told" => policy.told = value != 0,
-                "share" => policy.evidence.share = value,
-                "floor" => policy.evidence.floor = value,
-                "ceiling" => policy.evidence.ceiling = value,
-                "mshare" => policy.masked.share = value,
-                "mfloor" => policy.masked.floor = value,
-                "mceiling" => policy.masked.ceiling = value,
-                _ => panic!("{name}"),
+    for argument in std::env::args().skip(1) {
+        match read(Path::new(&argument)) {
+            Ok(found) => recordings.extend(found),
+            Err(error) => {
+                let _closed = writeln!(std::io::stderr(), "{error}");
+                return ExitCode::FAILURE;
             }
-            continue;
         }
-        recordings.extend(read(Path::new(argument)).unwrap());
     }
-    recordings.retain(|recording| recording.model_calls() > 0);
+    recordings.retain(|recording| recording.model_calls() as u64 >= LONG);
     let mut out = String::new();
-    let (mut n, mut l, mut b, mut r) = (0.0, 0.0, 0.0, 0.0);
-    for recording in &recordings {
-        let replay = Replay::in_ways(recording, &policy, &[Way::Frames]);
-        let linear = replay.figures(Way::Linear);
-        let frames = replay.figures(Way::Frames);
-        let (fl, fb, fr) = (
-            frames.largest as f64 / linear.largest.max(1) as f64,
-            frames.billed() / linear.billed().max(1.0),
-            frames.retention() * 100.0,
-        );
-        if long && linear.calls < 80 {
-            continue;
+    let heading = "| | largest | input | billed | kept | least kept | most billed |\n\
+                   | --- | --- | --- | --- | --- | --- | --- |\n";
+    for (title, rows) in [("what is done", steps()), ("evidence", budgets()), ("masks", masks())] {
+        let _infallible = write!(out, "{title}\n\n{heading}");
+        for (name, policy) in rows {
+            out.push_str(&row(&name, &recordings, &policy));
         }
-        if linear.calls >= 80 {
-            n += 1.0;
-            l += fl;
-            b += fb;
-            r += fr;
-        }
-        let _ = writeln!(
-            out,
-            "{} calls {:>3} frames {:>2} largest {:.3} input {:.3} billed {:.3} retention {:.2} of {}",
-            &recording.session[..8.min(recording.session.len())],
-            linear.calls,
-            replay.frames.len(),
-            fl,
-            frames.input as f64 / linear.input.max(1) as f64,
-            fb,
-            fr,
-            frames.used
-        );
-        if harsher {
-            harsh(&mut out, &replay);
-        }
-        if lost {
-            lost_terms(&mut out, recording, &replay);
-        }
+        out.push('\n');
     }
-    let _ = writeln!(out, "MEAN largest {:.3} billed {:.3} retention {:.2}", l / n, b / n, r / n);
-    let _closed = std::io::stdout().write_all(out.as_bytes());
-    ExitCode::SUCCESS
-}
-
-fn set(replay: &Replay, items: &[u32]) -> HashSet<String> {
-    let mut found = HashSet::new();
-    for item in items {
-        terms(&replay.session.items.get(*item).text, |term| {
-            found.insert(term.into_owned());
-        });
-    }
-    found
-}
-
-/// With everything seen before, also in front of a compaction, and with names of arguments.
-fn harsh(out: &mut String, replay: &Replay) {
-    let mut ever: HashSet<String> = HashSet::new();
-    let (mut used_all, mut kept_all, mut used_names, mut kept_names) = (0, 0, 0, 0);
-    let (whole, sent) = (&replay.sent[0].1, &replay.sent[1].1);
-    for (at, call) in replay.session.calls.iter().enumerate() {
-        let seen = set(replay, &whole[at]);
-        ever.extend(seen.iter().cloned());
-        let here = set(replay, &sent[at]);
-        for term in set(replay, &[call.output]).iter().filter(|it| ever.contains(*it)) {
-            used_all += 1;
-            kept_all += usize::from(here.contains(term));
-        }
-        let named: Vec<u32> = replay.session.pieces[call.message]
-            .iter()
-            .filter(|it| it.kind != callstack_replay::Kind::Result)
-            .map(|it| it.item)
-            .collect();
-        for term in set(replay, &named).iter().filter(|it| seen.contains(*it)) {
-            used_names += 1;
-            kept_names += usize::from(here.contains(term));
-        }
-    }
-    let _ = writeln!(
-        out,
-        "   ever {:.2} of {used_all}; with names {:.2} of {used_names}",
-        kept_all as f64 * 100.0 / used_all as f64,
-        kept_names as f64 * 100.0 / used_names as f64
-    );
-}
-
-fn kind(term: &str) -> &'static str {
-    if term.contains('/') && !term.contains(' ') && term.contains('.') {
-        if term.starts_with('/') || term.contains(":") { "abs" } else { "path" }
-    } else if term.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
-        "number"
-    } else if term.contains(' ') || term.contains('/') {
-        "quoted"
-    } else if term.contains('.') {
-        "file"
-    } else {
-        "name"
+    match std::io::stdout().write_all(out.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn lost_terms(out: &mut String, _recording: &Recording, replay: &Replay) {
-    let mut by: BTreeMap<&str, (usize, usize, Vec<String>)> = BTreeMap::new();
-    let (whole, sent) = (&replay.sent[0].1, &replay.sent[1].1);
-    for (at, call) in replay.session.calls.iter().enumerate() {
-        let used = set(replay, &[call.output]);
-        let seen = set(replay, &whole[at]);
-        let here = set(replay, &sent[at]);
-        for term in used.iter().filter(|term| seen.contains(*term)) {
-            let entry = by.entry(kind(term)).or_default();
-            entry.0 += 1;
-            if !here.contains(term) {
-                entry.1 += 1;
-                entry.2.push(format!("{at}:{term}"));
-            }
-        }
+fn row(name: &str, recordings: &[Recording], policy: &Policy) -> String {
+    let mut report = Report::default();
+    for recording in recordings {
+        let replay = Replay::in_ways(recording, policy, &[Way::Frames]);
+        report.add(String::new(), recording, &replay);
     }
-    for (kind, (used, lost, which)) in by {
-        let _ = writeln!(
-            out,
-            "  {kind}: lost {lost} of {used}: {}",
-            which.iter().take(40).cloned().collect::<Vec<_>>().join(" | ")
-        );
+    let mean = report.finish().mean;
+    let Some(of) = mean.ways.iter().find(|it| it.way == Way::Frames) else {
+        return "no session is long enough\n".to_owned();
+    };
+    format!(
+        "| {name} | {:.3} | {:.3} | {:.3} | {:.1} % | {:.1} % | {:.3} |\n",
+        of.of_linear.largest,
+        of.of_linear.input,
+        of.of_linear.billed,
+        of.retention * 100.0,
+        of.least_retention * 100.0,
+        of.most_billed
+    )
+}
+
+/// One thing after the other.
+fn steps() -> Vec<(String, Policy)> {
+    let usual = Policy::default();
+    let late = Policy { items: false, told: false, masks: None, ..usual };
+    let before = Policy { evidence: Budget::default(), ..late };
+    let rows = [
+        ("turns and items fold at the user's next words, evidence as for a pushed frame", before),
+        ("more evidence", late),
+        ("items fold when they are over", Policy { items: true, ..late }),
+        ("what is told further up is not told again", Policy { items: true, told: true, ..late }),
+        ("older outputs are masked in batches: the default", usual),
+    ];
+    rows.map(|(name, policy)| (name.to_owned(), policy)).to_vec()
+}
+
+fn budgets() -> Vec<(String, Policy)> {
+    let of = |share, floor, ceiling| Budget { share, floor, ceiling };
+    [
+        (0, 0, 0),
+        (100, 100, 300),
+        (100, 200, 600),
+        (100, 300, 1_000),
+        (100, 300, 2_000),
+        (100, 300, 4_000),
+    ]
+    .map(|(share, floor, ceiling)| {
+        let evidence = of(share, floor, ceiling);
+        let name = format!("a tenth of the span, {floor} to {ceiling} tokens");
+        (name, Policy { evidence, ..Policy::default() })
+    })
+    .to_vec()
+}
+
+fn masks() -> Vec<(String, Policy)> {
+    let mut rows =
+        vec![("no output is masked".to_owned(), Policy { masks: None, ..Policy::default() })];
+    for (recent, batch) in [
+        (32_000, 4_000),
+        (16_000, 4_000),
+        (8_000, 16_000),
+        (8_000, 4_000),
+        (4_000, 4_000),
+        (2_000, 1_000),
+    ] {
+        let limits = Limits { recent, batch, ..Limits::default() };
+        let name = format!("{recent} tokens of the newest stay, {batch} in a batch");
+        rows.push((name, Policy { masks: Some(limits), ..Policy::default() }));
     }
+    let none = Budget { share: 0, floor: 0, ceiling: 0 };
+    rows.push((
+        "the default without evidence of what was masked".to_owned(),
+        Policy { masked: none, ..Policy::default() },
+    ));
+    rows
 }

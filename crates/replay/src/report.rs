@@ -105,7 +105,7 @@ pub struct OfLinear {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mean {
-    /// How many sessions have at least [`LONG`] calls and no session around them.
+    /// How many sessions have at least [`LONG`] calls.
     pub sessions: usize,
     /// Calls from which on a session counts.
     pub from_calls: u64,

@@ -207,7 +207,7 @@ fn message(recorded: &Recorded) -> Message {
 
 /// What the user said, or the agent's last words.
 fn words(recorded: &Recorded) -> String {
-    let texts = recorded.parts.iter().filter_map(|part| match part {
+    let mut texts = recorded.parts.iter().filter_map(|part| match part {
         RecordedPart::Text { text, synthetic: false } if !text.trim().is_empty() => {
             Some(text.trim())
         }
@@ -215,7 +215,7 @@ fn words(recorded: &Recorded) -> String {
     });
     match recorded.role {
         Role::User => texts.collect::<Vec<_>>().join("\n"),
-        Role::Assistant => texts.last().unwrap_or_default().to_owned(),
+        Role::Assistant => texts.next_back().unwrap_or_default().to_owned(),
     }
 }
 
@@ -277,7 +277,7 @@ pub(crate) fn tool_call(call: &RecordedCall) -> ToolCall {
 
 /// What the agent said and called.
 fn output(recorded: &Recorded) -> String {
-    let texts = recorded.parts.iter().filter_map(|part| match part {
+    let mut texts = recorded.parts.iter().filter_map(|part| match part {
         RecordedPart::Text { text, .. } => Some(text.clone()),
         RecordedPart::Call(call) => Some(format!("{}\n{}", call.tool, texts(&call.input))),
         RecordedPart::Reasoning(_) | RecordedPart::File { .. } => None,

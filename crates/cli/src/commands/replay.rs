@@ -59,7 +59,9 @@ pub(crate) fn run(
             Progress::Refused(error) => refused.push(error.to_string()),
         });
         output.progress("");
-        refused.iter().for_each(|error| output.remark(error));
+        for error in refused {
+            output.remark(&error);
+        }
         let recordings = recordings.map_err(|error| unreadable(&error))?;
         let all = recordings.len();
         for (at, recording) in recordings.iter().enumerate() {

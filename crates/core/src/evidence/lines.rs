@@ -14,7 +14,11 @@ impl Evidence {
     pub fn lines(&self, omit: &Omit) -> Vec<String> {
         let mut lines = Vec::new();
         if !omit.written {
-            files("written", self.written.iter().map(|WrittenFile { path, .. }| path), &mut lines);
+            files(
+                "written (read again before you edit)",
+                self.written.iter().map(|WrittenFile { path, .. }| path),
+                &mut lines,
+            );
         }
         files("read", self.read.iter(), &mut lines);
         files("named", self.named.iter(), &mut lines);

@@ -49,7 +49,7 @@ fn addresses_are_whole() {
 #[test]
 fn without_a_project_paths_are_as_they_are_written() {
     let mut found = Vec::new();
-    scan(r#"D:\work\it\main.go and /home/me/app/src/a.rs"#, "", |_, term| found.push(term));
+    scan(r"D:\work\it\main.go and /home/me/app/src/a.rs", "", |_, term| found.push(term));
     assert_eq!(found, [r"D:\work\it\main.go", "/home/me/app/src/a.rs"]);
 }
 

@@ -41,7 +41,7 @@ pub(super) fn ops(
             Fate::Stays => {
                 let here: Vec<_> = here.map(|(_, note)| note).collect();
                 let edit = match masks.remove(places.transcript[index].id.as_str()) {
-                    Some(masks) => Some(masked(places, index, edit, &masks)),
+                    Some(masks) => masked(places, index, edit, &masks),
                     None => edit,
                 };
                 writer.message(index, edit, stale, &here);
@@ -65,7 +65,7 @@ fn masked<'a>(
     message: usize,
     edit: Option<Box<Edit<'a>>>,
     masks: &[&'a Mask],
-) -> Box<Edit<'a>> {
+) -> Option<Box<Edit<'a>>> {
     let mut edit = edit.unwrap_or_default();
     for (at, part) in places.transcript[message].parts.iter().enumerate() {
         let mask = masks.iter().find(|mask| mask.part == part.id);
@@ -75,7 +75,7 @@ fn masked<'a>(
             edit.outputs.push((at, mask.text.as_str().into()));
         }
     }
-    edit
+    Some(edit)
 }
 
 /// Up to where the messages were written behind another prefix than they are sent behind.

@@ -63,6 +63,8 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     text.list("Decisions", all().flat_map(|frame| &frame.decisions).map(String::as_str));
     text.list("Evidence, recorded by the machine", unpushed.evidence.iter().map(String::as_str));
     let paths = all().flat_map(|frame| &frame.artifacts).map(|artifact| artifact.path.as_str());
+    let told = |path: &&str| unpushed.evidence.iter().any(|line| line.contains(*path));
+    let paths = paths.filter(|path| !told(path));
     let mut seen = BTreeSet::new();
     text.list(
         "Artifacts (read them again before you edit)",

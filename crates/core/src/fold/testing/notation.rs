@@ -140,12 +140,11 @@ impl Session {
             }
             Some(("list", items)) => {
                 for item in items.split('+') {
-                    match item.strip_prefix('/') {
-                        Some(name) => self.close(name, anchor.clone()),
-                        None => {
-                            self.open(item, anchor.clone());
-                            self.span(item).origin = SpanOrigin::Todo;
-                        }
+                    if let Some(name) = item.strip_prefix('/') {
+                        self.close(name, anchor.clone());
+                    } else {
+                        self.open(item, anchor.clone());
+                        self.span(item).origin = SpanOrigin::Todo;
                     }
                 }
                 "todowrite"

@@ -1,0 +1,230 @@
+//! What is counted, on sessions that a reader can count by hand.
+
+use callstack_replay::{Kind, Policy, Replay, Report, Session, Way, dump, linear, terms};
+use insta::assert_snapshot;
+
+use crate::sessions::{Making, edit, program, read, run, todos, words, work};
+
+fn replay(recording: &callstack_hosts::recording::Recording) -> Replay {
+    Replay::of(recording, &Policy::default())
+}
+
+fn texts(replay: &Replay, way: Way, call: usize) -> Vec<String> {
+    let (_, sent) = replay.sent.iter().find(|(it, _)| *it == way).unwrap();
+    sent[call].iter().map(|item| replay.session.items.get(*item).text.clone()).collect()
+}
+
+#[test]
+fn a_request_is_all_that_came_before_it() {
+    let recording = Making::new()
+        .user("Look")
+        .agent(vec![words("I look."), run("ls", "main.rs")])
+        .agent(vec![words("There is main.rs.")])
+        .done();
+    let replay = replay(&recording);
+    assert_eq!(texts(&replay, Way::Linear, 0), ["Look"]);
+    let second = ["Look", "I look.", "Bash\ncommand: ls", "main.rs"];
+    assert_eq!(texts(&replay, Way::Linear, 1), second);
+    assert_eq!(texts(&replay, Way::Frames, 1), second, "nothing is folded, so it is as recorded");
+    let figures = replay.figures(Way::Linear);
+    let tokens = |request: &[&str]| {
+        request.iter().map(|text| callstack_core::text::estimate_tokens(text) as u64).sum::<u64>()
+    };
+    let (first, all) = (tokens(&["Look"]), tokens(&second));
+    assert_eq!(figures.input, first + all);
+    assert_eq!(figures.billed_hundredths, 125 * first + 10 * first + 125 * (all - first));
+    assert_eq!((figures.largest, figures.used, figures.kept), (all, 1, 1));
+}
+
+#[test]
+fn after_a_pause_everything_is_new() {
+    let session = |pause| {
+        let recording = Making::new()
+            .user("Look")
+            .agent(vec![run("ls", "main.rs")])
+            .pause(pause)
+            .agent(vec![words("There is main.rs.")])
+            .done();
+        replay(&recording).figures(Way::Linear)
+    };
+    let (short, long) = (session(299_000), session(299_001));
+    assert_eq!(short.input, long.input);
+    assert_eq!(long.billed_hundredths, 125 * long.input);
+    assert!(short.billed_hundredths < long.billed_hundredths);
+}
+
+#[test]
+fn a_recorded_compaction_is_part_of_every_way() {
+    let recording = Making::new()
+        .user("Look")
+        .agent(vec![run("ls", "parse_date")])
+        .summary("We looked.")
+        .user("Go on")
+        .agent(vec![words("parse_date it is.")])
+        .done();
+    let replay = replay(&recording);
+    for (way, _) in &replay.sent {
+        assert_eq!(texts(&replay, *way, 1), ["We looked.", "Go on"], "{}", way.name());
+    }
+    assert_eq!(
+        replay.figures(Way::Linear).used,
+        0,
+        "what the agent no longer had is not asked for"
+    );
+}
+
+#[test]
+fn tokens_are_counted_as_the_provider_does() {
+    let mut making = Making::new();
+    making.user("Look at everything");
+    for at in 0..12 {
+        making.agent(vec![run("ls", &program("file", 5 + at))]);
+    }
+    let recording = making.done();
+    let session = Session::of(&recording);
+    let requests = linear(&session);
+    let report = |(at, request): (usize, &Vec<u32>)| {
+        let estimated: u64 = request.iter().map(|item| session.items.get(*item).estimated).sum();
+        // One report is of something else altogether.
+        if at == 5 { 900_000 } else { 20_000 + estimated * 2 }
+    };
+    making.usages(&requests.iter().enumerate().map(report).collect::<Vec<_>>());
+    let fit = replay(&making.done()).fit;
+    assert!((fit.factor - 2.0).abs() < 0.01 && fit.overhead.abs_diff(20_000) < 20, "{fit:?}");
+    assert_eq!((fit.reports, fit.tokens(100)), (12, 200));
+}
+
+#[test]
+fn without_reports_the_estimate_stands() {
+    let fit = replay(&work()).fit;
+    assert_eq!((fit.reports, fit.tokens(123)), (0, 123));
+}
+
+#[test]
+fn an_item_that_is_over_is_replaced_by_what_it_returned() {
+    let replay = replay(&work());
+    let sent = texts(&replay, Way::Frames, 5);
+    assert_snapshot!(sent.join("\n----\n"));
+}
+
+#[test]
+fn a_finished_turn_leaves_words_and_reply() {
+    let replay = replay(&work());
+    let sent = texts(&replay, Way::Frames, 9);
+    assert_snapshot!(sent.join("\n----\n"));
+}
+
+#[test]
+fn older_outputs_are_masked_in_a_batch_and_stay_masked() {
+    let replay = replay(&work());
+    let frames = &replay.sent.iter().find(|(way, _)| *way == Way::Frames).unwrap().1;
+    let masked = |call: usize| -> Vec<String> {
+        let items = frames[call].iter().map(|item| replay.session.items.get(*item));
+        let masked = items.filter(|it| it.text.starts_with("[callstack] This output"));
+        masked.map(|it| it.id.clone()).collect()
+    };
+    let last_of_turn = replay.session.calls.len() - 3;
+    let all = masked(last_of_turn);
+    assert!(!all.is_empty(), "nothing was masked");
+    let mut before = Vec::new();
+    let mut batches = 0;
+    for call in 10..=last_of_turn {
+        let now = masked(call);
+        assert!(now.starts_with(&before), "{before:?} became {now:?}");
+        batches += usize::from(now != before);
+        before = now;
+    }
+    assert!(batches < all.len(), "{batches} batches of {}", all.len());
+}
+
+#[test]
+fn a_child_session_has_no_frames() {
+    let mut making = Making::from(work());
+    let replay = replay(&making.child().done());
+    assert_eq!(replay.frames.len(), 1);
+}
+
+#[test]
+fn what_is_dumped_is_what_was_counted() {
+    let replay = replay(&work());
+    let mut file = Vec::new();
+    dump(&replay, &mut file).unwrap();
+    let lines: Vec<serde_json::Value> = file
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), replay.session.calls.len() * 5);
+    let has = |text: &str, wanted: &str| {
+        let mut found = false;
+        terms(text, |term| found |= term == wanted);
+        found
+    };
+    for way in Way::ALL {
+        let (mut tokens, mut used, mut kept) = (0, 0, 0);
+        let of = |way: Way| lines.iter().filter(move |line| line["way"] == way.name());
+        for (whole, line) in of(Way::Linear).zip(of(way)) {
+            assert_eq!((&whole["session"], &whole["call"]), (&line["session"], &line["call"]));
+            let texts = |line: &serde_json::Value| -> Vec<String> {
+                let items = line["items"].as_array().unwrap().iter();
+                items.map(|item| item["text"].as_str().unwrap().to_owned()).collect()
+            };
+            let (whole, sent) = (texts(whole), texts(line));
+            tokens +=
+                sent.iter().map(|text| callstack_core::text::estimate_tokens(text)).sum::<usize>();
+            let mut wanted = std::collections::BTreeSet::new();
+            terms(line["output"].as_str().unwrap(), |term| {
+                wanted.insert(term.into_owned());
+            });
+            for term in wanted.iter().filter(|term| whole.iter().any(|text| has(text, term))) {
+                used += 1;
+                kept += u64::from(sent.iter().any(|text| has(text, term)));
+            }
+        }
+        let figures = replay.figures(way);
+        assert_eq!(
+            (figures.input, figures.used, figures.kept),
+            (tokens as u64, used, kept),
+            "{way:?}"
+        );
+    }
+}
+
+#[test]
+fn a_call_and_its_result_go_together() {
+    let mut making = Making::new();
+    making.user("Build it");
+    for at in 0..30 {
+        making.agent(vec![read("/a/b.rs", &program("b", 100 + at)), edit("/a/b.rs", "x")]);
+        making.agent(vec![todos(&[">one", "two"]), run("make", &program("make", 50))]);
+    }
+    let replay = replay(&making.done());
+    for (way, sent) in &replay.sent {
+        for request in sent {
+            let ids: Vec<&str> =
+                request.iter().map(|item| replay.session.items.get(*item).id.as_str()).collect();
+            for id in &ids {
+                if let Some(call) = id.strip_suffix("/result") {
+                    assert!(ids.contains(&call), "{way:?}: {id} without its call");
+                }
+            }
+            for pieces in &replay.session.pieces {
+                for call in pieces.iter().filter(|piece| piece.kind == Kind::Call) {
+                    let id = replay.session.items.get(call.item).id.as_str();
+                    let result = format!("{id}/result");
+                    let told = ids.contains(&result.as_str());
+                    assert_eq!(ids.contains(&id), told, "{way:?}: {id} without its result");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_figures_of_a_session() {
+    let recording = work();
+    let mut report = Report::default();
+    report.add("work.jsonl".to_owned(), &recording, &replay(&recording));
+    let report = report.finish();
+    assert_snapshot!(serde_json::to_string_pretty(&report).unwrap());
+}
