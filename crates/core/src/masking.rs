@@ -6,6 +6,8 @@
 //! Not here: what stands for an output ([`crate::returned::masked`]), and how it gets into a request
 //! ([`crate::fold::Mask`]).
 
+use crate::cost::{CACHED, NEW};
+
 /// When outputs are masked. Tokens are estimated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -35,13 +37,15 @@ pub struct Output {
     pub unread: bool,
 }
 
-/// What a request costs, in hundredths of a token of input: what a provider has in its cache, and what is
-/// new to it.
-const CACHED: usize = 10;
-const NEW: usize = 125;
-
 /// Tokens of the line that stands for an output.
 pub const LINE: usize = 30;
+
+/// How many calls of the model are to be expected, of which so many came since the user spoke: what goes on
+/// for long goes on, but sessions end without notice, and one that ends right behind a batch has paid for
+/// it in vain. So a tenth.
+pub fn calls_ahead(since_the_user: usize) -> usize {
+    since_the_user / 10
+}
 
 /// Which outputs to mask now, as places in `outputs`: all that are large and not recent, or none.
 ///

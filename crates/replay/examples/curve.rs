@@ -78,21 +78,19 @@ fn steps() -> Vec<(String, Policy)> {
 }
 
 fn budgets() -> Vec<(String, Policy)> {
-    let of = |share, floor, ceiling| Budget { share, floor, ceiling };
-    [
-        (0, 0, 0),
-        (100, 100, 300),
-        (100, 200, 600),
-        (100, 300, 1_000),
-        (100, 300, 2_000),
-        (100, 300, 4_000),
-    ]
-    .map(|(share, floor, ceiling)| {
-        let evidence = of(share, floor, ceiling);
-        let name = format!("a tenth of the span, {floor} to {ceiling} tokens");
+    let of = |share, floor, ceiling| {
+        let evidence = Budget { share, floor, ceiling };
+        let name = format!("{} % of the span, {floor} to {ceiling} tokens", share / 10);
         (name, Policy { evidence, ..Policy::default() })
-    })
-    .to_vec()
+    };
+    vec![
+        of(0, 0, 0),
+        of(80, 200, 300),
+        of(80, 200, 600),
+        of(80, 200, 1_000),
+        of(80, 200, 2_000),
+        of(160, 400, 4_000),
+    ]
 }
 
 fn masks() -> Vec<(String, Policy)> {

@@ -1,5 +1,6 @@
 //! The figures of one way of sending a session.
 
+use callstack_core::cost;
 use serde::Serialize;
 
 use crate::item::{ItemNum, Items};
@@ -9,8 +10,8 @@ use crate::session::Session;
 pub const PAUSE: i64 = 5 * 60 * 1000;
 
 /// What a token costs, in hundredths of a token of input: from the cache, and new.
-const CACHED: u64 = 10;
-const NEW: u64 = 125;
+const CACHED: u64 = cost::CACHED as u64;
+const NEW: u64 = cost::NEW as u64;
 
 /// What was sent for each call of the model, in order.
 pub type Requests = Vec<Vec<ItemNum>>;

@@ -277,7 +277,7 @@ pub(crate) fn tool_call(call: &RecordedCall) -> ToolCall {
 
 /// What the agent said and called.
 fn output(recorded: &Recorded) -> String {
-    let mut texts = recorded.parts.iter().filter_map(|part| match part {
+    let texts = recorded.parts.iter().filter_map(|part| match part {
         RecordedPart::Text { text, .. } => Some(text.clone()),
         RecordedPart::Call(call) => Some(format!("{}\n{}", call.tool, texts(&call.input))),
         RecordedPart::Reasoning(_) | RecordedPart::File { .. } => None,

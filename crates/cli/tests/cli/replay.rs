@@ -27,7 +27,7 @@ fn session() -> String {
     let user = |text: &str| json!({"role": "user", "content": text});
     let said = |id: &str, text: &str| json!({"role": "assistant", "id": id, "model": "m", "content": [{"type": "text", "text": text}]});
     add("user", user("Find out what parses dates."));
-    for at in 0..6 {
+    for at in 0..12 {
         let (id, call) = (format!("msg_{at}"), format!("toolu_{at}"));
         add(
             "assistant",
@@ -67,7 +67,7 @@ fn all_figures_are_there_for_programs() {
     let desk = desk();
     let told = desk.json(&["replay", "session.jsonl"]);
     let [session] = &told["sessions"].as_array().unwrap()[..] else { panic!("{told:#}") };
-    assert_eq!((&session["calls"], &session["frames"]), (&json!(8), &json!(1)));
+    assert_eq!((&session["calls"], &session["frames"]), (&json!(14), &json!(1)));
     let ways = session["ways"].as_array().unwrap();
     let names: Vec<_> = ways.iter().map(|way| way["way"].as_str().unwrap()).collect();
     assert_eq!(names, ["linear", "compaction", "masking", "window", "frames"]);
@@ -160,5 +160,5 @@ fn a_last_line_that_was_cut_off_is_counted() {
     fs::write(desk.project().join("cut.jsonl"), &whole[..whole.len() - 40]).unwrap();
     let told = desk.json(&["replay", "cut.jsonl"]);
     assert_eq!(told["sessions"][0]["unreadable"], json!(1), "{told:#}");
-    assert_eq!(told["sessions"][0]["calls"], json!(7));
+    assert_eq!(told["sessions"][0]["calls"], json!(13));
 }

@@ -3,14 +3,15 @@
 
 use std::collections::HashMap;
 
+use callstack_core::cost::{Exchange, is_worth};
 use callstack_core::dialect::Dialect;
 use callstack_core::evidence::{Budget, Happening, Omit, span_tokens, take};
 use callstack_core::fold::{Input, Mask, ReasoningPolicy, fold};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Status};
 use callstack_core::framing::{Change, Framer, Kind, Stretch, Taken};
-use callstack_core::masking::{Limits, Output, due};
+use callstack_core::masking::{Limits, Output, calls_ahead, due};
 use callstack_core::returned::{MARK, RENDERER_VERSION, Unpushed, masked, unpushed};
-use callstack_core::text::truncate_to_token_budget;
+use callstack_core::text::{estimate_tokens, truncate_to_token_budget};
 use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, SpanNum, SpanOrigin};
 
 use crate::figures::Requests;
@@ -91,6 +92,10 @@ struct Work<'s> {
     /// What was sent last.
     last: Vec<ItemNum>,
     last_at: Option<i64>,
+    /// Finished spans that were not worth folding so far: what would stand for each.
+    waiting: Vec<(usize, String, Exchange)>,
+    /// Whether the provider's cache is empty at the call that is prepared.
+    paused: bool,
     /// The span of each stretch that has one, by where it begins.
     bound: HashMap<Anchor, usize>,
 }
@@ -118,12 +123,16 @@ impl<'s> Work<'s> {
             masks: Vec::new(),
             last: Vec::new(),
             last_at: None,
+            waiting: Vec::new(),
+            paused: false,
             bound: HashMap::new(),
             session,
         }
     }
 
     fn read_up_to(&mut self, call: &Call) {
+        let since = self.last_at.zip(call.at).map(|(before, at)| at - before);
+        self.paused = since.is_some_and(|since| since > crate::PAUSE);
         if !call.shown.starts_with(&self.shown) {
             self.begin_behind_compaction();
         }
@@ -133,6 +142,14 @@ impl<'s> Work<'s> {
             // The root of a child session is the one thing that it was started for.
             if !self.session.is_child {
                 self.framer.read(&self.session.moments[*at], &self.taken);
+            }
+        }
+        if self.paused {
+            // Everything is new anyway: what was not worth it is now.
+            for (span, text, exchange) in std::mem::take(&mut self.waiting) {
+                if is_worth(&Exchange { is_cached: false, ..exchange }) {
+                    self.spans[span].fold = Some(new_fold(text));
+                }
             }
         }
         let changes = self.framer.changes()[self.done..].to_vec();
@@ -224,14 +241,34 @@ impl<'s> Work<'s> {
         frame.invalidation_reason = stretch.reason.map(str::to_owned);
         frame.artifacts = artifacts(&happened, &self.session.project);
         let text = self.text(num, at, stretch, &happened);
+        let exchange = self.exchange((from, to), stretch, &text);
         let items = self.policy.items;
         let span = &mut self.spans[at];
         span.close = Some(end.clone());
         if !items && let Some(close) = &mut span.close {
             close.call = None;
         }
-        span.fold =
-            Some(Fold { text, settled_at: None, settled_serial: None, renderer: RENDERER_VERSION });
+        if is_worth(&exchange) {
+            span.fold = Some(new_fold(text));
+        } else {
+            self.waiting.push((at, text, exchange));
+        }
+    }
+
+    fn exchange(&self, (from, to): (usize, usize), stretch: &Stretch, text: &str) -> Exchange {
+        let tokens = |item: ItemNum| self.session.items.get(item).estimated;
+        let pieces = self.session.pieces[from..to].iter().flatten();
+        let span: u64 = pieces.map(|piece| tokens(piece.item)).sum();
+        let reply = stretch.results.as_deref().filter(|_| stretch.kind == Kind::Turn);
+        let request: u64 = self.last.iter().map(|item| tokens(*item)).sum();
+        let size = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
+        Exchange {
+            span: size(span),
+            stands: estimate_tokens(text) + reply.map_or(0, estimate_tokens),
+            request: size(request),
+            is_cached: !self.paused,
+            calls: self.transcript.iter().filter(|it| it.role == Role::Assistant).count(),
+        }
     }
 
     fn text(
@@ -279,7 +316,7 @@ impl<'s> Work<'s> {
 
     fn request(&mut self, call: &Call) -> Vec<ItemNum> {
         let mut sent = self.sent();
-        if self.mask(call, &sent) {
+        if self.mask(&sent) {
             sent = self.sent();
         }
         let stays = sent.iter().flatten().filter(|(_, stays)| *stays);
@@ -316,12 +353,10 @@ impl<'s> Work<'s> {
     }
 
     /// Masks what is due. Whether there was anything.
-    fn mask(&mut self, call: &Call, sent: &Sent) -> bool {
+    fn mask(&mut self, sent: &Sent) -> bool {
         let Some(limits) = &self.policy.masks else { return false };
-        let paused =
-            self.last_at.zip(call.at).is_some_and(|(before, at)| at - before > crate::PAUSE);
         let mut at = 0;
-        let mut cached = if paused { Some(0) } else { None };
+        let mut cached = if self.paused { Some(0) } else { None };
         let mut before = self.last.iter();
         let (mut outputs, mut places) = (Vec::new(), Vec::new());
         for (message, pieces) in sent.iter().enumerate() {
@@ -340,7 +375,8 @@ impl<'s> Work<'s> {
                 at += tokens;
             }
         }
-        let due = due(&outputs, cached.unwrap_or(at), self.calls_ahead(), limits);
+        let due =
+            due(&outputs, cached.unwrap_or(at), calls_ahead(self.calls_since_the_user()), limits);
         let batch: Vec<_> = due.iter().map(|place| places[*place]).collect();
         let Some((last, batch)) = batch.split_last() else { return false };
         let all: Vec<Happening> = batch
@@ -365,8 +401,8 @@ impl<'s> Work<'s> {
         true
     }
 
-    /// How many calls of the model are to be expected: as many as the agent has made since the user spoke.
-    fn calls_ahead(&self) -> usize {
+    /// How many calls of the model were made since the user spoke.
+    fn calls_since_the_user(&self) -> usize {
         let agent = |message: &&Message| message.role == Role::Assistant;
         self.transcript.iter().rev().take_while(agent).count()
     }
@@ -422,6 +458,11 @@ impl<'s> Work<'s> {
             }
         }
     }
+}
+
+/// What stands for a span that was never sent folded.
+fn new_fold(text: String) -> Fold {
+    Fold { text, settled_at: None, settled_serial: None, renderer: RENDERER_VERSION }
 }
 
 /// The files that were written, in order of their first writing.
