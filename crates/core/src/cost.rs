@@ -34,9 +34,15 @@ pub struct Exchange {
 pub fn is_worth(exchange: &Exchange) -> bool {
     let Exchange { span, stands, request, is_cached, calls } = *exchange;
     let whole = span * if is_cached { CACHED } else { NEW };
+    stands < span && stands * NEW <= whole + tolerated(request, calls)
+}
+
+/// By how much a change may make a session dearer that ends right behind it, in hundredths of a token: its
+/// request has so many `tokens`, and so many `calls` of the model were made.
+pub(crate) fn tolerated(tokens: usize, calls: usize) -> usize {
     // Everything was new once, and from the cache since, as a request that grew steadily.
-    let so_far = request * NEW + request * CACHED * calls / 2;
-    stands < span && stands * NEW <= whole + so_far * TOLERATED / 1_000
+    let so_far = tokens * NEW + tokens * CACHED * calls / 2;
+    so_far * TOLERATED / 1_000
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! Not here: what stands for an output ([`crate::returned::masked`]), and how it gets into a request
 //! ([`crate::fold::Mask`]).
 
-use crate::cost::{CACHED, NEW};
+use crate::cost::{CACHED, NEW, tolerated};
 
 /// When outputs are masked. Tokens are estimated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,18 +40,25 @@ pub struct Output {
 /// Tokens of the line that stands for an output.
 pub const LINE: usize = 30;
 
-/// How many calls of the model are to be expected, of which so many came since the user spoke: what goes on
-/// for long goes on, but sessions end without notice, and one that ends right behind a batch has paid for
-/// it in vain. So a tenth.
-pub fn calls_ahead(since_the_user: usize) -> usize {
-    since_the_user / 10
+/// A request in which outputs may be masked. Tokens are estimated ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its tokens.
+    pub tokens: usize,
+    /// How many it begins with that the provider has in its cache; 0 after a pause.
+    pub cached: usize,
+    /// Calls of the model that were made so far.
+    pub calls: usize,
+    /// Those of them that were made since the user spoke.
+    pub since_the_user: usize,
 }
 
 /// Which outputs to mask now, as places in `outputs`: all that are large and not recent, or none.
 ///
-/// `cached` is how many tokens the request begins with that the provider has in its cache, 0 after a pause;
-/// `calls` how many calls of the model are expected to follow.
-pub fn due(outputs: &[Output], cached: usize, calls: usize, limits: &Limits) -> Vec<usize> {
+/// What goes on for long goes on: a quarter as many further calls are expected as there were since the user
+/// spoke, and with these a batch has to pay. But sessions end without notice, so that one that ends right
+/// behind a batch must not be much dearer for it.
+pub fn due(outputs: &[Output], request: &Request, limits: &Limits) -> Vec<usize> {
     let mut newest = 0;
     let mut chosen: Vec<usize> = Vec::new();
     for (place, output) in outputs.iter().enumerate().rev() {
@@ -67,12 +74,19 @@ pub fn due(outputs: &[Output], cached: usize, calls: usize, limits: &Limits) -> 
     let Some(first) = chosen.first().filter(|_| freed_all >= limits.batch.max(1)) else {
         return Vec::new();
     };
-    let in_cache = chosen.iter().filter(|place| outputs[**place].at < cached);
+    let in_cache = chosen.iter().filter(|place| outputs[**place].at < request.cached);
     let freed_in_cache: usize = in_cache.map(freed).sum();
-    let gain =
-        CACHED * freed_in_cache + NEW * (freed_all - freed_in_cache) + CACHED * freed_all * calls;
-    let sent_anew = cached.saturating_sub(outputs[*first].at).saturating_sub(freed_in_cache);
-    if gain > (NEW - CACHED) * sent_anew { chosen } else { Vec::new() }
+    let won_now = CACHED * freed_in_cache + NEW * (freed_all - freed_in_cache);
+    let won_later = CACHED * freed_all * (request.since_the_user / 4);
+    let sent_anew =
+        request.cached.saturating_sub(outputs[*first].at).saturating_sub(freed_in_cache);
+    let lost = (NEW - CACHED) * sent_anew;
+    let pays = won_now + won_later > lost;
+    if pays && lost <= won_now + tolerated(request.tokens, request.calls) {
+        chosen
+    } else {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,11 @@ fn outputs(tokens: &[usize]) -> Vec<Output> {
     tokens.iter().map(&mut place).collect()
 }
 
+/// A request of a session without pauses in which the user spoke once.
+fn request(cached: usize, calls: usize) -> Request {
+    Request { tokens: 12_000, cached, calls, since_the_user: calls }
+}
+
 fn limits() -> Limits {
     Limits { recent: 5_000, batch: 4_000, least: 200 }
 }
@@ -19,14 +24,14 @@ fn limits() -> Limits {
 #[test]
 fn nothing_is_masked_before_a_batch_is_full() {
     let outputs = outputs(&[2_000, 1_900, 3_000, 2_500]);
-    assert_eq!(due(&outputs, 0, 100, &limits()), [0usize; 0]);
+    assert_eq!(due(&outputs, &request(0, 100), &limits()), [0usize; 0]);
 }
 
 #[test]
 fn a_batch_goes_at_once_and_small_and_recent_ones_stay() {
     let outputs = outputs(&[2_000, 150, 2_900, 3_000, 2_500]);
-    assert_eq!(due(&outputs, 0, 0, &limits()), [0, 2]);
-    assert_eq!(due(&outputs, 11_000, 100, &limits()), [0, 2]);
+    assert_eq!(due(&outputs, &request(0, 0), &limits()), [0, 2]);
+    assert_eq!(due(&outputs, &request(11_000, 400), &limits()), [0, 2]);
 }
 
 #[test]
@@ -34,16 +39,22 @@ fn what_the_model_has_not_read_stays() {
     let mut outputs = outputs(&[6_000, 20_000, 20_000]);
     outputs[1].unread = true;
     outputs[2].unread = true;
-    assert_eq!(due(&outputs, 0, 100, &limits()), [0]);
+    assert_eq!(due(&outputs, &request(0, 100), &limits()), [0]);
 }
 
 #[test]
 fn while_the_cache_is_warm_it_has_to_pay() {
     let outputs = outputs(&[3_000, 3_000, 3_000, 2_500]);
     let warm = 12_000;
-    assert_eq!(due(&outputs, warm, 2, &limits()), [0usize; 0]);
-    assert_eq!(due(&outputs, warm, 20, &limits()), [0, 1]);
-    assert_eq!(due(&outputs, 0, 2, &limits()), [0, 1], "after a pause everything is new anyway");
+    assert_eq!(due(&outputs, &request(warm, 8), &limits()), [0usize; 0]);
+    assert_eq!(due(&outputs, &request(warm, 800), &limits()), [0, 1]);
+    let short = Request { since_the_user: 800, ..request(warm, 8) };
+    assert_eq!(due(&outputs, &short, &limits()), [0usize; 0], "it may end right behind");
+    assert_eq!(
+        due(&outputs, &request(0, 8), &limits()),
+        [0, 1],
+        "after a pause everything is new anyway"
+    );
 }
 
 proptest! {
@@ -55,7 +66,7 @@ proptest! {
     ) {
         let outputs = outputs(&tokens);
         let limits = limits();
-        let chosen = due(&outputs, cached, calls, &limits);
+        let chosen = due(&outputs, &request(cached, calls), &limits);
         if chosen.is_empty() {
             return Ok(());
         }
@@ -71,6 +82,6 @@ proptest! {
         for at in chosen {
             after[at] = LINE;
         }
-        prop_assert_eq!(due(&super::tests::outputs(&after), cached, calls, &limits), Vec::<usize>::new());
+        prop_assert_eq!(due(&super::tests::outputs(&after), &request(cached, calls), &limits), Vec::<usize>::new());
     }
 }

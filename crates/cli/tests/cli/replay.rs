@@ -59,7 +59,18 @@ fn desk() -> Desk {
 
 #[test]
 fn a_session_is_told_as_a_table() {
-    says!(desk(), ["replay", "session.jsonl"], @"");
+    says!(desk(), ["replay", "session.jsonl"], @r"
+    exit 0
+    11111111-1111-4111-8111-111111111111
+      Claude Code, 14 calls, 1 frame
+      tokens as estimated: the recording reports none
+                     mean    median   largest of lin.         input         billed of lin.    kept
+      linear        4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
+      compaction    4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
+      masking       4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
+      window        4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
+      frames        3,736     3,967     7,927   0.997        52,305         15,183   1.006 100.0 %
+    ");
 }
 
 #[test]

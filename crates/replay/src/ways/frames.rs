@@ -9,7 +9,7 @@ use callstack_core::evidence::{Budget, Happening, Omit, span_tokens, take};
 use callstack_core::fold::{Input, Mask, ReasoningPolicy, fold};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Status};
 use callstack_core::framing::{Change, Framer, Kind, Stretch, Taken};
-use callstack_core::masking::{Limits, Output, calls_ahead, due};
+use callstack_core::masking::{Limits, Output, Request, due};
 use callstack_core::returned::{MARK, RENDERER_VERSION, Unpushed, masked, unpushed};
 use callstack_core::text::{estimate_tokens, truncate_to_token_budget};
 use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, SpanNum, SpanOrigin};
@@ -267,7 +267,7 @@ impl<'s> Work<'s> {
             stands: estimate_tokens(text) + reply.map_or(0, estimate_tokens),
             request: size(request),
             is_cached: !self.paused,
-            calls: self.transcript.iter().filter(|it| it.role == Role::Assistant).count(),
+            calls: self.calls(),
         }
     }
 
@@ -375,8 +375,13 @@ impl<'s> Work<'s> {
                 at += tokens;
             }
         }
-        let due =
-            due(&outputs, cached.unwrap_or(at), calls_ahead(self.calls_since_the_user()), limits);
+        let request = Request {
+            tokens: at,
+            cached: cached.unwrap_or(at),
+            calls: self.calls(),
+            since_the_user: self.calls_since_the_user(),
+        };
+        let due = due(&outputs, &request, limits);
         let batch: Vec<_> = due.iter().map(|place| places[*place]).collect();
         let Some((last, batch)) = batch.split_last() else { return false };
         let all: Vec<Happening> = batch
@@ -399,6 +404,10 @@ impl<'s> Work<'s> {
         masks.push(line(last, &evidence));
         self.masks.extend(masks);
         true
+    }
+
+    fn calls(&self) -> usize {
+        self.transcript.iter().filter(|it| it.role == Role::Assistant).count()
     }
 
     /// How many calls of the model were made since the user spoke.
