@@ -144,14 +144,6 @@ impl Output {
         self.aside(page.as_str());
     }
 
-    /// Says on a terminal how far long work is, on one line that the next one replaces; an empty one takes it
-    /// away.
-    pub(crate) fn progress(&mut self, text: &str) {
-        if self.stderr.is_terminal() {
-            self.aside(&format!("\r\u{1b}[2K{}", crate::page::fitted(text, 79)));
-        }
-    }
-
     /// Tells a failure on standard error and says what to end with.
     pub(crate) fn failure(&mut self, failure: &Failure) -> ExitCode {
         if let Failure::Told(error) = failure {

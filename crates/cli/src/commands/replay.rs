@@ -3,7 +3,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, Kind};
-use callstack_hosts::recording::{Progress, Recording, RecordingError, read_with};
+use callstack_hosts::recording::{self, Progress, Recording, RecordingError, read_all};
 use callstack_replay::{Policy, Replay, Report, SessionReport, Way, WayReport, dump};
 use serde_json::json;
 
@@ -51,34 +51,31 @@ pub(crate) fn run(
     }
     for file in &args.files {
         let path = start.join(file);
-        let mut refused = Vec::new();
-        let recordings = read_with(&path, &mut |progress| match progress {
-            Progress::Reading { read, bytes, .. } => {
-                output.progress(&format!("reading {}: {} %", file.display(), percent(read, bytes)));
+        // A large folder is read in parts; some of these may hold no session.
+        let parts = recording::parts(&path);
+        let several = parts.len() > 1;
+        for part in parts {
+            let recordings = match read(&part, output) {
+                Err(RecordingError::NoneInFolder(_)) if several => continue,
+                other => other.map_err(|error| unreadable(&error))?,
+            };
+            let all = recordings.len();
+            for (at, recording) in recordings.iter().enumerate() {
+                if recording.model_calls() == 0 {
+                    continue;
+                }
+                output.progress(&format!("replaying {} of {all}", at + 1));
+                let replay = Replay::of(recording, &Policy::default());
+                if let Some(folder) = &args.dump {
+                    write_dump(&start.join(folder), recording, &replay, report.sessions.len())?;
+                }
+                report.add(file.display().to_string(), recording, &replay);
+                if args.html.is_some() {
+                    pages.push(replay.outline());
+                }
             }
-            Progress::Refused(error) => refused.push(error.to_string()),
-        });
-        output.progress("");
-        for error in refused {
-            output.remark(&error);
+            output.progress("");
         }
-        let recordings = recordings.map_err(|error| unreadable(&error))?;
-        let all = recordings.len();
-        for (at, recording) in recordings.iter().enumerate() {
-            if recording.model_calls() == 0 {
-                continue;
-            }
-            output.progress(&format!("replaying {} of {all}", at + 1));
-            let replay = Replay::of(recording, &Policy::default());
-            if let Some(folder) = &args.dump {
-                write_dump(&start.join(folder), recording, &replay, report.sessions.len())?;
-            }
-            report.add(file.display().to_string(), recording, &replay);
-            if args.html.is_some() {
-                pages.push(replay.outline());
-            }
-        }
-        output.progress("");
     }
     if report.sessions.is_empty() {
         return Err(EngineError {
@@ -98,8 +95,20 @@ pub(crate) fn run(
     output.either(&json!(report), |page| show(page, &report, width))
 }
 
-fn percent(part: u64, whole: u64) -> u64 {
-    part * 100 / whole.max(1)
+fn read(path: &Path, output: &mut Output) -> Result<Vec<Recording>, RecordingError> {
+    let mut refused = Vec::new();
+    let recordings = read_all(&[path], &mut |progress| match progress {
+        Progress::Reading { file, read, bytes } => {
+            let share = (read * 100).checked_div(bytes).unwrap_or(100);
+            output.progress(&format!("reading {} ({share} %)", file.display()));
+        }
+        Progress::Refused(error) => refused.push(error.to_string()),
+    });
+    output.progress("");
+    for error in refused {
+        output.remark(&error);
+    }
+    recordings
 }
 
 fn unreadable(error: &RecordingError) -> Failure {
