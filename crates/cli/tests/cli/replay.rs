@@ -36,8 +36,8 @@ fn session() -> String {
                 "input": {"file_path": format!("/home/me/app/src/file_{at}.rs")},
             }]}),
         );
-        let content: String =
-            (0..80).map(|line| format!("fn parse_{at}_{line}() {{}}\n")).collect();
+        let content: String = (0..80)
+            .fold(String::new(), |text, line| text + &format!("fn parse_{at}_{line}() {{}}\n"));
         add(
             "user",
             json!({"role": "user", "content": [{

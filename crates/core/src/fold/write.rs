@@ -40,10 +40,10 @@ pub(super) fn ops(
             }
             Fate::Stays => {
                 let here: Vec<_> = here.map(|(_, note)| note).collect();
-                let edit = match masks.remove(places.transcript[index].id.as_str()) {
-                    Some(masks) => masked(places, index, edit, &masks),
-                    None => edit,
-                };
+                let mut edit = edit;
+                if let Some(masks) = masks.remove(places.transcript[index].id.as_str()) {
+                    mask(places, index, edit.get_or_insert_default(), &masks);
+                }
                 writer.message(index, edit, stale, &here);
             }
         }
@@ -60,13 +60,7 @@ fn notes_in_order<'n>(places: &Places<'_>, notes: &'n [Note]) -> Vec<(usize, &'n
 }
 
 /// Lets lines stand for results of a message's calls.
-fn masked<'a>(
-    places: &Places<'_>,
-    message: usize,
-    edit: Option<Box<Edit<'a>>>,
-    masks: &[&'a Mask],
-) -> Option<Box<Edit<'a>>> {
-    let mut edit = edit.unwrap_or_default();
+fn mask<'a>(places: &Places<'_>, message: usize, edit: &mut Edit<'a>, masks: &[&'a Mask]) {
     for (at, part) in places.transcript[message].parts.iter().enumerate() {
         let mask = masks.iter().find(|mask| mask.part == part.id);
         let stays = edit.keep.get(at).copied().unwrap_or(true);
@@ -75,7 +69,6 @@ fn masked<'a>(
             edit.outputs.push((at, mask.text.as_str().into()));
         }
     }
-    Some(edit)
 }
 
 /// Up to where the messages were written behind another prefix than they are sent behind.

@@ -188,7 +188,7 @@ fn terms(text: &str, project: &str, found: &mut BTreeSet<Thing>) {
             Kind::Path => 0,
             Kind::Number => 1,
             Kind::Identifier => 2,
-            Kind::Url => return,
+            Kind::Url | Kind::File | Kind::Quoted => return,
         };
         found.insert((kind, term.into_owned()));
     });
