@@ -90,6 +90,17 @@ pub struct FileRestore {
     pub paths: Vec<String>,
 }
 
+/// A line that stands for the result of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MaskedOutput {
+    /// The host's id of the message with the call.
+    pub message: String,
+    /// The host's id of the call's part.
+    pub part: String,
+    /// The line.
+    pub text: String,
+}
+
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -253,6 +264,18 @@ pub enum Event {
         span: Option<SpanNum>,
         /// What was seen; nothing where it was purged.
         evidence: Box<Evidence>,
+    },
+    /// Results of calls leave a session's requests together while the work goes on; or the answer with
+    /// which they first did never arrived, and they do so anew.
+    OutputsMasked {
+        /// The session.
+        session: String,
+        /// What stands for them. A result that has a line keeps it.
+        masks: Vec<MaskedOutput>,
+        /// The last message that the transcript had when the lines were first sent.
+        settled_at: String,
+        /// The serial of the answer with which they were first sent.
+        settled_serial: i64,
     },
     /// A text was sent to the model and is kept byte for byte.
     Rendered {

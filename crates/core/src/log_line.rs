@@ -148,6 +148,9 @@ impl LogLine {
             }
             Event::CheckpointSet { frame, .. } => Self::of_frame("Checkpoint set", *frame),
             Event::Subagent { session, change } => of_subagent(session, change),
+            Event::OutputsMasked { session, masks, .. } => Self::new("Tool outputs masked")
+                .with("sessionID", session.as_str())
+                .with("outputs", masks.len()),
             Event::RootSet { .. }
             | Event::ActiveSet { .. }
             | Event::SpanOpened { .. }

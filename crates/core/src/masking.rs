@@ -3,8 +3,12 @@
 //! What is masked changes the request in its middle, and the provider's cache is lost from there on. So
 //! outputs are masked in batches, only when a batch is worth it, and what was masked once stays masked.
 //!
+//! [`outputs`] tells what of a request could be masked.
+//!
 //! Not here: what stands for an output ([`crate::returned::masked`]), and how it gets into a request
 //! ([`crate::fold::Mask`]).
+
+pub mod outputs;
 
 use crate::cost::{CACHED, NEW, tolerated};
 

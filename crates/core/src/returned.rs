@@ -7,12 +7,12 @@ mod unpushed;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-pub use masked::masked;
+pub use masked::{masked, masked_in};
 pub use unpushed::{Unpushed, unpushed};
 
 use crate::context::ScopedPin;
 use crate::dialect::Dialect;
-use crate::frame::{Frame, Status};
+use crate::frame::{Frame, FrameNum, Status};
 use crate::results::ResultsSource;
 use crate::text::{CUT, cap, format_duration, truncate_to_token_budget};
 use crate::xml::visible;
@@ -305,13 +305,16 @@ impl Text {
     }
 
     fn log(&mut self, frame: &Frame) {
+        self.log_of("Every step of it", frame.num);
+    }
+
+    fn log_of(&mut self, what: &str, num: FrameNum) {
         self.line(format_args!(
-            "Every step of it can be read again: {tool} {{\"op\":\"{log}\",\"args\":\
+            "{what} can be read again: {tool} {{\"op\":\"{log}\",\"args\":\
              {{\"{argument}\":\"{num}\"}}}} (at a terminal: callstack log {num})",
             tool = self.dialect.one_tool(),
             log = self.dialect.tool("stack_log"),
             argument = self.dialect.argument("frame"),
-            num = frame.num
         ));
     }
 

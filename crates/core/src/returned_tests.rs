@@ -1,5 +1,5 @@
 use super::*;
-use crate::frame::{Artifact, FrameNum, Identity, Pin};
+use crate::frame::{Artifact, Identity, Pin};
 
 const NOW: i64 = 1_800_000_000_000;
 

@@ -247,7 +247,7 @@ impl Engine {
         Ok(unpushed(&Unpushed {
             frame: &frame,
             inside: &inside,
-            evidence: &evidence::lines(evidence, &frame, &inside),
+            evidence: &evidence.lines(&Omit::default()),
             replied,
             left,
             pins: &pins,

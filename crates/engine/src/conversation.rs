@@ -8,6 +8,7 @@ mod fork;
 mod framing;
 #[cfg(test)]
 mod history_tests;
+mod masking;
 pub(crate) mod mode;
 mod notes;
 pub(crate) mod past;
@@ -36,6 +37,7 @@ use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
 use calibration::Calibration;
 use framing::Framing;
+use masking::Masking;
 use stale::Stale;
 use watch::Watch;
 
@@ -64,6 +66,9 @@ pub struct Shown {
     pub said: usize,
     /// Estimated tokens that it adds for the next step to read: the user's texts, the results of calls.
     pub heard: usize,
+    /// Estimated tokens of the results of its calls that may leave the context while the work goes on, by
+    /// the part's id; each is counted in `heard`.
+    pub results: Vec<(String, usize)>,
     /// The words of its author: of a user message what the user wrote, of a step its last text.
     pub words: String,
     /// What a compaction made, if the message is that and its making went well.
@@ -162,6 +167,7 @@ pub(crate) struct Conversation {
     framing: Framing,
     /// Of a recorded session that is taken over, the folder that was worked in.
     past: Option<PathBuf>,
+    masking: Masking,
 }
 
 impl Conversation {
@@ -223,7 +229,7 @@ impl Conversation {
             transcript: &self.transcript,
             spans: live,
             notes: &self.notes,
-            masks: &[],
+            masks: self.masking.lines(),
             reasoning: self.reasoning,
             stale_until: self.stale_until(),
             stale: &self.stale.steps,
@@ -238,9 +244,12 @@ impl Conversation {
         self.calibration.truncate(keep);
         self.watch.keep(keep);
         self.framing.truncate(keep);
+        self.masking.truncate(keep);
         let mut bodies = Vec::with_capacity(shown.len());
         for mut shown in shown {
             self.framing.show(&mut shown);
+            let new = !self.order.contains_key(&shown.message.id);
+            self.masking.show(&mut shown, new);
             let next = self.order.len() as u64;
             self.order.entry(shown.message.id.clone()).or_insert(next);
             self.calibration.push(self.calibration().after(&shown));
@@ -305,8 +314,10 @@ impl Engine {
             return Ok(self.unframed(&mut conversation, request.ops));
         }
         let told = self.tell_results(&mut conversation, &session)?;
+        let masks = Self::masks(&settings);
         if only_steps
             && !told
+            && !(masks && conversation.masking.is_worth_a_look(self.now()))
             && !self.follow_work(&mut conversation, &session)?
             && !self.make_notes(&mut conversation, &session)?
         {
@@ -342,8 +353,11 @@ impl Engine {
         self.make_notes(&mut conversation, &session)?;
         conversation.serial = self.now().max(conversation.serial + 1);
         let folded = self.folded(&mut conversation, &session, request.applied)?;
+        let folded = self.masked(&mut conversation, &session, (request.applied, masks), folded)?;
+        conversation.masking.called(self.now());
         let settled = conversation.spans.iter().filter_map(|span| span.fold.as_ref());
         let settled = settled.filter_map(|fold| fold.settled_serial).max().unwrap_or(0);
+        let settled = settled.max(conversation.masking.settled());
         conversation.steady_since = Some(settled).filter(|_| steady && folded.unsettled.is_empty());
         let keep = common(&conversation.sent, &folded.ops).min(request.ops);
         let answer =
@@ -360,7 +374,9 @@ impl Engine {
             conversation.sent,
             "steps alone have changed an operation"
         );
-        conversation.serial = self.now().max(conversation.serial + 1);
+        let now = self.now();
+        conversation.masking.called(now);
+        conversation.serial = now.max(conversation.serial + 1);
         let keep = held.min(conversation.sent.len());
         SyncAnswer::Ops {
             serial: conversation.serial,
@@ -381,6 +397,7 @@ impl Engine {
             conversation.closing = Some(last.words.clone()).filter(|words| !words.is_empty());
             conversation.used = last.tokens.or(conversation.used);
         }
+        conversation.masking.called(self.now());
         for shown in &mut shown {
             conversation.framing.record(shown);
         }
@@ -402,7 +419,10 @@ impl Engine {
         if conversation.loaded {
             return Ok(());
         }
-        let order = self.store.read(|view| view.message_order(session))?;
+        let order = self.store.read(|view| {
+            conversation.masking.load(view, session)?;
+            view.message_order(session)
+        })?;
         conversation.order = order.into_iter().zip(0..).collect();
         conversation.loaded = true;
         Ok(())
@@ -418,6 +438,7 @@ impl Engine {
             if revision != conversation.revision {
                 conversation.spans = view.session_spans(session)?;
                 conversation.notes = notes::kept(view, session)?;
+                conversation.masking.know(view.session_masks(session)?);
                 conversation.errands = view.errands_of(session)?;
                 conversation.stale = Stale::kept(view, session)?;
                 conversation.revision = revision;
@@ -497,7 +518,7 @@ impl Engine {
             transcript: &transcript,
             spans: if framed { &spans } else { &[] },
             notes: &[],
-            masks: &[],
+            masks: if framed { conversation.masking.lines() } else { &[] },
             reasoning: conversation.reasoning,
             stale_until: None,
             stale: &[],

@@ -19,8 +19,9 @@ use crate::files;
 /// behind the hooks that show them, which takes milliseconds; after this time what is there is read.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a host makes of one of its messages, as it is stored, in a project's folder.
-pub type Reader = fn(&str, &Path) -> Vec<Happening>;
+/// What a host makes of one of its messages, as it is stored, in a project's folder: what happened in it,
+/// each with the part's id.
+pub type Reader = fn(&str, &Path) -> Vec<(String, Happening)>;
 
 impl Engine {
     /// What was seen in the open span of a frame, or the innermost one of a session, without what
@@ -66,8 +67,8 @@ impl Engine {
         folder: &Path,
     ) -> Result<Evidence, EngineError> {
         let between = (span.open.message.as_deref(), None);
-        let results = results.unwrap_or_default();
-        let mut evidence = self.evidence_between(view, &span.session, between, results, folder)?;
+        let told = (results.unwrap_or_default(), Budget::default());
+        let mut evidence = self.evidence_between(view, &span.session, between, told, folder)?;
         for file in &mut evidence.written {
             file.hash = files::hash(&self.project, &file.path);
         }
@@ -75,19 +76,19 @@ impl Engine {
     }
 
     /// What was seen in the messages behind the first one up to and including the second, in a session
-    /// that works in `folder`. What files hold is not looked at.
+    /// that works in `folder`, without what is `told` already. What files hold is not looked at.
     pub(crate) fn evidence_between(
         &self,
         view: &View<'_>,
         session: &str,
-        (open, close): (Option<&str>, Option<&str>),
-        results: &str,
+        between: (Option<&str>, Option<&str>),
+        (told, budget): (&str, Budget),
         folder: &Path,
     ) -> Result<Evidence, EngineError> {
-        let span = self.happenings_between(view, session, (open, close), folder)?;
+        let span = self.happenings_between(view, session, between, folder)?;
         let project = folder.to_string_lossy();
-        let budget = Budget::default().of(span_tokens(&span));
-        Ok(take(&span, results, &project, budget))
+        let budget = budget.of(span_tokens(&span));
+        Ok(take(&span, told, &project, budget))
     }
 
     /// Waits until what this process was shown of a session is on the disk.

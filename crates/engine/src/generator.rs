@@ -23,7 +23,7 @@ use crate::error::EngineError;
 use crate::summarizer::{Answered, SummarizerError, SummaryRequest};
 
 /// Messages of a span that are read, the last ones.
-const READ: u32 = 400;
+pub(crate) const READ: u32 = 400;
 /// Finished frames inside it that a model is told of.
 const INSIDE: u32 = 20;
 /// Milliseconds after which a host asks again whether a model has answered.
@@ -222,6 +222,7 @@ impl Engine {
     ) -> Result<Vec<Happening>, EngineError> {
         let Some(reader) = self.reader.get() else { return Ok(Vec::new()) };
         let messages = view.latest_between(session, open, close, READ)?;
-        Ok(messages.iter().flat_map(|message| reader(&message.json, folder)).collect())
+        let read = messages.iter().flat_map(|message| reader(&message.json, folder));
+        Ok(read.map(|(_, happening)| happening).collect())
     }
 }

@@ -66,7 +66,7 @@ pub use purge::{PurgeOutcome, PurgePlan};
 pub use rollback::{LeftAlone, Reach, Restoring, RollbackPlan, RolledBack, Why};
 pub use session::UserMessage;
 pub use settings::{
-    AutonomySettings, FrameSessions, Given, Kept, Level, Placement, Profile, SETTINGS,
+    AutonomySettings, FrameSessions, Given, Kept, Level, MaskOutputs, Placement, Profile, SETTINGS,
     SUBAGENT_VARIABLES, SUMMARIZER_VARIABLES, Setting, Settings, SummarizerSettings, Values,
     WireFormat,
 };

@@ -71,6 +71,18 @@ pub enum FrameSessions {
     Never,
 }
 
+/// Whether older outputs of work that goes on leave the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum MaskOutputs {
+    /// Where frames begin and end by themselves.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
 /// How the engine behaves.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -102,6 +114,8 @@ pub struct Settings {
     pub subagents: SubagentSettings,
     /// `STACK_SUMMARIZER_ADDRESS` and what belongs to it: [`SUMMARIZER_VARIABLES`].
     pub summarizer: SummarizerSettings,
+    /// `STACK_MASK_OUTPUTS`.
+    pub mask_outputs: MaskOutputs,
     /// What all this was made of.
     pub given: Given,
 }
@@ -144,6 +158,7 @@ impl Default for Settings {
             autonomy: AutonomySettings::default(),
             subagents: SubagentSettings::default(),
             summarizer: SummarizerSettings::default(),
+            mask_outputs: MaskOutputs::default(),
             given: Given::default(),
         }
     }
@@ -229,6 +244,8 @@ impl Settings {
             autonomy: AutonomySettings::from_vars(var, self.autonomy)?,
             subagents: subagents::from_vars(var, self.subagents)?,
             summarizer: summarizer::from_vars(var, self.summarizer)?,
+            mask_outputs: known(var, "STACK_MASK_OUTPUTS", &MaskOutputs::NAMED)?
+                .unwrap_or(self.mask_outputs),
             given: self.given,
         })
     }
@@ -245,6 +262,11 @@ const REASONING: [(&str, ReasoningPolicy); 2] =
 impl FrameSessions {
     const NAMED: [(&'static str, Self); 3] =
         [("activate", Self::Activate), ("always", Self::Always), ("never", Self::Never)];
+}
+
+impl MaskOutputs {
+    const NAMED: [(&'static str, Self); 3] =
+        [("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)];
 }
 
 impl Placement {

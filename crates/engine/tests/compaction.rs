@@ -40,6 +40,7 @@ fn summary(engine: &Engine, id: &str, text: &str) {
         json: "{}".to_owned(),
         facts: Vec::new(),
         opened: Vec::new(),
+        results: Vec::new(),
         tasks: Vec::new(),
         tokens: None,
         said: 0,

@@ -128,6 +128,7 @@ fn message(id: &str, role: Role, body: PartBody) -> Shown {
         json: "{}".to_owned(),
         facts: Vec::new(),
         opened: Vec::new(),
+        results: Vec::new(),
         tasks: Vec::new(),
         tokens: None,
         said: 0,

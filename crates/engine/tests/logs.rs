@@ -21,6 +21,7 @@ fn shown(id: &str, role: Role, text: &str) -> Shown {
         json: json.to_string(),
         facts: Vec::new(),
         opened: Vec::new(),
+        results: Vec::new(),
         tasks: Vec::new(),
         tokens: None,
         said: 0,

@@ -30,6 +30,8 @@ mod logs;
 #[cfg(test)]
 mod manager;
 #[cfg(test)]
+mod masking;
+#[cfg(test)]
 mod operations;
 #[cfg(test)]
 mod plans;

@@ -199,6 +199,7 @@ fn message(id: &str, role: Role, words: &str) -> Shown {
         json: json.to_string(),
         facts: Vec::new(),
         opened: Vec::new(),
+        results: Vec::new(),
         tasks: Vec::new(),
         summary: None,
         tokens: None,

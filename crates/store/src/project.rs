@@ -15,6 +15,7 @@ use crate::error::StoreError;
 use crate::evidence;
 use crate::file_states;
 use crate::logs;
+use crate::masks;
 use crate::plan;
 use crate::store::View;
 use crate::subagents;
@@ -157,6 +158,9 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
             )?;
             // What one process has said, every other one has to go on saying.
             writer.run("UPDATE sessions SET changed_seq = ?2 WHERE id = ?1", params![session, seq])
+        }
+        Event::OutputsMasked { session, masks, settled_at, settled_serial } => {
+            masks::add(&writer, session, masks, (settled_at, *settled_serial))
         }
         Event::Subagent { session, change } => subagents::apply(view, at, session, change),
         Event::Purged { frames, messages, .. } => logs::purged(&writer, frames, messages),

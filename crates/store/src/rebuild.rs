@@ -11,7 +11,7 @@ use crate::project;
 use crate::store::{Store, View};
 
 /// Tables that are derived from the events, children before those that they refer to.
-const DERIVED: [&str; 20] = [
+const DERIVED: [&str; 21] = [
     "file_states",
     "file_restores",
     "suggestions",
@@ -27,6 +27,7 @@ const DERIVED: [&str; 20] = [
     "evidence",
     "spans",
     "renders",
+    "masks",
     "subagents",
     "subagent_counts",
     "settings",

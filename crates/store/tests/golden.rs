@@ -13,7 +13,7 @@ use callstack_core::compaction::{
 use callstack_core::decide::{
     Activate, Command, Delegate, Invalidate, Plan, PlannedChild, Pop, Push, Reconcile, Reopen,
 };
-use callstack_core::event::Event;
+use callstack_core::event::{Event, MaskedOutput};
 use callstack_core::evidence::{CommandRun, Evidence, WrittenFile};
 use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::results::ResultsSource;
@@ -153,6 +153,8 @@ pub(crate) fn fill(store: &Store) {
                 text: "<stack/>".to_owned(),
                 renderer: 1,
             },
+            masked("what stands for it", "msg-7", 1),
+            masked("what is never said", "msg-9", 2),
             suggestion(1, "ses_a", 1, Heuristic::FailureBoundary),
             suggestion(2, "ses_a", 2, Heuristic::Stagnation),
             Event::SuggestionEnded { suggestion: 1, end: SuggestionEnd::ActedOn },
@@ -258,6 +260,19 @@ fn seen(title: &str, matches: bool) -> Change {
 }
 
 /// All that a store says, as text.
+fn masked(text: &str, settled_at: &str, settled_serial: i64) -> Event {
+    Event::OutputsMasked {
+        session: "ses_a".to_owned(),
+        masks: vec![MaskedOutput {
+            message: "msg-5".to_owned(),
+            part: "prt-1".to_owned(),
+            text: text.to_owned(),
+        }],
+        settled_at: settled_at.to_owned(),
+        settled_serial,
+    }
+}
+
 pub(crate) fn describe(store: &Store) -> String {
     let mut text = String::new();
     store
@@ -284,6 +299,9 @@ pub(crate) fn describe(store: &Store) -> String {
                 writeln!(text, "{:#?}", view.pending_compaction(&session.id)?).unwrap();
                 writeln!(text, "{:#?}", view.untold_compactions(&session.id)?).unwrap();
                 writeln!(text, "{:?}", view.compaction_counts(Some(&session.id))?).unwrap();
+                for mask in view.session_masks(&session.id)? {
+                    writeln!(text, "{mask:?}").unwrap();
+                }
                 for render in view.renders(&session.id, "")? {
                     writeln!(text, "{render:?}").unwrap();
                 }

@@ -119,6 +119,7 @@ mod tests {
             json: String::new(),
             facts: Vec::new(),
             opened: Vec::new(),
+            results: Vec::new(),
             tasks: Vec::new(),
             tokens: Some(tokens),
             words: String::new(),

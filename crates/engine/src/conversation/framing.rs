@@ -66,6 +66,11 @@ impl Framing {
         (last.closes && !last.words.is_empty()).then(|| last.words.clone())
     }
 
+    /// What the user said and the agent's last words in each message.
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+        self.moments.iter().map(|moment| moment.words.as_str())
+    }
+
     fn is_due(&self) -> bool {
         let changes = self.framer.as_ref().map_or(0, |framer| framer.changes().len());
         changes > self.done.max(self.waiting)

@@ -47,6 +47,7 @@ impl Host {
             json: "{}".to_owned(),
             facts: Vec::new(),
             opened: Vec::new(),
+            results: Vec::new(),
             tasks: Vec::new(),
             tokens: None,
             said: 0,

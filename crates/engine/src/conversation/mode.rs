@@ -38,7 +38,9 @@ impl Engine {
         let settled = |span: &callstack_core::transcript::Span| {
             span.fold.as_ref().is_some_and(|fold| fold.settled_at.is_some())
         };
-        let any = any || conversation.spans.iter().any(settled);
+        let any = any
+            || conversation.spans.iter().any(settled)
+            || !conversation.masking.lines().is_empty();
         let was = kept.map_or(ON.to_owned(), |kept| kept);
         let now = if framed { ON } else { OFF };
         if any && was != now {

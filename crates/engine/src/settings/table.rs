@@ -88,6 +88,14 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                  too.",
             ),
             setting(
+                "STACK_MASK_OUTPUTS",
+                Values::OneOf(&["auto", "on", "off"]),
+                "auto",
+                "Whether older tool outputs of work that goes on are replaced by a line each, in batches \
+                 that pay for the cache that they break: where frames open and close by themselves; \
+                 always; or never.",
+            ),
+            setting(
                 "STACK_PUSH_THRESHOLD",
                 PERCENT,
                 "70",

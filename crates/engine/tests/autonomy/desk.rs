@@ -151,6 +151,7 @@ impl Desk {
             json: "{}".to_owned(),
             facts,
             opened: Vec::new(),
+            results: Vec::new(),
             tasks: Vec::new(),
             tokens: (role == Role::Assistant).then_some(self.tokens),
             said: 20,

@@ -83,6 +83,7 @@ impl Host {
             json: format!("{{\"n\":{}}}", self.made),
             facts: Vec::new(),
             opened: Vec::new(),
+            results: Vec::new(),
             tasks: Vec::new(),
             tokens: None,
             said: 0,

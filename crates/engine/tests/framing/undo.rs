@@ -112,6 +112,7 @@ fn compact(host: &mut Host, tail: usize) {
             json: format!("{{\"id\":{id:?}}}"),
             facts: Vec::new(),
             opened: Vec::new(),
+            results: Vec::new(),
             tasks: Vec::new(),
             tokens: None,
             said: 0,

@@ -151,6 +151,7 @@ impl Host {
             json: json.to_string(),
             facts: Vec::new(),
             opened: Vec::new(),
+            results: Vec::new(),
             tasks: Vec::new(),
             // More than is estimated, so that the estimates are corrected.
             tokens: (role == Role::Assistant).then_some(before + 500),

@@ -88,6 +88,8 @@ struct State {
     output: Option<String>,
     error: Option<String>,
     metadata: Value,
+    attachments: Value,
+    time: Value,
 }
 
 /// Decodes one message. `project` is what file names become relative to.
@@ -121,6 +123,7 @@ pub(crate) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         tasks.extend(task(part));
     }
     let (said, heard) = tokens_of(&wire.parts, role);
+    let results = wire.parts.iter().filter_map(maskable).collect();
     let parts = wire.parts.into_iter().map(part).collect();
     Ok(Shown {
         message: Message { id: wire.info.id, role, standing, parts },
@@ -131,6 +134,7 @@ pub(crate) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         tokens,
         said,
         heard,
+        results,
         words,
         summary,
     })
@@ -171,6 +175,21 @@ fn tokens_of(parts: &[WirePart], role: Role) -> (usize, usize) {
         }
     }
     (said, heard)
+}
+
+/// Tools whose results never leave the context while the work goes on: what ours return is ours, what a
+/// subagent returned is short for its work, and a skill is to be followed.
+const KEPT: [&str; 5] = ["stack", "flame", "task", "todo", "skill"];
+
+/// The part of a result that may leave the context while the work goes on, and its estimated tokens.
+fn maskable(part: &WirePart) -> Option<(String, usize)> {
+    let tool = part.tool.as_deref().filter(|tool| !KEPT.iter().any(|it| tool.starts_with(it)))?;
+    let state = part.state.as_ref().filter(|state| state.status == "completed")?;
+    // A line can't stand for a picture, nor for what OpenCode has cleared itself.
+    let pictures = state.attachments.as_array().is_some_and(|it| !it.is_empty());
+    let whole = !pictures && !state.time["compacted"].is_number();
+    let output = state.output.as_deref().filter(|_| whole && !tool.is_empty())?;
+    Some((part.id.clone(), estimate(output)))
 }
 
 /// Looks at the beginning of a long text alone: a whole history is decoded after a restart.

@@ -8,14 +8,16 @@ use serde_json::Value;
 use super::decode::written;
 
 /// What an agent said and did in a message, as it is stored. Nothing for a user's message, and nothing
-/// of our own tools: what they return is ours, and how work was divided frames tell.
-pub fn happenings(json: &str, project: &Path) -> Vec<Happening> {
+/// of our own tools: what they return is ours, and how work was divided frames tell. Each with the id of
+/// its part.
+pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
     let Ok(message) = serde_json::from_str::<Value>(json) else { return Vec::new() };
     if message["info"]["role"] != "assistant" {
         return Vec::new();
     }
     let parts = message["parts"].as_array().into_iter().flatten();
-    parts.filter_map(|part| happening(part, project)).collect()
+    let id = |part: &Value| part["id"].as_str().unwrap_or_default().to_owned();
+    parts.filter_map(|part| Some((id(part), happening(part, project)?))).collect()
 }
 
 /// How the names of tools begin that tell nothing of the work itself.

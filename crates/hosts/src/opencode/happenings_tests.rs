@@ -3,7 +3,8 @@ use serde_json::json;
 use super::*;
 
 fn of(message: &Value) -> Vec<Happening> {
-    happenings(&message.to_string(), Path::new("/project"))
+    let told = happenings(&message.to_string(), Path::new("/project"));
+    told.into_iter().map(|(_, happening)| happening).collect()
 }
 
 fn tool(name: &str, state: &Value) -> Value {

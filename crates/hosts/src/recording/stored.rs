@@ -153,8 +153,9 @@ impl Recorded {
     }
 }
 
-/// What an agent said and did in a message, as it is stored, whichever program it came from.
-pub fn happenings(json: &str, project: &Path) -> Vec<Happening> {
+/// What an agent said and did in a message, as it is stored, whichever program it came from; each with the
+/// id of its part.
+pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
     let is_recorded = json.contains("\"recorded\":{\"by\":");
     let message = is_recorded.then(|| serde_json::from_str::<Value>(json).ok()).flatten();
     let Some(message) = message.filter(|message| message[RECORDED]["by"].is_string()) else {
@@ -164,7 +165,9 @@ pub fn happenings(json: &str, project: &Path) -> Vec<Happening> {
         return Vec::new();
     }
     let parts = message["parts"].as_array().into_iter().flatten();
-    parts.filter_map(|part| happening(part, &message[RECORDED]["actions"])).collect()
+    let id = |part: &Value| part["id"].as_str().unwrap_or_default().to_owned();
+    let actions = &message[RECORDED]["actions"];
+    parts.filter_map(|part| Some((id(part), happening(part, actions)?))).collect()
 }
 
 fn happening(part: &Value, actions: &Value) -> Option<Happening> {

@@ -156,6 +156,17 @@ CREATE TABLE renders (
   PRIMARY KEY (session, slot)
 ) STRICT, WITHOUT ROWID;
 
+-- Lines that stand for results of calls while the work that they belong to goes on.
+CREATE TABLE masks (
+  session        TEXT NOT NULL,
+  message        TEXT NOT NULL,
+  part           TEXT NOT NULL,
+  text           TEXT NOT NULL,
+  settled_at     TEXT NOT NULL,
+  settled_serial INTEGER NOT NULL,
+  PRIMARY KEY (session, message, part)
+) STRICT, WITHOUT ROWID;
+
 -- Pushes and pops that were suggested. One without an end has expired once expires_at has come.
 CREATE TABLE suggestions (
   num        INTEGER PRIMARY KEY,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use callstack_core::decide::{Command, Enframe, Invalidate, Pop, Refusal, decide};
 use callstack_core::event::Event;
+use callstack_core::evidence::Budget;
 use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::framing::{Change as Step, Framer, Kind, Stretch};
 use callstack_core::results::ResultsSource;
@@ -256,6 +257,27 @@ impl Carrier<'_> {
         }
     }
 
+    /// What is said of a stretch already where its text is read: its results, and the texts of what had
+    /// ended when it began.
+    fn told_in_front(&self, view: &View<'_>, it: &Stretch) -> Result<String, EngineError> {
+        let place = |anchor: &Anchor| {
+            let message = anchor.message.as_ref();
+            message.and_then(|id| self.conversation.order.get(id)).copied()
+        };
+        let begins = place(&it.opened);
+        let spans = view.session_spans(self.session)?;
+        let before = spans.iter().filter(|span| {
+            let ends = span.live_close().and_then(place);
+            !span.detached && ends.is_some() && ends <= begins
+        });
+        let mut told = it.results.clone().unwrap_or_default();
+        for text in before.filter_map(|span| span.fold.as_ref()).map(|fold| &fold.text) {
+            told.push('\n');
+            told.push_str(text);
+        }
+        Ok(told)
+    }
+
     fn close(&mut self, change: &mut Change<'_>, stretch: usize) -> Result<Outcomes, EngineError> {
         let it = &self.stretches[stretch];
         let (Some(bound), Some(end)) = (self.of(stretch), &it.closed) else {
@@ -289,11 +311,11 @@ impl Carrier<'_> {
         };
         change.append(now, &decision.events)?;
         self.bound.insert(&it.opened, Bound { open: false, ..bound });
-        let results = it.results.as_deref().unwrap_or_default();
         let view = change.view();
+        let told = self.told_in_front(&view, it)?;
+        let told = (told.as_str(), Budget::UNPUSHED);
         let folder = self.conversation.folder(self.engine);
-        let evidence =
-            self.engine.evidence_between(&view, self.session, between, results, folder)?;
+        let evidence = self.engine.evidence_between(&view, self.session, between, told, folder)?;
         // Files are not read in a hook: what they held was recorded when they were written.
         let evidence = evidence::with_hashes(evidence, &view.frame(bound.frame)?.artifacts);
         let replied = it.kind == Kind::Turn && it.results.is_some();

@@ -1,0 +1,215 @@
+//! Older outputs leave the requests of work that goes on.
+
+mod host;
+
+use callstack_core::transcript::FoldOp;
+use callstack_engine::{Level, MaskOutputs};
+use insta::assert_snapshot;
+use tempfile::TempDir;
+
+use host::{FILE, Host, SESSION, level, settings};
+
+fn new() -> (Host, TempDir) {
+    let folder = TempDir::new().unwrap();
+    let mut host = Host::new(folder.path(), settings(MaskOutputs::On));
+    host.user("Find out who opens the ports");
+    host.request();
+    (host, folder)
+}
+
+#[test]
+fn outputs_leave_in_batches_and_in_between_nothing_changes() {
+    let (mut host, _folder) = new();
+    let mut batches = Vec::new();
+    for step in 1..=30 {
+        let before = (host.masked(), host.ops.clone());
+        host.steps(1);
+        let masked = host.masked();
+        if masked == before.0 {
+            assert_eq!(host.ops, before.1, "step {step}");
+        } else {
+            assert!(masked.starts_with(&before.0), "what is masked stays so");
+            batches.push(masked.len() - before.0.len());
+        }
+        assert!(masked.iter().all(|at| at + 4 <= step), "the newest are whole");
+    }
+    assert!((2..=7).contains(&batches.len()), "{batches:?}");
+    assert!(batches.iter().all(|batch| batch * FILE >= 4_000), "{batches:?}");
+}
+
+#[test]
+fn the_last_line_of_a_batch_tells_what_was_in_it_and_where_the_whole_is() {
+    let (mut host, _folder) = new();
+    host.steps(7);
+    assert_eq!(host.masked(), [0usize; 0], "it does not pay yet");
+    host.pass(6);
+    host.steps(1);
+    assert_eq!(host.masked(), [1, 2, 3, 4], "the provider has forgotten the request");
+    assert_snapshot!(host.lines().join("\n---\n"), @r#"
+    [callstack] This output of about 2000 tokens has left the context. The same call shows it again.
+    ---
+    [callstack] This output of about 2000 tokens has left the context. The same call shows it again.
+    ---
+    [callstack] This output of about 2000 tokens has left the context. The same call shows it again.
+    ---
+    [callstack] This output of about 2000 tokens has left the context. The same call shows it again.
+    In it and those that left with it, recorded by the machine:
+    - commands: `cat notes/part-1.txt`; `cat notes/part-2.txt`; `cat notes/part-3.txt`; `cat notes/part-4.txt`
+    - addresses: https://h1.example/ https://h2.example/ https://h3.example/ https://h4.example/
+    What has left can be read again: stack {"op":"stack_log","args":{"frame":"f1"}} (at a terminal: callstack log f1)
+    "#);
+    let stored = host.engine.messages(SESSION).unwrap();
+    assert!(stored[1].json.contains("port 8001"), "what left is kept whole");
+}
+
+#[test]
+fn what_was_written_behind_the_whole_outputs_goes_without_its_reasoning() {
+    let (mut host, _folder) = new();
+    host.steps(7);
+    host.pass(6);
+    host.steps(1);
+    // The first line of a batch stands in the first step's result: that step's own prefix is as it was.
+    assert_eq!(host.unreasoned(), [2, 3, 4, 5, 6, 7, 8]);
+    host.steps(1);
+    assert_eq!(
+        host.unreasoned(),
+        [2, 3, 4, 5, 6, 7, 8],
+        "what follows was written behind the lines"
+    );
+}
+
+#[test]
+fn a_restart_at_any_step_sends_the_same() {
+    for all in [false, true] {
+        let ((mut plain, _folder), (mut restarted, _other)) = (new(), new());
+        for step in 0..16 {
+            if all {
+                restarted.restart_all();
+            } else {
+                restarted.restart_process();
+            }
+            for host in [&mut plain, &mut restarted] {
+                if step == 9 {
+                    host.pass(6);
+                }
+                host.steps(1);
+            }
+            assert_eq!(restarted.masked(), plain.masked(), "step {step}, all: {all}");
+            assert_eq!(restarted.lines(), plain.lines(), "step {step}, all: {all}");
+            if !all {
+                assert_eq!(restarted.ops, plain.ops, "step {step}");
+            }
+        }
+        assert!(plain.masked().len() > 4);
+    }
+}
+
+#[test]
+fn another_process_on_the_same_store_goes_on_with_the_same_lines() {
+    let (mut host, _folder) = new();
+    host.steps(12);
+    let ops = host.ops.clone();
+    assert!(!host.masked().is_empty());
+    let other = host.other();
+    let first = std::mem::replace(&mut host.engine, other);
+    host.restart_process();
+    host.request();
+    assert_eq!(host.ops, ops);
+    host.pass(6);
+    host.steps(2);
+    let more = host.ops.clone();
+    assert!(host.lines().len() > 4 && more.len() > ops.len());
+    // The first one has held its knowledge all the time.
+    host.engine = first;
+    host.request();
+    assert_eq!(host.ops, more);
+}
+
+#[test]
+fn lines_that_never_arrived_settle_with_the_answer_that_does() {
+    let (mut host, _folder) = new();
+    host.steps(7);
+    host.pass(6);
+    host.read(FILE);
+    host.request_lost();
+    assert_eq!(host.masked(), [0usize; 0]);
+    // This step was written behind the whole outputs.
+    host.steps(1);
+    assert_eq!(host.masked(), [1, 2, 3, 4]);
+    assert_eq!(host.unreasoned(), [2, 3, 4, 5, 6, 7, 8, 9]);
+    host.steps(1);
+    assert_eq!(host.unreasoned(), [2, 3, 4, 5, 6, 7, 8, 9]);
+    let ops = host.ops.clone();
+    host.restart_process();
+    host.request();
+    assert_eq!(host.ops, ops);
+}
+
+#[test]
+fn the_setting_says_whether_and_auto_follows_the_level() {
+    let count = |settings| {
+        let folder = TempDir::new().unwrap();
+        let mut host = Host::new(folder.path(), settings);
+        host.user("Find out who opens the ports");
+        host.steps(7);
+        host.pass(6);
+        host.steps(1);
+        host.masked().len()
+    };
+    assert_eq!(count(settings(MaskOutputs::On)), 4);
+    assert_eq!(count(settings(MaskOutputs::Off)), 0);
+    assert_eq!(count(settings(MaskOutputs::Auto)), 0);
+    assert_eq!(count(level(Level::Auto, MaskOutputs::Auto)), 4);
+    assert_eq!(count(level(Level::Auto, MaskOutputs::Off)), 0);
+}
+
+#[test]
+fn what_is_masked_stays_so_when_the_setting_is_turned_off() {
+    let (mut host, _folder) = new();
+    host.steps(7);
+    host.pass(6);
+    host.steps(1);
+    let ops = host.ops.clone();
+    host.restart_with(settings(MaskOutputs::Off));
+    host.pass(6);
+    host.steps(8);
+    assert_eq!(host.ops, ops);
+}
+
+#[test]
+fn the_request_for_a_compaction_goes_without_what_is_masked() {
+    let (mut host, _folder) = new();
+    host.steps(7);
+    host.pass(6);
+    host.steps(1);
+    let lines = |ops: &[FoldOp]| {
+        let outputs = ops.iter().filter(|op| matches!(op, FoldOp::Output { .. }));
+        outputs.cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(lines(&host.compacting(2)), lines(&host.ops));
+}
+
+#[test]
+fn an_undo_takes_back_no_line_of_what_stays() {
+    let (mut host, _folder) = new();
+    host.steps(7);
+    host.pass(6);
+    host.steps(1);
+    let lines = host.lines().join("\n");
+    // The newest steps are taken back, with the message at which the lines settled.
+    let from = host.shown[6].message.id.clone();
+    host.engine.undone_from(SESSION, &from).unwrap();
+    host.shown.truncate(6);
+    host.user("Look elsewhere");
+    host.request();
+    assert_eq!(host.lines().join("\n"), lines);
+    host.steps(2);
+    assert_eq!(host.unreasoned(), [2, 3, 4, 5], "what was written since keeps its reasoning");
+    // Masked results themselves are taken back.
+    let from = host.shown[2].message.id.clone();
+    host.engine.undone_from(SESSION, &from).unwrap();
+    host.shown.truncate(2);
+    host.user("Look at something else");
+    host.steps(3);
+    assert_eq!(host.masked(), [1]);
+}

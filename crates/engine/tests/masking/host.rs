@@ -1,0 +1,260 @@
+//! A host whose agent reads large files, one a step, and whose process can end between any two steps.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::transcript::{CallState, FoldOp, Message, Part, PartBody, Role, Standing};
+use callstack_engine::{
+    Engine, Level, MaskOutputs, Settings, Shown, SyncAnswer, SyncRequest, SystemRequest,
+    UserMessage, World,
+};
+use serde_json::{Value, json};
+
+pub(super) const SESSION: &str = "ses_1";
+/// Tokens of a file.
+pub(super) const FILE: usize = 2_000;
+
+#[derive(Clone, Default)]
+struct Clock {
+    now: Arc<AtomicI64>,
+    ids: Arc<AtomicI64>,
+}
+
+impl World for Clock {
+    fn now(&self) -> i64 {
+        1_700_000_000_000 + self.now.load(Ordering::Relaxed)
+    }
+
+    fn id(&self, prefix: &str) -> String {
+        format!("{prefix}{:04}", self.ids.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+pub(super) struct Host {
+    pub(super) engine: Engine,
+    folder: PathBuf,
+    clock: Clock,
+    settings: Settings,
+    pub(super) shown: Vec<Shown>,
+    known: Vec<String>,
+    pub(super) ops: Vec<FoldOp>,
+    applied: i64,
+    made: usize,
+}
+
+pub(super) fn settings(mask_outputs: MaskOutputs) -> Settings {
+    Settings { mask_outputs, ..Settings::default() }
+}
+
+pub(super) fn level(level: Level, mask_outputs: MaskOutputs) -> Settings {
+    let mut settings = settings(mask_outputs);
+    settings.autonomy.level = level;
+    settings
+}
+
+fn open(folder: &Path, settings: &Settings, clock: &Clock) -> Engine {
+    let engine = Engine::open(folder, settings.clone(), Box::new(clock.clone())).unwrap();
+    engine.read_messages_with(happenings);
+    engine
+}
+
+/// What the JSON of this host's messages tells.
+fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
+    let message: Value = serde_json::from_str(json).unwrap();
+    let parts = message["parts"].as_array().unwrap().iter();
+    let told = parts.filter(|part| part["type"] == "tool").map(|part| {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let call = Call {
+            tool: "bash".to_owned(),
+            input: text(&part["command"]),
+            output: text(&part["output"]),
+            action: Action::Ran(text(&part["command"])),
+            ..Call::default()
+        };
+        (text(&part["id"]), Happening::Called(call))
+    });
+    told.collect()
+}
+
+impl Host {
+    pub(super) fn new(folder: &Path, settings: Settings) -> Self {
+        let clock = Clock::default();
+        Self {
+            engine: open(folder, &settings, &clock),
+            folder: folder.to_path_buf(),
+            clock,
+            settings,
+            shown: Vec::new(),
+            known: Vec::new(),
+            ops: Vec::new(),
+            applied: 0,
+            made: 0,
+        }
+    }
+
+    /// A further process on the same store.
+    pub(super) fn other(&self) -> Engine {
+        open(&self.folder, &self.settings, &self.clock)
+    }
+
+    /// The process ends, and another one takes over. The plugin goes on with what it holds.
+    pub(super) fn restart_process(&mut self) {
+        self.restart_with(self.settings.clone());
+    }
+
+    pub(super) fn restart_with(&mut self, settings: Settings) {
+        self.settings = settings;
+        self.engine = self.other();
+        self.known.clear();
+    }
+
+    /// The host ends, and its plugin with it.
+    pub(super) fn restart_all(&mut self) {
+        self.restart_process();
+        self.ops.clear();
+        self.applied = 0;
+    }
+
+    pub(super) fn pass(&self, minutes: i64) {
+        self.clock.now.fetch_add(minutes * 60_000, Ordering::Relaxed);
+    }
+
+    fn say(&mut self, role: Role, bodies: Vec<PartBody>) -> &mut Shown {
+        self.made += 1;
+        let id = format!("msg_{:02}", self.made);
+        let parts = bodies.into_iter().enumerate();
+        let parts = parts.map(|(n, body)| Part { id: format!("{id}.{n}"), body }).collect();
+        self.shown.push(Shown {
+            json: json!({"info": {"id": id}, "parts": []}).to_string(),
+            message: Message { id, role, standing: Standing::Normal, parts },
+            facts: Vec::new(),
+            opened: Vec::new(),
+            results: Vec::new(),
+            tasks: Vec::new(),
+            tokens: None,
+            said: 0,
+            heard: 0,
+            summary: None,
+            words: String::new(),
+        });
+        self.shown.last_mut().unwrap()
+    }
+
+    pub(super) fn user(&mut self, words: &str) {
+        let (session, host) = (SESSION.to_owned(), "test".to_owned());
+        let message = UserMessage { session, host, text: words.to_owned() };
+        self.engine.user_message(&message).unwrap();
+        let (chars, head) = (words.chars().count(), words.to_owned());
+        let shown = self.say(Role::User, vec![PartBody::Text { synthetic: false, chars, head }]);
+        shown.words = words.to_owned();
+        shown.heard = 20;
+    }
+
+    /// The agent thinks, and reads a file of so many tokens.
+    pub(super) fn read(&mut self, tokens: usize) {
+        let call = format!("call_{}", self.made);
+        let file = format!("notes/part-{}.txt", self.made);
+        let command = format!("cat {file}");
+        let output = format!("{file} tells of port 80{:02} at https://h{0}.example/", self.made);
+        let state = CallState::Completed;
+        let tool = PartBody::Tool { call, tool: "bash".to_owned(), state };
+        let shown = self.say(Role::Assistant, vec![PartBody::Reasoning, tool]);
+        let part = shown.message.parts[1].id.clone();
+        let tool = json!({"type": "tool", "id": part, "command": command, "output": output});
+        shown.json = json!({"info": {"id": shown.message.id}, "parts": [tool]}).to_string();
+        shown.results = vec![(part, tokens)];
+        shown.said = 40;
+        shown.heard = tokens;
+    }
+
+    fn ask(&self, compacting: bool, shown: &[Shown], keep: usize) -> SyncAnswer {
+        let request = SyncRequest {
+            session: SESSION.to_owned(),
+            host: "test".to_owned(),
+            compacting,
+            keep,
+            shown: shown[keep..].to_vec(),
+            ops: if compacting { 0 } else { self.ops.len() },
+            applied: self.applied,
+        };
+        self.engine.sync(request).unwrap()
+    }
+
+    /// The model is about to be called, a few seconds after the last time.
+    pub(super) fn request(&mut self) {
+        self.request_unanswered(true);
+    }
+
+    /// The same, and the answer comes too late.
+    pub(super) fn request_lost(&mut self) {
+        self.request_unanswered(false);
+    }
+
+    fn request_unanswered(&mut self, arrives: bool) {
+        self.clock.now.fetch_add(5_000, Ordering::Relaxed);
+        let same = self.shown.iter().zip(&self.known);
+        let keep = same.take_while(|(shown, known)| shown.message.id == **known).count();
+        let answer = match self.ask(false, &self.shown, keep) {
+            SyncAnswer::All => {
+                self.ops.clear();
+                self.ask(false, &self.shown, 0)
+            }
+            answer @ SyncAnswer::Ops { .. } => answer,
+        };
+        let SyncAnswer::Ops { serial, keep, ops } = answer else { panic!("{answer:?}") };
+        if arrives {
+            self.ops.truncate(keep);
+            self.ops.extend(ops);
+            self.applied = serial;
+            self.known = self.shown.iter().map(|shown| shown.message.id.clone()).collect();
+        }
+        let system = SystemRequest { session: SESSION.to_owned(), limit: None };
+        self.engine.system(&system).unwrap();
+    }
+
+    /// The operations for the host's request for a compaction, which lacks the newest messages.
+    pub(super) fn compacting(&self, without: usize) -> Vec<FoldOp> {
+        let shown = &self.shown[..self.shown.len() - without];
+        match self.ask(true, shown, 0) {
+            SyncAnswer::Ops { ops, .. } => ops,
+            SyncAnswer::All => panic!("a compaction is answered whole"),
+        }
+    }
+
+    /// A turn's steps, each with its request.
+    pub(super) fn steps(&mut self, count: usize) {
+        for _ in 0..count {
+            self.read(FILE);
+            self.request();
+        }
+    }
+
+    /// The places of messages with a masked result.
+    pub(super) fn masked(&self) -> Vec<usize> {
+        let masked = |shown: &Shown| {
+            let output = |op: &FoldOp| matches!(op, FoldOp::Output { message, .. } if *message == shown.message.id);
+            self.ops.iter().any(output)
+        };
+        (0..self.shown.len()).filter(|at| masked(&self.shown[*at])).collect()
+    }
+
+    /// The places of steps that are sent without their reasoning.
+    pub(super) fn unreasoned(&self) -> Vec<usize> {
+        let cut = |shown: &Shown| {
+            let keep = |op: &FoldOp| matches!(op, FoldOp::Keep { message, .. } if *message == shown.message.id);
+            self.ops.iter().any(keep)
+        };
+        (0..self.shown.len()).filter(|at| cut(&self.shown[*at])).collect()
+    }
+
+    /// The lines, in order.
+    pub(super) fn lines(&self) -> Vec<&str> {
+        let lines = self.ops.iter().filter_map(|op| match op {
+            FoldOp::Output { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        lines.collect()
+    }
+}
