@@ -16,6 +16,7 @@ mod flame;
 mod folding;
 mod interrupted;
 mod logs;
+mod masking;
 mod pins;
 mod placement;
 mod presence;
