@@ -304,3 +304,29 @@ fn a_task_that_has_come_back_tells_what_of_it() {
         []
     );
 }
+
+#[test]
+fn results_that_may_leave_the_context_are_weighed_and_others_are_not() {
+    let output = "four words of output";
+    let results =
+        |name: &str, state: Value| shown(&assistant(&json!([tool(name, &state)]))).results;
+    let done = json!({ "status": "completed", "input": {}, "output": output });
+    let weighed = estimate_tokens(output);
+    assert_eq!(results("bash", done.clone()), [("prt_1".to_owned(), weighed)]);
+    for name in ["stack_frame_push", "stack", "flame_push", "task", "todowrite", "skill"] {
+        assert_eq!(results(name, done.clone()), [], "{name}");
+    }
+    let with = |name: &str, value: Value| {
+        let mut state = done.clone();
+        state[name] = value;
+        results("read", state).len()
+    };
+    assert_eq!(with("status", "error".into()), 0);
+    assert_eq!(with("status", "running".into()), 0);
+    assert_eq!(with("output", Value::Null), 0);
+    assert_eq!(with("attachments", json!([{ "type": "file", "mime": "image/png" }])), 0);
+    assert_eq!(with("attachments", json!([])), 1);
+    assert_eq!(with("attachments", Value::Null), 1);
+    assert_eq!(with("time", json!({ "start": 1, "end": 2, "compacted": 3 })), 0);
+    assert_eq!(with("time", json!({ "start": 1, "end": 2 })), 1);
+}

@@ -101,12 +101,31 @@ fn work_is_framed_and_folded_without_any_call_of_ours() {
     assert_eq!(results("Write the parser"), format!("{WORK}: it reads dates"));
     assert_eq!(artifacts(sealed, "Write the parser")[0].split(' ').next(), Some("date.rs"));
 
-    // The first requests of the third and of the fourth turn.
-    let folds = [7, 15];
-    assert_eq!(breaks(&requests), folds, "only finished turns change what was sent");
-    for at in folds {
+    // The first requests of the third and of the fourth turn, and those behind the list's calls with which
+    // an item was over.
+    let (turns, items) = ([7, 15], [10, 12, 14]);
+    assert_eq!(
+        breaks(&requests),
+        [7, 10, 12, 14, 15],
+        "only what is finished changes what was sent"
+    );
+    for at in turns {
         assert_no_work_but_results(&requests[at]);
     }
+    for (item, at) in items.into_iter().enumerate() {
+        let (was, is) = (requests[at - 1].messages(), requests[at].messages());
+        let same = was.iter().zip(is).take_while(|(was, is)| was == is).count();
+        assert_eq!(is[same]["role"], "tool", "{}", seen(&requests[at]));
+        let told = content_text(&is[same]["content"]);
+        let title = ["Write the parser", "Write tests", "Update the readme"][item];
+        let begins = format!("[callstack] frame f{} \"{title}\" completed", item + 4);
+        assert!(told.starts_with(&begins), "{told}");
+        assert!(
+            content_text(&was[same]["content"]).contains(title),
+            "the list's own answer was there"
+        );
+    }
+    snapshot("auto_items_over", &seen(&requests[14]));
     let last = requests.last().unwrap().render();
     for words in USER.iter().chain(&REPLIES[..4]) {
         assert!(last.contains(words), "{words} is gone:\n{}", seen(requests.last().unwrap()));
