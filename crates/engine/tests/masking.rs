@@ -213,3 +213,35 @@ fn an_undo_takes_back_no_line_of_what_stays() {
     host.steps(3);
     assert_eq!(host.masked(), [1]);
 }
+
+#[test]
+fn a_fork_has_lines_of_its_own_and_no_reasoning_from_behind_others() {
+    let (mut host, _folder) = new();
+    host.push("Read the notes");
+    host.request();
+    host.steps(7);
+    host.pass(6);
+    host.steps(3);
+    let last = host.shown.len() - 1;
+    assert!(host.masked().len() >= 4 && !host.unreasoned().contains(&last));
+    let (original, ops) = (host.shown.clone(), host.ops.clone());
+    host.fork();
+    host.restart_with(settings(MaskOutputs::Off));
+    host.user("Look at the others");
+    host.request();
+    assert_eq!(host.masked(), [0usize; 0]);
+    assert_eq!(host.unreasoned(), (2..=last).collect::<Vec<_>>());
+    host.restart_with(settings(MaskOutputs::On));
+    host.pass(6);
+    host.request();
+    assert!(host.masked().len() >= 4);
+    assert!(host.lines().last().unwrap().contains("\"frame\":\"f4\""), "{:?}", host.lines());
+
+    host.shown = original;
+    host.session = SESSION.to_owned();
+    host.restart_all();
+    host.request();
+    let lines =
+        |ops: &[FoldOp]| ops.iter().filter(|op| matches!(op, FoldOp::Output { .. })).count();
+    assert_eq!(lines(&host.ops), lines(&ops));
+}

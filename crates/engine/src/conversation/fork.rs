@@ -54,12 +54,13 @@ impl Engine {
         session: &str,
         original: &str,
     ) -> Result<(), EngineError> {
-        let (order, stale, noted) = self.store.read(|view| {
+        let (order, stale, noted, masked) = self.store.read(|view| {
             let order = view.message_order(original)?;
             Ok::<_, EngineError>((
                 order,
                 Stale::kept(view, original)?,
                 notes::rows(view, original)?,
+                !view.session_masks(original)?.is_empty(),
             ))
         })?;
         let transcript = &conversation.transcript;
@@ -71,6 +72,9 @@ impl Engine {
         marks.extend(notes::marks(&noted, session, |message| {
             transcript.get(place(message)?).map(|message| message.id.clone())
         }));
+        // The copy has parts with other ids: it begins with whole outputs, which other steps were written
+        // behind.
+        marks.extend(conversation.mark_for_new_system(session).filter(|_| masked));
         self.store.write(|change| change.append(self.now(), &marks))?;
         Ok(())
     }

@@ -105,12 +105,15 @@ impl Masking {
 impl Conversation {
     /// The lines whose first request never went out, or whose place in the transcript was taken back.
     fn unsettled_masks(&self, applied: i64) -> Vec<&Mask> {
-        let place = |id: &str| self.transcript.iter().rposition(|message| message.id == id);
+        if self.masking.lines.is_empty() {
+            return Vec::new();
+        }
+        let shown: HashSet<&str> = self.transcript.iter().map(|it| it.id.as_str()).collect();
         let lines = self.masking.lines.iter().zip(&self.masking.serials);
         let unsettled = lines.filter(|(mask, serial)| {
             let never_arrived = applied > 0 && **serial > applied;
-            let settled = mask.settled_at.as_deref().and_then(place);
-            (never_arrived || settled.is_none()) && place(&mask.message).is_some()
+            let settled = mask.settled_at.as_deref().is_some_and(|id| shown.contains(id));
+            (never_arrived || !settled) && shown.contains(mask.message.as_str())
         });
         unsettled.map(|(mask, _)| mask).collect()
     }

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use callstack_core::evidence::{Action, Call, Happening};
-use callstack_core::transcript::{CallState, FoldOp, Message, Part, PartBody, Role, Standing};
+use callstack_core::transcript::{
+    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+};
+use callstack_engine::operation::Caller;
 use callstack_engine::{
     Engine, Level, MaskOutputs, Settings, Shown, SyncAnswer, SyncRequest, SystemRequest,
-    UserMessage, World,
+    UserMessage, World, operations,
 };
 use serde_json::{Value, json};
 
@@ -34,6 +37,7 @@ impl World for Clock {
 
 pub(super) struct Host {
     pub(super) engine: Engine,
+    pub(super) session: String,
     folder: PathBuf,
     clock: Clock,
     settings: Settings,
@@ -83,6 +87,7 @@ impl Host {
         let clock = Clock::default();
         Self {
             engine: open(folder, &settings, &clock),
+            session: SESSION.to_owned(),
             folder: folder.to_path_buf(),
             clock,
             settings,
@@ -143,13 +148,53 @@ impl Host {
     }
 
     pub(super) fn user(&mut self, words: &str) {
-        let (session, host) = (SESSION.to_owned(), "test".to_owned());
+        let (session, host) = (self.session.clone(), "test".to_owned());
         let message = UserMessage { session, host, text: words.to_owned() };
         self.engine.user_message(&message).unwrap();
         let (chars, head) = (words.chars().count(), words.to_owned());
         let shown = self.say(Role::User, vec![PartBody::Text { synthetic: false, chars, head }]);
         shown.words = words.to_owned();
         shown.heard = 20;
+    }
+
+    /// The agent begins a frame.
+    pub(super) fn push(&mut self, title: &str) {
+        let call = format!("call_{}", self.made);
+        let state = CallState::Completed;
+        let tool = "stack_frame_push".to_owned();
+        let tool = PartBody::Tool { call: call.clone(), tool, state };
+        let message = self.say(Role::Assistant, vec![tool]).message.id.clone();
+        let caller = Caller {
+            session: self.session.clone(),
+            host: "test".to_owned(),
+            anchor: Anchor { message: Some(message), call: Some(call.clone()) },
+            agent: None,
+            performs: false,
+        };
+        let arguments = json!({"title": title, "successCriteria": "it is known"});
+        let push = operations::find("stack_frame_push").unwrap();
+        let opened = push.run(&self.engine, &caller, arguments).unwrap().opened.unwrap();
+        let frame = self.engine.frame(opened).unwrap().id;
+        self.shown.last_mut().unwrap().opened.push((call, frame));
+    }
+
+    /// The user forks the session, and goes on in the copy.
+    pub(super) fn fork(&mut self) {
+        let renamed = |id: &str| id.replace("msg_", "copy_");
+        self.session = "ses_2".to_owned();
+        for shown in &mut self.shown {
+            shown.message.id = renamed(&shown.message.id);
+            shown.json = renamed(&shown.json);
+            for part in &mut shown.message.parts {
+                part.id = renamed(&part.id);
+            }
+            for (part, _) in &mut shown.results {
+                *part = renamed(part);
+            }
+        }
+        self.ops.clear();
+        self.known.clear();
+        self.applied = 0;
     }
 
     /// The agent thinks, and reads a file of so many tokens.
@@ -171,7 +216,7 @@ impl Host {
 
     fn ask(&self, compacting: bool, shown: &[Shown], keep: usize) -> SyncAnswer {
         let request = SyncRequest {
-            session: SESSION.to_owned(),
+            session: self.session.clone(),
             host: "test".to_owned(),
             compacting,
             keep,
@@ -210,7 +255,7 @@ impl Host {
             self.applied = serial;
             self.known = self.shown.iter().map(|shown| shown.message.id.clone()).collect();
         }
-        let system = SystemRequest { session: SESSION.to_owned(), limit: None };
+        let system = SystemRequest { session: self.session.clone(), limit: None };
         self.engine.system(&system).unwrap();
     }
 
