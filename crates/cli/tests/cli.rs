@@ -7,6 +7,7 @@
     reason = "helpers of tests fail as tests do, and a skip says why"
 )]
 
+mod alike;
 mod config;
 mod desk;
 mod doctor;

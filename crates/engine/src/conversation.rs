@@ -317,7 +317,7 @@ impl Engine {
         let masks = Self::masks(&settings);
         if only_steps
             && !told
-            && !(masks && conversation.masking.is_worth_a_look(self.now()))
+            && (!masks || !conversation.masking.is_worth_a_look(self.now()))
             && !self.follow_work(&mut conversation, &session)?
             && !self.make_notes(&mut conversation, &session)?
         {

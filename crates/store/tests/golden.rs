@@ -70,6 +70,7 @@ fn activate(frame: u64, call: u32) -> Command {
 }
 
 /// A bit of everything that a store holds.
+#[expect(clippy::too_many_lines, reason = "every event once")]
 pub(crate) fn fill(store: &Store) {
     let done = |command: &Command| carry_out(store, command, &WIDE).unwrap();
     done(&root("ses_a", None));

@@ -1,0 +1,171 @@
+//! A session that goes on and its recording are told alike.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+
+const SESSION: &str = "ses_1";
+
+/// The messages of a session, and where the model was called.
+#[derive(Default)]
+struct Talk {
+    messages: Vec<Value>,
+    calls: Vec<usize>,
+    made: usize,
+}
+
+impl Talk {
+    fn add(&mut self, role: &str, parts: &[Value]) {
+        self.made += 1;
+        let id = format!("msg_{:03}", self.made);
+        let parts: Vec<Value> = parts
+            .iter()
+            .enumerate()
+            .map(|(number, part)| {
+                let mut part = part.clone();
+                part["id"] = format!("prt_{:03}_{number}", self.made).into();
+                part
+            })
+            .collect();
+        let created = 1_700_000_000_000_i64 + 10_000 * i64::try_from(self.made).unwrap();
+        let info = json!({"id": id, "role": role, "sessionID": SESSION, "modelID": "scripted",
+            "time": {"created": created}});
+        if role == "assistant" {
+            self.calls.push(self.messages.len());
+        }
+        self.messages.push(json!({"info": info, "parts": parts}));
+    }
+
+    fn says(&mut self, role: &str, text: &str) {
+        self.add(role, &[json!({"type": "text", "text": text})]);
+    }
+
+    fn calls(&mut self, tool: &str, input: &Value, output: &str) {
+        let state = json!({"status": "completed", "input": input, "output": output,
+            "metadata": {"exit": 0}});
+        let call = format!("call_{}", self.made);
+        self.add(
+            "assistant",
+            &[json!({"type": "tool", "tool": tool, "callID": call, "state": state})],
+        );
+    }
+
+    fn runs(&mut self, command: &str, output: &str) {
+        self.calls("bash", &json!({"command": command, "description": "look"}), output);
+    }
+
+    fn todos(&mut self, statuses: [&str; 2]) {
+        let items: Vec<Value> = ["Find the ports", "Close the ports"]
+            .iter()
+            .zip(statuses)
+            .map(|(content, status)| json!({"content": content, "status": status}))
+            .collect();
+        self.calls("todowrite", &json!({"todos": items}), "[]");
+    }
+}
+
+fn session() -> Talk {
+    let mut talk = Talk::default();
+    // Each fills a batch by itself: a session that goes on looks only then what is due.
+    let words = "which module listens where is told by its table of sockets and by nothing else\n";
+    let file =
+        |number: usize| format!("module m{number} opens port 80{number:02}\n{}", words.repeat(270));
+    talk.says("user", "Close every port that nobody needs");
+    talk.todos(["in_progress", "pending"]);
+    talk.runs("ss -ltn", "LISTEN 0 128 0.0.0.0:8011 users:((\"metricsd\",pid=4711))");
+    talk.runs("grep -rn listen src", "src/net/server.rs:41: listen(config.metrics_port)");
+    talk.todos(["completed", "in_progress"]);
+    talk.runs("sed -i s/8011/0/ src/net/server.rs", "");
+    talk.runs("cargo test net", "test result: ok. 14 passed; 0 failed");
+    talk.todos(["completed", "completed"]);
+    talk.says("assistant", "Port 8011 is closed; the tests pass.");
+    talk.says("user", "Now read every module and tell which port each opens");
+    for number in 1..=12 {
+        talk.runs(&format!("cat src/m{number}.rs"), &file(number));
+    }
+    talk.says("assistant", "m1 to m12 open 8001 to 8012.");
+    talk
+}
+
+/// The texts of ours in each request of the session as it goes on.
+fn live(desk: &Desk, talk: &Talk) -> Vec<Vec<String>> {
+    let mut requests: Vec<(&str, Value)> = Vec::new();
+    let shows = |end: usize| {
+        json!({"session": SESSION, "purpose": "turn", "keep": 0, "ops": 0, "applied": 0,
+            "messages": talk.messages[..end]})
+    };
+    for &call in &talk.calls {
+        let before = &talk.messages[call - 1];
+        if before["info"]["role"] == "user" {
+            let text = &before["parts"][0]["text"];
+            let message = &before["info"]["id"];
+            let said = json!({"session": SESSION, "message": message, "text": text});
+            requests.push(("message", said));
+        }
+        let system = json!({"session": SESSION, "model": {"context": 200_000}, "head": ""});
+        requests.extend([("sync", shows(call)), ("system", system)]);
+    }
+    let lines = requests.iter().enumerate().map(|(id, (method, params))| {
+        format!("{}\n", json!({"id": id, "method": method, "params": params}))
+    });
+    let input = desk.sealed.root().join("requests");
+    fs::write(&input, lines.collect::<String>()).unwrap();
+    let mut command = desk.command(&desk.project(), &["host", "opencode"]);
+    command.env("STACK_AUTONOMY_LEVEL", "auto");
+    command.stdin(fs::File::open(&input).unwrap());
+    let said = desk.finish(command);
+    let answers: Vec<Value> =
+        said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ops = answers.iter().filter_map(|answer| answer["result"]["ops"].as_array());
+    let texts =
+        |ops: &Vec<Value>| ops.iter().filter_map(|op| op["text"].as_str()).map(plain).collect();
+    ops.map(texts).collect()
+}
+
+/// The same of the recording of the session.
+fn replayed(desk: &Desk, talk: &Talk) -> Vec<Vec<String>> {
+    let info = json!({"id": SESSION, "title": "Ports", "directory": desk.project()});
+    let export = json!({"info": info, "messages": talk.messages});
+    fs::write(desk.project().join("session.json"), export.to_string()).unwrap();
+    desk.ok(&["replay", "session.json", "--dump", "sent"]);
+    let file = fs::read_dir(desk.project().join("sent")).unwrap().flatten().next().unwrap();
+    let sent = fs::read_to_string(file.path()).unwrap();
+    let lines = sent.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let texts = lines.filter(|line| line["way"] == "frames").map(|line| {
+        let items = line["items"].as_array().unwrap().iter();
+        let texts = items.filter_map(|item| item["text"].as_str());
+        texts.filter(|text| text.starts_with("[callstack]")).map(plain).collect()
+    });
+    texts.collect()
+}
+
+/// A text without what only one of both can know: how long it took, and the log in a store; and without
+/// how many tokens an output had, which a session that goes on tells by its beginning.
+fn plain(text: &str) -> String {
+    let kept: Vec<&str> =
+        text.lines().filter(|line| !line.starts_with("What has left can be read")).collect();
+    let text = kept.join("\n");
+    if let Some((_, rest)) = text.split_once(" of about ") {
+        return rest.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
+    }
+    let took = text.split_once(" after ").and_then(|(frame, rest)| {
+        let (_, what) = rest.split_once(": its steps")?;
+        Some(format!("{frame}: its steps{what}"))
+    });
+    took.unwrap_or(text)
+}
+
+#[test]
+fn a_session_that_goes_on_is_sent_what_its_recording_says() {
+    let desk = Desk::new();
+    let talk = session();
+    let (live, replayed) = (live(&desk, &talk), replayed(&desk, &talk));
+    let texts = live.concat();
+    let any = |of: &str| texts.iter().any(|text| text.contains(of));
+    assert!(any("\"Find the ports\" completed: its steps"), "{live:#?}");
+    assert!(any("\"Close every port that nobody…\" completed: its steps"), "{live:#?}");
+    assert!(any("has left the context. The same call"), "{live:#?}");
+    assert_eq!(live, replayed);
+}
