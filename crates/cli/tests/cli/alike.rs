@@ -75,7 +75,14 @@ fn session() -> Talk {
     talk.says("user", "Close every port that nobody needs");
     talk.todos(["in_progress", "pending"]);
     talk.runs("ss -ltn", "LISTEN 0 128 0.0.0.0:8011 users:((\"metricsd\",pid=4711))");
-    talk.runs("grep -rn listen src", "src/net/server.rs:41: listen(config.metrics_port)");
+    // So many names that the budget of evidence tells which are told.
+    let found = (1..400).map(|line| {
+        let name = format!("{}_port", ["metrics", "debug", "health", "admin"][line % 4]);
+        format!(
+            "src/net/server{line}.rs:{line}: let {name}_{line} = listen(config.{name}_{line});\n"
+        )
+    });
+    talk.runs("grep -rn listen src", &found.collect::<String>());
     talk.todos(["completed", "in_progress"]);
     talk.runs("sed -i s/8011/0/ src/net/server.rs", "");
     talk.runs("cargo test net", "test result: ok. 14 passed; 0 failed");
