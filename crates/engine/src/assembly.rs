@@ -8,7 +8,7 @@ use std::sync::Arc;
 use callstack_core::context::{
     ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render,
 };
-use callstack_core::evidence::Evidence;
+use callstack_core::evidence::{Evidence, Omit};
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::log_line::LogLine;
 use callstack_core::returned::{Pushed, Returned, Unpushed, pushed, returned, unpushed};

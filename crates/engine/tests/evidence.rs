@@ -32,6 +32,7 @@ fn step(engine: &Engine, session: &str, id: &str, doings: &[Value]) {
         tokens: None,
         said: 0,
         heard: 0,
+        results: Vec::new(),
         words: String::new(),
         summary: None,
     };

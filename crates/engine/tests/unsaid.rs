@@ -21,7 +21,7 @@ const POP: &str = "stack_frame_pop";
 const KEY: &str = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// Stored messages of these tests are lists of happenings: `["said", words]` or `["ran", command]`.
-fn read(json: &str, _: &Path) -> Vec<Happening> {
+fn read(json: &str, _: &Path) -> Vec<(String, Happening)> {
     let stored: Vec<(String, String)> = serde_json::from_str(json).unwrap_or_default();
     let happening = |(what, text): (String, String)| match what.as_str() {
         "said" => Happening::Said(text),
@@ -32,7 +32,7 @@ fn read(json: &str, _: &Path) -> Vec<Happening> {
             ..Call::default()
         }),
     };
-    stored.into_iter().map(happening).collect()
+    stored.into_iter().enumerate().map(|(at, it)| (at.to_string(), happening(it))).collect()
 }
 
 /// A model that answers what it is told to, once it may.
@@ -129,6 +129,7 @@ impl Desk {
             tokens: None,
             said: 0,
             heard: 0,
+            results: Vec::new(),
             words: String::new(),
             summary: None,
         };

@@ -14,11 +14,11 @@ pub(crate) fn did(shown: &mut Shown, doings: impl IntoIterator<Item = Value>) {
     shown.json = message.to_string();
 }
 
-/// What a message says was done in it.
-pub(crate) fn happenings(json: &str, _: &Path) -> Vec<Happening> {
+/// What a message says was done in it, each with the id of its part.
+pub(crate) fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
     let message: Value = serde_json::from_str(json).unwrap();
     let doings = message["did"].as_array().into_iter().flatten();
-    let calls = doings.map(|did| {
+    let calls = doings.enumerate().map(|(at, did)| {
         let text = |name: &str| did[name].as_str().unwrap_or_default().to_owned();
         let action = match &did["ran"] {
             Value::Null => Action::Wrote(vec![text("wrote")]),
@@ -26,7 +26,8 @@ pub(crate) fn happenings(json: &str, _: &Path) -> Vec<Happening> {
         };
         let (input, output) = (text("ran"), text("output"));
         let exit = did["exit"].as_i64();
-        Happening::Called(Call { input, output, exit, action, ..Call::default() })
+        let call = Call { input, output, exit, action, ..Call::default() };
+        (at.to_string(), Happening::Called(call))
     });
     calls.collect()
 }

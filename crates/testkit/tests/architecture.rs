@@ -19,7 +19,16 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("scripted-model", &[]),
     (
         "cli",
-        &["core", "store", "engine", "hosts", "work-tree", "replay", "scripted-model", "summarizer"],
+        &[
+            "core",
+            "store",
+            "engine",
+            "hosts",
+            "work-tree",
+            "replay",
+            "scripted-model",
+            "summarizer",
+        ],
     ),
     ("testkit", &["scripted-model"]),
 ];

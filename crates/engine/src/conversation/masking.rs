@@ -10,7 +10,7 @@ use callstack_core::evidence::{Budget, Happening, Omit, span_tokens, take};
 use callstack_core::fold::{Folded, Mask};
 use callstack_core::frame::FrameNum;
 use callstack_core::masking::outputs::{Request, SentResult, Weight, newest_step};
-use callstack_core::masking::{Limits, due};
+use callstack_core::masking::{self, Limits, due};
 use callstack_core::returned::{masked, masked_in};
 use callstack_core::transcript::{FoldOp, Message, Role};
 use callstack_store::{StoreError, StoredMask, View};
@@ -135,10 +135,15 @@ impl Conversation {
         folded.chain(masks).chain([step]).min().unwrap_or_default()
     }
 
-    /// How many calls of the model are to be expected: as many as the agent has made since the user spoke.
-    fn calls_ahead(&self) -> usize {
+    /// A request of which the provider has `cached` tokens.
+    fn sent_now(&self, request: &Request<'_>, cached: usize) -> masking::Request {
         let agent = |message: &&Message| message.role == Role::Assistant;
-        self.transcript.iter().rev().take_while(agent).count()
+        masking::Request {
+            tokens: request.up_to(self.transcript.len()),
+            cached,
+            calls: self.transcript.iter().filter(agent).count(),
+            since_the_user: self.transcript.iter().rev().take_while(agent).count(),
+        }
     }
 
     /// The innermost frame whose open span begins in front of a message.
@@ -215,7 +220,7 @@ impl Engine {
         let request = Request::of(&conversation.transcript, ops, &masking.weights);
         let outputs: Vec<_> = request.results.iter().map(|result| result.output).collect();
         let cached = if masking.has_paused(self.now()) { 0 } else { request.up_to(same) };
-        let due = due(&outputs, cached, conversation.calls_ahead(), &Limits::default());
+        let due = due(&outputs, &conversation.sent_now(&request, cached), &Limits::default());
         let batch: Vec<SentResult<'_>> = due.iter().map(|place| request.results[*place]).collect();
         let (Some(first), Some((last, others))) = (batch.first(), batch.split_last()) else {
             return Ok(Some(Vec::new()));
@@ -223,7 +228,7 @@ impl Engine {
         if !self.recorder()?.flush(conversation.ticket, PATIENCE) {
             return Ok(None);
         }
-        let evidence = self.evidence_of(conversation, session, (&request, ops), &batch)?;
+        let evidence = self.evidence_of_batch(conversation, session, (&request, ops), &batch)?;
         let line = |result: &SentResult<'_>, text: String| MaskedOutput {
             message: result.message.to_owned(),
             part: result.part.to_owned(),
@@ -243,7 +248,7 @@ impl Engine {
     }
 
     /// What the machine tells of a batch beyond what the request still says.
-    fn evidence_of(
+    fn evidence_of_batch(
         &self,
         conversation: &Conversation,
         session: &str,
