@@ -31,7 +31,7 @@ fn nothing_is_masked_before_a_batch_is_full() {
 fn a_batch_goes_at_once_and_small_and_recent_ones_stay() {
     let outputs = outputs(&[2_000, 150, 2_900, 3_000, 2_500]);
     assert_eq!(due(&outputs, &request(0, 0), &limits()), [0, 2]);
-    assert_eq!(due(&outputs, &request(11_000, 400), &limits()), [0, 2]);
+    assert_eq!(due(&outputs, &request(11_000, 800), &limits()), [0, 2]);
 }
 
 #[test]

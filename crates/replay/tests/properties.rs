@@ -60,7 +60,7 @@ fn session(events: &[Event]) -> Recording {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
     fn every_session_is_counted_right(events in events()) {

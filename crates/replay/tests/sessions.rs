@@ -169,7 +169,7 @@ pub(crate) fn work() -> Recording {
     making.user("thanks");
     making.agent(vec![words("You are welcome.")]);
     making.pause(600_000).user("Now look for what else parses.");
-    for at in 0..48 {
+    for at in 0..80 {
         let name = ["time", "zone", "week", "month", "year", "leap", "era", "noon"][at % 8];
         let file = format!("/home/me/app/src/{name}{at}.rs");
         making.agent(vec![read(&file, &program(name, 60))]);

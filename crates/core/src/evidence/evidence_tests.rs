@@ -67,7 +67,7 @@ fn what_results_say_is_not_said_again() {
 
 #[test]
 fn a_small_budget_keeps_what_matters_most() {
-    let told = told(&work(), "", 60);
+    let told = told(&work(), "", 75);
     assert!(told.contains("src/date.rs") && told.contains("cargo test"), "{told}");
     assert_eq!(take(&work(), "", "", 0), Evidence::default());
 }
