@@ -21,12 +21,12 @@ fn new() -> (Host, TempDir) {
 fn outputs_leave_in_batches_and_in_between_nothing_changes() {
     let (mut host, _folder) = new();
     let mut batches = Vec::new();
-    for step in 1..=30 {
+    for step in 1..=90 {
         let before = (host.masked(), host.ops.clone());
         host.steps(1);
         let masked = host.masked();
         if masked == before.0 {
-            assert_eq!(host.ops, before.1, "step {step}");
+            assert!(host.ops.starts_with(&before.1), "step {step}");
         } else {
             assert!(masked.starts_with(&before.0), "what is masked stays so");
             batches.push(masked.len() - before.0.len());
@@ -108,6 +108,8 @@ fn a_restart_at_any_step_sends_the_same() {
 fn another_process_on_the_same_store_goes_on_with_the_same_lines() {
     let (mut host, _folder) = new();
     host.steps(12);
+    host.pass(6);
+    host.steps(1);
     let ops = host.ops.clone();
     assert!(!host.masked().is_empty());
     let other = host.other();
@@ -115,8 +117,9 @@ fn another_process_on_the_same_store_goes_on_with_the_same_lines() {
     host.restart_process();
     host.request();
     assert_eq!(host.ops, ops);
+    host.steps(3);
     host.pass(6);
-    host.steps(2);
+    host.steps(1);
     let more = host.ops.clone();
     assert!(host.lines().len() > 4 && more.len() > ops.len());
     // The first one has held its knowledge all the time.

@@ -85,7 +85,9 @@ fn session() -> Talk {
     talk.runs("grep -rn listen src", &found.collect::<String>());
     talk.todos(["completed", "in_progress"]);
     talk.runs("sed -i s/8011/0/ src/net/server.rs", "");
-    talk.runs("cargo test net", "test result: ok. 14 passed; 0 failed");
+    // So much that folding it is worth it: a replay leaves what is not.
+    let tests = "test net::a_closed_port_refuses ... ok\n".repeat(600);
+    talk.runs("cargo test net", &format!("{tests}test result: ok. 600 passed; 0 failed"));
     talk.todos(["completed", "completed"]);
     talk.says("assistant", "Port 8011 is closed; the tests pass.");
     talk.says("user", "Now read every module and tell which port each opens");

@@ -185,6 +185,7 @@ fn past_sessions_of_agents() {
       basket.py
 
     evidence:
+      written (read again before you edit): /home/ada/shop/basket.py
       commands: `python -m pytest -q` (exit 1)
       errors: 1 failed, 3 passed (not seen to be gone)
       numbers: 10

@@ -222,24 +222,13 @@ impl Carrier<'_> {
         Ok(Outcomes::Done)
     }
 
-    /// How a stretch ended: with the words that the agent closed it with, else with what can be
-    /// extracted.
-    fn outcome(
-        &self,
-        view: &View<'_>,
-        status: Status,
-        said: Option<&str>,
-        between: (Option<&str>, Option<&str>),
-    ) -> Result<Outcome, EngineError> {
-        if let Some(said) = said {
-            return Ok(Outcome::with(status, said.to_owned(), None, ResultsSource::LastWords));
-        }
-        let folder = self.conversation.folder(self.engine);
-        let span = self.engine.happenings_between(view, self.session, between, folder)?;
-        Ok(match self.engine.extracted(&span) {
-            Some(made) => Outcome::with(status, made.results, None, made.source),
+    /// How a stretch ended: with the agent's last words in it. Where there are none, what was done in it is
+    /// told by its evidence.
+    fn outcome(status: Status, said: Option<&str>) -> Outcome {
+        match said {
+            Some(said) => Outcome::with(status, said.to_owned(), None, ResultsSource::LastWords),
             None => Outcome::without_results(status),
-        })
+        }
     }
 
     /// The frame in which work stands that was done before anything that is open now.
@@ -298,7 +287,7 @@ impl Carrier<'_> {
                 session: self.session.to_owned(),
                 frame: Some(bound.frame),
                 anchor: end.clone(),
-                outcome: self.outcome(&view, status, it.results.as_deref(), between)?,
+                outcome: Self::outcome(status, it.results.as_deref()),
             }),
         };
         let now = self.engine.now();
