@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::desk::Desk;
 
 const SESSION: &str = "ses_1";
+const MASKED: &str = "has left the context. The same call";
 
 /// The messages of a session, and where the model was called.
 #[derive(Default)]
@@ -86,8 +87,8 @@ fn session() -> Talk {
     talk.todos(["completed", "in_progress"]);
     talk.runs("sed -i s/8011/0/ src/net/server.rs", "");
     // So much that folding it is worth it: a replay leaves what is not.
-    let tests = "test net::a_closed_port_refuses ... ok\n".repeat(600);
-    talk.runs("cargo test net", &format!("{tests}test result: ok. 600 passed; 0 failed"));
+    let tests = "test net::a_closed_port_refuses ... ok\n".repeat(3_000);
+    talk.runs("cargo test net", &format!("{tests}test result: ok. 3000 passed; 0 failed"));
     talk.todos(["completed", "completed"]);
     talk.says("assistant", "Port 8011 is closed; the tests pass.");
     talk.says("user", "Now read every module and tell which port each opens");
@@ -166,6 +167,14 @@ fn plain(text: &str) -> String {
     took.unwrap_or(text)
 }
 
+/// The texts of folds. When a batch of outputs is due differs by a call, because outputs are weighed by their
+/// beginning in a session that goes on.
+fn folds(calls: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let folds =
+        |texts: Vec<String>| texts.into_iter().filter(|text| !text.contains(MASKED)).collect();
+    calls.into_iter().map(folds).collect()
+}
+
 #[test]
 fn a_session_that_goes_on_is_sent_what_its_recording_says() {
     let desk = Desk::new();
@@ -175,6 +184,7 @@ fn a_session_that_goes_on_is_sent_what_its_recording_says() {
     let any = |of: &str| texts.iter().any(|text| text.contains(of));
     assert!(any("\"Find the ports\" completed: its steps"), "{live:#?}");
     assert!(any("\"Close every port that nobody…\" completed: its steps"), "{live:#?}");
-    assert!(any("has left the context. The same call"), "{live:#?}");
-    assert_eq!(live, replayed);
+    assert!(any(MASKED), "{live:#?}");
+    assert!(replayed.concat().iter().any(|text| text.contains(MASKED)), "{replayed:#?}");
+    assert_eq!(folds(live), folds(replayed));
 }
