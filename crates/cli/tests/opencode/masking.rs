@@ -7,12 +7,12 @@ use super::seen::{result_of, seen, snapshot};
 use super::steps::{bash, named, stack};
 use super::talk::Talk;
 
-const STEPS: usize = 16;
+const STEPS: usize = 24;
 
-/// Reads a file of about 2,000 tokens.
+/// Reads a file of about 4,000 tokens.
 fn reads(number: usize) -> Step {
     let command = format!(
-        "for n in $(seq 200); do echo \"register 0x$(printf %x $((n * {number} + 4096))) of board {number} is free\"; done"
+        "for n in $(seq 400); do echo \"register 0x$(printf %x $((n * {number} + 4096))) of board {number} is free\"; done"
     );
     named(bash(&command), &format!("read-{number}"))
         .and_text(format!("Board {number} comes next."))
@@ -57,7 +57,7 @@ fn old_outputs_leave_in_batches_and_are_kept_whole() {
         let first = now[before.len()];
         assert_eq!(later.messages()[same]["tool_call_id"], format!("read-{first}"));
         assert!(now.len() >= before.len() + 2, "request {shown}: {before:?} {now:?}");
-        assert!(now.iter().all(|number| number + 3 <= known), "the newest are whole: {now:?}");
+        assert!(now.iter().all(|number| number + 2 <= known), "the newest are whole: {now:?}");
         batches.push(shown);
     }
     assert!((1..=4).contains(&batches.len()), "{batches:?}");
@@ -68,7 +68,7 @@ fn old_outputs_leave_in_batches_and_are_kept_whole() {
     let behind = requests.last().unwrap();
     assert!(behind.render().contains(&format!("Board {last} comes next.")), "{}", seen(behind));
     let newest = result_of(behind, &format!("read-{STEPS}"));
-    assert_eq!(newest.lines().filter(|line| line.ends_with("is free")).count(), 200, "{newest}");
+    assert_eq!(newest.lines().filter(|line| line.ends_with("is free")).count(), 400, "{newest}");
 
     let log = result_of(behind, "call-log");
     assert!(log.contains("register 0x1001 of board 1 is free"), "{log}");
