@@ -2,7 +2,7 @@
 //! ended, test results, errors, names, numbers and addresses: what a summary in prose loses, and what
 //! the work after it writes again.
 //!
-//! Everything that might be told is weighed by how likely later work needs it ([`weigh`]) against what it
+//! Everything that might be told is weighed by how likely later work needs it (`weigh`) against what it
 //! costs, and told in that order until the budget is used up. The same span gives the same evidence.
 //!
 //! Not here: what a host's tools are called (`hosts`), where evidence is kept (`store`).
