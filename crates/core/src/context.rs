@@ -19,7 +19,7 @@ pub use budget::TokenBudget;
 pub use cache::{CacheStats, ContextCache};
 pub use hash::generate_state_hash;
 pub use order::{SiblingOrder, StatusCounts, calculate_sibling_order};
-pub use render::render;
+pub use render::{render, render_since};
 pub use score::{MIN_RELEVANCE, score_ancestor, score_sibling};
 pub use select::{Chosen, Selection, select_ancestors, select_siblings};
 

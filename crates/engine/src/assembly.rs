@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use callstack_core::context::{
-    ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render,
+    ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render_since,
 };
 use callstack_core::evidence::{Evidence, Omit};
 use callstack_core::frame::{Frame, FrameNum, Status};
@@ -120,16 +120,18 @@ impl Engine {
         let context = if let Some(kept) = kept {
             kept
         } else {
-            let rendered = render(&input);
-            // Only what is shown is looked at, which is far less than what was chosen from.
-            let shown = &rendered.metadata.siblings;
-            let context = match self.with_changes_marked(view, &around.siblings, shown)? {
-                Some(siblings) => {
-                    input.siblings = &siblings;
-                    Arc::new(render(&input))
-                }
-                None => Arc::new(rendered),
-            };
+            let mut failed = None;
+            let rendered = render_since(&input, &mut |sibling| {
+                let said = self.said_since(view, sibling);
+                said.unwrap_or_else(|error| {
+                    failed = Some(error);
+                    String::new()
+                })
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            let context = Arc::new(rendered);
             lock(&self.cache).put(session, state, now, Arc::clone(&context));
             context
         };

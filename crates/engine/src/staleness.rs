@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
 
-use callstack_core::frame::{Frame, FrameNum};
+use callstack_core::frame::Frame;
 use callstack_store::View;
 
 use crate::engine::Engine;
@@ -63,32 +63,14 @@ impl Engine {
         Ok(changed)
     }
 
-    /// The frames, with what became of their files said before the results of those that are `shown`.
-    /// None where all files are as they were.
-    pub(crate) fn with_changes_marked(
-        &self,
-        view: &View<'_>,
-        frames: &[Frame],
-        shown: &[FrameNum],
-    ) -> Result<Option<Vec<Frame>>, EngineError> {
-        let mut marked = None;
-        for (at, frame) in frames.iter().enumerate().filter(|(_, it)| shown.contains(&it.num)) {
-            let changed = self.changed_since(view, frame)?;
-            if changed.is_empty() {
-                continue;
-            }
-            let frames: &mut Vec<Frame> = marked.get_or_insert_with(|| frames.to_vec());
-            let Frame { results, results_compacted, .. } = &mut frames[at];
-            // In front, where no budget cuts it off.
-            for text in [results, results_compacted].into_iter().flatten() {
-                text.insert_str(0, &said(&changed));
-            }
-        }
-        Ok(marked)
+    /// The same as a reader is told it; empty where nothing became of any.
+    pub(crate) fn said_since(&self, view: &View<'_>, frame: &Frame) -> Result<String, EngineError> {
+        let changed = self.changed_since(view, frame)?;
+        Ok(if changed.is_empty() { String::new() } else { said(&changed) })
     }
 }
 
-/// Such as `[changed since: a.rs, b.rs; gone since: c.rs] `.
+/// Such as `[changed since: a.rs, b.rs; gone since: c.rs]`.
 fn said(changed: &BTreeMap<String, Since>) -> String {
     let list = |which: Since| {
         let paths = changed.iter().filter(|(_, since)| **since == which);
@@ -96,7 +78,7 @@ fn said(changed: &BTreeMap<String, Since>) -> String {
         (!paths.is_empty()).then(|| format!("{}: {}", which.as_str(), paths.join(", ")))
     };
     let lists: Vec<_> = [Since::Changed, Since::Gone].into_iter().filter_map(list).collect();
-    format!("[{}] ", lists.join("; "))
+    format!("[{}]", lists.join("; "))
 }
 
 /// Milliseconds since 1970; what does not say is as young as can be.

@@ -104,6 +104,28 @@ fn both_dialects_choose_the_same_frames() {
 }
 
 #[test]
+fn what_became_of_a_sibling_stands_before_its_results_and_nobody_else_is_asked_for() {
+    let mut nested = Nested::new();
+    nested.siblings[0].results = None;
+    let above = BTreeSet::from([nested.siblings[2].num]);
+    for dialect in [Dialect::Stack, Dialect::Flame] {
+        let input = ContextInput { visible_above: &above, dialect, ..nested.input() };
+        let mut asked = Vec::new();
+        let out = render_since(&input, &mut |sibling| {
+            asked.push(sibling.num);
+            format!("[gone since: {}.rs]", sibling.num)
+        });
+        asked.sort_unstable();
+        assert_eq!(asked, out.metadata.siblings, "{}", out.text);
+        assert!(asked.len() > 1, "{}", out.text);
+        for num in asked {
+            let told = format!(">[gone since: {num}.rs]");
+            assert!(out.text.contains(&told), "{told} is missing in\n{}", out.text);
+        }
+    }
+}
+
+#[test]
 fn siblings_that_are_not_worth_showing_need_no_element() {
     let nested = Nested::new();
     let only = &nested.siblings[1..2];

@@ -31,6 +31,24 @@ pub(super) struct Manner {
     pub(super) dialect: Dialect,
 }
 
+/// What is known of a frame beside what it holds itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Beside<'a> {
+    /// What the machine saw of the work in it.
+    pub(super) seen: &'a str,
+    /// What became of it since. It stands before the results, where no budget cuts it off.
+    pub(super) since: &'a str,
+}
+
+impl Beside<'_> {
+    fn results<'f>(&self, frame: &'f Frame) -> Cow<'f, str> {
+        match shown_results(frame).unwrap_or_default() {
+            results if self.since.is_empty() => Cow::Borrowed(results),
+            results => Cow::Owned([self.since, results].join(" ")),
+        }
+    }
+}
+
 /// Lines of XML and their cost.
 #[derive(Clone, Debug)]
 pub(super) struct Fragment {
@@ -59,20 +77,19 @@ struct Field {
     truncated: bool,
 }
 
-/// `frame` in at most `limit` units, with what the machine saw of the work in it; none if not even its
-/// title fits.
+/// `frame` in at most `limit` units; none if not even its title fits.
 pub(super) fn fragment(
     frame: &Frame,
-    seen: &str,
+    beside: Beside<'_>,
     manner: Manner,
     limit: usize,
 ) -> Option<Fragment> {
     if manner.relation == Relation::SiblingAbove {
-        return one_line(frame, manner.dialect, limit);
+        return one_line(frame, beside, manner.dialect, limit);
     }
     let fields = match manner.dialect {
-        Dialect::Stack => fields(frame, seen, manner.relation, limit),
-        Dialect::Flame => flame_fields(frame, seen, manner.relation, limit),
+        Dialect::Stack => fields(frame, beside, manner.relation, limit),
+        Dialect::Flame => flame_fields(frame, beside, manner.relation, limit),
     };
     let cut_before = fields.iter().any(|field| field.truncated);
     let lines: Vec<_> = fields
@@ -196,7 +213,7 @@ fn weights(relation: Relation) -> (usize, usize) {
     if relation == Relation::Sibling { (0, 6) } else { (6, 3) }
 }
 
-fn fields(frame: &Frame, seen: &str, relation: Relation, limit: usize) -> Vec<Field> {
+fn fields(frame: &Frame, beside: Beside<'_>, relation: Relation, limit: usize) -> Vec<Field> {
     let mut fields = Fields::within(limit);
     let (aim, outcome) = weights(relation);
     let identity = &frame.identity;
@@ -209,21 +226,21 @@ fn fields(frame: &Frame, seen: &str, relation: Relation, limit: usize) -> Vec<Fi
     if relation != Relation::Sibling {
         fields.add("success-criteria", criteria, aim);
     }
-    fields.add("results", shown_results(frame).unwrap_or_default(), outcome);
+    fields.add("results", &beside.results(frame), outcome);
     fields.decisions(frame);
     fields.artifacts(frame);
-    fields.add("evidence", seen, 1);
+    fields.add("evidence", beside.seen, 1);
     fields.fields
 }
 
-fn flame_fields(frame: &Frame, seen: &str, relation: Relation, limit: usize) -> Vec<Field> {
+fn flame_fields(frame: &Frame, beside: Beside<'_>, relation: Relation, limit: usize) -> Vec<Field> {
     let mut fields = Fields::within(limit);
     let (aim, outcome) = weights(relation);
     fields.key("goal", &goal_of(&frame.identity), aim.max(2));
-    fields.add("summary", shown_results(frame).unwrap_or_default(), outcome);
+    fields.add("summary", &beside.results(frame), outcome);
     fields.artifacts(frame);
     fields.decisions(frame);
-    fields.add("evidence", seen, 1);
+    fields.add("evidence", beside.seen, 1);
     fields.fields
 }
 
@@ -352,9 +369,9 @@ fn tags(frame: &Frame, manner: Manner, truncated: bool) -> (String, String) {
 }
 
 /// Title, status and dense results of a frame whose full results the reader has already.
-fn one_line(frame: &Frame, dialect: Dialect, limit: usize) -> Option<Fragment> {
+fn one_line(frame: &Frame, beside: Beside<'_>, dialect: Dialect, limit: usize) -> Option<Fragment> {
     let max_bytes = (limit / UNITS_PER_TOKEN).saturating_mul(BYTES_PER_TOKEN).saturating_add(256);
-    let results = one_line_of(shown_results(frame).unwrap_or_default(), max_bytes);
+    let results = one_line_of(&beside.results(frame), max_bytes);
     let (called, returned) = match dialect {
         Dialect::Stack => ("title", "results"),
         Dialect::Flame => ("goal", "summary"),

@@ -1,19 +1,29 @@
 //! The context as XML, every section within its budget and the whole within the total.
 
 use crate::dialect::Dialect;
+use crate::frame::Frame;
 use crate::text::estimate_units;
 use crate::xml::XmlWriter;
 
 use super::budget::Calibration;
-use super::fragment::{Manner, Relation, fragment, one_line_of};
+use super::fragment::{Beside, Manner, Relation, fragment, one_line_of};
 use super::score::goal;
-use super::select::{Chosen, Selection, Wanted, ancestors_within, siblings_within};
+use super::select::{Chosen, Selection, Since, Wanted, ancestors_within, siblings_within};
 use super::{ContextInput, ContextMetadata, RenderedContext, ScopedPin, tasks};
 
 /// Renders what stands around a frame. The text never costs more than `budget.total` tokens, as
 /// far as the calibrated estimate knows, unless the pins alone do; what was shortened or left out
 /// says so (where nothing of a section fits, in a line of up to 16 tokens beyond its own budget).
 pub fn render(input: &ContextInput<'_>) -> RenderedContext {
+    render_since(input, &mut |_| String::new())
+}
+
+/// The same, with what became of siblings since they ended, such as `[gone since: a.rs]`, or nothing. `since`
+/// is asked only for those that there is room for, so that it may take a look at the world.
+pub fn render_since(
+    input: &ContextInput<'_>,
+    since: &mut dyn FnMut(&Frame) -> String,
+) -> RenderedContext {
     let calibration = Calibration::new(input.calibration);
     let mut page = Page {
         input,
@@ -21,7 +31,7 @@ pub fn render(input: &ContextInput<'_>) -> RenderedContext {
         left: calibration.units(input.budget.total),
         metadata: ContextMetadata::default(),
     };
-    page.render()
+    page.render(since)
 }
 
 /// A section's lines and their cost.
@@ -47,7 +57,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn render(&mut self) -> RenderedContext {
+    fn render(&mut self, since: Since<'_>) -> RenderedContext {
         let pins = Section::of(pins(self.input.pins));
         // The outermost tag is written last, but its cost must be known first: at its longest.
         let fixed = estimate_units(&self.envelope(&ALL_SECTIONS, "")) + pins.units;
@@ -64,7 +74,7 @@ impl Page<'_> {
         let planned = self.planned_children(planned_room);
         let room = shares.for_ancestors(self.left, self.sibling_total() > 0);
         let ancestors = self.ancestors(room);
-        let siblings = self.siblings(shares.siblings.min(self.left));
+        let siblings = self.siblings(shares.siblings.min(self.left), since);
 
         let metadata = if metadata.xml.is_empty() { metadata } else { self.metadata_section() };
         let sections = [&pins, &tasks, &metadata, &ancestors, &siblings, &planned, &current];
@@ -160,7 +170,7 @@ impl Page<'_> {
         let beside_plans = if self.planned_total() == 0 { share } else { share / 4 * 3 };
         let manner = Manner { relation: Relation::Current, dialect: self.input.dialect };
         let found = [beside_plans, share, most].into_iter().find_map(|room| {
-            let fragment = fragment(frame, "", manner, room)?;
+            let fragment = fragment(frame, Beside::default(), manner, room)?;
             Some((fragment, room))
         });
         let Some((fragment, room)) = found else {
@@ -194,7 +204,7 @@ impl Page<'_> {
         section
     }
 
-    fn siblings(&mut self, room: usize) -> Section {
+    fn siblings(&mut self, room: usize, since: Since<'_>) -> Section {
         let total = self.sibling_total();
         if total == 0 {
             return Section::default();
@@ -210,7 +220,7 @@ impl Page<'_> {
             now: self.input.now,
             dialect: self.input.dialect,
         };
-        let mut selection = siblings_within(self.input.siblings, inner, &wanted);
+        let mut selection = siblings_within(self.input.siblings, inner, &wanted, since);
         selection.chosen.sort_by_key(|chosen| chosen.frame.num);
         let omitted = total.saturating_sub(selection.chosen.len());
         if selection.chosen.is_empty() && selection.no_room == 0 {

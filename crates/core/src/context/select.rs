@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::frame::{Frame, FrameNum};
 use crate::text::UNITS_PER_TOKEN;
 
-use super::fragment::{Fragment, Manner, Relation, fragment};
+use super::fragment::{Beside, Fragment, Manner, Relation, fragment};
 use super::score::{is_shown, rank_ancestors, rank_siblings};
 
 /// A frame that is shown.
@@ -79,7 +79,8 @@ pub fn select_siblings<'a>(
         now,
         dialect: Dialect::Stack,
     };
-    siblings_within(siblings, budget.saturating_mul(UNITS_PER_TOKEN), &wanted)
+    let units = budget.saturating_mul(UNITS_PER_TOKEN);
+    siblings_within(siblings, units, &wanted, &mut |_| String::new())
 }
 
 pub(super) fn ancestors_within<'a>(
@@ -98,7 +99,7 @@ pub(super) fn ancestors_within<'a>(
             manner: Manner { relation: Relation::Ancestor(depth), dialect },
         })
         .collect();
-    fill(ranked, units)
+    fill(ranked, units, &mut |_| String::new())
 }
 
 /// Which siblings are wanted.
@@ -117,6 +118,7 @@ pub(super) fn siblings_within<'a>(
     siblings: &'a [Frame],
     units: usize,
     wanted: &Wanted<'_>,
+    since: Since<'_>,
 ) -> Selection<'a> {
     let told = siblings
         .iter()
@@ -135,10 +137,13 @@ pub(super) fn siblings_within<'a>(
             Candidate { frame, score, seen, manner }
         })
         .collect();
-    let mut selection = fill(candidates, units);
+    let mut selection = fill(candidates, units, since);
     selection.omitted += irrelevant;
     selection
 }
+
+/// Says what became of a frame since. It is asked only for frames that there is room for.
+pub(super) type Since<'a> = &'a mut dyn FnMut(&Frame) -> String;
 
 #[derive(Clone, Copy)]
 struct Candidate<'a, 's> {
@@ -150,8 +155,8 @@ struct Candidate<'a, 's> {
 }
 
 impl<'a> Candidate<'a, '_> {
-    fn fragment(self, limit: usize) -> Option<Fragment> {
-        fragment(self.frame, self.seen, self.manner, limit)
+    fn fragment(self, since: &str, limit: usize) -> Option<Fragment> {
+        fragment(self.frame, Beside { seen: self.seen, since }, self.manner, limit)
     }
 
     fn chosen(self, fragment: Fragment) -> Chosen<'a> {
@@ -171,33 +176,34 @@ const LEAST_ROOM: usize = 25 * UNITS_PER_TOKEN;
 
 /// Takes candidates in order. One of several may have up to 60 % of what is left, so that one long
 /// text does not push all others out; what is left over then goes to those that were shortened.
-fn fill<'a>(candidates: Vec<Candidate<'a, '_>>, units: usize) -> Selection<'a> {
+fn fill<'a>(candidates: Vec<Candidate<'a, '_>>, units: usize, since: Since<'_>) -> Selection<'a> {
     let mut left = units;
     let mut selection = Selection::default();
-    let mut relations = Vec::new();
+    let mut shown = Vec::new();
     let last = candidates.len().saturating_sub(1);
     for (at, candidate) in candidates.into_iter().enumerate() {
         let room = if at < last { left - left / 5 * 2 } else { left };
-        let fragment = if left < LEAST_ROOM {
-            None
-        } else {
-            candidate.fragment(room).or_else(|| candidate.fragment(left))
-        };
-        let Some(fragment) = fragment else {
+        let found = (left >= LEAST_ROOM).then(|| {
+            let since = since(candidate.frame);
+            let fragment =
+                candidate.fragment(&since, room).or_else(|| candidate.fragment(&since, left));
+            fragment.map(|fragment| (since, fragment))
+        });
+        let Some((since, fragment)) = found.flatten() else {
             selection.omitted += 1;
             selection.no_room += 1;
             continue;
         };
         left -= fragment.units;
-        relations.push(candidate);
+        shown.push((candidate, since));
         selection.chosen.push(candidate.chosen(fragment));
     }
-    for (chosen, candidate) in selection.chosen.iter_mut().zip(relations) {
+    for (chosen, (candidate, since)) in selection.chosen.iter_mut().zip(shown) {
         if !chosen.truncated || left < LEAST_ROOM {
             continue;
         }
         let room = chosen.units + left;
-        if let Some(longer) = candidate.fragment(room)
+        if let Some(longer) = candidate.fragment(&since, room)
             && longer.units > chosen.units
         {
             left = room - longer.units;
