@@ -8,6 +8,7 @@
 //! Not here: what a host's tools are called (`hosts`), where evidence is kept (`store`).
 
 mod brief;
+mod changes;
 mod closing;
 mod errors;
 mod gather;
@@ -19,9 +20,9 @@ mod weigh;
 
 use serde::{Deserialize, Serialize};
 
+pub use changes::{Edit, FileChange};
 pub use closing::{RESULTS_TOKENS, extract_results};
 pub use gather::command_line;
-pub use lines::Omit;
 pub use runners::{TestCounts, counts};
 
 use crate::text::estimate_tokens;
@@ -32,6 +33,8 @@ use gather::Item;
 pub enum Happening {
     /// The agent said something.
     Said(String),
+    /// The agent thought something, as far as the host shows it.
+    Thought(String),
     /// The agent called a tool.
     Called(Call),
 }
@@ -49,8 +52,10 @@ pub struct Call {
     pub exit: Option<i64>,
     /// Whether the host calls it failed.
     pub failed: bool,
-    /// What it did, as far as the host's tools are known.
+    /// What it did, or tried to do where it failed, as far as the host's tools are known.
     pub action: Action,
+    /// What it put into files, in order.
+    pub edits: Vec<Edit>,
 }
 
 /// What a tool call did.
@@ -75,6 +80,9 @@ pub struct Evidence {
     /// Files that were written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<WrittenFile>,
+    /// What was changed in them, those that were changed last behind the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
     /// Files that were read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<String>,
@@ -112,6 +120,18 @@ pub struct WrittenFile {
     /// SHA-256 in hex of its content at the end of the span, where it was read then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+}
+
+impl WrittenFile {
+    /// Whether a path is that of this file, which may be told by a longer or a shorter one: agents write whole
+    /// paths, artifacts are told from the project's folder.
+    pub fn is_at(&self, path: &str) -> bool {
+        let ends = |long: &str, short: &str| {
+            let folder = long.strip_suffix(short);
+            folder.is_some_and(|folder| folder.is_empty() || folder.ends_with(['/', '\\']))
+        };
+        !path.is_empty() && (ends(&self.path, path) || ends(path, &self.path))
+    }
 }
 
 /// A command that was run, once or several times.
@@ -163,6 +183,21 @@ pub struct Budget {
     pub floor: usize,
     /// Estimated tokens that no span is granted more of.
     pub ceiling: usize,
+    /// Hundredths of it that changes of files may take.
+    pub changes: usize,
+    /// Whether quoted strings and names of files without a folder are told.
+    pub strings: bool,
+}
+
+/// Estimated tokens for the evidence of a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// For all of it.
+    pub all: usize,
+    /// Of these for changes of files.
+    pub changes: usize,
+    /// Whether quoted strings and names of files without a folder are told.
+    pub strings: bool,
 }
 
 /// Estimated tokens that even a span of a few steps is granted: its commands and how they ended.
@@ -170,7 +205,7 @@ const LEAST: usize = 120;
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { share: 25, floor: 300, ceiling: 700 }
+        Self { share: 25, floor: 300, ceiling: 700, changes: 0, strings: false }
     }
 }
 
@@ -178,14 +213,18 @@ impl Budget {
     /// For a frame that nobody pushed: nobody has summed it up, and what is told further up is not told
     /// again. 8 % of the span: sent anew at 1.25 that costs what the span would have cost from the
     /// provider's cache, at 0.1.
-    pub const UNPUSHED: Self = Self { share: 80, floor: 200, ceiling: 2_000 };
-    /// For outputs that are masked together while the calls that they answer stay.
-    pub const MASKED: Self = Self { share: 50, floor: 500, ceiling: 1_000 };
+    pub const UNPUSHED: Self =
+        Self { share: 80, floor: 200, ceiling: 2_000, changes: 40, strings: true };
+    /// For outputs that are masked together while the calls that they answer stay, and with them what was
+    /// changed.
+    pub const MASKED: Self =
+        Self { share: 50, floor: 500, ceiling: 1_000, changes: 0, strings: true };
 
-    /// Estimated tokens for evidence of a span of `span` tokens.
-    pub fn of(self, span: usize) -> usize {
+    /// What a span of `span` estimated tokens is granted.
+    pub fn of(self, span: usize) -> Room {
         let share = span.saturating_mul(self.share) / 1_000;
-        share.clamp(self.floor, self.ceiling.max(self.floor)).min((span / 3).max(LEAST))
+        let all = share.clamp(self.floor, self.ceiling.max(self.floor)).min((span / 3).max(LEAST));
+        Room { all, changes: all * self.changes / 100, strings: self.strings }
     }
 }
 
@@ -193,6 +232,7 @@ impl Budget {
 pub fn span_tokens(span: &[Happening]) -> usize {
     let tokens = |happening: &Happening| match happening {
         Happening::Said(text) => rough_tokens(text),
+        Happening::Thought(_) => 0,
         Happening::Called(call) => rough_tokens(&call.input) + rough_tokens(&call.output),
     };
     span.iter().map(tokens).sum()
@@ -207,16 +247,22 @@ fn rough_tokens(text: &str) -> usize {
     if sample.len() == text.len() { tokens } else { tokens * text.len() / sample.len().max(1) }
 }
 
-/// The evidence of a span in at most `budget` estimated tokens as [`Evidence::lines`] tells it. What
-/// `results` say already is not told again. `project` is the project's folder, or empty.
-pub fn take(span: &[Happening], results: &str, project: &str, budget: usize) -> Evidence {
+/// The evidence of a span in as many estimated tokens as there is `room` for, as [`Evidence::lines`] tells
+/// it. What `told` says already is not told again. `project` is the project's folder, or empty.
+pub fn take(span: &[Happening], told: &str, project: &str, room: Room) -> Evidence {
+    let changes = changes::changes(span, room.changes.min(room.all));
+    let mut told = told.to_owned();
+    for line in changes::lines(&changes) {
+        told.push('\n');
+        told.push_str(&line);
+    }
+    let budget = room.all - changes::cost(&changes);
     let gathered = gather::gather(span, project);
-    let mut ranked = weigh::rank(&gathered, results, budget);
+    let mut ranked = weigh::rank(&gathered, &told, budget, room.strings);
     let fits = |items: &[Item]| {
-        let told = gathered.tell(items);
-        let lines = told.lines(&Omit::default());
-        let cost: usize = lines.iter().map(|line| estimate_tokens(line) + LINE).sum();
-        (cost <= budget).then_some(told)
+        let found = gathered.tell(items);
+        let cost: usize = found.lines().iter().map(|line| estimate_tokens(line) + LINE).sum();
+        (cost <= budget).then_some(found)
     };
     let (mut fitting, mut least) = (Evidence::default(), 0);
     for _ in 0..PASSED_OVER {
@@ -225,7 +271,7 @@ pub fn take(span: &[Happening], results: &str, project: &str, budget: usize) -> 
         while least < most {
             let count = usize::midpoint(least, most + 1);
             match fits(ranked.get(..count).unwrap_or_default()) {
-                Some(told) => (fitting, least) = (told, count),
+                Some(found) => (fitting, least) = (found, count),
                 None => most = count - 1,
             }
         }
@@ -234,7 +280,7 @@ pub fn take(span: &[Happening], results: &str, project: &str, budget: usize) -> 
         }
         ranked.remove(least);
     }
-    fitting
+    Evidence { changes, ..fitting }
 }
 
 /// Items that are passed over because they are too large, while smaller ones behind them may still fit.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use callstack_core::context::{
     ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render_since,
 };
-use callstack_core::evidence::{Evidence, Omit};
+use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::log_line::LogLine;
 use callstack_core::returned::{Pushed, Returned, Unpushed, pushed, returned, unpushed};
@@ -249,7 +249,7 @@ impl Engine {
         Ok(unpushed(&Unpushed {
             frame: &frame,
             inside: &inside,
-            evidence: &evidence.lines(&Omit::default()),
+            evidence: &evidence.lines(),
             replied,
             left,
             pins: &pins,

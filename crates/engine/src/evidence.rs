@@ -87,8 +87,7 @@ impl Engine {
     ) -> Result<Evidence, EngineError> {
         let span = self.happenings_between(view, session, between, folder)?;
         let project = folder.to_string_lossy();
-        let budget = budget.of(span_tokens(&span));
-        Ok(take(&span, told, &project, budget))
+        Ok(take(&span, told, &project, budget.of(span_tokens(&span))))
     }
 
     /// Waits until what this process was shown of a session is on the disk.
@@ -115,7 +114,7 @@ fn open_span(
 /// What files held when work on them was recorded, where it was.
 pub(crate) fn with_hashes(mut evidence: Evidence, artifacts: &[Artifact]) -> Evidence {
     for file in &mut evidence.written {
-        let recorded = artifacts.iter().find(|artifact| artifact.path == file.path);
+        let recorded = artifacts.iter().find(|artifact| file.is_at(&artifact.path));
         file.hash = recorded.and_then(|artifact| artifact.hash.clone());
     }
     evidence

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use callstack_core::evidence::{
-    Budget, Happening, Omit, RESULTS_TOKENS, extract_results, span_tokens, take,
+    Budget, Happening, RESULTS_TOKENS, extract_results, span_tokens, take,
 };
 use callstack_core::frame::{Frame, Status};
 use callstack_core::log_line::LogLine;
@@ -178,8 +178,9 @@ impl Engine {
     pub(crate) fn extracted(&self, span: &[Happening]) -> Option<Made> {
         let done = || {
             let project = self.project().to_string_lossy();
-            let budget = Budget::default().of(span_tokens(span)).min(RESULTS_TOKENS);
-            let lines = take(span, "", &project, budget).lines(&Omit::default());
+            let mut room = Budget::default().of(span_tokens(span));
+            room.all = room.all.min(RESULTS_TOKENS);
+            let lines = take(span, "", &project, room).lines();
             let mut text = "Nothing was said in it.".to_owned();
             for line in &lines {
                 // Writing to a string can't fail.

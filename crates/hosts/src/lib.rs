@@ -3,3 +3,4 @@
 
 pub mod opencode;
 pub mod recording;
+mod tool_input;

@@ -79,7 +79,7 @@ fn steps() -> Vec<(String, Policy)> {
 
 fn budgets() -> Vec<(String, Policy)> {
     let of = |share, floor, ceiling| {
-        let evidence = Budget { share, floor, ceiling };
+        let evidence = Budget { share, floor, ceiling, ..Budget::UNPUSHED };
         let name = format!("{} % of the span, {floor} to {ceiling} tokens", share / 10);
         (name, Policy { evidence, ..Policy::default() })
     };
@@ -108,7 +108,7 @@ fn masks() -> Vec<(String, Policy)> {
         let name = format!("{recent} tokens of the newest stay, {batch} in a batch");
         rows.push((name, Policy { masks: Some(limits), ..Policy::default() }));
     }
-    let none = Budget { share: 0, floor: 0, ceiling: 0 };
+    let none = Budget { share: 0, floor: 0, ceiling: 0, ..Budget::UNPUSHED };
     rows.push((
         "the default without evidence of what was masked".to_owned(),
         Policy { masked: none, ..Policy::default() },

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use callstack_core::evidence::{Action, Call as ToolCall, Happening};
+use callstack_core::evidence::Happening;
 use callstack_core::framing::{Mark, Moment};
 use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
 use callstack_hosts::recording::{
@@ -129,7 +129,7 @@ impl Session {
         };
         let weight = usize::try_from(texts(&[Kind::Call, Kind::Result])).unwrap_or(usize::MAX);
         self.moments.push(Moment::of(&message, words(recorded), weight, marks(recorded)));
-        let happened = happenings(recorded);
+        let happened = recorded.happenings();
         for (place, (part, _)) in happened.iter().enumerate() {
             self.tool_calls.insert((at, *part), place);
         }
@@ -244,42 +244,11 @@ fn marks(recorded: &Recorded) -> Vec<Mark> {
     marks
 }
 
-/// What happened, each with its part.
-fn happenings(recorded: &Recorded) -> Vec<(usize, Happening)> {
-    if !recorded.is_answer() {
-        return Vec::new();
-    }
-    let of = |part: &RecordedPart| match part {
-        RecordedPart::Text { text, .. } => Some(Happening::Said(text.clone())),
-        // How work was divided frames tell.
-        RecordedPart::Call(call) if matches!(call.division, Some(Division::Todos(_))) => None,
-        RecordedPart::Call(call) => Some(Happening::Called(tool_call(call))),
-        RecordedPart::Reasoning(_) | RecordedPart::File { .. } => None,
-    };
-    let parts = recorded.parts.iter().enumerate();
-    parts.filter_map(|(at, part)| Some((at, of(part)?))).collect()
-}
-
-/// A call as evidence reads it.
-pub(crate) fn tool_call(call: &RecordedCall) -> ToolCall {
-    ToolCall {
-        tool: call.tool.clone(),
-        input: texts(&call.input),
-        output: call.output.clone().unwrap_or_default(),
-        exit: call.exit,
-        failed: call.state == CallState::Failed,
-        action: match &call.action {
-            Action::Wrote(_) if call.state != CallState::Completed => Action::Other,
-            action => action.clone(),
-        },
-    }
-}
-
 /// What the agent said and called.
 fn output(recorded: &Recorded) -> String {
     let texts = recorded.parts.iter().filter_map(|part| match part {
         RecordedPart::Text { text, .. } => Some(text.clone()),
-        RecordedPart::Call(call) => Some(format!("{}\n{}", call.tool, texts(&call.input))),
+        RecordedPart::Call(call) => Some(format!("{}\n{}", call.tool, call.asked())),
         RecordedPart::Reasoning(_) | RecordedPart::File { .. } => None,
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -305,15 +274,4 @@ fn written(call: &RecordedCall) -> String {
         other => line("", other),
     }
     text
-}
-
-/// All texts in a value, a line each.
-fn texts(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(texts).collect::<Vec<_>>().join("\n"),
-        Value::Object(fields) => fields.values().map(texts).collect::<Vec<_>>().join("\n"),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
 }

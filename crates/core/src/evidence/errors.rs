@@ -1,5 +1,6 @@
 //! Which line of an output says what went wrong.
 
+use super::{Action, Call};
 use crate::text::cap;
 
 /// Bytes of an error that are kept.
@@ -8,12 +9,30 @@ const LONGEST: usize = 160;
 const LINES: usize = 200;
 
 /// The line of a failed call's output that tells most: the first of those that name an error, else the
-/// last line with words. Cut to a length for people.
-pub(super) fn telling_line(output: &str) -> Option<&str> {
-    let lines = || output.lines().map(str::trim).filter(|line| has_words(line));
-    let named =
-        output.lines().rev().take(LINES).map(str::trim).filter(|line| names_an_error(line)).last();
-    named.or_else(|| lines().next_back()).map(|line| cap(line, LONGEST).trim_end())
+/// last line with words of a command, which says at its end how it went, and the first of any other tool.
+/// Cut to a length for people.
+pub(super) fn telling_line(call: &Call) -> Option<&str> {
+    let lines = || call.output.lines().map(untagged);
+    let named = lines().rev().take(LINES).filter(|line| names_an_error(line)).last();
+    let mut worded = lines().filter(|line| has_words(line));
+    let other = || match call.action {
+        Action::Ran(_) => worded.next_back(),
+        _ => worded.next(),
+    };
+    named.or_else(other).map(|line| cap(line, LONGEST).trim_end())
+}
+
+/// A line without the tag that some hosts put around an error.
+fn untagged(line: &str) -> &str {
+    let line = line.trim();
+    let inside = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    let line = inside.filter(|(tag, _)| is_tag(tag)).map_or(line, |(_, rest)| rest);
+    let inside = line.strip_suffix('>').and_then(|rest| rest.rsplit_once("</"));
+    inside.filter(|(_, tag)| is_tag(tag)).map_or(line, |(rest, _)| rest).trim()
+}
+
+fn is_tag(name: &str) -> bool {
+    name.contains("error") && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }
 
 fn has_words(line: &str) -> bool {
@@ -38,14 +57,33 @@ mod tests {
 
     #[test]
     fn the_line_that_names_the_error_is_found() {
+        let ran = |output: &str| Call {
+            action: Action::Ran("make".to_owned()),
+            output: output.to_owned(),
+            ..Call::default()
+        };
         let output = "   Compiling x\nerror[E0308]: mismatched types\n  --> src/a.rs:3\nerror: could not compile";
-        assert_eq!(telling_line(output), Some("error[E0308]: mismatched types"));
+        assert_eq!(telling_line(&ran(output)), Some("error[E0308]: mismatched types"));
         assert_eq!(
-            telling_line("one\nsomething went wrong\n\n---\n"),
+            telling_line(&ran("one\nsomething went wrong\n\n---\n")),
             Some("something went wrong")
         );
-        assert_eq!(telling_line(" \n--\n"), None);
+        assert_eq!(telling_line(&ran(" \n--\n")), None);
         let long = format!("error: {}", "é".repeat(200));
-        assert!(telling_line(&long).is_some_and(|line| line.len() <= LONGEST));
+        assert!(telling_line(&ran(&long)).is_some_and(|line| line.len() <= LONGEST));
+    }
+
+    #[test]
+    fn another_tool_says_first_what_went_wrong() {
+        let output =
+            "<tool_use_error>There are 2 matches of it.\nText: let a = 1;</tool_use_error>";
+        let edit = Call { output: output.to_owned(), ..Call::default() };
+        assert_eq!(telling_line(&edit), Some("There are 2 matches of it."));
+        let output = "<error>It was not read before</error>".to_owned();
+        let edit = Call { output, ..Call::default() };
+        assert_eq!(telling_line(&edit), Some("It was not read before"));
+        let output = "<p>No page of that name</p>".to_owned();
+        let page = Call { output: output.clone(), ..Call::default() };
+        assert_eq!(telling_line(&page), Some(output.as_str()));
     }
 }

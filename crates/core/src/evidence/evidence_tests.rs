@@ -19,8 +19,13 @@ fn touched(action: Action, input: &str, output: &str) -> Happening {
     Happening::Called(Call { tool: "edit".to_owned(), input, output, action, ..Call::default() })
 }
 
+/// So many tokens, any of them for changes.
+fn all(tokens: usize) -> Room {
+    Room { all: tokens, changes: tokens, strings: true }
+}
+
 fn told(span: &[Happening], results: &str, budget: usize) -> String {
-    take(span, results, "/home/me/app", budget).lines(&Omit::default()).join("\n")
+    take(span, results, "/home/me/app", all(budget)).lines().join("\n")
 }
 
 fn work() -> Vec<Happening> {
@@ -69,15 +74,17 @@ fn what_results_say_is_not_said_again() {
 fn a_small_budget_keeps_what_matters_most() {
     let told = told(&work(), "", 75);
     assert!(told.contains("src/date.rs") && told.contains("cargo test"), "{told}");
-    assert_eq!(take(&work(), "", "", 0), Evidence::default());
+    assert_eq!(take(&work(), "", "", all(0)), Evidence::default());
 }
 
 #[test]
 fn a_small_span_is_not_replaced_by_as_much() {
     let budget = Budget::default();
-    assert_eq!((budget.of(30), budget.of(600)), (120, 200));
-    assert_eq!(budget.of(3_000), budget.floor);
-    assert_eq!(budget.of(1_000_000), budget.ceiling);
+    let of = |span: usize| budget.of(span).all;
+    assert_eq!((of(30), of(600)), (120, 200));
+    assert_eq!(of(3_000), budget.floor);
+    assert_eq!(of(1_000_000), budget.ceiling);
+    assert_eq!(budget.of(1_000_000).changes, budget.ceiling * budget.changes / 100);
 }
 
 #[test]
@@ -113,13 +120,17 @@ fn happening() -> impl Strategy<Value = Happening> {
         proptest::collection::vec(text(), 0..3).prop_map(Action::Wrote),
         Just(Action::Other),
     ];
-    let call = (text(), text(), proptest::option::of(-1_i64..3), any::<bool>(), action).prop_map(
-        |(input, output, exit, failed, action)| {
+    let edit = (text(), proptest::option::of(text()), text())
+        .prop_map(|(path, before, after)| Edit { path, before, after });
+    let edits = proptest::collection::vec(edit, 0..3);
+    let ended = (proptest::option::of(-1_i64..3), any::<bool>());
+    let call = (text(), text(), ended, action, edits).prop_map(
+        |(input, output, (exit, failed), action, edits)| {
             let tool = "tool".to_owned();
-            Happening::Called(Call { tool, input, output, exit, failed, action })
+            Happening::Called(Call { tool, input, output, exit, failed, action, edits })
         },
     );
-    prop_oneof![text().prop_map(Happening::Said), call]
+    prop_oneof![text().prop_map(Happening::Said), text().prop_map(Happening::Thought), call]
 }
 
 /// All that stands in a span, white space as in one line and folders with `/`.
@@ -133,7 +144,7 @@ fn all_of(span: &[Happening]) -> String {
     };
     for happening in span {
         match happening {
-            Happening::Said(text) => add(text),
+            Happening::Said(text) | Happening::Thought(text) => add(text),
             Happening::Called(call) => {
                 add(&call.input);
                 add(&call.output);
@@ -141,6 +152,11 @@ fn all_of(span: &[Happening]) -> String {
                     Action::Ran(text) | Action::Read(text) => add(text),
                     Action::Wrote(paths) => paths.iter().for_each(|path| add(path)),
                     Action::Other => {}
+                }
+                for edit in &call.edits {
+                    add(&edit.path);
+                    add(edit.before.as_deref().unwrap_or_default());
+                    add(&edit.after);
                 }
             }
         }
@@ -155,17 +171,17 @@ proptest! {
         results in text(),
         budget in 0_usize..400,
     ) {
-        let evidence = take(&span, &results, "/home/me/app", budget);
-        let lines = evidence.lines(&Omit::default());
+        let evidence = take(&span, &results, "/home/me/app", all(budget));
+        let lines = evidence.lines();
         let cost: usize = lines.iter().map(|line| estimate_tokens(line)).sum();
         prop_assert!(cost <= budget, "{cost} of {budget}: {lines:?}");
-        prop_assert_eq!(&evidence, &take(&span, &results, "/home/me/app", budget));
+        prop_assert_eq!(&evidence, &take(&span, &results, "/home/me/app", all(budget)));
         prop_assert!(lines.iter().all(|line| !line.contains('\n')), "{:?}", lines);
     }
 
     #[test]
     fn nothing_is_made_up(span in proptest::collection::vec(happening(), 0..12)) {
-        let evidence = take(&span, "", "/home/me/app", 10_000);
+        let evidence = take(&span, "", "/home/me/app", all(10_000));
         let all = all_of(&span);
         let written = evidence.written.iter().map(|file| &file.path);
         let commands = evidence.commands.iter().map(|run| &run.line);
@@ -177,7 +193,16 @@ proptest! {
             .chain(errors)
             .chain(&evidence.identifiers)
             .chain(&evidence.numbers)
-            .chain(&evidence.urls);
+            .chain(&evidence.strings)
+            .chain(&evidence.urls)
+            .chain(evidence.changes.iter().map(|change| &change.path))
+            .chain(evidence.changes.iter().flat_map(|change| &change.why));
+        let unquoted = all.replace('`', "'");
+        let lines = evidence.changes.iter().flat_map(|change| &change.lines);
+        for line in lines {
+            let line = line.trim_start_matches(['+', '-']).trim_end_matches(['…', ' ']);
+            prop_assert!(unquoted.contains(line), "{line:?} is not in {all:?}");
+        }
         for item in told {
             let item = item.trim_end_matches('…').split_whitespace().collect::<Vec<_>>().join(" ");
             prop_assert!(all.contains(&item), "{item:?} is not in {all:?}");

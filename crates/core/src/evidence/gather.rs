@@ -113,6 +113,7 @@ pub(super) fn gather<'a>(span: &'a [Happening], project: &'a str) -> Gathered<'a
         let at = at + 1;
         match happening {
             Happening::Said(text) => all.text(text, Source::Words, at),
+            Happening::Thought(_) => {}
             Happening::Called(call) => all.call(call, at),
         }
     }
@@ -160,7 +161,12 @@ impl<'a> Gatherer<'a> {
         match &call.action {
             Action::Ran(command) => self.command(command, call, failed, at),
             Action::Read(path) => self.file(path, FileUse::Read, at),
-            Action::Wrote(paths) => paths.iter().for_each(|it| self.file(it, FileUse::Written, at)),
+            Action::Wrote(paths) => {
+                let used = if failed { FileUse::Named } else { FileUse::Written };
+                for path in paths {
+                    self.file(path, used, at);
+                }
+            }
             Action::Other => {}
         }
         let tried = match &call.action {
@@ -173,7 +179,7 @@ impl<'a> Gatherer<'a> {
             for trouble in self.troubles.iter_mut().filter(|it| it.tried == tried) {
                 trouble.gone = true;
             }
-        } else if let Some(text) = errors::telling_line(&call.output) {
+        } else if let Some(text) = errors::telling_line(call) {
             self.troubles.retain(|it| it.text != text);
             self.troubles.push(Trouble { text, gone: false, tried });
         }

@@ -15,6 +15,11 @@ impl Evidence {
                 None => self.written.push(file),
             }
         }
+        for change in later.changes {
+            let known = self.changes.iter().position(|it| it.path == change.path);
+            let known = known.map(|at| self.changes.remove(at));
+            self.changes.push(known.unwrap_or_default().then(change));
+        }
         // What was written in one of them was not only read, and what was read not only named.
         self.read = words(self.read, later.read);
         self.read.retain(|path| self.written.iter().all(|it| it.path != *path));

@@ -1,25 +1,16 @@
 //! Evidence as lines for people and models.
 
-use super::{Evidence, WrittenFile};
-
-/// What is told elsewhere already.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Omit {
-    /// Files that were written, where they are listed as artifacts.
-    pub written: bool,
-}
+use super::{Evidence, WrittenFile, changes};
 
 impl Evidence {
-    /// One line for each kind of thing.
-    pub fn lines(&self, omit: &Omit) -> Vec<String> {
-        let mut lines = Vec::new();
-        if !omit.written {
-            files(
-                "written (read again before you edit)",
-                self.written.iter().map(|WrittenFile { path, .. }| path),
-                &mut lines,
-            );
-        }
+    /// One line for each file that was changed and for each kind of other things.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = changes::lines(&self.changes);
+        files(
+            "written (read again before you edit)",
+            self.written.iter().map(|WrittenFile { path, .. }| path),
+            &mut lines,
+        );
         files("read", self.read.iter(), &mut lines);
         files("named", self.named.iter(), &mut lines);
         let commands = self.commands.iter().map(|run| {
@@ -57,13 +48,13 @@ impl Evidence {
     /// The same without the written files that are `listed` beside it already.
     pub fn lines_beside(&self, listed: &[String]) -> Vec<String> {
         let mut rest = self.clone();
-        rest.written.retain(|file| !listed.contains(&file.path));
-        rest.lines(&Omit::default())
+        rest.written.retain(|file| !listed.iter().any(|path| file.is_at(path)));
+        rest.lines()
     }
 
     /// All of it, to be searched.
     pub fn searchable(&self) -> String {
-        self.lines(&Omit::default()).join("\n")
+        self.lines().join("\n")
     }
 }
 

@@ -12,7 +12,7 @@ fn paths_are_relative_to_the_project_however_they_are_written() {
         terms("see /home/me/app/src/a.rs:12:3, ./src/b.rs and `src/c.test.ts`. Not a/b nor x.rs"),
         ["Path src/a.rs", "Path src/b.rs", "Path src/c.test.ts"]
     );
-    assert_eq!(terms(r#"open "D:\work\it\main.go""#), ["Path D:/work/it/main.go"]);
+    assert_eq!(terms(r#"open "D:\src\it\main.go""#), ["Path D:/src/it/main.go"]);
     assert_eq!(terms("/etc/app/conf.d/x.toml"), ["Path /etc/app/conf.d/x.toml"]);
 }
 
@@ -49,8 +49,8 @@ fn addresses_are_whole() {
 #[test]
 fn without_a_project_paths_are_as_they_are_written() {
     let mut found = Vec::new();
-    scan(r"D:\work\it\main.go and /home/me/app/src/a.rs", "", |_, term| found.push(term));
-    assert_eq!(found, [r"D:\work\it\main.go", "/home/me/app/src/a.rs"]);
+    scan(r"D:\src\it\main.go and /home/me/app/src/a.rs", "", |_, term| found.push(term));
+    assert_eq!(found, [r"D:\src\it\main.go", "/home/me/app/src/a.rs"]);
 }
 
 #[test]

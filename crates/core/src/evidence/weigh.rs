@@ -10,7 +10,12 @@ use std::collections::HashSet;
 type Chance = usize;
 
 /// Items by their chance for each token, the best first.
-pub(super) fn rank(gathered: &Gathered<'_>, results: &str, budget: usize) -> Vec<Item> {
+pub(super) fn rank(
+    gathered: &Gathered<'_>,
+    results: &str,
+    budget: usize,
+    strings: bool,
+) -> Vec<Item> {
     let mut told = HashSet::new();
     scan(results, "", |kind, term| {
         if let (Kind::Path, Cow::Borrowed(path)) = (kind, &term) {
@@ -28,9 +33,11 @@ pub(super) fn rank(gathered: &Gathered<'_>, results: &str, budget: usize) -> Vec
             items.push((chance * 1_000 / cost.max(1), item));
         }
     };
+    let shorter = told_by_longer_ones(gathered);
     let counted: HashSet<u64> = gathered.terms.iter().filter_map(shown_number).collect();
     for (at, term) in gathered.terms.iter().enumerate() {
-        if is_counted(term, &counted) {
+        let is_string = matches!(term.kind, Kind::Quoted | Kind::File);
+        if is_counted(term, &counted) || (is_string && !strings) || shorter.contains(&*term.text) {
             continue;
         }
         if !told.contains(&(term.kind, term.text.clone())) {
@@ -49,6 +56,18 @@ pub(super) fn rank(gathered: &Gathered<'_>, results: &str, budget: usize) -> Vec
     }
     items.sort_unstable_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
     items.into_iter().map(|(_, item)| item).collect()
+}
+
+/// Paths that are the end of another one that the agent wrote, too: who reads that one has them.
+fn told_by_longer_ones<'a>(gathered: &'a Gathered<'_>) -> HashSet<&'a str> {
+    let paths = gathered.terms.iter().filter(|term| term.kind == Kind::Path && term.used.own > 0);
+    let paths: Vec<&str> = paths.map(|term| &*term.text).collect();
+    let mut ends = HashSet::new();
+    for path in &paths {
+        let separators = path.match_indices(['/', '\\']).skip(1);
+        ends.extend(separators.filter_map(|(at, _)| path.get(at + 1..)));
+    }
+    ends
 }
 
 /// A whole number that only results show.
@@ -81,7 +100,7 @@ fn term_chance(term: &Term<'_>, length: usize) -> Chance {
         Kind::Path => by_times([0, 400, 550, 700, 750], used.own),
         Kind::Identifier if used.own == 0 => by_times([0, 170, 350, 350, 350], used.shown),
         Kind::Identifier => by_times([0, 480, 540, 600, 750], used.own),
-        Kind::Number if used.own == 0 => by_times([0, 80, 130, 130, 130], used.shown),
+        Kind::Number if used.own == 0 => by_times([0, 60, 100, 100, 100], used.shown),
         Kind::Number => by_times([0, 420, 500, 600, 700], used.own),
         Kind::Url => by_times([150, 300, 400, 400, 400], used.own),
         Kind::File if used.own == 0 => 80,
@@ -96,7 +115,7 @@ fn term_chance(term: &Term<'_>, length: usize) -> Chance {
 /// its file.
 fn worth(kind: Kind) -> usize {
     match kind {
-        Kind::Path => 3,
+        Kind::Path => 4,
         Kind::Url => 2,
         Kind::Number | Kind::Identifier | Kind::File | Kind::Quoted => 1,
     }

@@ -189,7 +189,9 @@ impl Framer {
     fn agent_went_on(&mut self, moment: &Moment) {
         let closing = moment.closes.then(|| moment.words.clone());
         self.step = Some(Step { message: moment.message.clone(), closing });
+        // What ends in a colon says what comes next, not what came of anything.
         if !moment.words.is_empty()
+            && !moment.words.trim_end().ends_with(':')
             && let Some(open) = self.open.last_mut()
         {
             open.said = Some(moment.words.clone());

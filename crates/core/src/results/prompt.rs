@@ -102,8 +102,9 @@ fn shown(happening: &Happening) -> String {
     };
     match happening {
         Happening::Said(text) => format!("The agent said: {}", cut(text, ANSWERED)),
+        Happening::Thought(text) => format!("The agent thought: {}", cut(text, ANSWERED)),
         Happening::Called(call) => {
-            let Call { tool, input, output, exit, failed, action } = call;
+            let Call { tool, input, output, exit, failed, action, .. } = call;
             let asked = match action {
                 Action::Ran(command) => format!("ran: {}", cut(command, ASKED)),
                 Action::Read(path) => format!("read {path}"),

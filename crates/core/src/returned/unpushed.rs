@@ -47,7 +47,8 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     }
     match given(frame.results.as_deref()) {
         Some(results) if !unpushed.replied => text.results("Results", frame, results),
-        None if frame.status == Status::Completed => {
+        // Else that says what was done.
+        None if frame.status == Status::Completed && unpushed.evidence.is_empty() => {
             text.line("Results: nothing was said at its end.");
         }
         _ => {}

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use callstack_core::event::{Event, MaskedOutput};
-use callstack_core::evidence::{Budget, Happening, Omit, span_tokens, take};
+use callstack_core::evidence::{Budget, Happening, span_tokens, take};
 use callstack_core::fold::{Folded, Mask};
 use callstack_core::frame::FrameNum;
 use callstack_core::masking::outputs::{Request, SentResult, Weight, newest_step};
@@ -269,15 +269,16 @@ impl Engine {
                 match &happening {
                     Happening::Said(text) => told.push(text.clone()),
                     Happening::Called(call) => told.push(call.input.clone()),
+                    Happening::Thought(_) => {}
                 }
                 if batch.iter().any(masked) {
                     gone.push(happening);
                 }
             }
         }
-        let budget = Budget::MASKED.of(span_tokens(&gone));
+        let room = Budget::MASKED.of(span_tokens(&gone));
         let project = self.project().to_string_lossy();
-        Ok(take(&gone, &told.join("\n"), &project, budget).lines(&Omit::default()))
+        Ok(take(&gone, &told.join("\n"), &project, room).lines())
     }
 }
 

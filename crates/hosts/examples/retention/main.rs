@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use callstack_core::evidence::terms::{Kind, scan};
 use callstack_core::evidence::{
-    Action, Budget, Evidence, Happening, Omit, RESULTS_TOKENS, command_line, extract_results,
+    Action, Budget, Evidence, Happening, RESULTS_TOKENS, command_line, extract_results,
     span_tokens, take,
 };
 use callstack_core::text::estimate_tokens;
@@ -91,7 +91,7 @@ fn report(out: &mut String, sessions: &[(String, Session)], show: bool) {
         for (_, session) in sessions {
             all.join(&measure(
                 session,
-                Shape::Ours(Budget { share, floor, ceiling }),
+                Shape::Ours(Budget { share, floor, ceiling, ..usual }),
                 false,
                 false,
             ));
@@ -135,7 +135,7 @@ fn measure(session: &Session, shape: Shape, only_own: bool, show: bool) -> Tally
             Shape::Before => before(span, &session.project),
         };
         tally.slowest = tally.slowest.max(began.elapsed());
-        let lines = evidence.lines(&Omit::default());
+        let lines = evidence.lines();
         let kept = kept(&results, &evidence, &lines, &session.project);
         for thing in things(span, &session.project, !only_own).intersection(&later) {
             tally.again[thing.0] += 1;
@@ -157,6 +157,7 @@ fn characters(span: &[Happening]) -> usize {
     span.iter()
         .map(|happening| match happening {
             Happening::Said(text) => text.chars().count(),
+            Happening::Thought(_) => 0,
             Happening::Called(call) => call.input.chars().count() + call.output.chars().count(),
         })
         .sum()
@@ -168,6 +169,7 @@ fn things(span: &[Happening], project: &str, results: bool) -> BTreeSet<Thing> {
     for happening in span {
         match happening {
             Happening::Said(text) => terms(text, project, &mut found),
+            Happening::Thought(_) => {}
             Happening::Called(call) => {
                 terms(&call.input, project, &mut found);
                 if results {

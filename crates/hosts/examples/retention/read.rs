@@ -34,7 +34,7 @@ impl Session {
             self.turns.push(self.happenings.len());
         }
         if message.standing == Standing::Normal {
-            self.happenings.extend(message.happenings());
+            self.happenings.extend(message.happenings().into_iter().map(|(_, it)| it));
         }
         for call in message.calls() {
             if let Some(Division::Todos(items)) = &call.division {

@@ -6,8 +6,9 @@ use callstack_core::evidence::{Action, Call, Happening};
 use serde_json::Value;
 
 use super::decode::written;
+use crate::tool_input::{edits, texts};
 
-/// What an agent said and did in a message, as it is stored. Nothing for a user's message, and nothing
+/// What an agent said, thought and did in a message, as it is stored. Nothing for a user's message, and nothing
 /// of our own tools: what they return is ours, and how work was divided frames tell. Each with the id of
 /// its part.
 pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
@@ -27,6 +28,10 @@ fn happening(part: &Value, project: &Path) -> Option<Happening> {
     if part["type"] == "text" && part["synthetic"] != true && part["ignored"] != true {
         return Some(Happening::Said(part["text"].as_str()?.to_owned()));
     }
+    if part["type"] == "reasoning" {
+        let thought = part["text"].as_str()?.trim();
+        return (!thought.is_empty()).then(|| Happening::Thought(thought.to_owned()));
+    }
     let tool = part["tool"].as_str()?;
     if OURS.iter().any(|begin| tool.starts_with(begin)) {
         return None;
@@ -41,7 +46,7 @@ fn happening(part: &Value, project: &Path) -> Option<Happening> {
     let action = match (named("command"), named("filePath")) {
         (Some(command), _) => Action::Ran(command.to_owned()),
         (None, Some(path)) if tool == "read" => Action::Read(relative(path)),
-        _ if state["status"] == "completed" && !files.is_empty() && tool != "read" => {
+        _ if !files.is_empty() && tool != "read" => {
             Action::Wrote(files.iter().map(|path| relative(path)).collect())
         }
         _ => Action::Other,
@@ -53,19 +58,13 @@ fn happening(part: &Value, project: &Path) -> Option<Happening> {
         output: output.unwrap_or_default().to_owned(),
         exit: state["metadata"]["exit"].as_i64(),
         failed: state["status"] == "error",
+        edits: if matches!(action, Action::Wrote(_)) {
+            edits(&state["input"], &files)
+        } else {
+            Vec::new()
+        },
         action,
     }))
-}
-
-/// All texts in a value, a line each.
-fn texts(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(texts).collect::<Vec<_>>().join("\n"),
-        Value::Object(fields) => fields.values().map(texts).collect::<Vec<_>>().join("\n"),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

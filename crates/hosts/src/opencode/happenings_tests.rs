@@ -1,3 +1,4 @@
+use callstack_core::evidence::Edit;
 use serde_json::json;
 
 use super::*;
@@ -16,7 +17,8 @@ fn words_commands_and_files_are_told_and_our_own_tools_are_not() {
     let message = json!({"info": {"role": "assistant"}, "parts": [
         {"type": "text", "text": "I look."},
         {"type": "text", "text": "not said", "synthetic": true},
-        {"type": "reasoning", "text": "hidden"},
+        {"type": "reasoning", "text": "It may fail."},
+        {"type": "reasoning", "text": " "},
         tool("bash", &json!({"status": "completed", "input": {"command": "make test"},
             "output": "3 passed", "metadata": {"exit": 2}})),
         tool("read", &json!({"status": "completed", "input": {"filePath": "/project/src/a.rs"},
@@ -30,17 +32,22 @@ fn words_commands_and_files_are_told_and_our_own_tools_are_not() {
     let told = of(&message);
     let called = |at: usize| match &told[at] {
         Happening::Called(call) => call.clone(),
-        said @ Happening::Said(_) => panic!("{said:?}"),
+        other => panic!("{other:?}"),
     };
-    assert_eq!(told.len(), 5, "{told:?}");
+    assert_eq!(told.len(), 6, "{told:?}");
     assert_eq!(told[0], Happening::Said("I look.".to_owned()));
-    let run = called(1);
+    assert_eq!(told[1], Happening::Thought("It may fail.".to_owned()));
+    let run = called(2);
     assert_eq!((run.action, run.exit), (Action::Ran("make test".to_owned()), Some(2)));
     assert_eq!(run.output, "3 passed");
-    assert_eq!(called(2).action, Action::Read("src/a.rs".to_owned()));
-    assert_eq!(called(3).action, Action::Wrote(vec!["b.rs".to_owned()]));
-    let failed = called(4);
-    assert!(failed.failed && failed.action == Action::Other, "{failed:?}");
+    assert_eq!(called(3).action, Action::Read("src/a.rs".to_owned()));
+    let written = called(4);
+    assert_eq!(written.action, Action::Wrote(vec!["b.rs".to_owned()]));
+    let whole =
+        Edit { path: "/project/b.rs".to_owned(), before: None, after: "fn b() {}".to_owned() };
+    assert_eq!(written.edits, [whole]);
+    let failed = called(5);
+    assert!(failed.failed && failed.action == Action::Wrote(vec!["c.rs".to_owned()]), "{failed:?}");
     assert_eq!(failed.output, "no such text");
 }
 

@@ -9,8 +9,8 @@ use callstack_core::transcript::{CallState, Role, Standing};
 use callstack_engine::RECORDED;
 use serde_json::{Value, json};
 
-use super::tools::texts;
 use super::{Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage};
+use crate::tool_input::{edits, texts};
 
 /// What is kept of a message.
 pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
@@ -129,31 +129,53 @@ pub(super) fn inside<'a>(folder: &str, path: &'a str) -> &'a str {
 }
 
 impl Recorded {
-    /// What the agent said and did, for evidence. Nothing for a message of the user's, and nothing of
-    /// calls that only write a todo list: how work was divided frames tell.
-    pub fn happenings(&self) -> Vec<Happening> {
-        if self.role != Role::Assistant {
+    /// What the agent said, thought and did, for evidence, each with the place of its part. Nothing where it
+    /// did not answer, and nothing of calls that only write a todo list: how work was divided frames tell.
+    pub fn happenings(&self) -> Vec<(usize, Happening)> {
+        if !self.is_answer() {
             return Vec::new();
         }
         let happening = |part: &RecordedPart| match part {
             RecordedPart::Text { text, synthetic: false } => Some(Happening::Said(text.clone())),
+            RecordedPart::Reasoning(text) if !text.trim().is_empty() => {
+                Some(Happening::Thought(text.clone()))
+            }
             RecordedPart::Call(call) if !matches!(call.division, Some(Division::Todos(_))) => {
-                Some(Happening::Called(Call {
-                    tool: call.tool.clone(),
-                    input: texts(&call.input),
-                    output: call.output.clone().unwrap_or_default(),
-                    exit: call.exit,
-                    failed: call.state == CallState::Failed,
-                    action: call.action.clone(),
-                }))
+                Some(Happening::Called(call.as_seen()))
             }
             _ => None,
         };
-        self.parts.iter().filter_map(happening).collect()
+        let parts = self.parts.iter().enumerate();
+        parts.filter_map(|(at, part)| Some((at, happening(part)?))).collect()
     }
 }
 
-/// What an agent said and did in a message, as it is stored, whichever program it came from; each with the
+impl RecordedCall {
+    /// All texts of its arguments, a line each.
+    pub fn asked(&self) -> String {
+        texts(&self.input)
+    }
+
+    /// The call as evidence reads it.
+    pub fn as_seen(&self) -> Call {
+        Call {
+            tool: self.tool.clone(),
+            input: self.asked(),
+            output: self.output.clone().unwrap_or_default(),
+            exit: self.exit,
+            failed: self.state == CallState::Failed,
+            action: self.action.clone(),
+            edits: match &self.action {
+                Action::Wrote(paths) if self.state == CallState::Completed => {
+                    edits(&self.input, paths)
+                }
+                _ => Vec::new(),
+            },
+        }
+    }
+}
+
+/// What an agent said, thought and did in a message, as it is stored, whichever program it came from; each with the
 /// id of its part.
 pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
     let is_recorded = json.contains("\"recorded\":{\"by\":");
@@ -174,13 +196,17 @@ fn happening(part: &Value, actions: &Value) -> Option<Happening> {
     if part["type"] == "text" && part["synthetic"] != true {
         return Some(Happening::Said(part["text"].as_str()?.to_owned()));
     }
+    if part["type"] == "reasoning" {
+        let thought = part["text"].as_str()?.trim();
+        return (!thought.is_empty()).then(|| Happening::Thought(thought.to_owned()));
+    }
     let state = &part["state"];
     let did = &actions[part["callID"].as_str().unwrap_or_default()];
     let tool = part["tool"].as_str().filter(|_| did["divides"] != true)?;
     let named = |name: &str| did[name].as_str().map(str::to_owned);
     let wrote = did["wrote"].as_array().map(|paths| {
         let paths = paths.iter().filter_map(|path| path.as_str().map(str::to_owned));
-        Action::Wrote(paths.collect())
+        paths.collect::<Vec<_>>()
     });
     let ran = named("ran").map(Action::Ran);
     let output = state["output"].as_str().or_else(|| state["error"].as_str());
@@ -190,6 +216,10 @@ fn happening(part: &Value, actions: &Value) -> Option<Happening> {
         output: output.unwrap_or_default().to_owned(),
         exit: state["metadata"]["exit"].as_i64(),
         failed: state["status"] == "error",
-        action: ran.or_else(|| named("read").map(Action::Read)).or(wrote).unwrap_or_default(),
+        edits: wrote.as_ref().map(|paths| edits(&state["input"], paths)).unwrap_or_default(),
+        action: ran
+            .or_else(|| named("read").map(Action::Read))
+            .or(wrote.map(Action::Wrote))
+            .unwrap_or_default(),
     }))
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{RecordedCall, RecordedPart};
+pub(super) use crate::tool_input::texts;
 
 /// A call that has not been answered yet.
 pub(super) fn call(id: &str, tool: &str, input: Value) -> RecordedCall {
@@ -67,17 +68,6 @@ fn patched(input: &Value) -> Vec<String> {
             .map(|path| path.trim().to_owned())
     };
     texts.lines().filter_map(named).collect()
-}
-
-/// All texts in a value, a line each.
-pub(super) fn texts(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        Value::Array(items) => items.iter().map(texts).collect::<Vec<_>>().join("\n"),
-        Value::Object(fields) => fields.values().map(texts).collect::<Vec<_>>().join("\n"),
-        Value::Null | Value::Bool(_) => String::new(),
-    }
 }
 
 /// What a model was shown of a content that is a text or a list of parts: the words, and for anything

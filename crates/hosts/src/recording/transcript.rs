@@ -73,9 +73,6 @@ impl Transcript {
     pub(super) fn answer(&mut self, id: &str, answer: Answer, record: Option<&str>) -> bool {
         let Some(call) = self.call(id) else { return false };
         call.state = if answer.failed { CallState::Failed } else { CallState::Completed };
-        if answer.failed && matches!(call.action, Action::Wrote(_)) {
-            call.action = Action::Other;
-        }
         call.exit = answer.exit.filter(|_| matches!(call.action, Action::Ran(_))).or(call.exit);
         call.output = Some(answer.output);
         call.answered_at = answer.at;

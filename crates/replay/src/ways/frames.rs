@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use callstack_core::cost::{Exchange, is_worth};
 use callstack_core::dialect::Dialect;
-use callstack_core::evidence::{Budget, Happening, Omit, span_tokens, take};
+use callstack_core::evidence::{Budget, Happening, span_tokens, take};
 use callstack_core::fold::{Input, Mask, ReasoningPolicy, fold};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Status};
 use callstack_core::framing::{Change, Framer, Kind, Stretch, Taken};
@@ -291,9 +291,8 @@ impl<'s> Work<'s> {
             }
         }
         let results = results.as_str();
-        let budget = self.policy.evidence.of(span_tokens(happened));
-        let evidence = take(happened, results, &self.session.project, budget);
-        let evidence = evidence.lines(&Omit { written: false });
+        let room = self.policy.evidence.of(span_tokens(happened));
+        let evidence = take(happened, results, &self.session.project, room).lines();
         let mut inside = Vec::new();
         self.below(num, &mut inside);
         unpushed(&Unpushed {
@@ -417,7 +416,7 @@ impl<'s> Work<'s> {
     }
 
     fn evidence_of_masked(&self, outputs: &[Happening]) -> Vec<String> {
-        let budget = self.policy.masked.of(span_tokens(outputs));
+        let room = self.policy.masked.of(span_tokens(outputs));
         let mut told = String::new();
         if self.policy.told {
             for item in &self.last {
@@ -428,7 +427,7 @@ impl<'s> Work<'s> {
                 }
             }
         }
-        take(outputs, &told, &self.session.project, budget).lines(&Omit::default())
+        take(outputs, &told, &self.session.project, room).lines()
     }
 
     fn apply(&mut self, op: &FoldOp, sent: &mut Sent) {

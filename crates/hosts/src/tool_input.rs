@@ -1,0 +1,140 @@
+//! What the arguments of tool calls say, whichever program the tools belong to.
+
+use callstack_core::evidence::Edit;
+use serde_json::Value;
+
+/// All texts in a value, a line each.
+pub(crate) fn texts(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Array(items) => items.iter().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => fields.values().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Null | Value::Bool(_) => String::new(),
+    }
+}
+
+/// Names that programs give to what is replaced and to what takes its place.
+const PAIRS: [(&str, &str); 4] = [
+    ("old_string", "new_string"),
+    ("oldString", "newString"),
+    ("oldText", "newText"),
+    ("old_str", "new_str"),
+];
+
+/// Names that they give to the whole of a file.
+const WHOLES: [&str; 3] = ["content", "file_text", "new_source"];
+
+/// What a call that wrote the files `written` puts into them: the arguments of an edit, of several, of a
+/// whole file, or a patch.
+pub(crate) fn edits(input: &Value, written: &[String]) -> Vec<Edit> {
+    let patch = texts(input);
+    if patch.contains(PATCH) {
+        return patched(&patch);
+    }
+    let Some(file) = written.first() else { return Vec::new() };
+    let text = |value: &Value, name: &str| value[name].as_str().map(str::to_owned);
+    let replaced = |value: &Value| {
+        let texts =
+            PAIRS.iter().find_map(|(old, new)| Some((text(value, old)?, text(value, new)?)));
+        texts.map(|(before, after)| Edit { path: file.clone(), before: Some(before), after })
+    };
+    let several = input["edits"].as_array().into_iter().flatten();
+    let edits: Vec<Edit> = std::iter::once(input).chain(several).filter_map(replaced).collect();
+    if !edits.is_empty() {
+        return edits;
+    }
+    let whole = WHOLES.iter().find_map(|name| text(input, name));
+    whole.map(|after| Edit { path: file.clone(), before: None, after }).into_iter().collect()
+}
+
+/// How a patch of the kind begins that several programs have a tool for.
+const PATCH: &str = "*** Begin Patch";
+
+/// The edits of a patch, one for each hunk.
+fn patched(patch: &str) -> Vec<Edit> {
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut current: Option<&str> = None;
+    for line in patch.lines() {
+        if let Some(added) = line.strip_prefix("*** Add File: ") {
+            current = Some(added.trim());
+            edits.push(Edit { path: added.trim().to_owned(), ..Edit::default() });
+        } else if let Some(updated) = line.strip_prefix("*** Update File: ") {
+            current = Some(updated.trim());
+            edits.push(hunk(updated.trim()));
+        } else if line.starts_with("*** ") {
+            current = None;
+        } else if let (Some(path), true) = (current, line.starts_with("@@")) {
+            edits.push(hunk(path));
+        } else if let (Some(_), Some(edit)) = (current, edits.last_mut()) {
+            let push = |to: &mut String, line: &str| {
+                to.push_str(line);
+                to.push('\n');
+            };
+            match (line.split_at_checked(1), &mut edit.before) {
+                (Some(("+", line)), _) => push(&mut edit.after, line),
+                (Some(("-", line)), Some(before)) => push(before, line),
+                _ => {}
+            }
+        }
+    }
+    edits.retain(|edit| {
+        !edit.after.is_empty() || edit.before.as_ref().is_some_and(|it| !it.is_empty())
+    });
+    edits
+}
+
+fn hunk(path: &str) -> Edit {
+    Edit { path: path.to_owned(), before: Some(String::new()), after: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(input: &Value) -> Vec<(String, Option<String>, String)> {
+        let edits = edits(input, &["src/a.rs".to_owned()]);
+        edits.into_iter().map(|edit| (edit.path, edit.before, edit.after)).collect()
+    }
+
+    fn replaced(before: &str, after: &str) -> (String, Option<String>, String) {
+        ("src/a.rs".to_owned(), Some(before.to_owned()), after.to_owned())
+    }
+
+    #[test]
+    fn one_edit_by_any_of_its_names_and_several_at_once() {
+        for (old, new) in PAIRS {
+            let input = json!({ "path": "src/a.rs", old: "one", new: "two" });
+            assert_eq!(told(&input), [replaced("one", "two")], "{old}");
+        }
+        let input = json!({ "file_path": "src/a.rs", "edits": [
+            { "old_string": "one", "new_string": "two" },
+            { "oldText": "three", "newText": "" },
+        ] });
+        assert_eq!(told(&input), [replaced("one", "two"), replaced("three", "")]);
+    }
+
+    #[test]
+    fn a_whole_file_and_nothing_that_is_known() {
+        let whole = ("src/a.rs".to_owned(), None, "all of it".to_owned());
+        assert_eq!(told(&json!({ "content": "all of it" })), [whole]);
+        assert_eq!(told(&json!({ "path": "src/a.rs", "how": 7 })), []);
+        assert_eq!(edits(&json!({ "content": "nowhere" }), &[]), []);
+    }
+
+    #[test]
+    fn a_patch_by_its_hunks() {
+        let patch = "*** Begin Patch\n*** Add File: new.rs\n+fn new() {}\n*** Update File: src/a.rs\n\
+                     @@ fn one\n context\n-old\n+two\n@@\n-gone\n*** Delete File: b.rs\n*** End Patch";
+        for input in [
+            json!({ "patchText": patch }),
+            json!(patch),
+            json!({ "command": ["apply_patch", patch] }),
+        ] {
+            let new = ("new.rs".to_owned(), None, "fn new() {}\n".to_owned());
+            assert_eq!(told(&input), [new, replaced("old\n", "two\n"), replaced("gone\n", "")]);
+        }
+    }
+}
