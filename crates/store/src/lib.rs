@@ -3,6 +3,7 @@
 //!
 //! Not here: what a command means (`core`), who asks (`engine`, `hosts`).
 
+mod bodies;
 mod change;
 mod compactions;
 mod errands;

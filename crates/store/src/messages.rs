@@ -1,23 +1,14 @@
 //! Bodies of messages: each version of each message once, in the order in which a session showed them,
 //! compressed.
 
-use std::cell::RefCell;
-
 use callstack_core::event::{Event, MessageRef};
 use rusqlite::{OptionalExtension as _, Row, params};
 use sha2::{Digest as _, Sha256};
-use zstd::bulk::Decompressor;
 
+use crate::bodies::{PURGED, packed, unpacked};
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::store::View;
-
-/// How a body is stored: plain when compression would not pay.
-const PLAIN: i64 = 0;
-const ZSTD: i64 = 1;
-/// There is no body any more.
-pub(crate) const PURGED: i64 = 2;
-const LEVEL: i32 = 6;
 
 /// A message as a host shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,9 +48,9 @@ impl Change<'_> {
     ) -> Result<usize, StoreError> {
         let mut recorded = Vec::new();
         for message in messages {
-            let hash = hex(&Sha256::digest(message.json.as_bytes()));
+            let hash = Sha256::digest(message.json.as_bytes());
             let newest = self.view().newest_version(session, &message.id)?;
-            if newest.as_ref().is_some_and(|(_, _, known)| *known == hash || known.is_empty()) {
+            if newest.as_ref().is_some_and(|(_, _, known)| *known == hash[..] || known.is_empty()) {
                 continue;
             }
             let (seq, version) = match newest {
@@ -67,7 +58,7 @@ impl Change<'_> {
                 None => (self.view().next_message(session)?, 1),
             };
             self.write_body(at, session, (seq, version), message, &hash)?;
-            recorded.push(MessageRef { id: message.id.clone(), hash });
+            recorded.push(MessageRef { id: message.id.clone(), hash: hex(&hash) });
         }
         let written = recorded.len();
         if written > 0 {
@@ -83,14 +74,10 @@ impl Change<'_> {
         session: &str,
         (seq, version): (i64, i64),
         message: &MessageBody,
-        hash: &str,
+        hash: &[u8],
     ) -> Result<(), StoreError> {
         let plain = message.json.as_bytes();
-        let packed = zstd::bulk::compress(plain, LEVEL).ok().filter(|it| it.len() < plain.len());
-        let (codec, body) = match &packed {
-            Some(packed) => (ZSTD, packed.as_slice()),
-            None => (PLAIN, plain),
-        };
+        let (code, body) = packed(plain);
         let view = self.view();
         view.connection
             .prepare_cached(
@@ -106,7 +93,7 @@ impl Change<'_> {
                     hash,
                     at,
                     i64::try_from(plain.len()).unwrap_or(i64::MAX),
-                    codec,
+                    code,
                     body
                 ])
             })
@@ -214,11 +201,43 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// Messages whose bodies can't be read, or are not what was stored, a line each; of many the first.
+    pub(crate) fn damaged_messages(&self, most: usize) -> Result<Vec<String>, StoreError> {
+        let sound = |row: &Row<'_>| -> rusqlite::Result<bool> {
+            let bytes: i64 = row.get(4)?;
+            let plain = unpacked(row.get(5)?, row.get(6)?, usize::try_from(bytes).unwrap_or(0));
+            let hash: Vec<u8> = row.get(3)?;
+            Ok(plain.is_ok_and(|plain| hash == Sha256::digest(&plain)[..]))
+        };
+        let mut damaged = Vec::new();
+        self.connection
+            .prepare(
+                "SELECT session, id, version, hash, bytes, codec, body FROM messages
+                 WHERE codec <> ?1 ORDER BY num",
+            )
+            .and_then(|mut statement| {
+                let mut rows = statement.query([PURGED])?;
+                while let Some(row) = rows.next()?
+                    && damaged.len() < most
+                {
+                    if !sound(row)? {
+                        let (session, id): (String, String) = (row.get(0)?, row.get(1)?);
+                        let version: i64 = row.get(2)?;
+                        damaged.push(format!(
+                            "version {version} of message {id} of session {session} is not what it was"
+                        ));
+                    }
+                }
+                Ok(damaged)
+            })
+            .map_err(|source| self.failed(source))
+    }
+
     fn newest_version(
         &self,
         session: &str,
         id: &str,
-    ) -> Result<Option<(i64, i64, String)>, StoreError> {
+    ) -> Result<Option<(i64, i64, Vec<u8>)>, StoreError> {
         self.connection
             .prepare_cached(
                 "SELECT seq, version, hash FROM messages WHERE session = ?1 AND id = ?2
@@ -254,11 +273,9 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
         serde_json::json!({"info": {"id": id}, "parts": [], "purgedAt": at})
             .to_string()
             .into_bytes()
-    } else if codec == ZSTD {
-        unpacked(&body, usize::try_from(bytes).unwrap_or(0))
-            .map_err(|error| unreadable(error.into()))?
     } else {
-        body
+        unpacked(codec, body, usize::try_from(bytes).unwrap_or(0))
+            .map_err(|error| unreadable(error.into()))?
     };
     Ok(StoredMessage {
         seq: row.get::<_, i64>(0)?.unsigned_abs(),
@@ -267,20 +284,6 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
         json: String::from_utf8(plain).map_err(|error| unreadable(error.into()))?,
         at,
         purged: codec == PURGED,
-    })
-}
-
-fn unpacked(body: &[u8], bytes: usize) -> std::io::Result<Vec<u8>> {
-    // Making one takes longer than most messages do.
-    thread_local! {
-        static UNPACKER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
-    }
-    UNPACKER.with_borrow_mut(|unpacker| {
-        let unpacker = match unpacker {
-            Some(unpacker) => unpacker,
-            None => unpacker.insert(Decompressor::new()?),
-        };
-        unpacker.decompress(body, bytes)
     })
 }
 

@@ -8,10 +8,10 @@ use callstack_core::event::{Event, PurgedMessages};
 use callstack_core::frame::FrameNum;
 use rusqlite::{Connection, params};
 
+use crate::bodies::PURGED;
 use crate::change::Change;
 use crate::error::{StoreError, at};
 use crate::frames::frame_num;
-use crate::messages::PURGED;
 use crate::places::Stretch;
 use crate::project::{signed, sql};
 use crate::store::{BUSY, Store, View};
@@ -174,7 +174,7 @@ impl Change<'_> {
                 place,
             )?;
             view.run(
-                "UPDATE messages SET hash = '', at = ?5, bytes = 0, codec = ?4, body = x''
+                "UPDATE messages SET hash = x'', at = ?5, bytes = 0, codec = ?4, body = x''
                  WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND codec <> ?4",
                 place,
             )?;

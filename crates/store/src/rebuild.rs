@@ -38,7 +38,8 @@ const DERIVED: [&str; 21] = [
 /// What a check found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Health {
-    /// What SQLite finds wrong with the file; empty when it is sound.
+    /// What SQLite finds wrong with the file, and messages whose bodies are not what they were; empty when
+    /// all is sound.
     pub damage: Vec<String>,
     /// Derived tables that are not what the events say.
     pub drifted: Vec<String>,
@@ -144,6 +145,7 @@ fn damage(view: &View<'_>) -> Result<Vec<String>, StoreError> {
         })
         .map_err(failed)?;
     found.extend(strays);
+    found.extend(view.damaged_messages(20)?);
     Ok(found)
 }
 

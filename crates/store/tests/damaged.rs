@@ -220,6 +220,23 @@ pub(crate) fn fill(folder: &Path) {
     say("goes on");
 }
 
+#[test]
+fn messages_that_are_not_what_they_were_are_told() {
+    let project = filled();
+    let store = project.open();
+    assert_sound(&store);
+    let raw = Connection::open(store.path()).unwrap();
+    let replaced = raw.execute_batch(
+        "UPDATE messages SET body = (SELECT body FROM messages WHERE id = 'msg-5') WHERE id = 'msg-3';
+         UPDATE messages SET body = x'00' WHERE id = 'msg-30'",
+    );
+    replaced.unwrap();
+    let told = |id| format!("version 1 of message {id} of session ses_a is not what it was");
+    assert_eq!(store.check().unwrap().damage, [told("msg-3"), told("msg-30")]);
+    raw.execute_batch("UPDATE messages SET hash = x'00'").unwrap();
+    assert_eq!(store.check().unwrap().damage.len(), 20);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_store_that_can_only_be_read_is_read() {

@@ -173,8 +173,11 @@ pub(crate) fn fill(store: &Store) {
     evidence(store, again.frame, again.num);
     compactions(store);
     record(store, "ses_a", &[("msg-1", "{\"first\":true}"), ("msg-2", &"again ".repeat(500))]);
-    record(store, "ses_a", &[("msg-1", "{\"first\":false}")]);
+    record(store, "ses_a", &[("msg-1", "{\"first\":false}"), ("msg-3", TYPICAL)]);
 }
+
+/// Most of it stands in the words that bodies are packed behind.
+const TYPICAL: &str = r#"{"info":{"id":"msg-3","sessionID":"ses_a","role":"assistant","mode":"build","agent":"build","path":{"cwd":"/home/ada/shop","root":"/home/ada/shop"},"cost":0,"tokens":{"input":812,"output":64,"reasoning":0,"cache":{"read":15104,"write":0}},"modelID":"small","providerID":"local"},"parts":[{"type":"step-start","id":"prt-1","sessionID":"ses_a","messageID":"msg-3"}]}"#;
 
 fn evidence(store: &Store, frame: FrameNum, span: SpanNum) {
     let taken =

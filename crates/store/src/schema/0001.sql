@@ -252,14 +252,15 @@ CREATE TABLE file_restores (
 ) STRICT;
 CREATE INDEX file_restores_by_frame ON file_restores(frame, seq);
 
--- Bodies of messages: blobs beside the log, which holds their ids and hashes.
+-- Bodies of messages: blobs beside the log, which holds their ids and hashes. `codec` says how one is
+-- packed.
 CREATE TABLE messages (
   num     INTEGER PRIMARY KEY,
   session TEXT NOT NULL,
   seq     INTEGER NOT NULL,
   version INTEGER NOT NULL,
   id      TEXT NOT NULL,
-  hash    TEXT NOT NULL,
+  hash    BLOB NOT NULL,
   at      INTEGER NOT NULL,
   bytes   INTEGER NOT NULL,
   codec   INTEGER NOT NULL,

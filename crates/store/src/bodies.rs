@@ -1,0 +1,73 @@
+//! How a body is packed. Each by itself, so that it is read and purged by itself, but with words in front
+//! that such bodies are likely to hold: what compression would otherwise have to learn from every message
+//! anew, and can't from a small one.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io;
+use std::sync::LazyLock;
+
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::dict::{DecoderDictionary, EncoderDictionary};
+
+/// As it is: packing would not pay.
+const PLAIN: i64 = 0;
+/// With zstd, behind [`WORDS`].
+const PACKED: i64 = 1;
+/// There is no body any more.
+pub(crate) const PURGED: i64 = 2;
+/// Somewhat slower and smaller than the default; it is a writer of its own that waits.
+const LEVEL: i32 = 9;
+
+/// The shapes of the messages of several agents and what often stands in them, invented and written down
+/// for this; likelier ones come later. Bodies can only be read with the very text that they were written
+/// with: another one is another file, with a number of its own above.
+const TEXT: &str = include_str!("bodies/words-1.txt");
+
+/// Line ends are for those who read the file; no JSON of one line has any.
+static WORDS: LazyLock<Vec<u8>> =
+    LazyLock::new(|| TEXT.lines().flat_map(str::as_bytes).copied().collect());
+static PACKING: LazyLock<EncoderDictionary<'static>> =
+    LazyLock::new(|| EncoderDictionary::copy(&WORDS, LEVEL));
+static UNPACKING: LazyLock<DecoderDictionary<'static>> =
+    LazyLock::new(|| DecoderDictionary::copy(&WORDS));
+
+// Making one takes longer than most messages do.
+thread_local! {
+    static PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    static UNPACKER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// A body as it is to be stored, and the code that says how.
+pub(crate) fn packed(plain: &[u8]) -> (i64, Cow<'_, [u8]>) {
+    let packed = PACKER.with_borrow_mut(|packer| {
+        let packer = match packer {
+            Some(packer) => packer,
+            None => packer.insert(Compressor::with_prepared_dictionary(&PACKING)?),
+        };
+        packer.compress(plain)
+    });
+    match packed {
+        Ok(packed) if packed.len() < plain.len() => (PACKED, packed.into()),
+        _ => (PLAIN, plain.into()),
+    }
+}
+
+/// A body of so many `bytes` as it came, from what is stored with this code.
+pub(crate) fn unpacked(code: i64, stored: Vec<u8>, bytes: usize) -> io::Result<Vec<u8>> {
+    match code {
+        PLAIN => Ok(stored),
+        PACKED => UNPACKER.with_borrow_mut(|unpacker| {
+            let unpacker = match unpacker {
+                Some(unpacker) => unpacker,
+                None => unpacker.insert(Decompressor::with_prepared_dictionary(&UNPACKING)?),
+            };
+            unpacker.decompress(&stored, bytes)
+        }),
+        _ => Err(io::Error::other(format!("no body is packed in a way called {code}"))),
+    }
+}
+
+#[cfg(test)]
+#[path = "bodies_tests.rs"]
+mod tests;
