@@ -24,7 +24,7 @@ use crate::operation::Caller;
 use crate::search;
 
 /// Under which name a stored message of a recorded session holds what it was read from: `by`, the program,
-/// and `records`, texts byte for byte.
+/// and `records`, values byte for byte, or texts where they can't be such.
 pub const RECORDED: &str = "recorded";
 
 /// Bytes of messages that are written in one transaction.

@@ -3,16 +3,34 @@
 //! Nothing that a message says can look like a message of its own: a heading in it that has the form of
 //! ours is escaped, and what tools were given and returned stands behind fences longer than any in it.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::Frame;
 use callstack_core::secrets::{mask, mask_value};
 use callstack_core::text::{format_duration, iso_time};
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::LogEntry;
 use crate::conversation::past::RECORDED;
+
+/// The records that a message was stored from, each as it came.
+fn records(stored: &str) -> Option<Vec<Cow<'_, str>>> {
+    #[derive(Deserialize)]
+    struct Recorded<'s> {
+        #[serde(borrow)]
+        records: Vec<&'s RawValue>,
+    }
+    let mut message: BTreeMap<&str, &RawValue> = serde_json::from_str(stored).ok()?;
+    let recorded: Recorded<'_> = serde_json::from_str(message.remove(RECORDED)?.get()).ok()?;
+    let text = |record: &'_ str| serde_json::from_str::<String>(record).ok();
+    let records = recorded.records.into_iter().map(RawValue::get);
+    Some(records.map(|record| text(record).map_or(record.into(), Cow::Owned)).collect())
+}
 
 /// What stands before the messages.
 pub(super) fn head(frame: &Frame, parent: Option<&Frame>, evidence: &Evidence) -> String {
@@ -120,9 +138,8 @@ impl LogEntry {
     /// a line each; without the secrets in it, or byte for byte.
     pub fn to_raw(&self, reveal: bool) -> String {
         let stored = self.to_json(reveal);
-        let message = serde_json::from_str::<Value>(&stored).unwrap_or_default();
-        let Some(records) = message[RECORDED]["records"].as_array() else { return stored };
-        records.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+        let Some(records) = records(&stored) else { return stored };
+        records.join("\n")
     }
 
     fn heading(&self, message: &Value) -> String {

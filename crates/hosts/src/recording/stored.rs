@@ -2,15 +2,20 @@
 //! evidence read, and beside it the records that it was read from, byte for byte. What OpenCode itself
 //! exported is kept as it is.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use callstack_core::evidence::{Action, Call, Happening};
 use callstack_core::transcript::{CallState, Role, Standing};
 use callstack_engine::RECORDED;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage};
 use crate::tool_input::{edits, texts};
+
+/// Levels of a record that is kept as a value: readers take 128, and need some for what is around it.
+const DEPTH: usize = 100;
 
 /// What is kept of a message.
 pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
@@ -48,16 +53,42 @@ pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
     for (place, part) in parts.iter_mut().enumerate() {
         part["id"] = format!("{}-{}", message.id, place + 1).into();
     }
-    json!({
-        "info": info,
-        "parts": parts,
-        RECORDED: {
-            "by": recording.format.host(),
-            "actions": actions(recording, message),
-            "records": message.records,
-        },
-    })
-    .to_string()
+    let (by, parts) = (Value::from(recording.format.host()), Value::from(parts));
+    let actions = actions(recording, message);
+    let records: Vec<_> = message.records.iter().map(|record| kept(record)).collect();
+    let records = records.join(",");
+    format!(
+        "{{\"info\":{info},\"parts\":{parts},\
+         \"{RECORDED}\":{{\"by\":{by},\"actions\":{actions},\"records\":[{records}]}}}}"
+    )
+}
+
+/// A record as a value, byte for byte: what it has in common with the parts is then written as it is there,
+/// and takes next to no room beside them. One that is none, or nests too deeply, as a text.
+fn kept(record: &str) -> Cow<'_, str> {
+    let is_value = record.starts_with('{')
+        && record.ends_with('}')
+        && depth(record) <= DEPTH
+        && serde_json::from_str::<IgnoredAny>(record).is_ok();
+    if is_value { record.into() } else { Value::from(record).to_string().into() }
+}
+
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest, mut in_text, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 fn tokens(usage: Usage) -> Value {
