@@ -16,8 +16,8 @@ const PLAIN: i64 = 0;
 const PACKED: i64 = 1;
 /// There is no body any more.
 pub(crate) const PURGED: i64 = 2;
-/// Somewhat slower and smaller than the default; it is a writer of its own that waits.
-const LEVEL: i32 = 9;
+/// Higher ones take 1 % less room, and 8 MB of memory more for the largest messages.
+const LEVEL: i32 = 6;
 
 /// The shapes of the messages of several agents and what often stands in them, invented and written down
 /// for this; likelier ones come later. Bodies can only be read with the very text that they were written
