@@ -23,7 +23,7 @@ mod swe_agent;
 mod tools;
 mod transcript;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use callstack_core::evidence::Action;
 use callstack_core::framing::Todo;
@@ -79,9 +79,9 @@ impl Recording {
         };
         let asked = |place: &usize| before[*place].standing == Standing::CompactionRequest;
         let request = summary.checked_sub(1).filter(asked);
-        let kept = before[summary].kept_from.as_ref();
-        let kept = kept.and_then(|id| before[..summary].iter().position(|it| it.id == *id));
-        let kept = kept.unwrap_or(summary)..request.unwrap_or(summary);
+        let kept: HashSet<&String> = before[summary].kept.iter().collect();
+        let kept = (0..summary).filter(|place| kept.contains(&before[*place].id));
+        let kept: Vec<usize> = kept.collect();
         request.into_iter().chain([summary]).chain(kept).chain(summary + 1..before.len()).collect()
     }
 
@@ -110,9 +110,9 @@ pub struct Recorded {
     /// Part of the conversation, or of a compaction. A summary is always of [`Role::Assistant`], whoever
     /// its program says it is from.
     pub standing: Standing,
-    /// Of a summary: the first message before it that the model was shown on behind it, by its id; none
+    /// Of a summary: the messages before it that the model was shown on beside it, by their ids; none
     /// where the summary stands for all that was before it.
-    pub kept_from: Option<String>,
+    pub kept: Vec<String>,
     /// When it was written, or its answer began: milliseconds since 1970.
     pub at: Option<i64>,
     /// What it is made of, in order.

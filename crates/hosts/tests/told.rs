@@ -39,8 +39,8 @@ fn of_message(message: &Recorded) -> String {
     if let Some(usage) = message.usage {
         write!(text, " {}+{} ({})", usage.input, usage.output, usage.cached).unwrap();
     }
-    if let Some(kept) = &message.kept_from {
-        write!(text, " keeps from {kept}").unwrap();
+    if !message.kept.is_empty() {
+        write!(text, " keeps {}", message.kept.join(" ")).unwrap();
     }
     if message.broken_off {
         text.push_str(" broken off");

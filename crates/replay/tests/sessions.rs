@@ -43,7 +43,7 @@ impl Making {
             id,
             role,
             standing,
-            kept_from: None,
+            kept: Vec::new(),
             at: Some(self.now),
             parts,
             usage: None,

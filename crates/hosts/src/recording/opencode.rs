@@ -63,7 +63,8 @@ fn take(mut value: Value, raw: &str, transcript: &mut Transcript, recording: &mu
             user.standing = Standing::CompactionRequest;
         }
         let tail = parts.iter().find_map(|part| part["tail_start_id"].as_str());
-        user.kept_from = tail.map(str::to_owned);
+        let tail = tail.and_then(|id| transcript.messages.iter().position(|it| it.id == id));
+        user.kept = tail.map(|place| transcript.from(place)).unwrap_or_default();
         user.parts = parts.iter().filter_map(|part| user_part(part, recording)).collect();
         user.records.push(raw.to_owned());
         transcript.push(user);
@@ -76,7 +77,7 @@ fn take(mut value: Value, raw: &str, transcript: &mut Transcript, recording: &mu
     if info["summary"] == true && info["finish"].is_string() && !answer.broken_off {
         answer.standing = Standing::Summary;
         let request = transcript.messages.last_mut();
-        answer.kept_from = request.and_then(|it| it.kept_from.take());
+        answer.kept = request.map(|it| std::mem::take(&mut it.kept)).unwrap_or_default();
     }
     let mut steps = steps(parts);
     let several = steps.len() > 1;

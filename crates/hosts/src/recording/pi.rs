@@ -30,9 +30,8 @@ pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
             return;
         }
         // Where no ids are, each record follows the one before it.
-        let place = entries.len();
         let before = entries.last().map(|entry| entry.id.clone());
-        let id = value["id"].as_str().map_or_else(|| format!("#{place}"), str::to_owned);
+        let id = value["id"].as_str().map_or_else(|| id_at(entries.len() + 1), str::to_owned);
         let parent = match value.get("parentId") {
             Some(parent) => parent.as_str().map(str::to_owned),
             None => before,
@@ -42,9 +41,12 @@ pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
     recording.skipped = skipped;
     let on_branch = live(&entries);
     let mut transcript = Transcript::default();
+    // The first message at or behind each record.
+    let mut places: HashMap<String, usize> = HashMap::new();
     for (entry, on_branch) in entries.into_iter().zip(on_branch) {
         if on_branch {
-            take(entry, &mut transcript, &mut recording);
+            places.insert(entry.id.clone(), transcript.messages.len());
+            take(entry, &places, &mut transcript, &mut recording);
         } else {
             recording.skipped.count("of a branch that was left");
         }
@@ -69,7 +71,12 @@ fn live(entries: &[Entry]) -> Vec<bool> {
     on
 }
 
-fn take(entry: Entry, transcript: &mut Transcript, recording: &mut Recording) {
+fn take(
+    entry: Entry,
+    places: &HashMap<String, usize>,
+    transcript: &mut Transcript,
+    recording: &mut Recording,
+) {
     let Entry { id, mut value, raw, .. } = entry;
     let at = time(&value["timestamp"]);
     let of_host = |text: String| {
@@ -86,7 +93,9 @@ fn take(entry: Entry, transcript: &mut Transcript, recording: &mut Recording) {
         "compaction" => {
             let mut summary = message(&id, Role::Assistant, at);
             summary.standing = Standing::Summary;
-            summary.kept_from = value["firstKeptEntryId"].as_str().map(str::to_owned);
+            // It may name a record that is no message, such as one of a setting.
+            let kept = first_kept(&value).and_then(|id| places.get(&id));
+            summary.kept = kept.map(|place| transcript.from(*place)).unwrap_or_default();
             summary.parts.push(words(text(&value["summary"]), false));
             summary
         }
@@ -100,6 +109,18 @@ fn take(entry: Entry, transcript: &mut Transcript, recording: &mut Recording) {
     };
     told.records.push(raw);
     transcript.push(told);
+}
+
+/// The first record that a compaction left: its id, or in files of old its line among those of the file,
+/// the first of which tells of the session.
+fn first_kept(compaction: &Value) -> Option<String> {
+    let line = || Some(id_at(usize::try_from(compaction["firstKeptEntryIndex"].as_u64()?).ok()?));
+    compaction["firstKeptEntryId"].as_str().map(str::to_owned).or_else(line)
+}
+
+/// What a record without an id is called, by its line among those of its file.
+fn id_at(line: usize) -> String {
+    format!("#{line}")
 }
 
 /// A message; none where it was the result of a call, or nothing that the model reads.

@@ -82,6 +82,14 @@ impl Transcript {
         true
     }
 
+    /// The ids of the messages from a place on that a summary behind them may leave: an older summary is
+    /// always replaced.
+    pub(super) fn from(&self, place: usize) -> Vec<String> {
+        let messages = self.messages.iter().skip(place);
+        let said = messages.filter(|message| message.standing == Standing::Normal);
+        said.map(|message| message.id.clone()).collect()
+    }
+
     /// Keeps a record with a message, once.
     pub(super) fn keep(&mut self, place: usize, record: &str) {
         let Some(message) = self.messages.get_mut(place) else { return };
@@ -105,7 +113,7 @@ pub(super) fn message(id: &str, role: Role, at: Option<i64>) -> Recorded {
         id: id.to_owned(),
         role,
         standing: Standing::Normal,
-        kept_from: None,
+        kept: Vec::new(),
         at,
         parts: Vec::new(),
         usage: None,
