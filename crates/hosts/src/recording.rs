@@ -82,7 +82,12 @@ impl Recording {
         let kept: HashSet<&String> = before[summary].kept.iter().collect();
         let kept = (0..summary).filter(|place| kept.contains(&before[*place].id));
         let kept: Vec<usize> = kept.collect();
-        request.into_iter().chain([summary]).chain(kept).chain(summary + 1..before.len()).collect()
+        let left = match self.format {
+            // It says what the user said before it says what came of it.
+            Format::Codex => [kept, vec![summary]].concat(),
+            _ => [vec![summary], kept].concat(),
+        };
+        request.into_iter().chain(left).chain(summary + 1..before.len()).collect()
     }
 
     /// How many calls of the model it holds.

@@ -9,6 +9,7 @@
 )]
 
 mod bad_input;
+mod codex;
 mod importing;
 mod pi;
 mod reading;

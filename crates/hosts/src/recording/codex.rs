@@ -1,5 +1,7 @@
 //! Codex's rollout files: JSON lines with the items of the conversation, and events that tell of them.
 
+mod compacted;
+
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead};
 
@@ -25,6 +27,10 @@ struct Rollout {
     said: HashSet<String>,
     /// Exit codes that events tell.
     exits: BTreeMap<String, i64>,
+    /// The messages of items that have an id.
+    items: BTreeMap<String, String>,
+    /// Summaries that do not say what they left, by their ids.
+    silent: Vec<String>,
 }
 
 /// Reads a rollout.
@@ -37,6 +43,8 @@ pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
         untold: None,
         said: HashSet::new(),
         exits: BTreeMap::new(),
+        items: BTreeMap::new(),
+        silent: Vec::new(),
     };
     let mut skipped = super::Skipped::default();
     lines::each(from, &mut skipped, |raw, value| rollout.take(raw, value))?;
@@ -80,16 +88,22 @@ impl Rollout {
 
     fn item(&mut self, raw: String, mut item: Value, at: Option<i64>) {
         match text(&item["type"]) {
-            "message" => match text(&item["role"]) {
-                "assistant" => {
-                    let said = words(tools::content(&item["content"]), false);
-                    self.answer(raw, at, said);
+            "message" => {
+                match text(&item["role"]) {
+                    "assistant" => {
+                        let said = words(tools::content(&item["content"]), false);
+                        self.answer(raw, at, said);
+                    }
+                    role => {
+                        let host = role != "user";
+                        self.heard(raw, &item["content"], host, at);
+                    }
                 }
-                role => {
-                    let host = role != "user";
-                    self.heard(raw, &item["content"], host, at);
+                let message = self.transcript.messages.last();
+                if let (Some(id), Some(message)) = (item["id"].as_str(), message) {
+                    self.items.insert(id.to_owned(), message.id.clone());
                 }
-            },
+            }
             "reasoning" => {
                 let thought = [&item["summary"], &item["content"]]
                     .map(tools::content)
@@ -232,14 +246,17 @@ impl Rollout {
         self.untold = None;
         let mut summary = message("", Role::Assistant, at);
         summary.standing = Standing::Summary;
-        let mut texts = vec![text(&payload["message"]).to_owned()];
-        for item in payload["replacement_history"].as_array().into_iter().flatten() {
-            texts.push(tools::content(&item["content"]));
-        }
-        texts.retain(|text| !text.is_empty());
-        summary.parts = texts.into_iter().map(|text| words(text, false)).collect();
         summary.records.push(raw);
-        self.transcript.push(summary);
+        let left = compacted::left(payload, &self.transcript.messages, &self.items);
+        let is_silent = left.is_none();
+        match left {
+            Some(left) => (summary.parts, summary.kept) = (left.parts, left.kept),
+            None => summary.parts.push(words(text(&payload["message"]), false)),
+        }
+        let place = self.transcript.push(summary);
+        if is_silent {
+            self.silent.push(self.transcript.messages[place].id.clone());
+        }
     }
 
     fn into_recording(mut self) -> Recording {
@@ -255,6 +272,9 @@ impl Rollout {
             }
         }
         self.recording.messages = self.transcript.messages;
+        for summary in self.silent {
+            compacted::leave(&summary, &mut self.recording.messages);
+        }
         self.recording
     }
 }

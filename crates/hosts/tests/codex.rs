@@ -1,0 +1,130 @@
+//! What Codex writes beside what the fixtures hold.
+
+use callstack_core::transcript::Standing;
+use callstack_hosts::recording::{RecordedPart, Recording};
+use serde_json::{Value, json};
+
+use crate::{of_lines, shown};
+
+const SUMMARY: &str = "A summary of what another model did:\nthe basket is sorted.";
+
+fn line(kind: &str, payload: &Value) -> Value {
+    json!({"timestamp": "2026-03-01T10:00:01.000Z", "type": kind, "payload": payload})
+}
+
+fn item(role: &str, text: &str) -> Value {
+    json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]})
+}
+
+fn said(text: &str) -> [Value; 2] {
+    [
+        line("response_item", &item("user", text)),
+        line("event_msg", &json!({"type": "user_message", "message": text})),
+    ]
+}
+
+fn session(said_before: &[&str], compacted: &Value) -> Recording {
+    let mut lines = vec![line("session_meta", &json!({"id": "c0de-7", "cwd": "/home/ada/shop"}))];
+    let opening = "<environment_context>\n  <cwd>/home/ada/shop</cwd>\n</environment_context>";
+    lines.push(line("response_item", &item("user", opening)));
+    for text in said_before {
+        lines.extend(said(text));
+        lines.push(line("response_item", &item("assistant", "Done.")));
+    }
+    lines.push(line("compacted", compacted));
+    lines.extend(said("Print it"));
+    of_lines(&lines)
+}
+
+/// What the model was shown behind the compaction: who says it, and what.
+fn shown_words(recording: &Recording) -> Vec<(bool, String)> {
+    let message = |id: &&str| recording.messages.iter().find(|it| it.id == **id).unwrap();
+    let words = |part: &RecordedPart| match part {
+        RecordedPart::Text { text, .. } => text.clone(),
+        other => format!("{other:?}"),
+    };
+    let shown = shown(recording);
+    let shown = shown.iter().map(message).flat_map(|message| {
+        message.parts.iter().map(move |part| (message.is_of_user(), words(part)))
+    });
+    shown.collect()
+}
+
+fn by(user: bool, text: &str) -> (bool, String) {
+    (user, text.to_owned())
+}
+
+#[test]
+fn a_compaction_that_tells_what_is_left_tells_the_summary_once() {
+    let history = [
+        item("developer", "Be brief."),
+        item("user", "Sort the basket"),
+        item("user", "Go on"),
+        item("user", SUMMARY),
+    ];
+    let compacted = json!({"message": SUMMARY, "replacement_history": history});
+    let recording = session(&["Read the basket", "Sort the basket", "Go on", "Go on"], &compacted);
+    let wanted = [
+        by(true, "Sort the basket"),
+        by(true, "Go on"),
+        by(false, "Be brief."),
+        by(false, SUMMARY),
+        by(true, "Print it"),
+    ];
+    assert_eq!(shown_words(&recording), wanted);
+    // It is the last of two equal messages.
+    assert_eq!(shown(&recording)[..2], ["4", "8"]);
+    let summary = recording.messages.iter().find(|it| it.standing == Standing::Summary).unwrap();
+    let of_program = |part: &RecordedPart| matches!(part, RecordedPart::Text { synthetic: true, .. });
+    assert_eq!(summary.parts.iter().map(of_program).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn a_summary_that_the_provider_keeps_to_itself_leaves_the_users_messages() {
+    let history = [
+        item("user", "Read the basket"),
+        json!({"type": "compaction", "encrypted_content": "c2VjcmV0"}),
+    ];
+    let compacted = json!({"message": "", "replacement_history": history});
+    let wanted =
+        [by(true, "Read the basket"), by(false, "Reasoning(\"\")"), by(true, "Print it")];
+    assert_eq!(shown_words(&session(&["Read the basket"], &compacted)), wanted);
+}
+
+#[test]
+fn what_is_left_may_be_named_by_its_id() {
+    let mut first = line("response_item", &item("user", "Read the basket"));
+    first["payload"]["id"] = "msg_a".into();
+    let entries = [
+        json!({"type": "reference", "item_id": "msg_a"}),
+        json!({"type": "inline", "item": item("user", SUMMARY)}),
+    ];
+    let compacted = json!({"message": SUMMARY, "replacement_history_entries": entries});
+    let recording = of_lines(&[
+        line("session_meta", &json!({"id": "c0de-8"})),
+        first,
+        line("response_item", &item("assistant", "Done.")),
+        line("compacted", &compacted),
+    ]);
+    assert_eq!(shown_words(&recording), [by(true, "Read the basket"), by(false, SUMMARY)]);
+}
+
+#[test]
+fn a_compaction_that_does_not_tell_leaves_the_latest_that_the_user_said() {
+    let compacted = json!({"message": SUMMARY});
+    let opening = "<environment_context>\n  <cwd>/home/ada/shop</cwd>\n</environment_context>";
+    let recording = session(&["Read the basket", "Sort it"], &compacted);
+    let wanted = [
+        by(false, opening),
+        by(true, "Read the basket"),
+        by(true, "Sort it"),
+        by(false, SUMMARY),
+        by(true, "Print it"),
+    ];
+    assert_eq!(shown_words(&recording), wanted);
+    let long = "word ".repeat(8_000);
+    let recording = session(&["Read the basket", &long, &long, "Sort it"], &compacted);
+    let kept: Vec<usize> = shown_words(&recording).iter().map(|(_, text)| text.len()).collect();
+    let wanted = [opening.len(), long.len(), "Sort it".len(), SUMMARY.len(), "Print it".len()];
+    assert_eq!(kept, wanted, "two of these are more than is left");
+}
