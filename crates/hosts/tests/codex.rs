@@ -1,7 +1,7 @@
 //! What Codex writes beside what the fixtures hold.
 
 use callstack_core::transcript::Standing;
-use callstack_hosts::recording::{RecordedPart, Recording};
+use callstack_hosts::recording::{Recorded, RecordedPart, Recording};
 use serde_json::{Value, json};
 
 use crate::{of_lines, shown};
@@ -127,4 +127,23 @@ fn a_compaction_that_does_not_tell_leaves_the_latest_that_the_user_said() {
     let kept: Vec<usize> = shown_words(&recording).iter().map(|(_, text)| text.len()).collect();
     let wanted = [opening.len(), long.len(), "Sort it".len(), SUMMARY.len(), "Print it".len()];
     assert_eq!(kept, wanted, "two of these are more than is left");
+}
+
+#[test]
+fn what_the_user_said_is_theirs_also_where_more_stands_around_it() {
+    let around = "# Context from my editor:\n\nbasket.py\n\n## My request:\nok";
+    let two = json!([{"type": "input_text", "text": "Sort"}, {"type": "input_text", "text": "the list"}]);
+    let long = "Read the basket, and tell what it holds";
+    let recording = of_lines(&[
+        line("session_meta", &json!({"id": "c0de-9"})),
+        line("response_item", &item("user", "Instructions of an unknown kind: say ok.")),
+        line("response_item", &item("user", around)),
+        line("event_msg", &json!({"type": "user_message", "message": "ok"})),
+        line("response_item", &item("user", &format!("<hint>{long}</hint>"))),
+        line("event_msg", &json!({"type": "user_message", "message": long})),
+        line("response_item", &json!({"type": "message", "role": "user", "content": two})),
+        line("event_msg", &json!({"type": "user_message", "message": "Sort\nthe list"})),
+    ]);
+    let of_user: Vec<bool> = recording.messages.iter().map(Recorded::is_of_user).collect();
+    assert_eq!(of_user, [false, true, true, true]);
 }

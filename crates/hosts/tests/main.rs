@@ -9,6 +9,7 @@
 )]
 
 mod bad_input;
+mod claude_code;
 mod codex;
 mod importing;
 mod pi;

@@ -158,6 +158,9 @@ fn assemble(recording: &mut Recording, entries: Vec<Entry>, skipped: &mut Skippe
                 if said.interrupted {
                     transcript.break_off();
                 }
+                for kind in said.unknown {
+                    skipped.count(format!("user: part {kind}").trim_end());
+                }
                 for (result, shown) in said.results {
                     let output = tools::content(&shown["content"]);
                     let failed = shown["is_error"] == true;

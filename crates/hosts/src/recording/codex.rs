@@ -266,7 +266,7 @@ impl Rollout {
                     if let RecordedPart::Text { text, synthetic } = part
                         && message.role == Role::User
                     {
-                        *synthetic = *synthetic || !self.said.contains(text.trim());
+                        *synthetic = *synthetic || !is_of_user(text, &self.said);
                     }
                 }
             }
@@ -277,6 +277,25 @@ impl Rollout {
         }
         self.recording
     }
+}
+
+/// Words in which what an event tells is taken for the user's where they hold more: a few of them stand in
+/// many a text.
+const WORDS: usize = 16;
+
+/// Whether a text is what the user said by an event, or a part of that, or has it in it, as where an editor
+/// tells what is open in it.
+fn is_of_user(text: &str, said: &HashSet<String>) -> bool {
+    let text = text.trim();
+    let ends_with = |message: &str| {
+        text.strip_suffix(message).is_some_and(|before| before.trim_end_matches(' ').ends_with('\n'))
+    };
+    let holds = |message: &&String| {
+        message.contains(text)
+            || !message.is_empty() && ends_with(message)
+            || message.len() >= WORDS && text.contains(message.as_str())
+    };
+    !text.is_empty() && (said.contains(text) || said.iter().any(|message| holds(&message)))
 }
 
 /// How texts begin that the program puts in the user's place.

@@ -115,14 +115,13 @@ fn once_each(recordings: Vec<Recording>) -> Vec<Recording> {
             kept.push(recording);
             continue;
         };
-        let other = &mut kept[*place];
-        let (mut more, less) = if recording.messages.len() > other.messages.len() {
-            (recording, other.clone())
-        } else {
-            (other.clone(), recording)
-        };
-        more.parent = more.parent.filter(|it| it.call.is_some()).or(less.parent).or(None);
-        *other = more;
+        let (more, mut less) = (&mut kept[*place], recording);
+        if less.messages.len() > more.messages.len() {
+            std::mem::swap(more, &mut less);
+        }
+        if more.parent.as_ref().is_none_or(|it| it.call.is_none()) {
+            more.parent = less.parent.or(more.parent.take());
+        }
     }
     kept
 }

@@ -14,6 +14,8 @@ pub(super) struct Said {
     pub(super) results: Vec<(String, Value)>,
     /// Whether it says that the user stopped the agent.
     pub(super) interrupted: bool,
+    /// The kinds of what is not known.
+    pub(super) unknown: Vec<String>,
 }
 
 /// Reads a user record's content. `meta` where the program wrote all of it.
@@ -39,11 +41,11 @@ pub(super) fn said(content: Value, meta: bool) -> Said {
                         let mime = text(&source["media_type"]).to_owned();
                         said.parts.push(RecordedPart::File { name, mime });
                     }
-                    _ => {}
+                    kind => said.unknown.push(kind.to_owned()),
                 }
             }
         }
-        _ => {}
+        _ => said.unknown.push(String::new()),
     }
     said
 }
