@@ -1,6 +1,7 @@
 //! Claude Code's session files: JSON lines that form a tree, an answer of the model in several lines,
 //! the results of its calls among what the user says.
 
+mod assembly;
 mod branch;
 mod entry;
 mod said;
@@ -9,16 +10,13 @@ mod tasks;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
-use callstack_core::evidence::Action;
-use callstack_core::transcript::{CallState, Role, Standing};
 use serde_json::Value;
 
 use super::link::AGENT;
-use super::tools::{self, taken, text, words};
-use super::transcript::{Answer, Transcript, message};
-use super::{Division, Format, Parent, RecordedPart, Recording, Skipped, Usage, lines};
-use entry::{Answered, Entry, What};
-use tasks::Tasks;
+use super::tools::{taken, text};
+use super::{Format, Parent, Recording, Skipped, Usage, lines};
+use assembly::assemble;
+use entry::Entry;
 
 /// Records by the side chain that they belong to; those of the session itself under none.
 #[derive(Default)]
@@ -122,141 +120,6 @@ impl File {
         let holder = recordings.iter().position(|it| !it.messages.is_empty()).unwrap_or(0);
         recordings[holder].skipped = self.skipped;
         recordings
-    }
-}
-
-/// Makes messages of records: the lines of one answer become one, and what a call was answered goes
-/// to the call.
-fn assemble(recording: &mut Recording, entries: Vec<Entry>, skipped: &mut Skipped) {
-    let mut transcript = Transcript::default();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut tasks = Tasks::default();
-    let mut results = Vec::new();
-    for entry in entries {
-        let Entry { uuid, at, what, raw, .. } = entry;
-        match what {
-            What::Assistant { message: id, model, usage, content, failed } => {
-                if failed || model.as_deref() == Some("<synthetic>") {
-                    transcript.break_off();
-                    skipped.count("assistant: of the program itself");
-                    continue;
-                }
-                let id = if id.is_empty() { uuid } else { id };
-                let place = *places
-                    .entry(id.clone())
-                    .or_insert_with(|| transcript.push(message(&id, Role::Assistant, at)));
-                for part in content {
-                    transcript.add_answer(place, part);
-                }
-                let message = &mut transcript.messages[place];
-                message.model = message.model.take().or(model);
-                message.usage = usage.or(message.usage);
-                message.records.push(raw);
-            }
-            What::User { content, meta, summary, answered } => {
-                let said = said::said(content, meta);
-                if said.interrupted {
-                    transcript.break_off();
-                }
-                for kind in said.unknown {
-                    skipped.count(format!("user: part {kind}").trim_end());
-                }
-                for (result, shown) in said.results {
-                    let output = tools::content(&shown["content"]);
-                    let failed = shown["is_error"] == true;
-                    let exit = exit(&output, failed, &answered);
-                    let answer = Answer { output, failed, exit, at };
-                    if transcript.answer(&result, answer, Some(&raw)) {
-                        results.push((result, answered.clone()));
-                    } else {
-                        skipped.count("tool_result: of no known call");
-                    }
-                }
-                if said.parts.is_empty() {
-                    continue;
-                }
-                let role = if summary { Role::Assistant } else { Role::User };
-                let mut user = message(&uuid, role, at);
-                if summary {
-                    user.standing = Standing::Summary;
-                }
-                user.parts = said.parts;
-                user.records.push(raw);
-                transcript.push(user);
-            }
-            What::Attachment { parts } => {
-                let mut user = message(&uuid, Role::User, at);
-                user.parts = parts;
-                user.records.push(raw);
-                transcript.push(user);
-            }
-            What::Boundary => {
-                let mut request = message(&uuid, Role::User, at);
-                request.standing = Standing::CompactionRequest;
-                request.records.push(raw);
-                transcript.push(request);
-            }
-            What::Link => {}
-        }
-    }
-    let answers: BTreeMap<String, Answered> = results.into_iter().collect();
-    for message in &mut transcript.messages {
-        for part in &mut message.parts {
-            if let RecordedPart::Call(call) = part {
-                let answered = answers.get(&call.id);
-                call.division = division(call, answered, &mut tasks);
-            }
-        }
-    }
-    recording.messages = transcript.messages;
-}
-
-impl Transcript {
-    fn add_answer(&mut self, place: usize, mut part: Value) {
-        let part = match text(&part["type"]) {
-            "text" => words(text(&part["text"]), false),
-            "thinking" => RecordedPart::Reasoning(text(&part["thinking"]).to_owned()),
-            "redacted_thinking" => RecordedPart::Reasoning(String::new()),
-            "tool_use" | "server_tool_use" => {
-                let input = taken(&mut part, "input");
-                RecordedPart::Call(Box::new(tools::call(
-                    text(&part["id"]),
-                    text(&part["name"]),
-                    input,
-                )))
-            }
-            _ => words(tools::content(&Value::Array(vec![part])), false),
-        };
-        self.add(place, part);
-    }
-}
-
-/// A failed command tells its exit code first; one that was left to run in the background has none.
-fn exit(output: &str, failed: bool, answered: &Answered) -> Option<i64> {
-    if failed {
-        return tools::exit(output);
-    }
-    (!answered.in_background).then_some(0)
-}
-
-fn division(
-    call: &super::RecordedCall,
-    answered: Option<&Answered>,
-    tasks: &mut Tasks,
-) -> Option<Division> {
-    let done = call.state == CallState::Completed;
-    match call.tool.as_str() {
-        "TodoWrite" if done => tools::todos(&call.input["todos"], "content").map(Division::Todos),
-        "TaskCreate" if done => {
-            let output = call.output.as_deref().unwrap_or_default();
-            tasks.create(&call.input, answered.and_then(|it| it.task.as_deref()), output)
-        }
-        "TaskUpdate" if done && answered.is_none_or(|it| !it.refused) => tasks.update(&call.input),
-        "Task" | "Agent" if call.action == Action::Other => {
-            let field = |name: &str| text(&call.input[name]).to_owned();
-            Some(Division::Subagent { title: field("description"), prompt: field("prompt") })
-        }
-        _ => None,
     }
 }
 

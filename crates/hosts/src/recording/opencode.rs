@@ -64,7 +64,7 @@ fn take(mut value: Value, raw: &str, transcript: &mut Transcript, recording: &mu
         }
         let tail = parts.iter().find_map(|part| part["tail_start_id"].as_str());
         let tail = tail.and_then(|id| transcript.messages.iter().position(|it| it.id == id));
-        user.kept = tail.map(|place| transcript.from(place)).unwrap_or_default();
+        user.kept = tail.map(|place| transcript.ids_from(place)).unwrap_or_default();
         user.parts = parts.iter().filter_map(|part| user_part(part, recording)).collect();
         user.records.push(raw.to_owned());
         transcript.push(user);

@@ -95,7 +95,7 @@ fn take(
             summary.standing = Standing::Summary;
             // It may name a record that is no message, such as one of a setting.
             let kept = first_kept(&value).and_then(|id| places.get(&id));
-            summary.kept = kept.map(|place| transcript.from(*place)).unwrap_or_default();
+            summary.kept = kept.map(|place| transcript.ids_from(*place)).unwrap_or_default();
             summary.parts.push(words(text(&value["summary"]), false));
             summary
         }

@@ -1,6 +1,7 @@
 //! A transcript that is being read: messages, and the calls in them that wait for their results.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use callstack_core::evidence::Action;
 use callstack_core::transcript::{CallState, Role, Standing};
@@ -82,12 +83,17 @@ impl Transcript {
         true
     }
 
-    /// The ids of the messages from a place on that a summary behind them may leave: an older summary is
+    /// The ids of those messages at these places that a summary behind them may leave: an older summary is
     /// always replaced.
-    pub(super) fn from(&self, place: usize) -> Vec<String> {
-        let messages = self.messages.iter().skip(place);
-        let said = messages.filter(|message| message.standing == Standing::Normal);
+    pub(super) fn ids(&self, places: Range<usize>) -> Vec<String> {
+        let messages = self.messages.get(places).unwrap_or_default();
+        let said = messages.iter().filter(|message| message.standing == Standing::Normal);
         said.map(|message| message.id.clone()).collect()
+    }
+
+    /// [`Self::ids`] from a place on.
+    pub(super) fn ids_from(&self, place: usize) -> Vec<String> {
+        self.ids(place..self.messages.len())
     }
 
     /// Keeps a record with a message, once.

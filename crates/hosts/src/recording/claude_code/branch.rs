@@ -1,6 +1,7 @@
 //! The branch of a session's tree that was gone on with: a rewound session keeps what it left behind.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ pub(super) fn live(entries: Vec<Entry>, skipped: &mut Skipped) -> Vec<Entry> {
                     || *meta && entry.parent.as_ref().is_some_and(|it| taken.contains(it))
             }
             What::Attachment { .. } => entry.parent.as_ref().is_some_and(|it| taken.contains(it)),
-            What::Boundary | What::Link => false,
+            What::Boundary { .. } | What::Link => false,
         };
         if let What::Link = entry.what {
             if !entry.raw.is_empty() {
@@ -58,24 +59,79 @@ fn answers_any(content: &Value, calls: &HashSet<String>) -> bool {
     parts.filter_map(|part| part["tool_use_id"].as_str()).any(|call| calls.contains(call))
 }
 
-/// Whether each record is one of those from the last to its root. A record whose parent is nowhere,
-/// such as that of a compaction, goes on from the one before it.
+/// Whether each record is one of those from the last of the conversation to its root, or hangs on that
+/// last one. A record whose parent is nowhere, such as that of a compaction, goes on from the one before it.
 fn branch(entries: &[Entry]) -> Vec<bool> {
     let places: HashMap<&str, usize> =
         entries.iter().enumerate().map(|(place, entry)| (entry.uuid.as_str(), place)).collect();
+    let parent = |place: usize| {
+        let entry = &entries[place];
+        let goes_on = matches!(
+            entry.what,
+            What::Boundary { .. } | What::User { summary: true, .. }
+        );
+        match &entry.parent {
+            Some(parent) => places.get(parent.as_str()).copied().or(place.checked_sub(1)),
+            None if goes_on => place.checked_sub(1),
+            None => None,
+        }
+    };
+    let bridges = bridges(entries, &places);
     let mut on = vec![false; entries.len()];
-    let leaf = entries.iter().rposition(|entry| !entry.uuid.is_empty());
-    let mut next = leaf;
+    let mut next = leaf(entries);
+    let first_behind = next.map_or(entries.len(), |leaf| leaf + 1);
     while let Some(place) = next {
         if std::mem::replace(&mut on[place], true) {
             break;
         }
-        let entry = &entries[place];
-        next = match &entry.parent {
-            Some(parent) => places.get(parent.as_str()).copied().or(place.checked_sub(1)),
-            None if matches!(entry.what, What::Boundary) => place.checked_sub(1),
-            None => None,
-        };
+        next = parent(place).map(|parent| {
+            let leads = |bridge: &&Bridge| bridge.leads(parent, place);
+            bridges.iter().rfind(leads).map_or(parent, |bridge| bridge.last)
+        });
+    }
+    for place in first_behind..entries.len() {
+        on[place] = parent(place).is_some_and(|parent| parent + 1 >= first_behind && on[parent]);
     }
     on
+}
+
+/// What was said last: other records may hang on what stood long before it.
+fn leaf(entries: &[Entry]) -> Option<usize> {
+    let has_id = |entry: &Entry| !entry.uuid.is_empty();
+    let said = |entry: &Entry| matches!(entry.what, What::User { .. } | What::Assistant { .. });
+    let last_said = entries.iter().rposition(|entry| has_id(entry) && said(entry));
+    last_said.or_else(|| entries.iter().rposition(has_id))
+}
+
+/// A compaction that kept records: what comes behind it hangs on these, and goes over it all the same.
+struct Bridge {
+    boundary: usize,
+    kept: RangeInclusive<usize>,
+    /// The last of its own records.
+    last: usize,
+}
+
+impl Bridge {
+    fn leads(&self, from: usize, to: usize) -> bool {
+        self.kept.contains(&from) && from < self.boundary && self.last < to
+    }
+}
+
+fn bridges(entries: &[Entry], places: &HashMap<&str, usize>) -> Vec<Bridge> {
+    let bridge = |(boundary, entry): (usize, &Entry)| {
+        let What::Boundary { kept: Some(kept) } = &entry.what else { return None };
+        let place = |id: &str| places.get(id).copied();
+        let mut behind = entries.iter().enumerate().skip(boundary + 1);
+        let summary = behind.find(|(_, entry)| {
+            matches!(entry.what, What::Boundary { .. } | What::User { summary: true, .. })
+        });
+        let summary = summary.filter(|(_, entry)| matches!(entry.what, What::User { .. }));
+        let own = [Some(boundary), place(&kept.anchor), summary.map(|(place, _)| place)];
+        Some(Bridge {
+            boundary,
+            kept: place(&kept.first)?..=place(&kept.last)?,
+            last: own.into_iter().flatten().max()?,
+        })
+    };
+    entries.iter().enumerate().filter_map(bridge).collect()
 }

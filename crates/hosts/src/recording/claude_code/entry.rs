@@ -39,9 +39,17 @@ pub(super) enum What {
     /// Something that the program showed the model.
     Attachment { parts: Vec<RecordedPart> },
     /// Here the conversation was compacted.
-    Boundary,
+    Boundary { kept: Option<Kept> },
     /// Nothing but a link of the tree.
     Link,
+}
+
+/// Records that a compaction kept, by their ids.
+pub(super) struct Kept {
+    pub(super) first: String,
+    pub(super) last: String,
+    /// The record that the first of them now follows: the summary, or the boundary itself.
+    pub(super) anchor: String,
 }
 
 /// What the program noted of a call's answer beside what the model read.
@@ -86,7 +94,9 @@ impl Entry {
                 let parts = attached(attachment);
                 if parts.is_empty() { What::Link } else { What::Attachment { parts } }
             }
-            "system" if value["subtype"] == "compact_boundary" => What::Boundary,
+            "system" if value["subtype"] == "compact_boundary" => {
+                What::Boundary { kept: kept(&value["compactMetadata"]) }
+            }
             _ if entry.uuid.is_empty() => return Err(kind(&value)),
             _ => What::Link,
         };
@@ -111,6 +121,21 @@ impl Entry {
             raw: String::new(),
         }
     }
+}
+
+/// The records are listed, or, by older versions, named by their ends.
+fn kept(compaction: &Value) -> Option<Kept> {
+    let (listed, ends) = (&compaction["preservedMessages"], &compaction["preservedSegment"]);
+    let (first, last, anchor) = match listed["uuids"].as_array().map(Vec::as_slice) {
+        Some([first, .., last]) => (first, last, &listed["anchorUuid"]),
+        Some([only]) => (only, only, &listed["anchorUuid"]),
+        _ => (&ends["headUuid"], &ends["tailUuid"], &ends["anchorUuid"]),
+    };
+    Some(Kept {
+        first: first.as_str()?.to_owned(),
+        last: last.as_str()?.to_owned(),
+        anchor: text(anchor).to_owned(),
+    })
 }
 
 fn answered(result: &Value) -> Answered {
