@@ -1,5 +1,6 @@
 //! What Codex writes beside what the fixtures hold.
 
+use callstack_core::evidence::Action;
 use callstack_core::transcript::Standing;
 use callstack_hosts::recording::{Recorded, RecordedPart, Recording};
 use serde_json::{Value, json};
@@ -127,6 +128,35 @@ fn a_compaction_that_does_not_tell_leaves_the_latest_that_the_user_said() {
     let kept: Vec<usize> = shown_words(&recording).iter().map(|(_, text)| text.len()).collect();
     let wanted = [opening.len(), long.len(), "Sort it".len(), SUMMARY.len(), "Print it".len()];
     assert_eq!(kept, wanted, "two of these are more than is left");
+}
+
+fn actions(calls: &[(&str, Value)]) -> Vec<Action> {
+    let mut lines = vec![line("session_meta", &json!({"id": "c0de-6"}))];
+    for (place, (name, arguments)) in calls.iter().enumerate() {
+        let call = json!({"type": "function_call", "name": name, "call_id": format!("k{place}"),
+            "arguments": arguments.to_string()});
+        lines.push(line("response_item", &call));
+    }
+    of_lines(&lines).messages[0].calls().map(|call| call.action.clone()).collect()
+}
+
+#[test]
+fn a_patch_that_is_given_to_a_shell_writes_its_files() {
+    let patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-1\n+2\n*** Delete File: b.py\n\
+                 *** Add File: c.py\n+3\n*** End Patch";
+    let heredoc = format!("cd src && apply_patch <<'EOF'\n{patch}\nEOF\n");
+    let wrote = || Action::Wrote(["a.py", "b.py", "c.py"].map(str::to_owned).to_vec());
+    let named = "grep -rn '*** Begin Patch' . # *** Update File: a.py".to_owned();
+    let found = actions(&[
+        ("shell", json!({"command": ["apply_patch", patch]})),
+        ("shell", json!({"command": ["bash", "-lc", heredoc]})),
+        ("shell_command", json!({"command": heredoc})),
+        ("container.exec", json!({"command": ["applypatch", patch]})),
+        ("exec_command", json!({"cmd": heredoc})),
+        ("shell", json!({"command": ["bash", "-lc", named]})),
+    ]);
+    assert_eq!(found[..5], [wrote(), wrote(), wrote(), wrote(), wrote()]);
+    assert_eq!(found[5], Action::Ran(named));
 }
 
 #[test]

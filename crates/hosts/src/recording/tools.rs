@@ -29,9 +29,14 @@ fn action(tool: &str, input: &Value) -> Action {
     let named = |names: &[&str]| names.iter().find_map(|name| input[*name].as_str());
     let path = named(&["file_path", "filePath", "notebook_path", "path"]).map(str::to_owned);
     match (tool.to_ascii_lowercase().as_str(), path) {
-        ("bash" | "powershell" | "shell" | "shell_command" | "local_shell" | "exec_command", _) => {
-            command(input).map_or(Action::Other, Action::Ran)
-        }
+        (
+            "bash" | "powershell" | "shell" | "shell_command" | "local_shell" | "exec_command"
+            | "container.exec",
+            _,
+        ) => command(input).map_or(Action::Other, |line| match patched(input) {
+            files if patches(&line) && !files.is_empty() => Action::Wrote(files),
+            _ => Action::Ran(line),
+        }),
         ("read" | "view" | "view_image" | "notebookread", Some(path)) => Action::Read(path),
         ("write" | "edit" | "multiedit" | "notebookedit", Some(path)) => Action::Wrote(vec![path]),
         ("apply_patch" | "patch", _) => match patched(input) {
@@ -58,11 +63,17 @@ fn command(input: &Value) -> Option<String> {
     }
 }
 
+/// Whether a command line applies a patch that stands in it.
+fn patches(line: &str) -> bool {
+    let begin = line.find("*** Begin Patch").map(|at| &line[..at]);
+    begin.is_some_and(|begin| begin.contains("apply_patch") || begin.contains("applypatch"))
+}
+
 /// The files that a patch writes.
 fn patched(input: &Value) -> Vec<String> {
     let texts = texts(input);
     let named = |line: &str| {
-        ["*** Update File: ", "*** Add File: ", "*** Move to: "]
+        ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "]
             .iter()
             .find_map(|begin| line.strip_prefix(begin))
             .map(|path| path.trim().to_owned())
