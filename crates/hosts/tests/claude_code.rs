@@ -29,7 +29,8 @@ fn ids(recording: &Recording) -> Vec<&str> {
 
 #[test]
 fn content_of_an_unknown_kind_is_counted() {
-    let content = json!([{"type": "text", "text": "Look"}, {"type": "search_result", "title": "x"}]);
+    let content =
+        json!([{"type": "text", "text": "Look"}, {"type": "search_result", "title": "x"}]);
     let recording = of_lines(&[user("u1", None, content), user("u2", Some("u1"), 7)]);
     assert_eq!(recording.skipped.kinds["user: part search_result"], 1);
     assert_eq!(recording.skipped.kinds["user: part"], 1);

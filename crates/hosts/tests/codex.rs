@@ -76,7 +76,8 @@ fn a_compaction_that_tells_what_is_left_tells_the_summary_once() {
     // It is the last of two equal messages.
     assert_eq!(shown(&recording)[..2], ["4", "8"]);
     let summary = recording.messages.iter().find(|it| it.standing == Standing::Summary).unwrap();
-    let of_program = |part: &RecordedPart| matches!(part, RecordedPart::Text { synthetic: true, .. });
+    let of_program =
+        |part: &RecordedPart| matches!(part, RecordedPart::Text { synthetic: true, .. });
     assert_eq!(summary.parts.iter().map(of_program).collect::<Vec<_>>(), [true, false]);
 }
 
@@ -87,8 +88,7 @@ fn a_summary_that_the_provider_keeps_to_itself_leaves_the_users_messages() {
         json!({"type": "compaction", "encrypted_content": "c2VjcmV0"}),
     ];
     let compacted = json!({"message": "", "replacement_history": history});
-    let wanted =
-        [by(true, "Read the basket"), by(false, "Reasoning(\"\")"), by(true, "Print it")];
+    let wanted = [by(true, "Read the basket"), by(false, "Reasoning(\"\")"), by(true, "Print it")];
     assert_eq!(shown_words(&session(&["Read the basket"], &compacted)), wanted);
 }
 
@@ -162,7 +162,8 @@ fn a_patch_that_is_given_to_a_shell_writes_its_files() {
 #[test]
 fn what_the_user_said_is_theirs_also_where_more_stands_around_it() {
     let around = "# Context from my editor:\n\nbasket.py\n\n## My request:\nok";
-    let two = json!([{"type": "input_text", "text": "Sort"}, {"type": "input_text", "text": "the list"}]);
+    let two =
+        json!([{"type": "input_text", "text": "Sort"}, {"type": "input_text", "text": "the list"}]);
     let long = "Read the basket, and tell what it holds";
     let recording = of_lines(&[
         line("session_meta", &json!({"id": "c0de-9"})),

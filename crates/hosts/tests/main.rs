@@ -14,6 +14,7 @@ mod codex;
 mod importing;
 mod pi;
 mod reading;
+mod swe_agent;
 mod told;
 
 use std::path::PathBuf;

@@ -52,9 +52,7 @@ fn a_summary_replaces_the_one_before_it_also_where_it_keeps_what_stood_before_th
 
 #[test]
 fn files_of_old_name_what_a_compaction_keeps_by_its_line() {
-    let bare = |role: &str, text: &str| {
-        json!({"type": "message", "message": {"role": role, "content": text}})
-    };
+    let bare = |role: &str, text: &str| json!({"type": "message", "message": {"role": role, "content": text}});
     let answer = json!({"role": "assistant", "content": [{"type": "text", "text": "It is read."}]});
     let lines = |kept: u64| {
         [

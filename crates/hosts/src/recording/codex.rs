@@ -288,7 +288,8 @@ const WORDS: usize = 16;
 fn is_of_user(text: &str, said: &HashSet<String>) -> bool {
     let text = text.trim();
     let ends_with = |message: &str| {
-        text.strip_suffix(message).is_some_and(|before| before.trim_end_matches(' ').ends_with('\n'))
+        text.strip_suffix(message)
+            .is_some_and(|before| before.trim_end_matches(' ').ends_with('\n'))
     };
     let holds = |message: &&String| {
         message.contains(text)

@@ -1,5 +1,7 @@
 //! SWE-agent's trajectories: one document with what was asked, and a step a call of the model.
 
+mod editor;
+
 use callstack_core::transcript::Role;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -78,9 +80,12 @@ fn take(
         return;
     }
     let id = format!("step-{}", place + 1);
-    let call = tools::call(&id, "bash", json!({ "command": action }));
-    transcript.add(here, RecordedPart::Call(Box::new(call)));
+    let mut call = tools::call(&id, "bash", json!({ "command": action }));
+    let of_editor = editor::action(action, &state);
     let output = tools::content(&step["observation"]);
-    let answer = Answer { output, failed: false, exit: None, at: None };
+    let failed = of_editor.is_some() && editor::is_refused(&output);
+    call.action = of_editor.unwrap_or(call.action);
+    transcript.add(here, RecordedPart::Call(Box::new(call)));
+    let answer = Answer { output, failed, exit: None, at: None };
     transcript.answer(&id, answer, None);
 }

@@ -66,10 +66,8 @@ fn branch(entries: &[Entry]) -> Vec<bool> {
         entries.iter().enumerate().map(|(place, entry)| (entry.uuid.as_str(), place)).collect();
     let parent = |place: usize| {
         let entry = &entries[place];
-        let goes_on = matches!(
-            entry.what,
-            What::Boundary { .. } | What::User { summary: true, .. }
-        );
+        let goes_on =
+            matches!(entry.what, What::Boundary { .. } | What::User { summary: true, .. });
         match &entry.parent {
             Some(parent) => places.get(parent.as_str()).copied().or(place.checked_sub(1)),
             None if goes_on => place.checked_sub(1),
