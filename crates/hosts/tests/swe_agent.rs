@@ -2,6 +2,7 @@
 
 use callstack_core::evidence::Action;
 use callstack_core::transcript::CallState;
+use callstack_hosts::recording::Recorded;
 use serde_json::{Value, json};
 
 use crate::of_text;
@@ -61,4 +62,43 @@ fn an_edit_that_was_not_made_failed() {
     let recording = of_text(&trajectory(&[said("user", "Fix it")], &steps));
     let states = recording.messages.iter().flat_map(Recorded::calls).map(|call| call.state);
     assert_eq!(states.collect::<Vec<_>>(), [CallState::Failed, CallState::Completed]);
+}
+
+#[test]
+fn a_demonstration_in_the_history_is_nobodys_words() {
+    let demo = |role: &str, text: &str| {
+        let mut said = said(role, text);
+        said["is_demo"] = true.into();
+        said
+    };
+    let history = [
+        said("system", "You edit files."),
+        demo("user", "How another task was"),
+        demo("assistant", "How it was solved"),
+        demo("tool", "What came of it"),
+        said("user", "Fix the basket"),
+        said("assistant", "I look"),
+        said("user", "Done."),
+    ];
+    let recording = of_text(&trajectory(&history, &[step("ls", "Done.")]));
+    let of_user: Vec<bool> = recording.messages.iter().map(Recorded::is_of_user).collect();
+    assert_eq!(of_user, [false, false, false, true, false]);
+    assert_eq!(recording.model_calls(), 1, "the demonstration's answers are no calls");
+}
+
+#[test]
+fn a_trajectory_is_the_same_one_when_it_has_grown() {
+    let id = |task: &str, steps: usize, indent: bool| {
+        let mut history = vec![said("system", "You edit files."), said("user", task)];
+        let steps: Vec<Value> = (0..steps).map(|at| step(&format!("ls {at}"), "Done.")).collect();
+        for step in &steps {
+            history.push(said("assistant", step["action"].as_str().unwrap()));
+            history.push(said("user", "Done."));
+        }
+        let text = trajectory(&history, &steps);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        of_text(&if indent { format!("{value:#}") } else { text }).session
+    };
+    assert_eq!(id("Fix it", 1, false), id("Fix it", 3, true));
+    assert_ne!(id("Fix it", 1, false), id("Fix that", 1, false));
 }

@@ -21,26 +21,36 @@ struct Document<'a> {
     environment: Value,
 }
 
-/// Reads a trajectory. It has no id, so one is made of its bytes.
+/// Reads a trajectory. It has no id, so one is made of how it begins, which stays as it grows.
 pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> {
     let file: Document<'_> = serde_json::from_str(document)?;
-    let session = format!("swe-agent-{}", tools::id_of(document));
-    let mut recording = Recording { session, ..super::recording(Format::SweAgent) };
+    let mut recording = super::recording(Format::SweAgent);
     let mut transcript = Transcript::default();
+    let mut beginning = text(&file.environment).to_owned();
     for raw in file.history {
         let Ok(value) = serde_json::from_str::<Value>(raw.get()) else { continue };
-        match text(&value["role"]) {
-            // What the agent did is told by the steps, and better.
-            "assistant" => break,
-            "user" => {
-                let mut user = message("", Role::User, None);
-                user.parts.push(words(tools::content(&value["content"]), value["is_demo"] == true));
-                user.records.push(raw.get().to_owned());
-                transcript.push(user);
-            }
-            role => recording.skipped.count(format!("history: {role}")),
+        let is_demo = value["is_demo"] == true || value["message_type"] == "demonstration";
+        let role = text(&value["role"]);
+        // What the agent did is told by the steps, and better.
+        if role == "assistant" && !is_demo {
+            break;
+        }
+        let content = tools::content(&value["content"]);
+        beginning.push_str(&content);
+        if is_demo || role == "user" {
+            let mut user = message("", Role::User, None);
+            user.parts.push(words(content, is_demo));
+            user.records.push(raw.get().to_owned());
+            transcript.push(user);
+        } else {
+            recording.skipped.count(format!("history: {role}"));
         }
     }
+    let first = file.steps.first().and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+    for name in ["response", "action", "observation"] {
+        beginning.push_str(first.as_ref().map_or("", |step| text(&step[name])));
+    }
+    recording.session = format!("swe-agent-{}", tools::id_of(&beginning));
     for (place, raw) in file.steps.into_iter().enumerate() {
         match serde_json::from_str::<Value>(raw.get()) {
             Ok(step) => take(place, &step, raw.get(), &mut transcript, &mut recording),
