@@ -30,6 +30,10 @@ fn what_is_no_session_is_refused_with_what_it_is() {
         (b" \n\n", "the file is empty"),
         (b"Dear diary,\n", "no JSON, not a recorded session"),
         (b"\x7fELF\0\0\0", "a binary file, not a recorded session"),
+        (b"\xff\xfe{\0\"\0", "the text is in UTF-16"),
+        (b"\xfe\xff\0{\0\"", "the text is in UTF-16"),
+        (b"{\0\"\0", "the text is in UTF-16"),
+        (b"\xef\xbb\xbf\n", "the file is empty"),
         (b"{\"name\":\"shop\"}\n", "JSON of another program, not a recorded session"),
         (b"{\n \"name\": \"shop\"\n}\n", "JSON of another program, not a recorded session"),
         (b"{\n \"name\": \"shop\"\n", "JSON that is cut off or damaged, not a recorded session"),
@@ -43,6 +47,20 @@ fn what_is_no_session_is_refused_with_what_it_is() {
     ] {
         let told = refused("file.jsonl", content);
         assert!(told.starts_with(why), "{told} is not: {why}");
+    }
+}
+
+/// Some editors and shells put one before what is UTF-8.
+#[test]
+fn a_mark_of_the_encoding_is_no_part_of_a_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    for name in
+        ["claude-code-old.jsonl", "codex-old.jsonl", "pi.jsonl", "opencode.json", "swe-agent.traj"]
+    {
+        let plain = fs::read(fixture(name)).unwrap();
+        fs::write(&path, [b"\xef\xbb\xbf", &plain[..]].concat()).unwrap();
+        assert_eq!(read(&path).unwrap(), read(&fixture(name)).unwrap(), "{name}");
     }
 }
 

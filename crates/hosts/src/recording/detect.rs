@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::value::RawValue;
 
+use super::lines::without_mark;
 use super::{Format, RecordingError};
 
 /// Lines among which the first that tells its program is looked for: an agent may begin with
@@ -28,7 +29,11 @@ pub(super) fn detect(path: &Path) -> Result<Format, RecordingError> {
     let unknown = |found| RecordingError::Unknown { path: path.to_owned(), found };
     let mut file = BufReader::with_capacity(HEAD, File::open(path).map_err(io)?);
     let head = file.fill_buf().map_err(io)?.to_vec();
-    if head.trim_ascii().is_empty() {
+    if is_utf16(&head) {
+        return Err(RecordingError::Utf16(path.to_owned()));
+    }
+    let head = without_mark(&head).trim_ascii_start();
+    if head.is_empty() {
         return Err(RecordingError::Empty(path.to_owned()));
     }
     if head.contains(&0) {
@@ -41,17 +46,22 @@ pub(super) fn detect(path: &Path) -> Result<Format, RecordingError> {
     if first.objects > 0 {
         return Err(unknown(OTHER_JSON));
     }
-    if !head.trim_ascii_start().starts_with(b"{") {
+    if !head.starts_with(b"{") {
         return Err(unknown("no JSON"));
     }
     let text = std::fs::read_to_string(path).map_err(io)?;
-    match serde_json::from_str::<Fields<'_>>(&text) {
+    match serde_json::from_str::<Fields<'_>>(text.trim_start_matches('\u{feff}')) {
         Ok(fields) => of_document(&fields).ok_or_else(|| unknown(OTHER_JSON)),
-        Err(source) if begins_like_a_session(&head) => {
+        Err(source) if begins_like_a_session(head) => {
             Err(RecordingError::Damaged { path: path.to_owned(), source })
         }
         Err(_) => Err(unknown(HALF_JSON)),
     }
+}
+
+/// Whether a text is in UTF-16, by its mark or by how a JSON object begins in it.
+fn is_utf16(head: &[u8]) -> bool {
+    matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{', 0, ..] | [0, b'{', ..])
 }
 
 struct First {
@@ -68,7 +78,8 @@ fn first_line_of_many(file: &mut impl BufRead) -> io::Result<First> {
         if file.read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        let Ok(fields) = serde_json::from_slice::<Fields<'_>>(&line) else { continue };
+        let line = without_mark(&line);
+        let Ok(fields) = serde_json::from_slice::<Fields<'_>>(line) else { continue };
         objects += 1;
         if let Some(format) = of_line(&fields).or_else(|| of_document(&fields)) {
             return Ok(First { format: Some(format), objects });

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{
-    Format, Recording, RecordingError, claude_code, codex, detect, link, opencode, pi, swe_agent,
-    tools,
+    Format, Recording, RecordingError, claude_code, codex, detect, lines, link, opencode, pi,
+    swe_agent, tools,
 };
 
 /// What is told while recordings are read.
@@ -166,7 +166,8 @@ fn of_format(
     };
     let mut text = String::new();
     from.read_to_string(&mut text).map_err(io)?;
-    document(&text).map_err(|source| RecordingError::Damaged { path: path.to_owned(), source })
+    let text = text.trim_start_matches('\u{feff}');
+    document(text).map_err(|source| RecordingError::Damaged { path: path.to_owned(), source })
 }
 
 /// Subagents' files that lie beside a session's file: in a folder of its name, or next to it.
@@ -204,7 +205,7 @@ fn beside(
 fn session_of(path: &Path) -> Option<String> {
     let mut line = Vec::new();
     BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
-    let first: Value = serde_json::from_slice(&line).ok()?;
+    let first: Value = serde_json::from_slice(lines::without_mark(&line)).ok()?;
     Some(first["sessionId"].as_str()?.to_owned())
 }
 

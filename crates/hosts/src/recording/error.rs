@@ -19,6 +19,9 @@ pub enum RecordingError {
     /// The file is empty.
     #[error("{}: the file is empty", .0.display())]
     Empty(PathBuf),
+    /// The file is text in an encoding that no program writes its sessions in.
+    #[error("{}: the text is in UTF-16", .0.display())]
+    Utf16(PathBuf),
     /// It is not a session of a program that is known here.
     #[error("{}: {found}, not a recorded session", path.display())]
     Unknown {
@@ -48,6 +51,9 @@ impl RecordingError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Io { .. } => "Check that it is there and yours to read.",
+            Self::Utf16(_) => {
+                "A shell may have written it so: save it as UTF-8, or export the session anew."
+            }
             Self::Empty(_) | Self::Unknown { .. } | Self::NoneInFolder(_) => {
                 "Known are the session files of Claude Code, Codex and pi, what `opencode export` \
                  writes, trajectories of SWE-agent, and folders with these."

@@ -6,6 +6,12 @@ use serde_json::Value;
 
 use super::Skipped;
 
+/// Bytes without the mark at their beginning that says that they are UTF-8: some editors and shells put one
+/// there.
+pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
 /// Goes through a file line by line, without ever having all of it in memory. A line that is no JSON
 /// object is counted and passed over.
 pub(super) fn each(
@@ -19,7 +25,7 @@ pub(super) fn each(
         if from.read_until(b'\n', &mut bytes)? == 0 {
             return Ok(());
         }
-        let text = bytes.trim_ascii();
+        let text = without_mark(&bytes).trim_ascii();
         if text.is_empty() {
             continue;
         }
