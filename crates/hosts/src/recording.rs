@@ -15,6 +15,7 @@ mod disk;
 mod error;
 mod lines;
 mod link;
+mod mini_swe_agent;
 mod opencode;
 mod past;
 mod pi;
@@ -48,6 +49,8 @@ pub enum Format {
     Pi,
     /// SWE-agent's trajectories: one JSON document.
     SweAgent,
+    /// mini-swe-agent's trajectories: one JSON document.
+    MiniSweAgent,
 }
 
 /// A recorded session.

@@ -43,7 +43,18 @@ fn what_is_no_session_is_refused_with_what_it_is() {
             "there is no message in this session",
         ),
         (&export[..export.len() / 2], "the JSON can't be read: EOF"),
-        (b"{\"info\":{},\"messages\":[{\"parts\":7}]}", "there is no message in this session"),
+        (b"{\"info\":{},\"messages\":[]}", "there is no message in this session"),
+        (
+            b"{\"info\":{},\"messages\":[{\"info\":7,\"parts\":7}]}",
+            "there is no message in this session",
+        ),
+        (
+            b"{\"info\":{},\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}",
+            "JSON of another program, not a recorded session",
+        ),
+        (b"{\"a\":\n{}\n,\"b\":1}", "JSON of another program, not a recorded session"),
+        (b"{\"a\":1}\n{\"info\":", "JSON of another program, not a recorded session"),
+        (b"{\"info\":\n{}\n,\"messages\":[", "the JSON can't be read: EOF"),
     ] {
         let told = refused("file.jsonl", content);
         assert!(told.starts_with(why), "{told} is not: {why}");
@@ -136,6 +147,7 @@ fn records_of_any_shape_are_read_without_a_panic() {
         r#"{"type":"session","id":"p","cwd":7}"#,
         r#"{"type":"session_meta","payload":7}"#,
         r#"{"info":{"id":7},"messages":[7,{"info":{"role":"assistant"},"parts":[{"type":"tool"}]}]}"#,
+        r#"{"info":{"mini_version":7},"messages":[{"role":7},{"role":"assistant","extra":{"actions":[7]}},{"role":"tool"}]}"#,
         r#"{"trajectory":[7,{"action":[],"state":"{"}],"history":[{"role":"user"}]}"#,
     ];
     let folder = tempfile::tempdir().unwrap();

@@ -87,11 +87,16 @@ fn an_export_of_opencode_becomes_frames() {
 
 #[test]
 fn a_trajectory_that_was_handed_in_is_over() {
-    let project = Project::new();
-    project.import(&fixture("swe-agent.traj"));
-    let root = project.engine.resolve("f1").unwrap();
-    assert_eq!(root.status, Status::Completed);
-    assert_eq!(root.results.as_deref(), Some("The discount is right now."));
+    for (name, result) in [
+        ("swe-agent.traj", "The discount is right now."),
+        ("mini-swe-agent.traj.json", "It is right now."),
+    ] {
+        let project = Project::new();
+        project.import(&fixture(name));
+        let root = project.engine.resolve("f1").unwrap();
+        assert_eq!(root.status, Status::Completed, "{name}");
+        assert_eq!(root.results.as_deref(), Some(result), "{name}");
+    }
 }
 
 #[test]
@@ -145,6 +150,7 @@ fn logs_give_the_records_back_byte_for_byte() {
         ("pi.jsonl", "31415"),
         ("opencode.json", "ses_1"),
         ("swe-agent.traj", ""),
+        ("mini-swe-agent.traj.json", ""),
     ] {
         let recordings = read(&fixture(name)).unwrap();
         import(&project.engine, &recordings, &mut |_, _| {}).unwrap();

@@ -12,6 +12,7 @@ mod bad_input;
 mod claude_code;
 mod codex;
 mod importing;
+mod mini_swe_agent;
 mod pi;
 mod reading;
 mod swe_agent;

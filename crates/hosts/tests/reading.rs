@@ -44,6 +44,11 @@ fn swe_agent() {
     insta::assert_snapshot!(told(&of("swe-agent.traj")));
 }
 
+#[test]
+fn mini_swe_agent() {
+    insta::assert_snapshot!(told(&of("mini-swe-agent.traj.json")));
+}
+
 /// The name tells nothing: each is found out under any.
 #[test]
 fn formats_are_told_apart_by_content() {
@@ -56,6 +61,7 @@ fn formats_are_told_apart_by_content() {
         ("pi.jsonl", Format::Pi),
         ("opencode.json", Format::OpenCode),
         ("swe-agent.traj", Format::SweAgent),
+        ("mini-swe-agent.traj.json", Format::MiniSweAgent),
     ] {
         let path = folder.path().join("session.txt");
         fs::copy(fixture(name), &path).unwrap();
@@ -68,6 +74,9 @@ fn formats_are_told_apart_by_content() {
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     fs::write(&path, value.to_string()).unwrap();
     assert_eq!(read(&path).unwrap()[0].format, Format::OpenCode);
+    // A line of a document may be an object.
+    fs::write(&path, text.replacen('{', "{\n \"share\":\n{}\n,", 1)).unwrap();
+    assert_eq!(read(&path).unwrap(), of("opencode.json"));
 }
 
 #[test]
@@ -191,6 +200,7 @@ fn answers_are_counted_as_calls_of_the_model() {
         ("pi.jsonl", 4),
         ("opencode.json", 5),
         ("swe-agent.traj", 2),
+        ("mini-swe-agent.traj.json", 3),
     ] {
         let found = &of(name)[0];
         assert_eq!(found.model_calls(), calls, "{name}");

@@ -266,5 +266,6 @@ pub fn format_name(format: Format) -> &'static str {
         Format::Codex => "Codex",
         Format::Pi => "pi",
         Format::SweAgent => "SWE-agent",
+        Format::MiniSweAgent => "mini-swe-agent",
     }
 }

@@ -43,18 +43,20 @@ pub(super) fn detect(path: &Path) -> Result<Format, RecordingError> {
     if let Some(format) = first.format {
         return Ok(format);
     }
-    if first.objects > 0 {
+    if !head.starts_with(b"{") {
+        return Err(unknown(if first.objects > 0 { OTHER_JSON } else { "no JSON" }));
+    }
+    if first.is_object == Some(true) {
         return Err(unknown(OTHER_JSON));
     }
-    if !head.starts_with(b"{") {
-        return Err(unknown("no JSON"));
-    }
+    // Lines of a document may be objects too, such as empty ones.
     let text = std::fs::read_to_string(path).map_err(io)?;
     match serde_json::from_str::<Fields<'_>>(text.trim_start_matches('\u{feff}')) {
         Ok(fields) => of_document(&fields).ok_or_else(|| unknown(OTHER_JSON)),
         Err(source) if begins_like_a_session(head) => {
             Err(RecordingError::Damaged { path: path.to_owned(), source })
         }
+        Err(_) if first.objects > 0 => Err(unknown(OTHER_JSON)),
         Err(_) => Err(unknown(HALF_JSON)),
     }
 }
@@ -64,28 +66,36 @@ fn is_utf16(head: &[u8]) -> bool {
     matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{', 0, ..] | [0, b'{', ..])
 }
 
+#[derive(Default)]
 struct First {
     format: Option<Format>,
     /// How many lines were JSON objects.
     objects: usize,
+    /// Whether the first line with anything in it was; none where there is none.
+    is_object: Option<bool>,
 }
 
 fn first_line_of_many(file: &mut impl BufRead) -> io::Result<First> {
-    let mut objects = 0;
+    let mut first = First::default();
     let mut line = Vec::new();
     for _ in 0..LINES {
         line.clear();
         if file.read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        let line = without_mark(&line);
-        let Ok(fields) = serde_json::from_slice::<Fields<'_>>(line) else { continue };
-        objects += 1;
-        if let Some(format) = of_line(&fields).or_else(|| of_document(&fields)) {
-            return Ok(First { format: Some(format), objects });
+        let line = without_mark(&line).trim_ascii();
+        let fields = serde_json::from_slice::<Fields<'_>>(line).ok();
+        if !line.is_empty() {
+            first.is_object.get_or_insert(fields.is_some());
+        }
+        let Some(fields) = fields else { continue };
+        first.objects += 1;
+        first.format = of_line(&fields).or_else(|| of_document(&fields));
+        if first.format.is_some() {
+            break;
         }
     }
-    Ok(First { format: None, objects })
+    Ok(first)
 }
 
 fn of_line(fields: &Fields<'_>) -> Option<Format> {
@@ -111,9 +121,26 @@ fn of_line(fields: &Fields<'_>) -> Option<Format> {
 fn of_document(fields: &Fields<'_>) -> Option<Format> {
     let begins = |name: &str, with| fields.get(name).is_some_and(|it| it.get().starts_with(with));
     if begins("info", '{') && begins("messages", '[') {
-        return Some(Format::OpenCode);
+        return of_messages(fields);
     }
     begins("trajectory", '[').then_some(Format::SweAgent)
+}
+
+/// Many a program has messages: what they look like tells which.
+fn of_messages(fields: &Fields<'_>) -> Option<Format> {
+    let messages: Vec<&RawValue> = serde_json::from_str(fields.get("messages")?.get()).ok()?;
+    let objects = messages.iter().filter_map(|raw| serde_json::from_str(raw.get()).ok());
+    let first: Option<Fields<'_>> = objects.take(1).next();
+    let Some(first) = first else { return Some(Format::OpenCode) };
+    let info: Fields<'_> = serde_json::from_str(fields.get("info")?.get()).ok()?;
+    let says_so =
+        fields.get("trajectory_format").is_some_and(|it| it.get().contains("mini-swe-agent"));
+    let of_old = ["model_stats", "mini_version"].iter().any(|name| info.contains_key(*name));
+    if first.contains_key("info") {
+        Some(Format::OpenCode)
+    } else {
+        (first.contains_key("role") && (says_so || of_old)).then_some(Format::MiniSweAgent)
+    }
 }
 
 fn begins_like_a_session(head: &[u8]) -> bool {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{
-    Format, Recording, RecordingError, claude_code, codex, detect, lines, link, opencode, pi,
-    swe_agent, tools,
+    Format, Recording, RecordingError, claude_code, codex, detect, lines, link, mini_swe_agent,
+    opencode, pi, swe_agent, tools,
 };
 
 /// What is told while recordings are read.
@@ -163,6 +163,7 @@ fn of_format(
         Format::Pi => return pi::read(from).map_err(io),
         Format::OpenCode => opencode::read,
         Format::SweAgent => swe_agent::read,
+        Format::MiniSweAgent => mini_swe_agent::read,
     };
     let mut text = String::new();
     from.read_to_string(&mut text).map_err(io)?;

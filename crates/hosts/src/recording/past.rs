@@ -26,6 +26,7 @@ impl Format {
             Self::Codex => "codex",
             Self::Pi => "pi",
             Self::SweAgent => "swe-agent",
+            Self::MiniSweAgent => "mini-swe-agent",
         }
     }
 }
@@ -82,8 +83,14 @@ fn returned(call: &RecordedCall) -> Option<(Status, String)> {
 
 /// SWE-agent ends with a call that hands its work in and says nothing more.
 fn handed_in(recording: &Recording) -> Option<(Status, String)> {
-    let last = recording.messages.last().filter(|_| recording.format == Format::SweAgent)?;
-    let hands_in = |call: &RecordedCall| matches!(&call.action, Action::Ran(command) if command.starts_with("submit"));
+    let is_end = |command: &str| match recording.format {
+        Format::SweAgent => command.starts_with("submit"),
+        Format::MiniSweAgent => command.contains("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"),
+        _ => false,
+    };
+    let last = recording.messages.last()?;
+    let hands_in =
+        |call: &RecordedCall| matches!(&call.action, Action::Ran(command) if is_end(command));
     let said = last.parts.iter().find_map(|part| match part {
         RecordedPart::Text { text, .. } => Some(text.trim().to_owned()),
         _ => None,
