@@ -148,6 +148,7 @@ fn records_of_any_shape_are_read_without_a_panic() {
         r#"{"type":"session_meta","payload":7}"#,
         r#"{"info":{"id":7},"messages":[7,{"info":{"role":"assistant"},"parts":[{"type":"tool"}]}]}"#,
         r#"{"info":{"mini_version":7},"messages":[{"role":7},{"role":"assistant","extra":{"actions":[7]}},{"role":"tool"}]}"#,
+        r#"{"session":{"id":7},"items":[7,{"type":"message"},{"type":"reasoning"}]}"#,
         r#"{"trajectory":[7,{"action":[],"state":"{"}],"history":[{"role":"user"}]}"#,
     ];
     let folder = tempfile::tempdir().unwrap();

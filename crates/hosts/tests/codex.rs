@@ -2,10 +2,10 @@
 
 use callstack_core::evidence::Action;
 use callstack_core::transcript::Standing;
-use callstack_hosts::recording::{Recorded, RecordedPart, Recording};
+use callstack_hosts::recording::{Format, Recorded, RecordedPart, Recording};
 use serde_json::{Value, json};
 
-use crate::{of_lines, shown};
+use crate::{of_lines, of_text, shown};
 
 const SUMMARY: &str = "A summary of what another model did:\nthe basket is sorted.";
 
@@ -177,4 +177,32 @@ fn what_the_user_said_is_theirs_also_where_more_stands_around_it() {
     ]);
     let of_user: Vec<bool> = recording.messages.iter().map(Recorded::is_of_user).collect();
     assert_eq!(of_user, [false, true, true, true]);
+}
+
+#[test]
+fn the_first_versions_wrote_one_document() {
+    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "k1", "name": "shell",
+        "arguments": "{\"command\":[\"bash\",\"-lc\",\"make check\"]}"});
+    let output = r#"{"output":"one fails","metadata":{"exit_code":2,"duration_seconds":0.1}}"#;
+    let document = json!({
+        "session": {"id": "c0de-0", "timestamp": "2025-04-20T10:00:00.000Z", "instructions": ""},
+        "items": [
+            item("user", "Check it"),
+            {"type": "reasoning", "id": "rs_1", "summary": []},
+            call,
+            {"type": "function_call_output", "call_id": "k1", "output": output},
+            {"type": "message", "role": "assistant",
+                "content": [{"type": "output_text", "text": "One fails."}]},
+        ],
+    });
+    for text in [document.to_string(), format!("{document:#}")] {
+        let recording = of_text(&text);
+        assert_eq!((recording.format, &recording.session[..]), (Format::Codex, "c0de-0"));
+        assert_eq!(recording.model_calls(), 2);
+        assert!(recording.messages[0].is_of_user());
+        assert_eq!(recording.messages[0].at, Some(1_745_143_200_000));
+        let call = recording.messages[1].calls().next().unwrap();
+        assert_eq!(call.action, Action::Ran("make check".to_owned()));
+        assert_eq!((call.exit, call.output.as_deref()), (Some(2), Some("one fails")));
+    }
 }

@@ -1,4 +1,5 @@
-//! Codex's rollout files: JSON lines with the items of the conversation, and events that tell of them.
+//! Codex's rollout files: JSON lines with the items of the conversation, and events that tell of them. The
+//! first versions wrote one document.
 
 mod compacted;
 
@@ -8,7 +9,9 @@ use std::io::{self, BufRead};
 use callstack_core::evidence::Action;
 use callstack_core::framing::Todo;
 use callstack_core::transcript::{Role, Standing};
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::tools::{self, taken, text, time, words};
 use super::transcript::{Answer, Transcript, message};
@@ -35,24 +38,52 @@ struct Rollout {
 
 /// Reads a rollout.
 pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
-    let mut rollout = Rollout {
-        recording: super::recording(Format::Codex),
-        transcript: Transcript::default(),
-        model: None,
-        open: None,
-        untold: None,
-        said: HashSet::new(),
-        exits: BTreeMap::new(),
-        items: BTreeMap::new(),
-        silent: Vec::new(),
-    };
+    let mut rollout = Rollout::new();
     let mut skipped = super::Skipped::default();
     lines::each(from, &mut skipped, |raw, value| rollout.take(raw, value))?;
     rollout.recording.skipped.unreadable = skipped.unreadable;
     Ok(vec![rollout.into_recording()])
 }
 
+/// The first form of it: one document with all items.
+#[derive(Deserialize)]
+struct Document<'a> {
+    session: Value,
+    #[serde(borrow)]
+    items: Vec<&'a RawValue>,
+}
+
+/// Reads a rollout of the first form.
+pub(super) fn read_document(document: &str) -> Result<Vec<Recording>, serde_json::Error> {
+    let document: Document<'_> = serde_json::from_str(document)?;
+    let mut rollout = Rollout::new();
+    rollout.meta(&document.session);
+    // Items do not say when they were.
+    let at = time(&document.session["timestamp"]);
+    for raw in document.items {
+        match serde_json::from_str::<Value>(raw.get()) {
+            Ok(item) => rollout.item(raw.get().to_owned(), item, at),
+            Err(_) => rollout.recording.skipped.unreadable += 1,
+        }
+    }
+    Ok(vec![rollout.into_recording()])
+}
+
 impl Rollout {
+    fn new() -> Self {
+        Self {
+            recording: super::recording(Format::Codex),
+            transcript: Transcript::default(),
+            model: None,
+            open: None,
+            untold: None,
+            said: HashSet::new(),
+            exits: BTreeMap::new(),
+            items: BTreeMap::new(),
+            silent: Vec::new(),
+        }
+    }
+
     fn take(&mut self, raw: String, mut value: Value) {
         let at = time(&value["timestamp"]);
         let payload = taken(&mut value, "payload");

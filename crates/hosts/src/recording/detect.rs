@@ -23,8 +23,17 @@ pub(super) const HALF_JSON: &str = "JSON that is cut off or damaged";
 
 type Fields<'a> = HashMap<String, &'a RawValue>;
 
+/// What a file is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// The program that wrote it.
+    pub(super) format: Format,
+    /// Whether it is one document, not a line for each record.
+    pub(super) is_document: bool,
+}
+
 /// Tells which program wrote a file.
-pub(super) fn detect(path: &Path) -> Result<Format, RecordingError> {
+pub(super) fn detect(path: &Path) -> Result<Found, RecordingError> {
     let io = |source| RecordingError::Io { path: path.to_owned(), source };
     let unknown = |found| RecordingError::Unknown { path: path.to_owned(), found };
     let mut file = BufReader::with_capacity(HEAD, File::open(path).map_err(io)?);
@@ -40,8 +49,8 @@ pub(super) fn detect(path: &Path) -> Result<Format, RecordingError> {
         return Err(unknown("a binary file"));
     }
     let first = first_line_of_many(&mut file).map_err(io)?;
-    if let Some(format) = first.format {
-        return Ok(format);
+    if let Some(found) = first.found {
+        return Ok(found);
     }
     if !head.starts_with(b"{") {
         return Err(unknown(if first.objects > 0 { OTHER_JSON } else { "no JSON" }));
@@ -68,7 +77,7 @@ fn is_utf16(head: &[u8]) -> bool {
 
 #[derive(Default)]
 struct First {
-    format: Option<Format>,
+    found: Option<Found>,
     /// How many lines were JSON objects.
     objects: usize,
     /// Whether the first line with anything in it was; none where there is none.
@@ -90,8 +99,9 @@ fn first_line_of_many(file: &mut impl BufRead) -> io::Result<First> {
         }
         let Some(fields) = fields else { continue };
         first.objects += 1;
-        first.format = of_line(&fields).or_else(|| of_document(&fields));
-        if first.format.is_some() {
+        let of_line = of_line(&fields).map(|format| Found { format, is_document: false });
+        first.found = of_line.or_else(|| of_document(&fields));
+        if first.found.is_some() {
             break;
         }
     }
@@ -118,12 +128,18 @@ fn of_line(fields: &Fields<'_>) -> Option<Format> {
     }
 }
 
-fn of_document(fields: &Fields<'_>) -> Option<Format> {
+fn of_document(fields: &Fields<'_>) -> Option<Found> {
     let begins = |name: &str, with| fields.get(name).is_some_and(|it| it.get().starts_with(with));
-    if begins("info", '{') && begins("messages", '[') {
-        return of_messages(fields);
-    }
-    begins("trajectory", '[').then_some(Format::SweAgent)
+    let format = if begins("info", '{') && begins("messages", '[') {
+        of_messages(fields)?
+    } else if begins("trajectory", '[') {
+        Format::SweAgent
+    } else if begins("session", '{') && begins("items", '[') {
+        Format::Codex
+    } else {
+        return None;
+    };
+    Some(Found { format, is_document: true })
 }
 
 /// Many a program has messages: what they look like tells which.
@@ -145,5 +161,6 @@ fn of_messages(fields: &Fields<'_>) -> Option<Format> {
 
 fn begins_like_a_session(head: &[u8]) -> bool {
     let head = String::from_utf8_lossy(head);
-    ["\"info\"", "\"trajectory\"", "\"environment\""].iter().any(|name| head.contains(name))
+    let has = |name: &str| head.contains(&format!("\"{name}\""));
+    has("info") || has("trajectory") || has("environment") || has("session") && has("items")
 }

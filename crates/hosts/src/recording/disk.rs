@@ -127,14 +127,14 @@ fn once_each(recordings: Vec<Recording>) -> Vec<Recording> {
 }
 
 fn file(path: &Path, told: &mut dyn FnMut(Progress<'_>)) -> Result<Vec<Recording>, RecordingError> {
-    let format = detect::detect(path)?;
+    let found = detect::detect(path)?;
     let io = |source| io_error(path, source);
     let file = File::open(path).map_err(io)?;
     let bytes = file.metadata().map_err(io)?.len();
     told(Progress::Reading { file: path, read: 0, bytes });
     let counted = Counted { file, path, bytes, read: 0, told };
     let from = BufReader::with_capacity(256 * 1024, counted);
-    let recordings = of_format(format, path, from)?;
+    let recordings = of_format(found, path, from)?;
     let mut recordings: Vec<Recording> =
         recordings.into_iter().filter(|recording| !recording.messages.is_empty()).collect();
     recordings.iter_mut().filter(|it| it.session.is_empty()).for_each(give_id);
@@ -152,13 +152,14 @@ fn give_id(recording: &mut Recording) {
 }
 
 fn of_format(
-    format: Format,
+    found: detect::Found,
     path: &Path,
     mut from: impl BufRead,
 ) -> Result<Vec<Recording>, RecordingError> {
     let io = |source| io_error(path, source);
-    let document = match format {
+    let document = match found.format {
         Format::ClaudeCode => return claude_code::read(from).map_err(io),
+        Format::Codex if found.is_document => codex::read_document,
         Format::Codex => return codex::read(from).map_err(io),
         Format::Pi => return pi::read(from).map_err(io),
         Format::OpenCode => opencode::read,
