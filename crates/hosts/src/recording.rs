@@ -129,6 +129,9 @@ pub struct Recorded {
     pub usage: Option<Usage>,
     /// The model's name.
     pub model: Option<String>,
+    /// Whether the program wrote it in the model's place, as for a command that the user ran: no call of the
+    /// model is answered by it.
+    pub of_program: bool,
     /// Whether it was aborted or ended with an error.
     pub broken_off: bool,
     /// The records that it was read from, byte for byte, those of its calls' results with them.
@@ -138,7 +141,7 @@ pub struct Recorded {
 impl Recorded {
     /// Whether it is what a call of the model answered in the conversation.
     pub fn is_answer(&self) -> bool {
-        self.role == Role::Assistant && self.standing == Standing::Normal
+        self.role == Role::Assistant && self.standing == Standing::Normal && !self.of_program
     }
 
     /// Whether the user says something in it, in words of their own.

@@ -42,6 +42,9 @@ fn of_message(message: &Recorded) -> String {
     if !message.kept.is_empty() {
         write!(text, " keeps {}", message.kept.join(" ")).unwrap();
     }
+    if message.of_program {
+        text.push_str(" by the program");
+    }
     if message.broken_off {
         text.push_str(" broken off");
     }

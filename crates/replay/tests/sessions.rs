@@ -48,6 +48,7 @@ impl Making {
             parts,
             usage: None,
             model: None,
+            of_program: false,
             broken_off: false,
             records: Vec::new(),
         });

@@ -74,11 +74,15 @@ fn take(mut value: Value, raw: &str, transcript: &mut Transcript, recording: &mu
     answer.model = info["modelID"].as_str().map(str::to_owned);
     answer.broken_off = !info["error"].is_null();
     answer.usage = usage(&info["tokens"]);
-    if info["summary"] == true && info["finish"].is_string() && !answer.broken_off {
+    // Versions of old do not say how an answer ended, but when it did.
+    let is_finished = info["finish"].is_string() || info["time"]["completed"].is_number();
+    if info["summary"] == true && is_finished && !answer.broken_off {
         answer.standing = Standing::Summary;
         let request = transcript.messages.last_mut();
         answer.kept = request.map(|it| std::mem::take(&mut it.kept)).unwrap_or_default();
     }
+    let no_tokens = info["tokens"].is_object() && answer.usage.is_none();
+    answer.of_program = no_tokens && is_of_program(&parts);
     let mut steps = steps(parts);
     let several = steps.len() > 1;
     for (place, step) in steps.drain(..).enumerate() {
@@ -96,6 +100,12 @@ fn take(mut value: Value, raw: &str, transcript: &mut Transcript, recording: &mu
             agent_part(part, here, transcript, recording);
         }
     }
+}
+
+/// Whether the program made the calls of an answer, which no step of the model has then: commands that the
+/// user ran, and subagents that a command of theirs starts.
+fn is_of_program(parts: &[Value]) -> bool {
+    !parts.is_empty() && parts.iter().all(|part| part["type"] == "tool")
 }
 
 /// The parts of an answer by the calls of the model that wrote them: OpenCode of old kept several in

@@ -12,6 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage};
+use crate::opencode::decode;
 use crate::tool_input::{edits, texts};
 
 /// Levels of a record that is kept as a value: readers take 128, and need some for what is around it.
@@ -19,9 +20,11 @@ const DEPTH: usize = 100;
 
 /// What is kept of a message.
 pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
-    // One that several calls of the model wrote was taken apart.
+    // One that several calls of the model wrote was taken apart, and versions of old do not say how a
+    // summary ended.
     if let (Format::OpenCode, [record]) = (recording.format, &message.records[..])
         && record.matches("\"step-finish\"").count() <= 1
+        && (message.standing != Standing::Summary || is_summary(record))
     {
         return record.clone();
     }
@@ -89,6 +92,12 @@ fn depth(json: &str) -> usize {
         }
     }
     deepest
+}
+
+/// Whether a message of OpenCode is read as a summary where it is kept.
+fn is_summary(record: &str) -> bool {
+    let shown = decode(record, Path::new(""));
+    shown.is_ok_and(|shown| shown.message.standing == Standing::Summary)
 }
 
 fn tokens(usage: Usage) -> Value {
@@ -160,10 +169,11 @@ pub(super) fn inside<'a>(folder: &str, path: &'a str) -> &'a str {
 }
 
 impl Recorded {
-    /// What the agent said, thought and did, for evidence, each with the place of its part. Nothing where it
-    /// did not answer, and nothing of calls that only write a todo list: how work was divided frames tell.
+    /// What the agent said, thought and did, for evidence, each with the place of its part. Nothing of what
+    /// the user said or a summary does, nor of calls that only write a todo list: how work was divided frames
+    /// tell.
     pub fn happenings(&self) -> Vec<(usize, Happening)> {
-        if !self.is_answer() {
+        if self.role != Role::Assistant || self.standing != Standing::Normal {
             return Vec::new();
         }
         let happening = |part: &RecordedPart| match part {

@@ -124,6 +124,7 @@ pub(super) fn message(id: &str, role: Role, at: Option<i64>) -> Recorded {
         parts: Vec::new(),
         usage: None,
         model: None,
+        of_program: false,
         broken_off: false,
         records: Vec::new(),
     }
