@@ -1,10 +1,13 @@
 //! What is no session, or only half of one.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use callstack_engine::{EngineError, Kind};
-use callstack_hosts::recording::{Progress, RecordingError, is_recording, read, read_all};
+use callstack_hosts::recording::{
+    Progress, Recording, RecordingError, is_recording, read, read_all,
+};
 use proptest::prelude::*;
 
 use crate::fixture;
@@ -166,7 +169,7 @@ fn records_of_any_shape_are_read_without_a_panic() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Cut off anywhere, a session gives what is before the cut, or says what is wrong.
+    /// Cut off anywhere, a session gives what its whole lines before the cut tell.
     #[test]
     fn a_session_that_is_cut_off_is_read_up_to_there(
         name in prop::sample::select(vec![
@@ -174,22 +177,67 @@ proptest! {
             "claude-code-old.jsonl",
             "codex.jsonl",
             "pi.jsonl",
-            "opencode.json",
-            "swe-agent.traj",
         ]),
         share in 0.0..1.0,
     ) {
-        let whole = fs::read(fixture(name)).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("cut");
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
-        let end = (whole.len() as f64 * share) as usize;
-        fs::write(&path, &whole[..end]).unwrap();
-        let all = read(&fixture(name)).unwrap();
-        let most = all.iter().map(|it| it.messages.len()).max().unwrap();
-        match read(&path) {
-            Ok(found) => prop_assert!(found.iter().all(|it| it.messages.len() <= most)),
-            Err(error) => prop_assert!(error.to_string().contains("cut: ")),
+        let whole = fs::read_to_string(fixture(name)).unwrap();
+        let end = whole.floor_char_boundary(cut(&whole, share));
+        let lines = whole[..end].rfind('\n').map_or("", |last| &whole[..=last]);
+        let of_whole = of_cut(&whole).unwrap();
+        let told: Vec<&str> = lines.lines().filter(|line| records(&of_whole).contains(line)).collect();
+        match of_cut(&whole[..end]) {
+            Ok(found) => {
+                let found = records(&found);
+                for line in told {
+                    prop_assert!(found.contains(line), "{line} is lost");
+                }
+                if let Ok(of_lines) = of_cut(lines) {
+                    let of_lines = records(&of_lines);
+                    let more: Vec<_> = found.difference(&of_lines).collect();
+                    let half = &whole[lines.len()..end];
+                    prop_assert!(more.iter().all(|record| **record == half), "{more:?}");
+                    prop_assert!(of_lines.is_subset(&found));
+                }
+            }
+            Err(error) => {
+                prop_assert!(error.contains("cut: ") && told.is_empty(), "{error}, but {told:?}");
+            }
         }
     }
+
+    /// Cut off anywhere, a document is none.
+    #[test]
+    fn a_document_that_is_cut_off_says_so(
+        name in prop::sample::select(vec!["opencode.json", "swe-agent.traj", "mini-swe-agent.traj.json"]),
+        share in 0.0..1.0,
+    ) {
+        let whole = fs::read_to_string(fixture(name)).unwrap();
+        let whole = whole.trim_end();
+        let end = whole.floor_char_boundary(cut(whole, share));
+        let error = of_cut(&whole[..end]).unwrap_err();
+        prop_assert!(error.contains("cut: "), "{error}");
+    }
+}
+
+fn records(found: &[Recording]) -> BTreeSet<&str> {
+    let messages = found.iter().flat_map(|it| &it.messages);
+    messages.flat_map(|it| it.records.iter().map(String::as_str)).collect()
+}
+
+fn cut(whole: &str, share: f64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "a share of a length"
+    )]
+    let end = (whole.len() as f64 * share) as usize;
+    end
+}
+
+fn of_cut(text: &str) -> Result<Vec<Recording>, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut");
+    fs::write(&path, text).unwrap();
+    read(&path).map_err(|error| error.to_string())
 }
