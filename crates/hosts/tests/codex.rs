@@ -146,7 +146,7 @@ fn a_patch_that_is_given_to_a_shell_writes_its_files() {
                  *** Add File: c.py\n+3\n*** End Patch";
     let heredoc = format!("cd src && apply_patch <<'EOF'\n{patch}\nEOF\n");
     let wrote = || Action::Wrote(["a.py", "b.py", "c.py"].map(str::to_owned).to_vec());
-    let named = "grep -rn '*** Begin Patch' . # *** Update File: a.py".to_owned();
+    let named = format!("cat <<'EOF' >notes.md\n{patch}\nEOF\n");
     let found = actions(&[
         ("shell", json!({"command": ["apply_patch", patch]})),
         ("shell", json!({"command": ["bash", "-lc", heredoc]})),

@@ -14,11 +14,11 @@ use crate::page::{DIM, PLAIN, Page, WARN};
 
 /// Take over past sessions of agents, and frames of another store or of the plugins that came before
 ///
-/// Sessions are read from the files of Claude Code (with its subagents), Codex, pi, `opencode export` and
-/// SWE-agent, told apart by what is in them, or from folders with these: tasks, todo items, subagents and
-/// turns become frames, so that tree, log and search work on your past. Frames are read from folders such
-/// as .opencode/stack and .opencode/flame, projects with these in them, and what `callstack export` wrote.
-/// What is here already is left, so that importing twice changes nothing.
+/// Sessions are read from the files of Claude Code (with its subagents), Codex, pi, `opencode export`,
+/// SWE-agent and mini-swe-agent, told apart by what is in them, or from folders with these: tasks, todo
+/// items, subagents and turns become frames, so that tree, log and search work on your past. Frames are
+/// read from folders such as .opencode/stack and .opencode/flame, projects with these in them, and what
+/// `callstack export` wrote. What is here already is left, so that importing twice changes nothing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
     /// Files or folders [default: the frames in this project's .opencode]

@@ -14,11 +14,11 @@ use crate::page::{BOLD, DIM, PLAIN, Page, fitted};
 
 /// Measure on recorded sessions what frames would have saved, and what they would have lost
 ///
-/// Reads session files of Claude Code, OpenCode (what `opencode export` writes), Codex, pi and SWE-agent,
-/// or folders of them, and computes for each call of the model what would have been sent: everything as
-/// recorded (linear), with a summary at the model's limit (compaction), with a line for each older tool
-/// output (masking), the newest messages only (window), and with finished work folded (frames). No model
-/// is asked and nothing is sent anywhere. Tokens are those of the conversation, without system prompt and
+/// Reads session files of Claude Code, OpenCode (what `opencode export` writes), Codex, pi, SWE-agent and
+/// mini-swe-agent, or folders of them, and computes for each call of the model what would have been sent:
+/// everything as recorded (linear), with a summary at the model's limit (compaction), with a line for each
+/// older tool output (masking), the newest messages only (window), and with finished work folded (frames).
+/// No model is asked and nothing is sent anywhere. Tokens are those of the conversation, without system prompt and
 /// tools. `billed` counts what a request begins with in common with the one before at 0.1, the rest at 1.25,
 /// and all of it at 1.25 after a pause of five minutes. `kept` is how many of the names, paths, numbers and
 /// quoted strings that the agent wrote next, and had before it as recorded, were still in what was sent.

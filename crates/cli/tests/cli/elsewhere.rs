@@ -221,7 +221,7 @@ fn what_is_no_session_is_refused_before_anything_is_done() {
     exit 2
     --- stderr
     error: $ROOT/project/notes.txt: no JSON, not a recorded session
-    hint: Known are the session files of Claude Code, Codex and pi, what `opencode export` writes, trajectories of SWE-agent, and folders with these.
+    hint: Known are the session files of Claude Code, Codex and pi, what `opencode export` writes, trajectories of SWE-agent and mini-swe-agent, and folders with these.
     ");
     says!(desk, ["import", "past", "half.json"], @r"
     exit 2
@@ -233,7 +233,7 @@ fn what_is_no_session_is_refused_before_anything_is_done() {
     exit 2
     --- stderr
     error: $ROOT/project/none: there is no recorded session in this folder or in those in it
-    hint: Known are the session files of Claude Code, Codex and pi, what `opencode export` writes, trajectories of SWE-agent, and folders with these.
+    hint: Known are the session files of Claude Code, Codex and pi, what `opencode export` writes, trajectories of SWE-agent and mini-swe-agent, and folders with these.
     ");
     assert!(!desk.project().join(".callstack").exists());
 }

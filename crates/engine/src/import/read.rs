@@ -323,6 +323,6 @@ fn foreign(path: &Path) -> EngineError {
         format!("no frames are in {}, and it is no recorded session", path.display()),
         "Nothing was imported. Frames are in folders such as .opencode/stack and .opencode/flame, \
          and in what `callstack export` writes; sessions in the files of Claude Code, Codex and pi, \
-         in what `opencode export` writes and in trajectories of SWE-agent.",
+         in what `opencode export` writes and in trajectories of SWE-agent and mini-swe-agent.",
     )
 }

@@ -56,7 +56,7 @@ impl RecordingError {
             }
             Self::Empty(_) | Self::Unknown { .. } | Self::NoneInFolder(_) => {
                 "Known are the session files of Claude Code, Codex and pi, what `opencode export` \
-                 writes, trajectories of SWE-agent, and folders with these."
+                 writes, trajectories of SWE-agent and mini-swe-agent, and folders with these."
             }
             Self::NoMessages(_) => {
                 "Either nothing was said in it, or the file lacks its beginning."
