@@ -314,7 +314,8 @@ fn is_telling(line: &str) -> bool {
     let line = line.trim();
     let taken_in = ["import ", "use ", "from ", "#include", "package ", "require(", "using "];
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
-    letters >= 6 && !taken_in.iter().any(|begin| line.starts_with(begin))
+    let is_text = line.starts_with(['"', '\'']);
+    letters >= 6 && !is_text && !taken_in.iter().any(|begin| line.starts_with(begin))
 }
 
 #[cfg(test)]
