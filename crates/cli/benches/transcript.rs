@@ -174,6 +174,7 @@ impl Transcript {
                 settled_at: Some(message_id(&self.session, it.1)),
                 settled_serial: Some(1),
                 renderer: 1,
+                held: None,
             }),
         }
     }

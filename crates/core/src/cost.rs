@@ -13,10 +13,13 @@ pub const NEW: usize = 125;
 /// session has cost so far.
 const TOLERATED: usize = 20;
 
+/// Milliseconds without a call after which a provider has forgotten the request.
+pub const PAUSE: i64 = 5 * 60 * 1_000;
+
 /// A span that may be folded. Tokens are estimated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// Tokens of its messages.
+    /// Tokens of its messages, as they were sent.
     pub span: usize,
     /// Tokens of what stands for it and of what stays of it.
     pub stands: usize,

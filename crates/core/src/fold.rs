@@ -25,6 +25,7 @@ mod plan;
 mod region;
 mod select;
 mod turns;
+mod weigh;
 mod wording;
 mod write;
 
@@ -44,6 +45,7 @@ mod testing;
 mod turn_tests;
 
 pub(crate) use places::user_speaks;
+pub use weigh::{Weighed, weigh};
 
 use crate::transcript::{FoldOp, Message, Span, SpanNum};
 
@@ -99,7 +101,7 @@ pub struct Input<'a> {
     /// The session as the host shows it, since its last compaction.
     pub transcript: &'a [Message],
     /// The session's spans, closed and open, whose anchors are live, in order of their numbers. One
-    /// that is closed and has a `fold` is durable and may be folded.
+    /// that is closed and has a `fold` that is not held is durable and may be folded.
     pub spans: &'a [Span],
     /// Notes, in the order in which they were first sent.
     pub notes: &'a [Note],

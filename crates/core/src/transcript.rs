@@ -126,6 +126,37 @@ pub struct Fold {
     pub settled_serial: Option<i64>,
     /// The version of the renderer that made `text`.
     pub renderer: u32,
+    /// Why the span is sent as it is all the same; none where it is folded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
+}
+
+impl Fold {
+    /// What stands for a span that was never sent folded.
+    pub fn new(text: String, renderer: u32) -> Self {
+        Self { text, settled_at: None, settled_serial: None, renderer, held: None }
+    }
+
+    /// The same for one whose fold is sent only if it is worth it.
+    pub fn unweighed(text: String, renderer: u32) -> Self {
+        Self { held: Some(Held::Unweighed), ..Self::new(text, renderer) }
+    }
+}
+
+/// Why a span that has ended is still sent as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Held {
+    /// It is weighed at the first call that could be sent without it.
+    Unweighed,
+    /// It was weighed, and folding it was not worth it: it goes with a frame around it, or once the
+    /// provider has forgotten the request. Tokens are estimated ones.
+    Light {
+        /// Tokens of its messages, as they are sent.
+        span: usize,
+        /// Tokens of what would stand for it and of what would stay of it.
+        stands: usize,
+    },
 }
 
 /// What opened a span.

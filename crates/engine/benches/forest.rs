@@ -228,6 +228,7 @@ fn span(frame: &Frame, session: &str, outcome: Option<Outcome>) -> Span {
             settled_at: Some(format!("msg_{num:08}_close")),
             settled_serial: Some(1),
             renderer: 1,
+            held: None,
         }),
         outcome,
         close_undone: false,

@@ -4,6 +4,7 @@
 pub(crate) mod broken;
 pub(crate) mod calibration;
 mod children;
+mod folding;
 mod fork;
 mod framing;
 #[cfg(test)]
@@ -19,16 +20,14 @@ mod watch;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use callstack_core::autonomy::Seen;
-use callstack_core::event::Event;
 pub use callstack_core::fact::Fact;
-use callstack_core::fold::{Folded, Input, Note, ReasoningPolicy, fold};
+use callstack_core::fold::{Input, Note, ReasoningPolicy, fold};
 use callstack_core::frame::FrameNum;
 use callstack_core::framing::identity_of;
 use callstack_core::subagent::Trouble;
-use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, Standing};
+use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, Standing};
 use callstack_store::{MessageBody, StoredErrand};
 
 use crate::compaction::{Came, Summary};
@@ -36,14 +35,11 @@ use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
 use calibration::Calibration;
+use folding::{PATIENCE, live};
 use framing::Framing;
 use masking::Masking;
 use stale::Stale;
 use watch::Watch;
-
-/// How long a fold waits for its span to be on the disk. The host waits a little longer for us; what
-/// is not there by then is folded at the next call.
-const PATIENCE: Duration = Duration::from_millis(150);
 
 /// A message as a host shows it, decoded.
 #[derive(Clone, Debug)]
@@ -224,18 +220,6 @@ impl Conversation {
         self.ticket
     }
 
-    fn fold(&self, live: &[Span]) -> Folded {
-        fold(&Input {
-            transcript: &self.transcript,
-            spans: live,
-            notes: &self.notes,
-            masks: self.masking.lines(),
-            reasoning: self.reasoning,
-            stale_until: self.stale_until(),
-            stale: &self.stale.steps,
-        })
-    }
-
     /// Takes over what the host shows; returns the bodies to be stored.
     fn take(&mut self, keep: usize, shown: Vec<Shown>) -> Vec<MessageBody> {
         self.transcript.truncate(keep);
@@ -318,6 +302,7 @@ impl Engine {
         if only_steps
             && !told
             && (!masks || !conversation.masking.is_worth_a_look(self.now()))
+            && !conversation.weighs_again(self.now())
             && !self.follow_work(&mut conversation, &session)?
             && !self.make_notes(&mut conversation, &session)?
         {
@@ -447,50 +432,6 @@ impl Engine {
         })
     }
 
-    /// Folds, once what is folded away is on the disk.
-    fn folded(
-        &self,
-        conversation: &mut Conversation,
-        session: &str,
-        applied: i64,
-    ) -> Result<Folded, EngineError> {
-        let live = live(&conversation.spans);
-        let folded = conversation.fold(&live);
-        let unsettled: Vec<_> = live
-            .iter()
-            .filter(|span| {
-                folded.unsettled.contains(&span.num)
-                    || (folded.in_effect.contains(&span.num) && never_arrived(span, applied))
-            })
-            .collect();
-        let Some(last) = conversation.last().map(|message| message.id.clone()) else {
-            return Ok(folded);
-        };
-        if unsettled.is_empty() {
-            return Ok(folded);
-        }
-        if !self.recorder()?.flush(conversation.ticket, PATIENCE) {
-            return Ok(conversation.fold(&without(&live, &folded)));
-        }
-        let events: Vec<_> = unsettled
-            .iter()
-            .filter_map(|span| {
-                let fold = span.fold.clone()?;
-                Some(Event::FoldSet {
-                    span: span.num,
-                    fold: Fold {
-                        settled_at: Some(last.clone()),
-                        settled_serial: Some(conversation.serial),
-                        ..fold
-                    },
-                })
-            })
-            .collect();
-        self.store.write(|change| change.append(self.now(), &events))?;
-        self.load_spans(conversation, session)?;
-        Ok(conversation.fold(&self::live(&conversation.spans)))
-    }
-
     /// A compaction's request is folded for its reader, the summariser, and remembered nowhere.
     fn fold_for_compaction(
         &self,
@@ -534,41 +475,6 @@ fn newest_summary(shown: &[Shown]) -> Option<Summary> {
         let text = it.summary.clone()?;
         Some(Summary { message: it.message.id.clone(), text })
     })
-}
-
-/// Spans as they count now: without what was undone.
-fn live(spans: &[Span]) -> Vec<Span> {
-    spans
-        .iter()
-        .filter(|span| !span.detached)
-        .map(|span| {
-            let mut span = span.clone();
-            if span.close_undone {
-                span.close = None;
-                span.fold = None;
-            }
-            span
-        })
-        .collect()
-}
-
-/// Whether the answer that first folded the span never went into a request of the host.
-fn never_arrived(span: &Span, applied: i64) -> bool {
-    let serial = span.fold.as_ref().and_then(|fold| fold.settled_serial);
-    applied > 0 && serial.is_some_and(|serial| serial > applied)
-}
-
-/// The spans without the folds that are not on the disk yet.
-fn without(live: &[Span], folded: &Folded) -> Vec<Span> {
-    live.iter()
-        .map(|span| {
-            let mut span = span.clone();
-            if folded.unsettled.contains(&span.num) {
-                span.fold = None;
-            }
-            span
-        })
-        .collect()
 }
 
 /// Whether a session that was never seen shows what its agent did in an earlier turn.

@@ -360,8 +360,7 @@ impl Engine {
             } else {
                 text_for(&place)?
             };
-            let (settled_at, settled_serial, renderer) = (None, None, RENDERER_VERSION);
-            let fold = Fold { text, settled_at, settled_serial, renderer };
+            let fold = Fold::new(text, RENDERER_VERSION);
             folds.push(Event::FoldSet { span: *span, fold });
             if row.frame == num {
                 folds.extend(evidence::taken(&view, num, *span, evidence)?);

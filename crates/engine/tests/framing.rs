@@ -4,3 +4,4 @@ mod endings;
 mod host;
 mod undo;
 mod work;
+mod worth;

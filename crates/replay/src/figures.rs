@@ -1,13 +1,10 @@
 //! The figures of one way of sending a session.
 
-use callstack_core::cost;
+use callstack_core::cost::{self, PAUSE};
 use serde::Serialize;
 
 use crate::item::{ItemNum, Items};
 use crate::session::Session;
-
-/// A pause since the call before, in milliseconds, after which a provider's cache is empty.
-pub const PAUSE: i64 = 5 * 60 * 1000;
 
 /// What a token costs, in hundredths of a token of input: from the cache, and new.
 const CACHED: u64 = cost::CACHED as u64;

@@ -17,7 +17,7 @@ mod ways;
 
 pub use calibration::Fit;
 pub use dump::dump;
-pub use figures::{Figures, PAUSE, Requests, measure};
+pub use figures::{Figures, Requests, measure};
 pub use html::html;
 pub use item::{Item, ItemNum, Items};
 pub use outline::{Bar, Outline};

@@ -7,7 +7,7 @@ use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::ResultsSource;
 use callstack_core::text::extract_keywords;
-use callstack_core::transcript::{Anchor, Outcome, Span, SpanNum};
+use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
 use rusqlite::{ToSql, params};
 
 use crate::compactions;
@@ -26,6 +26,11 @@ const WORDS: usize = 24;
 /// Stands in `frame_counts` for the parent of roots and for the whole store.
 pub(crate) const ROOTS: i64 = 0;
 pub(crate) const WHOLE: i64 = -1;
+
+/// Why a fold is held, as it is kept.
+fn held(fold: &Fold) -> Result<Option<String>, StoreError> {
+    Ok(fold.held.as_ref().map(serde_json::to_string).transpose()?)
+}
 
 #[expect(clippy::too_many_lines, reason = "one arm an event")]
 pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result<(), StoreError> {
@@ -131,20 +136,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
             )?;
             writer.session_changed(*span)
         }
-        Event::FoldSet { span, fold } => {
-            writer.run(
-                "UPDATE spans SET fold_text = ?2, settled_at = ?3, settled_serial = ?4,
-                   renderer = ?5 WHERE num = ?1",
-                params![
-                    signed(span.0),
-                    fold.text,
-                    fold.settled_at,
-                    fold.settled_serial,
-                    fold.renderer
-                ],
-            )?;
-            writer.session_changed(*span)
-        }
+        Event::FoldSet { span, fold } => writer.set_fold(*span, fold),
         Event::EvidenceTaken { frame, span, evidence } => {
             evidence::apply(&writer, *frame, *span, evidence)
         }
@@ -446,9 +438,9 @@ impl Writer<'_, '_> {
         self.run(
             "INSERT INTO spans (num, frame, session, open_message, open_call, origin, closed,
                close_message, close_call, outcome, close_undone, detached, foldable, fold_text,
-               settled_at, settled_serial, renderer)
+               settled_at, settled_serial, renderer, held)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-               ?17)",
+               ?17, ?18)",
             params![
                 signed(span.num.0),
                 sql(span.frame),
@@ -466,10 +458,27 @@ impl Writer<'_, '_> {
                 fold.map(|fold| fold.text.as_str()),
                 fold.and_then(|fold| fold.settled_at.as_deref()),
                 fold.and_then(|fold| fold.settled_serial),
-                fold.map(|fold| fold.renderer)
+                fold.map(|fold| fold.renderer),
+                fold.map(held).transpose()?.flatten()
             ],
         )?;
         self.session_changed(span.num)
+    }
+
+    fn set_fold(&self, span: SpanNum, fold: &Fold) -> Result<(), StoreError> {
+        self.run(
+            "UPDATE spans SET fold_text = ?2, settled_at = ?3, settled_serial = ?4,
+               renderer = ?5, held = ?6 WHERE num = ?1",
+            params![
+                signed(span.0),
+                fold.text,
+                fold.settled_at,
+                fold.settled_serial,
+                fold.renderer,
+                held(fold)?
+            ],
+        )?;
+        self.session_changed(span)
     }
 
     fn session_changed(&self, span: SpanNum) -> Result<(), StoreError> {
@@ -493,7 +502,7 @@ impl Writer<'_, '_> {
         self.run(
             "UPDATE spans SET closed = 1, close_message = ?2, close_call = ?3, outcome = ?4,
                close_undone = 0, fold_text = NULL, settled_at = NULL, settled_serial = NULL,
-               renderer = NULL
+               renderer = NULL, held = NULL
              WHERE num = ?1",
             params![signed(num), close.message, close.call, serde_json::to_string(outcome)?],
         )

@@ -7,6 +7,7 @@ use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, Fold, Span, SpanNum, SpanOrigin};
 use rusqlite::types::Type;
 use rusqlite::{OptionalExtension as _, Params, Row, params};
+use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
 use crate::frames::frame_num;
@@ -15,7 +16,7 @@ use crate::store::View;
 
 const SPAN: &str = "SELECT num, frame, session, open_message, open_call, origin, closed,
   close_message, close_call, outcome, close_undone, detached, foldable, fold_text, settled_at,
-  settled_serial, renderer FROM spans";
+  settled_serial, renderer, held FROM spans";
 
 pub(crate) fn origin_str(origin: SpanOrigin) -> &'static str {
     match origin {
@@ -218,13 +219,21 @@ fn session_of(row: &Row<'_>) -> rusqlite::Result<Session> {
     })
 }
 
+/// What a column holds as JSON.
+fn json_of<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+    let text: Option<String> = row.get(column)?;
+    text.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+    })
+}
+
 fn span_of(row: &Row<'_>) -> rusqlite::Result<Span> {
     let closed: bool = row.get(6)?;
-    let outcome: Option<String> = row.get(9)?;
     let fold_text: Option<String> = row.get(13)?;
     let settled_at = row.get(14)?;
     let settled_serial = row.get(15)?;
     let renderer: Option<u32> = row.get(16)?;
+    let held = json_of(row, 17)?;
     Ok(Span {
         num: SpanNum(row.get::<_, i64>(0)?.unsigned_abs()),
         frame: frame_num(row.get(1)?),
@@ -234,9 +243,7 @@ fn span_of(row: &Row<'_>) -> rusqlite::Result<Span> {
         close: closed
             .then(|| Ok::<_, rusqlite::Error>(Anchor { message: row.get(7)?, call: row.get(8)? }))
             .transpose()?,
-        outcome: outcome.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(9, Type::Text, Box::new(error))
-        })?,
+        outcome: json_of(row, 9)?,
         close_undone: row.get(10)?,
         detached: row.get(11)?,
         foldable: row.get(12)?,
@@ -245,6 +252,7 @@ fn span_of(row: &Row<'_>) -> rusqlite::Result<Span> {
             settled_at,
             settled_serial,
             renderer: renderer.unwrap_or(0),
+            held,
         }),
     })
 }

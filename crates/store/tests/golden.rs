@@ -18,7 +18,7 @@ use callstack_core::evidence::{CommandRun, Evidence, WrittenFile};
 use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::results::ResultsSource;
 use callstack_core::subagent::{Change, Completion, Trouble};
-use callstack_core::transcript::{Anchor, Fold, Outcome, SpanNum};
+use callstack_core::transcript::{Anchor, Fold, Held, Outcome, SpanNum};
 use callstack_store::{DATABASE, SCHEMA_VERSION, Store, StoreError};
 
 use crate::child::WIDE;
@@ -141,6 +141,11 @@ pub(crate) fn fill(store: &Store) {
         settled_at: Some("msg-12".to_owned()),
         settled_serial: Some(3),
         renderer: 1,
+        held: None,
+    };
+    let light = Fold {
+        held: Some(Held::Light { span: 400, stands: 300 }),
+        ..Fold::unweighed("what the model does not read yet".to_owned(), 1)
     };
     let trouble = Trouble { aborted: true, message: "stopped".to_owned() };
     append(
@@ -148,6 +153,7 @@ pub(crate) fn fill(store: &Store) {
         &[
             Event::ErrandDelivered { span: errands[0].errand.span },
             Event::FoldSet { span: again.num, fold },
+            Event::FoldSet { span: spans[1].num, fold: light },
             Event::Rendered {
                 session: "ses_a".to_owned(),
                 slot: "system:start".to_owned(),

@@ -96,6 +96,11 @@ impl<'a> Region<'a> {
         self.span.live_close().and(self.span.fold.as_ref())
     }
 
+    /// Whether it is sent as it is although something stands for it.
+    pub(super) fn is_held(&self) -> bool {
+        self.text().is_some_and(|fold| fold.held.is_some())
+    }
+
     /// Whether a call opened it, be it hidden by now.
     pub(super) fn pushed(&self) -> bool {
         self.span.open.call.is_some() && returns_to_its_call(self.span)

@@ -97,14 +97,15 @@ pub(super) fn outermost<'a>(
                 _ => continue,
             }
         }
-        if is_due(places, &region, policy) {
+        if !region.is_held() && is_due(places, &region, policy) {
             selection.outermost.push(Chosen { region, beside: Vec::new(), spared: Vec::new() });
         }
     }
     selection
 }
 
-fn is_due(places: &Places<'_>, region: &Region<'_>, policy: ReasoningPolicy) -> bool {
+/// Whether nothing is in the way of folding a span that has ended, whatever that is worth.
+pub(super) fn is_due(places: &Places<'_>, region: &Region<'_>, policy: ReasoningPolicy) -> bool {
     if region.text().is_none() {
         return false;
     }

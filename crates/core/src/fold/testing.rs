@@ -27,5 +27,5 @@ fn open_span(num: u64, frame: FrameNum, open: Anchor) -> Span {
 
 /// A fold that was never sent.
 fn new_fold(text: String) -> Fold {
-    Fold { text, settled_at: None, settled_serial: None, renderer: 1 }
+    Fold::new(text, 1)
 }

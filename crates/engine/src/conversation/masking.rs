@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use callstack_core::cost::PAUSE;
 use callstack_core::event::{Event, MaskedOutput};
 use callstack_core::evidence::{Budget, Happening, span_tokens, take};
 use callstack_core::fold::{Folded, Mask};
@@ -15,14 +16,12 @@ use callstack_core::returned::{masked, masked_in};
 use callstack_core::transcript::{FoldOp, Message, Role};
 use callstack_store::{StoreError, StoredMask, View};
 
-use super::{Conversation, PATIENCE, Shown, live};
+use super::folding::{PATIENCE, live};
+use super::{Conversation, Shown};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::generator::READ;
 use crate::settings::{Level, MaskOutputs, Settings};
-
-/// Milliseconds after which a provider has forgotten a request.
-const PAUSE: i64 = 5 * 60 * 1_000;
 
 /// What masking knows of a session in this process.
 #[derive(Debug, Default)]
@@ -73,7 +72,13 @@ impl Masking {
         self.serials.iter().copied().max().unwrap_or_default()
     }
 
-    fn has_paused(&self, now: i64) -> bool {
+    /// What each message of the transcript weighs.
+    pub(super) fn weights(&self) -> &[Weight] {
+        &self.weights
+    }
+
+    /// Whether the provider has forgotten what was sent last.
+    pub(super) fn has_paused(&self, now: i64) -> bool {
         self.called_at.is_none_or(|before| now - before > PAUSE)
     }
 

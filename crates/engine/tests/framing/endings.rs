@@ -8,7 +8,7 @@ use super::host::{Host, SESSION};
 
 #[test]
 fn a_turn_that_the_user_stops_goes_on_with_the_next_message() {
-    let mut host = Host::new();
+    let mut host = Host::new().long_outputs();
     host.user("Build it");
     host.step(&["make", "make", "make", "make"]);
     host.aborted("I am about to");
@@ -76,7 +76,7 @@ fn items_end_as_the_list_says() {
 
 #[test]
 fn where_nobody_tells_of_the_end_the_next_message_ends_it() {
-    let mut host = Host::new();
+    let mut host = Host::new().long_outputs();
     host.user("Build it");
     host.step(&["make", "make", "make", "make"]);
     host.reply_unheard("Built.");
@@ -99,7 +99,7 @@ fn a_reply_that_comes_after_the_silence_ends_the_turn_too() {
 
 #[test]
 fn a_restart_makes_nothing_twice() {
-    let mut host = Host::new();
+    let mut host = Host::new().long_outputs();
     for restart in [false, true] {
         host.turn("Build it", "Built.");
         host.user("Add dates");

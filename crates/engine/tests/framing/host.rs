@@ -1,5 +1,8 @@
 //! A host that goes on with a session and applies what it is answered.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use callstack_core::framing::{Mark, Todo, TodoStatus};
 use callstack_core::subagent::SubagentSettings;
 use callstack_core::transcript::{
@@ -8,7 +11,7 @@ use callstack_core::transcript::{
 use callstack_engine::operation::Caller;
 use callstack_engine::{
     AutonomySettings, ChildSession, Engine, Fact, Level, Settings, Shown, SyncAnswer, SyncRequest,
-    SystemWorld, UserMessage, operations,
+    SystemWorld, UserMessage, World, operations,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -17,9 +20,32 @@ use crate::witness::{did, happenings};
 
 pub(super) const SESSION: &str = "ses_1";
 pub(super) const CHILD: &str = "ses_child";
+/// Tokens of what a call returns: so few that four calls are work but not worth a fold, and so many that
+/// they are.
+const SHORT: usize = 200;
+const LONG: usize = 2_000;
+
+/// The clock of this machine, moved on by a test.
+#[derive(Clone, Default)]
+struct Clock {
+    ahead: Arc<AtomicI64>,
+}
+
+impl World for Clock {
+    fn now(&self) -> i64 {
+        SystemWorld.now() + self.ahead.load(Ordering::Relaxed)
+    }
+
+    fn id(&self, prefix: &str) -> String {
+        SystemWorld.id(prefix)
+    }
+}
 
 pub(super) struct Host {
     pub(super) engine: Engine,
+    clock: Clock,
+    /// Tokens of what each further call returns.
+    output: usize,
     pub(super) folder: TempDir,
     pub(super) shown: Vec<Shown>,
     /// The messages that the engine has seen, and the operations that it has answered.
@@ -36,8 +62,8 @@ pub(super) fn settings(level: Level) -> Settings {
     Settings { autonomy, subagents, ..Settings::default() }
 }
 
-fn open(folder: &TempDir, level: Level) -> Engine {
-    let engine = Engine::open(folder.path(), settings(level), Box::new(SystemWorld)).unwrap();
+fn open(folder: &TempDir, level: Level, clock: &Clock) -> Engine {
+    let engine = Engine::open(folder.path(), settings(level), Box::new(clock.clone())).unwrap();
     engine.read_messages_with(happenings);
     engine
 }
@@ -49,9 +75,12 @@ impl Host {
 
     pub(super) fn with(level: Level) -> Self {
         let folder = TempDir::new().unwrap();
-        let engine = open(&folder, level);
+        let clock = Clock::default();
+        let engine = open(&folder, level, &clock);
         Self {
             engine,
+            clock,
+            output: SHORT,
             folder,
             shown: Vec::new(),
             held: Vec::new(),
@@ -70,7 +99,18 @@ impl Host {
 
     /// A further process on the same store.
     pub(super) fn other(&self) -> Engine {
-        open(&self.folder, Level::Auto)
+        open(&self.folder, Level::Auto, &self.clock)
+    }
+
+    /// What calls return from now on is so long that work is worth its fold.
+    pub(super) fn long_outputs(mut self) -> Self {
+        self.output = LONG;
+        self
+    }
+
+    /// Nothing happens for a while.
+    pub(super) fn pass(&self, minutes: i64) {
+        self.clock.ahead.fetch_add(minutes * 60_000, Ordering::Relaxed);
     }
 
     fn say(&mut self, role: Role, words: &str, bodies: Vec<PartBody>) -> &mut Shown {
@@ -106,9 +146,10 @@ impl Host {
     /// The agent runs commands in one step, and is asked for the next one.
     pub(super) fn step(&mut self, commands: &[&str]) {
         let call = self.made;
+        let output = self.output;
         let bodies = (0..commands.len()).map(|n| tool(&format!("call_{call}.{n}"), "bash"));
         let shown = self.say(Role::Assistant, "", bodies.collect());
-        shown.heard = 200 * commands.len();
+        shown.heard = output * commands.len();
         shown.facts = commands
             .iter()
             .map(|line| Fact::Command { line: (*line).to_owned(), exit: Some(0) })
@@ -120,9 +161,9 @@ impl Host {
     /// The agent writes a file, in the project and in its transcript.
     pub(super) fn write(&mut self, path: &str) {
         std::fs::write(self.folder.path().join(path), path).unwrap();
-        let call = format!("call_{}", self.made);
+        let (call, output) = (format!("call_{}", self.made), self.output);
         let shown = self.say(Role::Assistant, "", vec![tool(&call, "write")]);
-        shown.heard = 200;
+        shown.heard = output;
         shown.facts = vec![Fact::Wrote { path: path.to_owned() }];
         did(shown, [json!({"wrote": path})]);
         self.engine.files_written(SESSION, &[path.to_owned()]).unwrap();
@@ -267,7 +308,8 @@ impl Host {
         self.held.truncate(message);
     }
 
-    /// Ids of the messages that the model is sent, with what was appended to them.
+    /// Ids of the messages that the model is sent, with what their calls return of ours and what was appended
+    /// to them.
     pub(super) fn sent(&self) -> Vec<String> {
         let mut sent: Vec<_> =
             self.shown.iter().map(|shown| (shown.message.id.clone(), String::new())).collect();
@@ -280,6 +322,11 @@ impl Host {
                 FoldOp::Append { message, text } => {
                     let at = sent.iter().position(|(known, _)| known == message).unwrap();
                     sent[at].1.push_str(" + ");
+                    sent[at].1.push_str(text.lines().next().unwrap());
+                }
+                FoldOp::Output { message, text, .. } => {
+                    let at = sent.iter().position(|(known, _)| known == message).unwrap();
+                    sent[at].1.push_str(" = ");
                     sent[at].1.push_str(text.lines().next().unwrap());
                 }
                 FoldOp::Keep { .. } => {}

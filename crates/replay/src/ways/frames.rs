@@ -3,16 +3,20 @@
 
 use std::collections::HashMap;
 
-use callstack_core::cost::{Exchange, is_worth};
+use callstack_core::cost::PAUSE;
 use callstack_core::dialect::Dialect;
 use callstack_core::evidence::{Budget, Happening, span_tokens, take};
-use callstack_core::fold::{Input, Mask, ReasoningPolicy, fold};
+use callstack_core::fold::{Input, Mask, ReasoningPolicy, fold, weigh};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Status};
 use callstack_core::framing::{Change, Framer, Kind, Stretch, Taken};
+use callstack_core::masking::outputs::Weight;
 use callstack_core::masking::{Limits, Output, Request, due};
+use callstack_core::results::ResultsSource;
 use callstack_core::returned::{MARK, RENDERER_VERSION, Unpushed, masked, unpushed};
-use callstack_core::text::{estimate_tokens, truncate_to_token_budget};
-use callstack_core::transcript::{Anchor, Fold, FoldOp, Message, Role, Span, SpanNum, SpanOrigin};
+use callstack_core::text::truncate_to_token_budget;
+use callstack_core::transcript::{
+    Anchor, Fold, FoldOp, Message, Outcome, Role, Span, SpanNum, SpanOrigin,
+};
 
 use crate::figures::Requests;
 use crate::item::ItemNum;
@@ -92,8 +96,6 @@ struct Work<'s> {
     /// What was sent last.
     last: Vec<ItemNum>,
     last_at: Option<i64>,
-    /// Finished spans that were not worth folding so far: what would stand for each.
-    waiting: Vec<(usize, String, Exchange)>,
     /// Whether the provider's cache is empty at the call that is prepared.
     paused: bool,
     /// The span of each stretch that has one, by where it begins.
@@ -123,7 +125,6 @@ impl<'s> Work<'s> {
             masks: Vec::new(),
             last: Vec::new(),
             last_at: None,
-            waiting: Vec::new(),
             paused: false,
             bound: HashMap::new(),
             session,
@@ -132,7 +133,7 @@ impl<'s> Work<'s> {
 
     fn read_up_to(&mut self, call: &Call) {
         let since = self.last_at.zip(call.at).map(|(before, at)| at - before);
-        self.paused = since.is_some_and(|since| since > crate::PAUSE);
+        self.paused = since.is_some_and(|since| since > PAUSE);
         if !call.shown.starts_with(&self.shown) {
             self.begin_behind_compaction();
         }
@@ -142,14 +143,6 @@ impl<'s> Work<'s> {
             // The root of a child session is the one thing that it was started for.
             if !self.session.is_child {
                 self.framer.read(&self.session.moments[*at], &self.taken);
-            }
-        }
-        if self.paused {
-            // Everything is new anyway: what was not worth it is now.
-            for (span, text, exchange) in std::mem::take(&mut self.waiting) {
-                if is_worth(&Exchange { is_cached: false, ..exchange }) {
-                    self.spans[span].fold = Some(new_fold(text));
-                }
             }
         }
         let changes = self.framer.changes()[self.done..].to_vec();
@@ -241,33 +234,56 @@ impl<'s> Work<'s> {
         frame.invalidation_reason = stretch.reason.map(str::to_owned);
         frame.artifacts = artifacts(&happened, &self.session.project);
         let text = self.text(num, at, stretch, &happened);
-        let exchange = self.exchange((from, to), stretch, &text);
         let items = self.policy.items;
         let span = &mut self.spans[at];
         span.close = Some(end.clone());
         if !items && let Some(close) = &mut span.close {
             close.call = None;
         }
-        if is_worth(&exchange) {
-            span.fold = Some(new_fold(text));
-        } else {
-            self.waiting.push((at, text, exchange));
+        span.outcome = Some(match &stretch.results {
+            Some(results) => {
+                Outcome::with(stretch.status, results.clone(), None, ResultsSource::LastWords)
+            }
+            None => Outcome::without_results(stretch.status),
+        });
+        span.fold = Some(Fold::unweighed(text, RENDERER_VERSION));
+    }
+
+    /// Decides which of the spans that have ended are worth their folds.
+    fn weigh(&mut self) {
+        let held = |span: &Span| span.fold.as_ref().is_some_and(|fold| fold.held.is_some());
+        if !self.spans.iter().any(held) {
+            return;
+        }
+        let tokens = |piece: &session::Piece| {
+            usize::try_from(self.session.items.get(piece.item).estimated).unwrap_or(usize::MAX)
+        };
+        let weights = self.shown.iter().map(|at| {
+            let pieces = &self.session.pieces[*at];
+            let results = pieces.iter().filter(|piece| piece.kind == session::Kind::Result);
+            Weight {
+                all: pieces.iter().map(tokens).sum(),
+                results: results.map(|it| (it.part.to_string(), tokens(it))).collect(),
+            }
+        });
+        let weighed = weigh(&self.input(), &weights.collect::<Vec<_>>(), !self.paused);
+        for (num, held) in weighed {
+            let span = self.spans.iter_mut().find(|span| span.num == num);
+            if let Some(fold) = span.and_then(|span| span.fold.as_mut()) {
+                fold.held = held;
+            }
         }
     }
 
-    fn exchange(&self, (from, to): (usize, usize), stretch: &Stretch, text: &str) -> Exchange {
-        let tokens = |item: ItemNum| self.session.items.get(item).estimated;
-        let pieces = self.session.pieces[from..to].iter().flatten();
-        let span: u64 = pieces.map(|piece| tokens(piece.item)).sum();
-        let reply = stretch.results.as_deref().filter(|_| stretch.kind == Kind::Turn);
-        let request: u64 = self.last.iter().map(|item| tokens(*item)).sum();
-        let size = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
-        Exchange {
-            span: size(span),
-            stands: estimate_tokens(text) + reply.map_or(0, estimate_tokens),
-            request: size(request),
-            is_cached: !self.paused,
-            calls: self.calls(),
+    fn input(&self) -> Input<'_> {
+        Input {
+            transcript: &self.transcript,
+            spans: &self.spans,
+            notes: &[],
+            masks: &self.masks,
+            reasoning: ReasoningPolicy::Strip,
+            stale_until: None,
+            stale: &[],
         }
     }
 
@@ -314,6 +330,7 @@ impl<'s> Work<'s> {
     }
 
     fn request(&mut self, call: &Call) -> Vec<ItemNum> {
+        self.weigh();
         let mut sent = self.sent();
         if self.mask(&sent) {
             sent = self.sent();
@@ -326,15 +343,7 @@ impl<'s> Work<'s> {
     }
 
     fn sent(&mut self) -> Sent {
-        let folded = fold(&Input {
-            transcript: &self.transcript,
-            spans: &self.spans,
-            notes: &[],
-            masks: &self.masks,
-            reasoning: ReasoningPolicy::Strip,
-            stale_until: None,
-            stale: &[],
-        });
+        let folded = fold(&self.input());
         if let Some(last) = self.transcript.last() {
             for num in folded.unsettled {
                 let span = self.spans.iter_mut().find(|span| span.num == num);
@@ -466,11 +475,6 @@ impl<'s> Work<'s> {
             }
         }
     }
-}
-
-/// What stands for a span that was never sent folded.
-fn new_fold(text: String) -> Fold {
-    Fold { text, settled_at: None, settled_serial: None, renderer: RENDERER_VERSION }
 }
 
 /// The files that were written, in order of their first writing.

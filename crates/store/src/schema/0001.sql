@@ -88,7 +88,9 @@ CREATE TABLE spans (
   fold_text     TEXT,
   settled_at    TEXT,
   settled_serial INTEGER,
-  renderer      INTEGER
+  renderer      INTEGER,
+  -- Why it is sent as it is although there is a fold.
+  held          TEXT
 ) STRICT;
 CREATE INDEX spans_by_session ON spans(session, num);
 CREATE INDEX spans_open ON spans(session, num) WHERE closed = 0 OR close_undone = 1;

@@ -315,12 +315,7 @@ impl Carrier<'_> {
             .filter_map(|event| match event {
                 Event::SpanClosed { span, .. } => Some(Event::FoldSet {
                     span: *span,
-                    fold: Fold {
-                        text: text.clone(),
-                        settled_at: None,
-                        settled_serial: None,
-                        renderer: RENDERER_VERSION,
-                    },
+                    fold: Fold::unweighed(text.clone(), RENDERER_VERSION),
                 }),
                 _ => None,
             })

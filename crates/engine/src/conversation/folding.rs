@@ -1,0 +1,140 @@
+//! Which finished spans go out folded: what is worth it, and is on the disk.
+
+use std::time::Duration;
+
+use callstack_core::event::Event;
+use callstack_core::fold::{Folded, Input, Weighed, fold, weigh};
+use callstack_core::transcript::{Fold, Held, Span};
+
+use super::Conversation;
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// How long a fold waits for its span to be on the disk. The host waits a little longer for us; what
+/// is not there by then is folded at the next call.
+pub(super) const PATIENCE: Duration = Duration::from_millis(150);
+
+impl Conversation {
+    fn input<'a>(&'a self, live: &'a [Span]) -> Input<'a> {
+        Input {
+            transcript: &self.transcript,
+            spans: live,
+            notes: &self.notes,
+            masks: self.masking.lines(),
+            reasoning: self.reasoning,
+            stale_until: self.stale_until(),
+            stale: &self.stale.steps,
+        }
+    }
+
+    pub(super) fn fold(&self, live: &[Span]) -> Folded {
+        fold(&self.input(live))
+    }
+
+    /// Weighs what waits for it, and takes the verdicts over into `live`. What comes of it depends on the
+    /// transcript, the store and the clock alone, so that another process would decide the same.
+    fn weigh(&self, live: &mut [Span], now: i64) -> Vec<Weighed> {
+        let is_cached = !self.masking.has_paused(now);
+        let weighed = weigh(&self.input(live), self.masking.weights(), is_cached);
+        for (num, held) in &weighed {
+            let span = live.iter_mut().find(|span| span.num == *num);
+            if let Some(fold) = span.and_then(|span| span.fold.as_mut()) {
+                fold.held = *held;
+            }
+        }
+        weighed
+    }
+
+    /// Whether the provider has forgotten what was sent last, and there is something that was too light to
+    /// be folded before.
+    pub(super) fn weighs_again(&self, now: i64) -> bool {
+        let light = |fold: &Fold| matches!(fold.held, Some(Held::Light { .. }));
+        self.masking.has_paused(now)
+            && self.spans.iter().any(|span| span.fold.as_ref().is_some_and(light))
+    }
+}
+
+impl Engine {
+    /// Folds what is worth it, once what is folded away is on the disk.
+    pub(super) fn folded(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        applied: i64,
+    ) -> Result<Folded, EngineError> {
+        let now = self.now();
+        let mut live = live(&conversation.spans);
+        let weighed = conversation.weigh(&mut live, now);
+        let folded = conversation.fold(&live);
+        let settles = |span: &Span| {
+            folded.unsettled.contains(&span.num)
+                || (folded.in_effect.contains(&span.num) && never_arrived(span, applied))
+        };
+        let is_weighed = |span: &Span| weighed.iter().any(|(num, _)| *num == span.num);
+        let Some(last) = conversation.last().map(|message| message.id.clone()) else {
+            return Ok(folded);
+        };
+        let settles_any = live.iter().any(settles);
+        if !settles_any && weighed.is_empty() {
+            return Ok(folded);
+        }
+        if settles_any && !self.recorder()?.flush(conversation.ticket, PATIENCE) {
+            return Ok(conversation.fold(&without(&live, &folded)));
+        }
+        self.store.write(|change| {
+            let mut events = Vec::new();
+            for span in live.iter().filter(|span| settles(span) || is_weighed(span)) {
+                let known = conversation.spans.iter().find(|known| known.num == span.num);
+                // What another process has decided in the meantime stays so.
+                let stands = change.view().span_row(span.num)?.fold;
+                let Some(mut fold) = span.fold.clone() else { continue };
+                if known.is_none_or(|known| known.fold != stands) {
+                    continue;
+                }
+                if settles(span) {
+                    fold.settled_at = Some(last.clone());
+                    fold.settled_serial = Some(conversation.serial);
+                }
+                events.push(Event::FoldSet { span: span.num, fold });
+            }
+            Ok::<_, EngineError>(change.append(now, &events)?)
+        })?;
+        self.load_spans(conversation, session)?;
+        Ok(conversation.fold(&self::live(&conversation.spans)))
+    }
+}
+
+/// Spans as they count now: without what was undone.
+pub(super) fn live(spans: &[Span]) -> Vec<Span> {
+    spans
+        .iter()
+        .filter(|span| !span.detached)
+        .map(|span| {
+            let mut span = span.clone();
+            if span.close_undone {
+                span.close = None;
+                span.fold = None;
+            }
+            span
+        })
+        .collect()
+}
+
+/// Whether the answer that first folded the span never went into a request of the host.
+fn never_arrived(span: &Span, applied: i64) -> bool {
+    let serial = span.fold.as_ref().and_then(|fold| fold.settled_serial);
+    applied > 0 && serial.is_some_and(|serial| serial > applied)
+}
+
+/// The spans without the folds that are not on the disk yet.
+fn without(live: &[Span], folded: &Folded) -> Vec<Span> {
+    live.iter()
+        .map(|span| {
+            let mut span = span.clone();
+            if folded.unsettled.contains(&span.num) {
+                span.fold = None;
+            }
+            span
+        })
+        .collect()
+}
