@@ -43,6 +43,8 @@ mod property_tests;
 mod testing;
 #[cfg(test)]
 mod turn_tests;
+#[cfg(test)]
+mod weigh_tests;
 
 pub(crate) use places::user_speaks;
 pub use weigh::{Weighed, weigh};
