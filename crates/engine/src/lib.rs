@@ -41,6 +41,7 @@ mod settings;
 mod slash;
 mod staleness;
 mod state;
+mod still_sent;
 mod subagents;
 mod summarizer;
 mod system;

@@ -7,6 +7,7 @@ use callstack_core::frame::{Frame, FrameNum, Status};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::still_sent::still_sent;
 
 /// One line of a drawn tree.
 #[derive(Clone, Debug)]
@@ -17,18 +18,20 @@ pub struct TreeLine {
     pub frame: Frame,
     /// Whether it is the one that the session (or, without one, anybody last) works in.
     pub active: bool,
+    /// Whether it is finished but still sent step by step, since folding it was not worth it.
+    pub still_sent: bool,
 }
 
 impl Engine {
     /// The tree in drawing order: below each frame its children, in the order in which they came to
     /// be. `session` decides which frame counts as active.
     pub fn tree(&self, session: Option<&str>) -> Result<Vec<TreeLine>, EngineError> {
-        let (frames, active) = self.store.read(|view| {
+        let (frames, active, still_sent) = self.store.read(|view| {
             let active = match session {
                 Some(session) => view.session_row(session)?.and_then(|session| session.active),
                 None => view.most_recently_active()?,
             };
-            Ok::<_, EngineError>((view.all_frames()?, active))
+            Ok::<_, EngineError>((view.all_frames()?, active, still_sent(view, None)?))
         })?;
         let mut children: BTreeMap<Option<FrameNum>, Vec<Frame>> = BTreeMap::new();
         for frame in frames {
@@ -37,6 +40,9 @@ impl Engine {
         let mut lines = Vec::new();
         for root in children.remove(&None).unwrap_or_default() {
             draw(root, "", "", active, &mut children, &mut lines);
+        }
+        for line in &mut lines {
+            line.still_sent = still_sent.contains_key(&line.frame.num);
         }
         Ok(lines)
     }
@@ -51,7 +57,9 @@ fn draw(
     lines: &mut Vec<TreeLine>,
 ) {
     let num = frame.num;
-    lines.push(TreeLine { branches: before.to_owned(), frame, active: active == Some(num) });
+    let active_here = active == Some(num);
+    let branches = before.to_owned();
+    lines.push(TreeLine { branches, frame, active: active_here, still_sent: false });
     let inner = children.remove(&Some(num)).unwrap_or_default();
     let count = inner.len();
     for (at, child) in inner.into_iter().enumerate() {

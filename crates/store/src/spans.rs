@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use callstack_core::event::Session;
 use callstack_core::frame::FrameNum;
-use callstack_core::transcript::{Anchor, Fold, Span, SpanNum, SpanOrigin};
+use callstack_core::transcript::{Anchor, Fold, Held, Span, SpanNum, SpanOrigin};
 use rusqlite::types::Type;
 use rusqlite::{OptionalExtension as _, Params, Row, params};
 use serde::de::DeserializeOwned;
@@ -60,6 +60,26 @@ impl View<'_> {
     /// The spans of a frame by number.
     pub fn frame_spans(&self, frame: FrameNum) -> Result<Vec<Span>, StoreError> {
         self.spans(&format!("{SPAN} WHERE frame = ?1 ORDER BY num"), params![sql(frame)])
+    }
+
+    /// The spans that have ended and were too light to be folded, of one frame or of all; those that a
+    /// summary of the host stands for are not among them.
+    pub fn light_spans(&self, frame: Option<FrameNum>) -> Result<Vec<Span>, StoreError> {
+        let mut spans = self.spans(
+            &format!(
+                "{SPAN} WHERE held IS NOT NULL AND (?1 IS NULL OR frame = ?1) AND closed = 1
+                   AND close_undone = 0 AND detached = 0 AND NOT EXISTS (
+                     SELECT 1 FROM compactions AS k
+                     JOIN messages AS m ON m.session = k.session AND m.id = k.message
+                     JOIN messages AS c ON c.session = k.session AND c.id = spans.close_message
+                     WHERE k.session = spans.session AND k.summary IS NOT NULL AND m.seq > c.seq)
+                 ORDER BY num"
+            ),
+            params![frame.map(sql)],
+        )?;
+        let is_light = |fold: &Fold| matches!(fold.held, Some(Held::Light { .. }));
+        spans.retain(|span| span.fold.as_ref().is_some_and(is_light));
+        Ok(spans)
     }
 
     /// The attached span of a session that nobody's call opened at a place, if there is one.

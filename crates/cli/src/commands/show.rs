@@ -32,10 +32,11 @@ pub(crate) fn run(
         since.map_or_else(|| path.clone(), |since| format!("{path} ({since})"))
     };
     let files: Vec<_> = frame.artifacts.iter().map(changed).collect();
-    output.either(&answer.data, |page| draw(page, &frame, &files, now))
+    let still_sent = answer.data["stillSent"]["told"].as_str().unwrap_or_default();
+    output.either(&answer.data, |page| draw(page, &frame, &files, still_sent, now))
 }
 
-fn draw(page: &mut Page, frame: &FrameMetadata, files: &[String], now: i64) {
+fn draw(page: &mut Page, frame: &FrameMetadata, files: &[String], still_sent: &str, now: i64) {
     page.put(style(frame.status), sign(frame.status)).put(PLAIN, &format!(" {} ", frame.handle));
     page.put(BOLD, &frame.title).put(PLAIN, " ");
     page.put(style(frame.status), &format!("[{}]", frame.status.as_str().replace('_', " "))).end();
@@ -58,6 +59,7 @@ fn draw(page: &mut Page, frame: &FrameMetadata, files: &[String], now: i64) {
         }
         None => row("begun", &ago(now.saturating_sub(frame.created_at))),
     }
+    row("still sent", still_sent);
     row("planned below", &frame.planned_children.join(", "));
     let mut section = |name: &str, text: &str| {
         if !text.is_empty() {

@@ -11,8 +11,10 @@ use crate::page::{BOLD, DIM, PLAIN, Page, ago, columns, fitted, style};
 
 /// Show all frames as a tree
 ///
-/// Signs: ○ planned, ▶ in progress, ✓ completed, ✗ failed, ‖ blocked, ⊘ invalidated. With --json the
-/// whole state is printed: every frame by its id, the roots, and the frame that was active last.
+/// Signs: ○ planned, ▶ in progress, ✓ completed, ✗ failed, ‖ blocked, ⊘ invalidated. `still sent` stands
+/// behind a finished frame whose steps its model still reads, since folding so little is not worth it.
+/// With --json the whole state is printed: every frame by its id, the roots, and the frame that was
+/// active last.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TreeArgs {}
 
@@ -54,10 +56,13 @@ fn draw_line(page: &mut Page, line: &TreeLine, now: i64, width: Option<usize>) {
         (None, Status::Planned) => String::new(),
         (None, _) => format!("  for {}", format_duration(now.saturating_sub(frame.created_at))),
     };
+    let whole = if line.still_sent { "  still sent" } else { "" };
     let (open, mark) = if line.active { ("  ← open", " ←") } else { ("", "") };
     let title = &frame.identity.title;
     let before = columns(&line.branches) + 1 + columns(&handle);
-    let mut behind = [(time.as_str(), open), ("", open), ("", mark), ("", "")].into_iter();
+    let all = format!("{time}{whole}");
+    let mut behind =
+        [(all.as_str(), open), (whole, open), ("", open), ("", mark), ("", "")].into_iter();
     let fits = |(time, open): &(&str, &str)| {
         let wanted = columns(title).min(TITLE);
         width.is_none_or(|width| before + wanted + columns(time) + columns(open) <= width)

@@ -57,8 +57,8 @@ impl Talk {
         self.calls("bash", &json!({"command": command, "description": "look"}), output);
     }
 
-    fn todos(&mut self, statuses: [&str; 2]) {
-        let items: Vec<Value> = ["Find the ports", "Close the ports"]
+    fn todos(&mut self, statuses: [&str; 3]) {
+        let items: Vec<Value> = ["Find the ports", "Name the ports", "Close the ports"]
             .iter()
             .zip(statuses)
             .map(|(content, status)| json!({"content": content, "status": status}))
@@ -73,8 +73,14 @@ fn session() -> Talk {
     let words = "which module listens where is told by its table of sockets and by nothing else\n";
     let file =
         |number: usize| format!("module m{number} opens port 80{number:02}\n{}", words.repeat(270));
+    talk.says("user", "Tell who wrote the server");
+    for author in ["Ada", "Bob", "Cyd", "Dee"] {
+        let commit = format!("commit 4711 by {author}: let the server listen to one more port\n");
+        talk.runs(&format!("git log --author {author}"), &commit.repeat(6));
+    }
+    talk.says("assistant", "Ada, Bob, Cyd and Dee did.");
     talk.says("user", "Close every port that nobody needs");
-    talk.todos(["in_progress", "pending"]);
+    talk.todos(["in_progress", "pending", "pending"]);
     talk.runs("ss -ltn", "LISTEN 0 128 0.0.0.0:8011 users:((\"metricsd\",pid=4711))");
     // So many names that the budget of evidence tells which are told.
     let found = (1..400).map(|line| {
@@ -84,12 +90,15 @@ fn session() -> Talk {
         )
     });
     talk.runs("grep -rn listen src", &found.collect::<String>());
-    talk.todos(["completed", "in_progress"]);
+    talk.todos(["completed", "in_progress", "pending"]);
+    talk.runs("grep 8011 /etc/services", "metricsd 8011/tcp");
+    talk.todos(["completed", "completed", "in_progress"]);
     talk.runs("sed -i s/8011/0/ src/net/server.rs", "");
-    // So much that folding it is worth it: a replay leaves what is not.
     let tests = "test net::a_closed_port_refuses ... ok\n".repeat(3_000);
     talk.runs("cargo test net", &format!("{tests}test result: ok. 3000 passed; 0 failed"));
-    talk.todos(["completed", "completed"]);
+    talk.todos(["completed", "completed", "completed"]);
+    // So much of the turn's own that folding it is worth it.
+    talk.runs("cargo test", &format!("{tests}test result: ok. 3000 passed; 0 failed"));
     talk.says("assistant", "Port 8011 is closed; the tests pass.");
     talk.says("user", "Now read every module and tell which port each opens");
     for number in 1..=12 {
@@ -184,7 +193,20 @@ fn a_session_that_goes_on_is_sent_what_its_recording_says() {
     let any = |of: &str| texts.iter().any(|text| text.contains(of));
     assert!(any("\"Find the ports\" completed: its steps"), "{live:#?}");
     assert!(any("\"Close every port that nobody…\" completed: its steps"), "{live:#?}");
+    assert!(any("\"Name the ports\" completed: "), "it went with its turn: {live:#?}");
+    for small in ["Name the ports", "Tell who wrote the server"] {
+        let told = format!("\"{small}\" completed: its steps");
+        assert!(!any(&told), "{small} is not worth it: {live:#?}");
+    }
     assert!(any(MASKED), "{live:#?}");
     assert!(replayed.concat().iter().any(|text| text.contains(MASKED)), "{replayed:#?}");
     assert_eq!(folds(live), folds(replayed));
+    let shown = desk.ok(&["tree"]);
+    let small = shown.lines().find(|line| line.contains("f2 Tell who wrote the server")).unwrap();
+    assert!(small.contains('✓') && small.ends_with("  still sent"), "{shown}");
+    assert_eq!(shown.matches("still sent").count(), 1, "what went with its turn does not: {shown}");
+    let told = desk.ok(&["show", "f2"]);
+    assert!(told.contains("\nstill sent: its steps, of about "), "{told}");
+    assert!(desk.json(&["show", "f2"])["stillSent"]["tokens"].as_u64().unwrap() > 300);
+    assert!(!desk.ok(&["show", "f3"]).contains("still sent"), "it is folded");
 }

@@ -11,10 +11,19 @@ use super::steps::{WORK, bash};
 /// Has frames begin by themselves.
 const AUTO: [(&str, &str); 1] = [("STACK_AUTONOMY_LEVEL", "auto")];
 
-/// A command whose output is so long that a turn of four is clearly work.
+/// A command whose output is so long that it is clearly work, and worth a fold.
 fn much(topic: &str) -> Step {
+    looks_at(topic, 400)
+}
+
+/// A command whose output is so short that four of them are work, but not worth a fold.
+fn little(topic: &str) -> Step {
+    looks_at(topic, 10)
+}
+
+fn looks_at(topic: &str, lines: usize) -> Step {
     let command =
-        format!("on='{topic}'; for n in $(seq 60); do printf INNER; echo WORK $on $n; done");
+        format!("on='{topic}'; for n in $(seq {lines}); do printf INNER; echo WORK $on $n; done");
     bash(&command)
         .and_text(format!("{WORK}: I look at {topic}."))
         .reasoning(format!("{WORK}: {topic} has to be looked at."))

@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller, Operate};
+use crate::still_sent::{StillSent, still_sent};
 use crate::tree;
 
 /// Arguments of an operation that looks at one frame.
@@ -121,7 +122,14 @@ impl Operate for Details {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let metadata = engine.metadata(&frame)?;
         let mut data = serde_json::to_value(&metadata).map_err(|error| internal(&error))?;
-        let changed = engine.store.read(|view| engine.changed_since(view, &frame))?;
+        let (changed, whole) = engine.store.read(|view| {
+            let whole = still_sent(view, Some(frame.num))?.remove(&frame.num);
+            Ok::<_, EngineError>((engine.changed_since(view, &frame)?, whole))
+        })?;
+        if let Some(whole) = whole {
+            data["stillSent"] = json!({"tokens": whole.tokens, "folded": whole.folded,
+                "told": whole.told()});
+        }
         if !changed.is_empty() {
             data["changedArtifacts"] =
                 changed.iter().map(|(path, since)| (path.clone(), json!(since.as_str()))).collect();
@@ -151,6 +159,7 @@ impl Operate for Details {
         for (num, pin) in &metadata.pins {
             row(&format!("pin {num}"), Some(pin));
         }
+        row("still sent", whole.map(StillSent::told).as_deref());
         row("planned children", Some(&metadata.planned_children.join(", ")));
         let until = frame.ended_at.unwrap_or_else(|| engine.now());
         let since = format_duration(until.saturating_sub(frame.created_at));

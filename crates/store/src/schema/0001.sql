@@ -95,6 +95,7 @@ CREATE TABLE spans (
 CREATE INDEX spans_by_session ON spans(session, num);
 CREATE INDEX spans_open ON spans(session, num) WHERE closed = 0 OR close_undone = 1;
 CREATE INDEX spans_by_frame ON spans(frame, num);
+CREATE INDEX spans_held ON spans(frame) WHERE held IS NOT NULL;
 CREATE INDEX spans_by_call ON spans(open_call, session);
 CREATE INDEX spans_by_close ON spans(session, close_message) WHERE close_message IS NOT NULL;
 

@@ -7,8 +7,8 @@ use super::super::project::Project;
 use super::super::seen::{assert_no_work, seen, snapshot};
 use super::super::steps::{WORK, write};
 use super::super::talk::{Session, Talk};
-use super::super::tree::{artifacts, frame, wait_for_tree};
-use super::{AUTO, much, todos};
+use super::super::tree::{artifacts, engine, frame, wait_for_tree};
+use super::{AUTO, little, much, todos};
 
 const USER: [&str; 5] = [
     "Hello there",
@@ -46,11 +46,14 @@ fn steps() -> Vec<Step> {
         reply(1),
         list([">", "", ""], "first the parser"),
         write("date.rs", "fn date() {}\n"),
+        much("the formats"),
         list(["+", ">", ""], "it reads dates"),
         much("the tests"),
         list(["+", "+", ">"], "four tests pass"),
         write("README.md", "Dates.\n"),
+        much("the prose"),
         list(["+", "+", "+"], "the readme tells of them"),
+        much("the whole"),
         reply(2),
         reply(3),
         reply(4),
@@ -103,10 +106,10 @@ fn work_is_framed_and_folded_without_any_call_of_ours() {
 
     // The first requests of the third and of the fourth turn, and those behind the list's calls with which
     // an item was over.
-    let (turns, items) = ([7, 15], [10, 12, 14]);
+    let (turns, items) = ([7, 18], [11, 13, 16]);
     assert_eq!(
         breaks(&requests),
-        [7, 10, 12, 14, 15],
+        [7, 11, 13, 16, 18],
         "only what is finished changes what was sent"
     );
     for at in turns {
@@ -125,12 +128,12 @@ fn work_is_framed_and_folded_without_any_call_of_ours() {
             "the list's own answer was there"
         );
     }
-    snapshot("auto_items_over", &seen(&requests[14]));
+    snapshot("auto_items_over", &seen(&requests[16]));
     let last = requests.last().unwrap().render();
     for words in USER.iter().chain(&REPLIES[..4]) {
         assert!(last.contains(words), "{words} is gone:\n{}", seen(requests.last().unwrap()));
     }
-    for (at, earlier) in [(7, 6), (15, 14)] {
+    for (at, earlier) in [(7, 6), (18, 17)] {
         let (was, is) = (requests[earlier].raw_messages(), requests[at].raw_messages());
         let same = was.iter().zip(is).take_while(|(was, is)| was == is).count();
         let kept = &requests[at].messages()[same - 1];
@@ -147,7 +150,7 @@ fn work_is_framed_and_folded_without_any_call_of_ours() {
     let (with, without) = (sizes(&requests), sizes(&linear));
     println!("tokens of each request, framed {with:?}, unframed {without:?}");
     assert_eq!(with[..7], without[..7]);
-    assert!(3 * with[16] < without[16], "{with:?} {without:?}");
+    assert!(3 * with[19] < without[19], "{with:?} {without:?}");
 }
 
 /// Inside a folded turn only what its items returned may name the work.
@@ -159,6 +162,50 @@ fn assert_no_work_but_results(request: &RecordedRequest) {
         .filter(|line| line.contains(WORK) && !line.trim_start().starts_with("- f"))
         .collect();
     assert!(left.is_empty(), "there is work left: {left:?}\n{}", seen(request));
+}
+
+#[test]
+fn small_work_is_framed_but_stays_and_large_work_is_folded() {
+    let Some(talk) = Talk::new(&AUTO) else { return };
+    let small = || {
+        ["the log", "the cache", "the flags", "the timing"]
+            .map(little)
+            .into_iter()
+            .chain([Step::text("The build takes 3 s.").reasoning("Tell."), Step::text("Gladly.")])
+    };
+    let large = [much("the tests"), much("more tests"), much("all tests"), much("one test")];
+    let large = large.into_iter().chain([Step::text("They pass."), Step::text("Bye.")]);
+    let session = talk.session(small().chain(large));
+    for words in ["Time the build", "Thank you", "Run the tests", "Goodbye"] {
+        session.say(words);
+    }
+    let requests = session.finished();
+    assert_eq!(breaks(&requests), [11], "only the large turn changes what was sent");
+    let (before, last) = (requests[10].render(), requests[11].render());
+    assert!(before.contains("INNERWORK the tests"), "{}", seen(&requests[10]));
+    assert!(!last.contains("INNERWORK the tests"), "{}", seen(&requests[11]));
+    assert!(last.contains("INNERWORK the cache"), "{}", seen(&requests[11]));
+    let marks = || {
+        let lines = engine(&talk.project.sealed).tree(Some(&session.id)).unwrap();
+        let told = lines.iter().map(|line| {
+            (format!("{} {}", line.frame.identity.title, line.frame.status), line.still_sent)
+        });
+        told.collect::<Vec<_>>()
+    };
+    let expected = [
+        ("Time the build in_progress", false),
+        ("Time the build completed", true),
+        ("Run the tests completed", false),
+    ];
+    assert_eq!(marks(), expected.map(|(told, still)| (told.to_owned(), still)));
+
+    let unframed = Talk::new(&[("STACK_AUTONOMY_LEVEL", "manual")]).unwrap();
+    let other = unframed.session(small());
+    for words in ["Time the build", "Thank you"] {
+        other.say(words);
+    }
+    let without = other.finished();
+    assert_eq!(sizes(&requests)[..6], sizes(&without)[..6], "small work is sent as without us");
 }
 
 #[test]

@@ -1,0 +1,63 @@
+//! Finished work that its session's model is still sent step by step, since folding it was not worth it.
+
+use std::collections::BTreeMap;
+
+use callstack_core::cost::PAUSE;
+use callstack_core::frame::FrameNum;
+use callstack_core::text::format_duration;
+use callstack_core::transcript::{Held, Span};
+use callstack_store::View;
+
+use crate::error::EngineError;
+
+/// What it would be to fold a finished frame that is still sent step by step. Tokens are estimated ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StillSent {
+    /// Tokens of its steps.
+    pub(crate) tokens: usize,
+    /// Tokens of what would stand for them and of the reply that would stay.
+    pub(crate) folded: usize,
+}
+
+impl StillSent {
+    /// The same in words.
+    pub(crate) fn told(self) -> String {
+        format!(
+            "its steps, of about {} tokens, for which {} would stand; they leave with a frame around it, or \
+             after a pause of {}",
+            self.tokens,
+            self.folded,
+            format_duration(PAUSE)
+        )
+    }
+}
+
+/// The finished frames, all or the one asked for, that are still sent step by step.
+pub(crate) fn still_sent(
+    view: &View<'_>,
+    frame: Option<FrameNum>,
+) -> Result<BTreeMap<FrameNum, StillSent>, EngineError> {
+    let mut found = BTreeMap::new();
+    for span in view.light_spans(frame)? {
+        let held = span.fold.as_ref().and_then(|fold| fold.held);
+        let Some(Held::Light { span: tokens, stands: folded }) = held else { continue };
+        if !has_gone_with_another(view, &span)? {
+            found.insert(span.frame, StillSent { tokens, folded });
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a frame around it was sent folded.
+fn has_gone_with_another(view: &View<'_>, span: &Span) -> Result<bool, EngineError> {
+    for around in view.ancestors(span.frame)? {
+        let folded = view.frame_spans(around.num)?.into_iter().any(|it| {
+            let was_sent = it.fold.as_ref().is_some_and(|fold| fold.settled_at.is_some());
+            it.session == span.session && it.live_close().is_some() && !it.detached && was_sent
+        });
+        if folded {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
