@@ -6,7 +6,7 @@ use std::time::Duration;
 use callstack_scripted_model::{Checks, Conversation, Step, When};
 
 use super::super::seen::{assert_no_work, seen};
-use super::super::steps::{pop, push, work};
+use super::super::steps::{pop, push};
 use super::super::talk::{Session, Talk};
 use super::super::tree::{tree, wait_for};
 use super::{AUTO, much, todos};
@@ -45,7 +45,7 @@ fn whole_turn(reply: &str) -> [Step; 5] {
 fn a_turn_that_is_stopped_goes_on_with_the_next_message(talk: &Talk) {
     let session = talk.session([
         todos(&[">Clear the cache", "Test"], "first the cache"),
-        work("the cache").reasoning("Look."),
+        much("the cache").reasoning("Look."),
         Step::text("Never said.").delay(Duration::from_mins(1)),
         todos(&["+Clear the cache", "+Test"], "it is clear"),
         Step::text("The cache is clear.").reasoning("Tell."),
