@@ -19,7 +19,7 @@ pub const PAUSE: i64 = 5 * 60 * 1_000;
 /// A span that may be folded. Tokens are estimated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// Tokens of its messages, as they were sent.
+    /// Tokens of its messages.
     pub span: usize,
     /// Tokens of what stands for it and of what stays of it.
     pub stands: usize,

@@ -152,7 +152,7 @@ pub enum Held {
     /// It was weighed, and folding it was not worth it: it goes with a frame around it, or once the
     /// provider has forgotten the request. Tokens are estimated ones.
     Light {
-        /// Tokens of its messages, as they are sent.
+        /// Tokens of its messages.
         span: usize,
         /// Tokens of what would stand for it and of what would stay of it.
         stands: usize,

@@ -41,7 +41,7 @@ pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weig
     let agent = input.transcript.iter().filter(|message| message.role == Role::Assistant);
     let calls = agent.count();
     let weighed = due.iter().filter_map(|region| {
-        let span = sent.up_to(region.end).saturating_sub(sent.up_to(region.first));
+        let span = span_tokens(region, weights);
         let stands = standing_tokens(region)?;
         let worth = is_worth(&Exchange { span, stands, request, is_cached, calls });
         let held = (!worth).then_some(Held::Light { span, stands });
@@ -49,6 +49,12 @@ pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weig
         (worth || !was_light).then_some((region.span.num, held))
     });
     weighed.collect()
+}
+
+/// The tokens of a span's messages, as they were written.
+fn span_tokens(region: &Region<'_>, weights: &[Weight]) -> usize {
+    let inside = weights.iter().take(region.end).skip(region.first);
+    inside.map(|weight| weight.all).sum()
 }
 
 /// The tokens of what would stand for a span and of the reply to the user that would stay of it.

@@ -113,32 +113,6 @@ fn a_light_item_goes_with_the_turn_around_it() {
 }
 
 #[test]
-fn a_turn_whose_items_are_folded_is_what_is_still_sent_of_it() {
-    let mut session = ended(
-        r#"
-        u1: "build it"
-        [open T]
-        a1: list:A
-        a2: edit
-        a3: list:/A
-        a4: "built"
-        [close T]
-        u2: "thanks"
-    "#,
-        &["T"],
-    );
-    let turn = session.span("T").num;
-    let tokens = [10, 10, 9_000, 10, 10, 10];
-    let held = weighed(&session, &tokens, true);
-    assert!(
-        matches!(held[..], [(num, Some(Held::Light { span: ..100, .. }))] if num == turn),
-        "{held:?}"
-    );
-    session.span("A").detached = true;
-    assert_eq!(weighed(&session, &tokens, true), [(turn, None)]);
-}
-
-#[test]
 fn pushed_frames_are_not_weighed() {
     let session = Session::read("u1: \"x\"\na1: push:A\na2: pop:A\nu2: \"y\"");
     assert_eq!(weighed(&session, &[1, 1, 1, 1], true), []);

@@ -16,7 +16,6 @@ fn session(host: &mut Host) {
     host.todos(&["+Write the parser", ">Write tests", "Tell the user"], "It reads dates.");
     host.step(&["make test"]);
     host.todos(&["+Write the parser", "+Write tests", "Tell the user"], "All pass.");
-    host.step(&["make", "make docs", "make install"]);
     host.reply("Dates are in.");
     host.user("Thank you");
     host.reply("Gladly.");
@@ -52,10 +51,10 @@ fn finished_turns_are_folded_when_the_user_speaks_again() {
     msg_3
     msg_6
     msg_7 + [callstack] frame f2 "Make the build fast please…" completed: its steps have left the context; the request and the reply to it stand above.
-    msg_14
-    msg_15 + [callstack] frame f3 "Add dates" completed: its steps have left the context; the request and the reply to it stand above.
+    msg_13
+    msg_14 + [callstack] frame f3 "Add dates" completed: its steps have left the context; the request and the reply to it stand above.
+    msg_15
     msg_16
-    msg_17
     "#);
     assert_snapshot!(host.folded("f3"), @r#"
     [callstack] frame f3 "Add dates" completed: its steps have left the context; the request and the reply to it stand above.
@@ -64,7 +63,7 @@ fn finished_turns_are_folded_when_the_user_speaks_again() {
     - f5 "Write tests" completed: All pass.
     Evidence, recorded by the machine:
     - written (read again before you edit): date.rs
-    - commands: `make test` (exit 0); `make` (exit 0); `make docs` (exit 0); `make install` (exit 0)
+    - commands: `make test` (exit 0)
     Still on the todo list:
     - Tell the user
     Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f3"}} (at a terminal: callstack log f3)
