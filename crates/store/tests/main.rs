@@ -21,6 +21,8 @@ mod evidence;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
+mod held;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod location;

@@ -49,8 +49,9 @@ fn a_small_turn_is_a_frame_but_stays_in_the_request() {
 
 #[test]
 fn it_is_folded_after_a_pause_and_stays_so() {
-    for in_the_middle_of_a_turn in [false, true] {
+    for (in_the_middle_of_a_turn, masks) in [(false, "auto"), (true, "auto"), (true, "off")] {
         let mut host = Host::new();
+        host.engine.set_setting("STACK_MASK_OUTPUTS", Some(masks)).unwrap();
         host.turn("Build it", "Built.");
         host.user("Test it");
         host.pass(4);

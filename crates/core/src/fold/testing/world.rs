@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::super::places::says_something;
-use super::super::{Folded, Input, Note, Placement, ReasoningPolicy, fold};
+use super::super::{Folded, Input, Note, Placement, ReasoningPolicy, fold, weigh};
 use super::host::{self, Sent};
 use super::{new_fold, open_span};
 use crate::frame::FrameNum;
+use crate::masking::outputs::Weight;
 use crate::transcript::{
-    Anchor, CallState, Fold, Message, Part, PartBody, Role, Span, SpanNum, Standing,
+    Anchor, CallState, Fold, Held, Message, Part, PartBody, Role, Span, SpanNum, Standing,
 };
 
 /// A call of a step.
@@ -93,8 +94,8 @@ impl World {
         world
     }
 
-    pub(in super::super) fn fold(&self) -> Folded {
-        fold(&Input {
+    fn input(&self) -> Input<'_> {
+        Input {
             transcript: &self.transcript,
             spans: &self.spans,
             notes: &self.notes,
@@ -102,7 +103,27 @@ impl World {
             reasoning: self.policy,
             stale_until: self.stale_until.as_deref(),
             stale: &[],
-        })
+        }
+    }
+
+    pub(in super::super) fn fold(&self) -> Folded {
+        fold(&self.input())
+    }
+
+    /// Weighs what waits for it. Every other message weighs nothing, and the provider forgets now and then
+    /// what it was sent.
+    fn weigh(&mut self) {
+        let weights = self.transcript.iter().map(|message| {
+            let number: usize = message.id[1..].parse().unwrap_or_default();
+            Weight { all: number % 2 * 40, results: Vec::new() }
+        });
+        let weights: Vec<_> = weights.collect();
+        for (num, held) in weigh(&self.input(), &weights, self.serial % 5 > 0) {
+            let span = self.spans.iter_mut().find(|span| span.num == num);
+            if let Some(fold) = span.and_then(|span| span.fold.as_mut()) {
+                fold.held = held;
+            }
+        }
     }
 
     pub(in super::super) fn index_of(&self, id: &str) -> Option<usize> {
@@ -152,6 +173,7 @@ impl World {
         for (_, left, _) in &mut self.pending {
             *left -= 1;
         }
+        self.weigh();
         let folded = self.fold();
         let sent = host::apply(&self.transcript, &folded.ops);
         let request = Request { folded, sent };
@@ -252,7 +274,10 @@ impl World {
             return;
         };
         let text = format!("<{} returned>", span.frame);
-        self.pending.push((span.num, self.delay, new_fold(text)));
+        // What ends without a call is folded only where that is worth it.
+        let mut fold = new_fold(text);
+        fold.held = close.call.is_none().then_some(Held::Unweighed);
+        self.pending.push((span.num, self.delay, fold));
         span.close = Some(close);
     }
 
