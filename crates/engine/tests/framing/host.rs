@@ -11,7 +11,7 @@ use callstack_core::transcript::{
 use callstack_engine::operation::Caller;
 use callstack_engine::{
     AutonomySettings, ChildSession, Engine, Fact, Level, Settings, Shown, SyncAnswer, SyncRequest,
-    SystemWorld, UserMessage, World, operations,
+    SystemRequest, SystemWorld, UserMessage, World, operations,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -301,6 +301,9 @@ impl Host {
         self.ops.extend(ops);
         self.serial = serial;
         self.held = self.shown.iter().map(|shown| shown.message.id.clone()).collect();
+        // Without a system prompt of ours every call is looked at as if much had happened.
+        let system = SystemRequest { session: SESSION.to_owned(), limit: None };
+        self.engine.system(&system).unwrap();
     }
 
     /// The engine forgets what it holds beyond so many messages: the host shows them anew.
