@@ -3,6 +3,7 @@
 use callstack_core::compaction::{Compaction, CompactionType};
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
+use callstack_core::limits::Limits;
 use callstack_core::transcript::{Anchor, Fold, Held, Outcome, Span};
 use callstack_store::Store;
 
@@ -12,8 +13,8 @@ const LIGHT: Held = Held::Light { span: 400, stands: 300 };
 
 /// A session with a span that ended behind its second message.
 fn ended(store: &Store) -> Span {
-    carry_out(store, &root("ses_a", None), &Default::default()).unwrap();
-    carry_out(store, &push("ses_a", "frm-1", "small"), &Default::default()).unwrap();
+    carry_out(store, &root("ses_a", None), &Limits::default()).unwrap();
+    carry_out(store, &push("ses_a", "frm-1", "small"), &Limits::default()).unwrap();
     record(store, "ses_a", &[("msg-1", "{}"), ("msg-2", "{}"), ("msg-3", "{}")]);
     let span = store.read(|view| view.frame_spans(FrameNum(2))).unwrap().remove(0);
     let close = Anchor { message: Some("msg-2".to_owned()), call: None };

@@ -118,7 +118,7 @@ impl World {
             Weight { all: number % 2 * 40, results: Vec::new() }
         });
         let weights: Vec<_> = weights.collect();
-        for (num, held) in weigh(&self.input(), &weights, self.serial % 5 > 0) {
+        for (num, held) in weigh(&self.input(), &weights, !self.serial.is_multiple_of(5)) {
             let span = self.spans.iter_mut().find(|span| span.num == num);
             if let Some(fold) = span.and_then(|span| span.fold.as_mut()) {
                 fold.held = held;
