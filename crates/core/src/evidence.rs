@@ -250,6 +250,18 @@ fn rough_tokens(text: &str) -> usize {
 /// The evidence of a span in as many estimated tokens as there is `room` for, as [`Evidence::lines`] tells
 /// it. What `told` says already is not told again. `project` is the project's folder, or empty.
 pub fn take(span: &[Happening], told: &str, project: &str, room: Room) -> Evidence {
+    take_untold(span, told, project, room, &|_, _| false)
+}
+
+/// [`take`] without the terms of which `is_told` knows that they are told elsewhere: those that
+/// [`terms::told`] finds there.
+pub fn take_untold(
+    span: &[Happening],
+    told: &str,
+    project: &str,
+    room: Room,
+    is_told: &dyn Fn(terms::Kind, &str) -> bool,
+) -> Evidence {
     let changes = changes::changes(span, room.changes.min(room.all));
     let mut told = told.to_owned();
     for line in changes::lines(&changes) {
@@ -258,7 +270,7 @@ pub fn take(span: &[Happening], told: &str, project: &str, room: Room) -> Eviden
     }
     let budget = room.all - changes::cost(&changes);
     let gathered = gather::gather(span, project);
-    let mut ranked = weigh::rank(&gathered, &told, budget, room.strings);
+    let mut ranked = weigh::rank(&gathered, &told, budget, room.strings, is_told);
     let fits = |items: &[Item]| {
         let found = gathered.tell(items);
         let cost: usize = found.lines().iter().map(|line| estimate_tokens(line) + LINE).sum();

@@ -64,6 +64,15 @@ const REASON: usize = 40;
 /// files, those changed last.
 pub(super) fn changes(span: &[Happening], budget: usize) -> Vec<FileChange> {
     let mut all = gather(span);
+    // A line for each of so many never fits: names are compared with one another, so few are looked at.
+    let most = budget / (1 + super::LINE);
+    if all.len() > most {
+        all.drain(..all.len() - most);
+        for change in &mut all {
+            change.lines.clear();
+            change.why.clear();
+        }
+    }
     for lines in (0..=LINES).rev() {
         for change in &mut all {
             change.lines.truncate(lines);

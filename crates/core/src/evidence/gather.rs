@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-use super::terms::{Kind, scan};
+use super::terms::{Kind, file_name, scan};
 use super::{
     Action, Call, CommandRun, Evidence, Happening, SeenError, TestCounts, TestRun, WrittenFile,
     counts, errors,
@@ -68,8 +69,6 @@ pub(super) struct Command {
 pub(super) struct Trouble<'a> {
     pub text: &'a str,
     pub gone: bool,
-    /// What was tried, by which it is seen again.
-    tried: String,
 }
 
 /// All that is known of a span.
@@ -101,13 +100,28 @@ enum Source {
 struct Gatherer<'a> {
     project: &'a str,
     terms: HashMap<(Kind, Cow<'a, str>), (Use, FileUse)>,
-    commands: Vec<Command>,
-    troubles: Vec<Trouble<'a>>,
+    /// The paths among them by the names of their files.
+    paths: HashMap<Cow<'a, str>, Vec<Cow<'a, str>>>,
+    /// Commands in the order of their last runs, with gaps where they were run before, and their places.
+    commands: Vec<Option<Command>>,
+    command_places: HashMap<String, usize>,
+    /// The same for errors, and which were seen at each thing that was tried since it last went well.
+    troubles: Vec<Option<Trouble<'a>>>,
+    trouble_places: HashMap<&'a str, usize>,
+    tried: HashMap<String, Vec<usize>>,
 }
 
 pub(super) fn gather<'a>(span: &'a [Happening], project: &'a str) -> Gathered<'a> {
-    let mut all =
-        Gatherer { project, terms: HashMap::new(), commands: Vec::new(), troubles: Vec::new() };
+    let mut all = Gatherer {
+        project,
+        terms: HashMap::new(),
+        paths: HashMap::new(),
+        commands: Vec::new(),
+        command_places: HashMap::new(),
+        troubles: Vec::new(),
+        trouble_places: HashMap::new(),
+        tried: HashMap::new(),
+    };
     for (at, happening) in span.iter().enumerate() {
         // From one on: zero says never.
         let at = at + 1;
@@ -123,14 +137,15 @@ pub(super) fn gather<'a>(span: &'a [Happening], project: &'a str) -> Gathered<'a
         .map(|((kind, text), (used, file))| Term { kind, text, used, file })
         .collect();
     terms.sort_unstable_by(|one, other| (one.kind, &one.text).cmp(&(other.kind, &other.text)));
-    Gathered { terms, commands: all.commands, troubles: all.troubles, length: span.len() }
+    let commands = all.commands.into_iter().flatten().collect();
+    let troubles = all.troubles.into_iter().flatten().collect();
+    Gathered { terms, commands, troubles, length: span.len() }
 }
 
 impl<'a> Gatherer<'a> {
     fn text(&mut self, text: &'a str, source: Source, at: usize) {
-        let terms = &mut self.terms;
         scan(text, "", |kind, term| {
-            let (used, _) = terms.entry((kind, term)).or_default();
+            let (used, _) = self.term(kind, term);
             match source {
                 Source::Result if used.last_shown < at => {
                     used.shown += 1;
@@ -146,6 +161,23 @@ impl<'a> Gatherer<'a> {
                 }
             }
         });
+    }
+
+    fn term(&mut self, kind: Kind, term: Cow<'a, str>) -> &mut (Use, FileUse) {
+        match self.terms.entry((kind, term)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let path = &new.key().1;
+                if kind == Kind::Path {
+                    let name = match path {
+                        Cow::Borrowed(path) => Cow::Borrowed(file_name(path)),
+                        Cow::Owned(path) => Cow::Owned(file_name(path).to_owned()),
+                    };
+                    self.paths.entry(name).or_default().push(path.clone());
+                }
+                new.insert(Default::default())
+            }
+        }
     }
 
     fn call(&mut self, call: &'a Call, at: usize) {
@@ -176,12 +208,18 @@ impl<'a> Gatherer<'a> {
             Action::Other => call.tool.clone(),
         };
         if !failed {
-            for trouble in self.troubles.iter_mut().filter(|it| it.tried == tried) {
-                trouble.gone = true;
+            for place in self.tried.remove(&tried).into_iter().flatten() {
+                if let Some(trouble) = &mut self.troubles[place] {
+                    trouble.gone = true;
+                }
             }
         } else if let Some(text) = errors::telling_line(call) {
-            self.troubles.retain(|it| it.text != text);
-            self.troubles.push(Trouble { text, gone: false, tried });
+            let place = self.troubles.len();
+            if let Some(before) = self.trouble_places.insert(text, place) {
+                self.troubles[before] = None;
+            }
+            self.troubles.push(Some(Trouble { text, gone: false }));
+            self.tried.entry(tried).or_default().push(place);
         }
     }
 
@@ -195,17 +233,17 @@ impl<'a> Gatherer<'a> {
             rest.is_some_and(|folder| folder.is_empty() || folder.ends_with(['/', '\\']))
         };
         let mut told = false;
-        for ((_, _), (used, known)) in
-            self.terms.iter_mut().filter(|((kind, text), _)| *kind == Kind::Path && ends(text))
-        {
-            told |= used.own > 0;
-            *known = (*known).max(file);
+        let named = self.paths.get(file_name(path)).into_iter().flatten();
+        for written in named.filter(|written| ends(written)) {
+            if let Some((used, known)) = self.terms.get_mut(&(Kind::Path, written.clone())) {
+                told |= used.own > 0;
+                *known = (*known).max(file);
+            }
         }
         if told {
             return;
         }
-        let path = Cow::Borrowed(path);
-        let (used, known) = self.terms.entry((Kind::Path, path)).or_default();
+        let (used, known) = self.term(Kind::Path, Cow::Borrowed(path));
         *known = (*known).max(file);
         if used.last_own < at {
             used.own += 1;
@@ -219,10 +257,10 @@ impl<'a> Gatherer<'a> {
             return;
         }
         // One that is run again stands where it was run last.
-        let mut known = match self.commands.iter().position(|it| it.line == line) {
-            Some(at) => self.commands.remove(at),
-            None => Command { line, ..Command::default() },
-        };
+        let place = self.commands.len();
+        let before = self.command_places.insert(line.clone(), place);
+        let before = before.and_then(|before| self.commands[before].take());
+        let mut known = before.unwrap_or(Command { line, ..Command::default() });
         known.exits.extend(call.exit);
         known.exits.drain(..known.exits.len().saturating_sub(EXITS));
         known.runs += 1;
@@ -232,7 +270,7 @@ impl<'a> Gatherer<'a> {
             let before = known.tests.replace(counts).map(|before| before.failed);
             known.failed_before = before.filter(|before| *before != counts.failed);
         }
-        self.commands.push(known);
+        self.commands.push(Some(known));
     }
 }
 

@@ -75,6 +75,17 @@ pub fn scan<'a>(text: &'a str, project: &str, mut found: impl FnMut(Kind, Cow<'a
     text.lines().for_each(|line| quoted(line, &mut found));
 }
 
+/// Calls `found` with everything that a text tells: its terms, as they are written, and the name of the file
+/// behind each path.
+pub fn told<'a>(text: &'a str, mut found: impl FnMut(Kind, Cow<'a, str>)) {
+    scan(text, "", |kind, term| {
+        if let (Kind::Path, Cow::Borrowed(path)) = (kind, &term) {
+            found(Kind::File, Cow::Borrowed(file_name(path)));
+        }
+        found(kind, term);
+    });
+}
+
 /// What stands between quotes on a line.
 fn quoted<'a>(line: &'a str, found: &mut impl FnMut(Kind, Cow<'a, str>)) {
     let mut rest = line;

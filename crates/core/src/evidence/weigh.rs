@@ -1,7 +1,7 @@
 //! What is told first: what later work is most likely to need, for what it costs.
 
 use super::gather::{FileUse, Gathered, Item, Term};
-use super::terms::{Kind, file_name, scan};
+use super::terms::{self, Kind, file_name};
 use crate::text::estimate_tokens;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,12 +15,10 @@ pub(super) fn rank(
     results: &str,
     budget: usize,
     strings: bool,
+    is_told: &dyn Fn(Kind, &str) -> bool,
 ) -> Vec<Item> {
     let mut told = HashSet::new();
-    scan(results, "", |kind, term| {
-        if let (Kind::Path, Cow::Borrowed(path)) = (kind, &term) {
-            told.insert((Kind::File, Cow::Borrowed(file_name(path))));
-        }
+    terms::told(results, |kind, term| {
         told.insert((kind, term));
     });
     // The name of a file that is told with its folder.
@@ -40,7 +38,7 @@ pub(super) fn rank(
         if is_counted(term, &counted) || (is_string && !strings) || shorter.contains(&*term.text) {
             continue;
         }
-        if !told.contains(&(term.kind, term.text.clone())) {
+        if !told.contains(&(term.kind, term.text.clone())) && !is_told(term.kind, &term.text) {
             add(term_chance(term, gathered.length), term_cost(term), Item::Term(at));
         }
     }
