@@ -185,19 +185,18 @@ fn past_sessions_of_agents() {
       basket.py
 
     evidence:
-      written (read again before you edit): /home/ada/shop/basket.py
+      changed basket.py (+1 -1): `+sum(items) * 9 // 10`
       commands: `python -m pytest -q` (exit 1)
       errors: 1 failed, 3 passed (not seen to be gone)
-      numbers: 10
     ");
     says!(desk, ["search", "1 failed"], @r"
     exit 0
     f3 Compute the discount, message 1 (assistant)
       …hop/basket.py 1 def total(items): 2     return sum(items) 1772359211000 1772359213000 Bash python -m pytest -q Run the tests Exit code 1 1 failed, 3 passed 1772359211000 1772359214000 1
     f3 Compute the discount, evidence
-      …ad again before you edit): /home/ada/shop/basket.py commands: `python -m pytest -q` (exit 1) errors: 1 failed, 3 passed (not seen to be gone) numbers: 10
+      changed basket.py (+1 -1): `+sum(items) * 9 // 10` written (read again before you edit): /home/ada/shop/basket.py commands: `python -m pytest -q` (exit 1) errors: 1 failed, 3 passed (not seen to…
     f2 Add a discount to the…, evidence
-      …it): /home/ada/shop/basket.py named: test_basket.py commands: `python -m pytest -q` (exit 1) errors: 1 failed, 3 passed (not seen to be gone) names: agentId numbers: 10
+      …+1 -1): `+sum(items) * 9 // 10`; why: I make two tasks. written (read again before you edit): /home/ada/shop/basket.py named: test_basket.py commands: `python -m pytest -q` (exit 1) errors: 1 failed,…
     callstack log f3 --from 1 shows the message and what follows
     ");
     // What was recorded can be had back as it stands in the file.
