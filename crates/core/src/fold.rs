@@ -47,7 +47,7 @@ mod turn_tests;
 mod weigh_tests;
 
 pub(crate) use places::user_speaks;
-pub use weigh::{Weighed, weigh};
+pub use weigh::{Last, Weighed, weigh, weigh_against};
 
 use crate::transcript::{FoldOp, Message, Span, SpanNum};
 

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 fn row(name: &str, recordings: &[Recording], policy: &Policy) -> String {
     let mut report = Report::default();
     for recording in recordings {
-        let replay = Replay::in_ways(recording, policy, &[Way::Frames]);
+        let replay = Replay::in_ways(recording, policy, &[Way::Frames], &mut |_| {});
         report.add(String::new(), recording, &replay);
     }
     let mean = report.finish().mean;

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::figures::Requests;
+use crate::item::ItemNum;
+use crate::requests::{Played, Requests};
 use crate::session::Session;
 
 /// Reports from which on a line is drawn through them.
@@ -32,18 +33,19 @@ impl Fit {
     /// The median of the slopes between any two reports, and then of what is left: single requests that
     /// held something else (images, a retry of another model) do not move it.
     pub(crate) fn of(session: &Session, sent: &Requests) -> Self {
-        let estimate = |request: &Vec<u32>| {
-            request.iter().map(|item| session.items.get(*item).estimated).sum::<u64>()
+        let sum = |items: &[ItemNum]| {
+            items.iter().map(|item| session.items.get(*item).estimated).sum::<u64>()
         };
-        let points: Vec<(f64, f64)> = session
-            .calls
-            .iter()
-            .zip(sent)
-            .filter_map(|(call, request)| {
-                let input = call.usage?.input;
-                (input > 0).then(|| (estimate(request) as f64, input as f64))
-            })
-            .collect();
+        let (mut played, mut estimate) = (Played::new(sent), 0);
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for call in &session.calls {
+            if played.next() {
+                estimate = estimate + sum(&played.added) - sum(&played.removed);
+            }
+            if let Some(usage) = call.usage.filter(|usage| usage.input > 0) {
+                points.push((estimate as f64, usage.input as f64));
+            }
+        }
         let step = points.len().div_ceil(COMPARED).max(1);
         let few: Vec<_> = points.iter().step_by(step).copied().collect();
         let mut slopes = Vec::new();

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::replay::Replay;
+use crate::requests::Played;
 use crate::ways::Way;
 
 #[derive(Serialize)]
@@ -24,12 +25,18 @@ struct Piece<'a> {
 }
 
 /// Writes a line of JSON for each call and way: `session`, `call`, `way`, `items` (`id`, `text`) in the order
-/// sent, and `output`, what the agent then said and called.
+/// sent, and `output`, what the agent then said and called: whatever of it can be kept, so without the names
+/// of tools and arguments.
 pub fn dump(replay: &Replay, to: &mut impl Write) -> io::Result<()> {
     let items = &replay.session.items;
+    let ways = replay.sent.iter().map(|(way, requests)| (*way, Played::new(requests)));
+    let mut ways: Vec<_> = ways.collect();
     for (at, call) in replay.session.calls.iter().enumerate() {
-        for (way, sent) in &replay.sent {
-            let pieces = sent[at].iter().map(|item| {
+        for (way, played) in &mut ways {
+            if !played.next() {
+                continue;
+            }
+            let pieces = played.request.iter().map(|item| {
                 let item = items.get(*item);
                 Piece { id: &item.id, text: &item.text }
             });

@@ -49,10 +49,14 @@ pub fn html(report: &Report, outlines: &[Outline]) -> String {
         put("<h2>All sessions together</h2>\n");
         put(&table(&report.sum));
         if report.mean.sessions > 0 {
-            put(&format!(
-                "<h3>In the mean of {} with at least {} calls, as shares of linear</h3>\n",
-                report.mean.sessions, report.mean.from_calls
-            ));
+            let (count, from) = (report.mean.sessions, report.mean.from_calls);
+            put(&if count == 1 {
+                "<h3>Of linear</h3>\n".to_owned()
+            } else {
+                format!(
+                    "<h3>In the mean of {count} sessions with at least {from} calls, of linear</h3>\n"
+                )
+            });
             put(&means(report));
         }
     }

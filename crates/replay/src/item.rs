@@ -3,9 +3,8 @@
 
 use std::collections::HashMap;
 
+use callstack_core::evidence::terms::{Kind, told};
 use callstack_core::text::estimate_tokens;
-
-use crate::terms::terms;
 
 /// An item's place in its [`Items`].
 pub type ItemNum = u32;
@@ -20,8 +19,28 @@ pub struct Item {
     pub text: String,
     /// Tokens, by estimate.
     pub estimated: u64,
-    /// The numbers of its terms, each once, in order.
-    pub(crate) terms: Vec<u32>,
+    /// Its terms, each once, in order.
+    pub(crate) terms: Box<[Term]>,
+}
+
+/// A term by its number, and whether it is a quoted string. Of which other kind a term is its letters tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Term(u32);
+
+impl Term {
+    fn new(number: u32, kind: Kind) -> Self {
+        Self(number << 1 | u32::from(kind == Kind::Quoted))
+    }
+
+    /// The number of its letters.
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize >> 1
+    }
+
+    /// A number that no term of other letters, or of other kind, has.
+    pub(crate) fn place(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// All items of a session.
@@ -36,20 +55,32 @@ pub struct Items {
 impl Items {
     /// Adds a text as it was recorded.
     pub(crate) fn add(&mut self, id: String, text: String) -> ItemNum {
-        let mut numbers = Vec::new();
-        terms(&text, |term| {
+        let terms = self.terms_of(&text);
+        let estimated = estimate_tokens(&text) as u64;
+        self.all.push(Item { id, text, estimated, terms });
+        u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// The terms of a text, each once, in order.
+    pub(crate) fn terms_of(&mut self, text: &str) -> Box<[Term]> {
+        let mut terms = Vec::new();
+        told(text, |kind, term| {
             let next = u32::try_from(self.terms.len()).unwrap_or(u32::MAX);
             let known = self.terms.get(term.as_ref()).copied();
-            numbers.push(known.unwrap_or_else(|| {
+            let number = known.unwrap_or_else(|| {
                 self.terms.insert(term.into_owned(), next);
                 next
-            }));
+            });
+            terms.push(Term::new(number, kind));
         });
-        numbers.sort_unstable();
-        numbers.dedup();
-        let estimated = estimate_tokens(&text) as u64;
-        self.all.push(Item { id, text, estimated, terms: numbers });
-        u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX)
+        terms.sort_unstable();
+        terms.dedup();
+        terms.into_boxed_slice()
+    }
+
+    /// A term, if any text has these letters.
+    pub(crate) fn term(&self, kind: Kind, letters: &str) -> Option<Term> {
+        self.terms.get(letters).map(|number| Term::new(*number, kind))
     }
 
     /// The item with an id and a text of ours, which may be there already.
@@ -63,6 +94,12 @@ impl Items {
         item
     }
 
+    /// The item of a text of ours that stands for another.
+    pub(crate) fn instead(&mut self, of: ItemNum, text: &str) -> ItemNum {
+        let id = self.get(of).id.clone();
+        self.ours(&id, text)
+    }
+
     /// An item.
     ///
     /// # Panics
@@ -72,7 +109,7 @@ impl Items {
         &self.all[item as usize]
     }
 
-    /// How many different terms all items have.
+    /// How many terms of different letters all items have.
     pub(crate) fn terms(&self) -> usize {
         self.terms.len()
     }

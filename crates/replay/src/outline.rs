@@ -1,5 +1,7 @@
 //! A replayed session as it is drawn: its frames over time and over tokens, and the size of each request.
 
+use std::collections::HashMap;
+
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::transcript::Span;
 
@@ -50,25 +52,41 @@ impl Replay {
         let times = || self.session.times.iter().flatten().copied();
         let began = times().min().unwrap_or_default();
         let time = distance(began, times().max().unwrap_or_default());
-        let mut frames = Vec::with_capacity(self.frames.len());
-        if let Some(root) = self.frames.first() {
-            self.draw(root, (0, time), (0, sum), began, &ends, &mut frames);
+        let mut drawing = Drawing {
+            below: HashMap::new(),
+            spans: self.spans.iter().rev().map(|span| (span.frame, span)).collect(),
+            ends: HashMap::new(),
+            began,
+            bars: Vec::with_capacity(self.frames.len()),
+        };
+        for frame in &self.frames {
+            drawing.below.entry(frame.parent).or_default().push(frame);
         }
+        for (message, end) in self.session.transcript.iter().zip(ends).rev() {
+            drawing.ends.insert(&message.id, end);
+        }
+        if let Some(root) = self.frames.first() {
+            drawing.draw(root, (0, time), (0, sum));
+        }
+        let frames = drawing.bars;
         let curves = self.figures.iter().map(|(way, figures)| (*way, figures.curve.clone()));
         Outline { frames, time, tokens: sum, curves: curves.collect() }
     }
+}
 
-    fn draw(
-        &self,
-        frame: &Frame,
-        time: (u64, u64),
-        tokens: (u64, u64),
-        began: i64,
-        ends: &[u64],
-        bars: &mut Vec<Bar>,
-    ) {
+struct Drawing<'r> {
+    below: HashMap<Option<FrameNum>, Vec<&'r Frame>>,
+    spans: HashMap<FrameNum, &'r Span>,
+    /// The tokens up to the end of each message.
+    ends: HashMap<&'r str, u64>,
+    began: i64,
+    bars: Vec<Bar>,
+}
+
+impl Drawing<'_> {
+    fn draw(&mut self, frame: &Frame, time: (u64, u64), tokens: (u64, u64)) {
         let results = frame.results.as_deref().unwrap_or_default();
-        bars.push(Bar {
+        self.bars.push(Bar {
             num: frame.num,
             depth: frame.depth,
             title: frame.identity.title.clone(),
@@ -77,25 +95,21 @@ impl Replay {
             time,
             tokens,
         });
-        for inner in self.frames.iter().filter(|it| it.parent == Some(frame.num)) {
-            let ended = inner.ended_at.map_or(time.1, |ended| distance(began, ended));
+        for inner in self.below.remove(&Some(frame.num)).unwrap_or_default() {
+            let ended = inner.ended_at.map_or(time.1, |ended| distance(self.began, ended));
             let within = |range: (u64, u64), from: u64, to: u64| {
                 let from = from.clamp(range.0, range.1);
                 (from, to.clamp(from, range.1))
             };
-            let inner_time = within(time, distance(began, inner.created_at), ended);
-            let span = self.spans.iter().find(|span| span.frame == inner.num);
-            let (from, to) = span.map_or(tokens, |span| self.places(span, ends, tokens));
-            let inner_tokens = within(tokens, from, to);
-            self.draw(inner, inner_time, inner_tokens, began, ends, bars);
+            let inner_time = within(time, distance(self.began, inner.created_at), ended);
+            let span = self.spans.get(&inner.num);
+            let (from, to) = span.map_or(tokens, |span| self.places(span, tokens));
+            self.draw(inner, inner_time, within(tokens, from, to));
         }
     }
 
-    fn places(&self, span: &Span, ends: &[u64], around: (u64, u64)) -> (u64, u64) {
-        let at = |id: &Option<String>| {
-            let place = self.session.transcript.iter().position(|it| Some(&it.id) == id.as_ref());
-            place.and_then(|place| ends.get(place).copied())
-        };
+    fn places(&self, span: &Span, around: (u64, u64)) -> (u64, u64) {
+        let at = |id: &Option<String>| self.ends.get(id.as_deref()?).copied();
         let from = at(&span.open.message).unwrap_or(around.0);
         let to = span.close.as_ref().and_then(|close| at(&close.message));
         (from, to.unwrap_or(around.1))

@@ -5,7 +5,8 @@ use callstack_core::transcript::Span;
 use callstack_hosts::recording::Recording;
 
 use crate::calibration::Fit;
-use crate::figures::{Figures, Requests, measure};
+use crate::figures::{Figures, measure, used};
+use crate::requests::Requests;
 use crate::session::Session;
 use crate::ways::{Way, compaction, frames, linear, masking, window};
 
@@ -26,27 +27,47 @@ pub struct Replay {
     pub spans: Vec<Span>,
 }
 
+/// How far a replay is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Calls of the model that are done.
+    pub call: usize,
+    /// How many there are.
+    pub calls: usize,
+}
+
 impl Replay {
     /// Replays a recording.
     pub fn of(recording: &Recording, policy: &frames::Policy) -> Self {
-        Self::in_ways(recording, policy, &Way::ALL)
+        Self::in_ways(recording, policy, &Way::ALL, &mut |_| {})
     }
 
-    /// Replays a recording in some ways; the linear one is always among them.
-    pub fn in_ways(recording: &Recording, policy: &frames::Policy, ways: &[Way]) -> Self {
+    /// Replays a recording in some ways; the linear one is always among them. Tells how far it is with
+    /// each call that was put into frames, which takes longest.
+    pub fn in_ways(
+        recording: &Recording,
+        policy: &frames::Policy,
+        ways: &[Way],
+        told: &mut dyn FnMut(Progress),
+    ) -> Self {
         let mut session = Session::of(recording);
+        let calls = session.calls.len();
+        told(Progress { call: 0, calls });
         let whole = linear(&session);
         let fit = Fit::of(&session, &whole);
+        let used = used(&session, &whole);
+        let mut whole = Some(whole);
         let (mut all_frames, mut spans) = (Vec::new(), Vec::new());
         let mut sent = Vec::with_capacity(ways.len());
         for way in Way::ALL.into_iter().filter(|way| ways.contains(way) || *way == Way::Linear) {
             let requests = match way {
-                Way::Linear => whole.clone(),
+                Way::Linear => whole.take().unwrap_or_default(),
                 Way::Compaction => compaction::requests(&mut session, &fit),
                 Way::Masking => masking::requests(&mut session),
                 Way::Window => window::requests(&session),
                 Way::Frames => {
-                    let framed = frames::requests(&mut session, policy);
+                    let mut done = |call| told(Progress { call, calls });
+                    let framed = frames::requests(&mut session, policy, &mut done);
                     (all_frames, spans) = (framed.frames, framed.spans);
                     framed.requests
                 }
@@ -54,8 +75,7 @@ impl Replay {
             sent.push((way, requests));
         }
         let tokens = |item| fit.tokens(session.items.get(item).estimated);
-        let figures =
-            sent.iter().map(|(way, sent)| (*way, measure(&session, &whole, sent, tokens)));
+        let figures = sent.iter().map(|(way, sent)| (*way, measure(&session, &used, sent, tokens)));
         let figures = figures.collect();
         Self { session, fit, sent, figures, frames: all_frames, spans }
     }

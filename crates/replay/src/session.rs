@@ -2,6 +2,8 @@
 //! there were.
 
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use callstack_core::evidence::Happening;
 use callstack_core::framing::{Mark, Moment};
@@ -12,6 +14,7 @@ use callstack_hosts::recording::{
 use serde_json::Value;
 
 use crate::item::{ItemNum, Items};
+use crate::shown::Shown;
 
 /// A session that can be replayed.
 #[derive(Debug)]
@@ -30,9 +33,11 @@ pub struct Session {
     pub pieces: Vec<Vec<Piece>>,
     /// What each message tells of how work is divided.
     pub moments: Vec<Moment>,
-    /// What happened in each message.
-    pub happenings: Vec<Vec<Happening>>,
-    /// Which of a message's happenings a part of it is.
+    /// What happened, in order.
+    happenings: Vec<Happening>,
+    /// How much had happened behind each message.
+    happened: Vec<usize>,
+    /// Which of the happenings a part of a message is.
     tool_calls: HashMap<(usize, usize), usize>,
     /// When each message was written: milliseconds since 1970.
     pub times: Vec<Option<i64>>,
@@ -69,15 +74,15 @@ pub struct Call {
     pub message: usize,
     /// The messages that were sent, in order: all before it, or what the recording's last compaction left of
     /// them and what came behind.
-    pub shown: Vec<usize>,
+    pub shown: Shown,
     /// When it was answered: milliseconds since 1970.
     pub at: Option<i64>,
     /// What the provider reported.
     pub usage: Option<Usage>,
     /// The model's name.
     pub model: Option<String>,
-    /// What the agent then said and called: its words, and of each call the tool and the values that it was
-    /// given. The names of arguments are the tool's, which every request describes.
+    /// What the agent then said and called: its words, and of each call the values that it was given. The
+    /// names of the tool and of its arguments are in the tool's description, which every request has.
     pub output: ItemNum,
 }
 
@@ -93,18 +98,18 @@ impl Session {
             pieces: Vec::new(),
             moments: Vec::new(),
             happenings: Vec::new(),
+            happened: Vec::new(),
             tool_calls: HashMap::new(),
             times: Vec::new(),
             calls: Vec::new(),
         };
         // What the last compaction left, and the first message behind it.
-        let mut left: (Vec<usize>, usize) = (Vec::new(), 0);
+        let mut left: (Arc<[usize]>, usize) = (Arc::default(), 0);
         for (at, recorded) in recording.messages.iter().enumerate() {
             if at > 0 && recording.messages[at - 1].standing == Standing::Summary {
-                left = (recording.shown(at), at);
+                left = (recording.shown(at).into(), at);
             }
-            let shown = || left.0.iter().copied().chain(left.1..at).collect();
-            session.read(at, recorded, &shown);
+            session.read(at, recorded, &Shown::new(Arc::clone(&left.0), left.1..at));
         }
         session
     }
@@ -112,7 +117,15 @@ impl Session {
     /// The tool call that a part of a message is.
     pub(crate) fn called(&self, message: usize, part: usize) -> Option<Happening> {
         let call = self.tool_calls.get(&(message, part))?;
-        self.happenings[message].get(*call).cloned()
+        self.happenings.get(*call).cloned()
+    }
+
+    /// What happened in some messages.
+    pub(crate) fn happened(&self, messages: Range<usize>) -> &[Happening] {
+        let behind = |message: usize| self.happened.get(message).copied();
+        let from = messages.start.checked_sub(1).map_or(Some(0), behind);
+        let to = messages.end.checked_sub(1).map_or(Some(0), behind);
+        from.zip(to).and_then(|(from, to)| self.happenings.get(from..to)).unwrap_or_default()
     }
 
     /// How many compactions the recording holds.
@@ -120,7 +133,7 @@ impl Session {
         self.transcript.iter().filter(|message| message.standing == Standing::Summary).count()
     }
 
-    fn read(&mut self, at: usize, recorded: &Recorded, shown: &dyn Fn() -> Vec<usize>) {
+    fn read(&mut self, at: usize, recorded: &Recorded, shown: &Shown) {
         let message = message(recorded);
         let pieces = self.pieces_of(recorded);
         let texts = |kinds: &[Kind]| {
@@ -131,15 +144,16 @@ impl Session {
         self.moments.push(Moment::of(&message, words(recorded), weight, marks(recorded)));
         let happened = recorded.happenings();
         for (place, (part, _)) in happened.iter().enumerate() {
-            self.tool_calls.insert((at, *part), place);
+            self.tool_calls.insert((at, *part), self.happenings.len() + place);
         }
-        self.happenings.push(happened.into_iter().map(|(_, happening)| happening).collect());
+        self.happenings.extend(happened.into_iter().map(|(_, happening)| happening));
+        self.happened.push(self.happenings.len());
         self.times.push(recorded.at);
         if recorded.is_answer() {
             let output = self.items.add(format!("{}/output", recorded.id), output(recorded));
             self.calls.push(Call {
                 message: at,
-                shown: shown(),
+                shown: shown.clone(),
                 at: recorded.at,
                 usage: recorded.usage,
                 model: recorded.model.clone(),
@@ -244,11 +258,11 @@ fn marks(recorded: &Recorded) -> Vec<Mark> {
     marks
 }
 
-/// What the agent said and called.
+/// What the agent said and called, without names that are the tools'.
 fn output(recorded: &Recorded) -> String {
     let texts = recorded.parts.iter().filter_map(|part| match part {
         RecordedPart::Text { text, .. } => Some(text.clone()),
-        RecordedPart::Call(call) => Some(format!("{}\n{}", call.tool, call.asked())),
+        RecordedPart::Call(call) => Some(call.asked()),
         RecordedPart::Reasoning(_) | RecordedPart::File { .. } => None,
     });
     texts.collect::<Vec<_>>().join("\n")

@@ -6,17 +6,12 @@
 
 use std::borrow::Cow;
 
-use callstack_core::evidence::terms::{Kind, file_name, scan};
+use callstack_core::evidence::terms::told;
 
 /// Calls `found` with every term of a text; the same one may come several times. A path is there with the
 /// name of its file.
 pub fn terms<'a>(text: &'a str, mut found: impl FnMut(Cow<'a, str>)) {
-    scan(text, "", |kind, term| {
-        if let (Kind::Path, Cow::Borrowed(path)) = (kind, &term) {
-            found(Cow::Borrowed(file_name(path)));
-        }
-        found(term);
-    });
+    told(text, |_, term| found(term));
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@ pub mod window;
 
 use serde::Serialize;
 
-use crate::figures::Requests;
-use crate::session::{Call, Piece, Session};
+use crate::item::ItemNum;
+use crate::requests::Requests;
+use crate::session::{Call, Session};
+use crate::shown::Shown;
 
 /// A way of sending a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -43,17 +45,31 @@ impl Way {
     }
 }
 
-/// The pieces of the messages that a call had before it, in order, with their message.
-pub(crate) fn pieces<'s>(
-    session: &'s Session,
-    call: &Call,
-) -> impl DoubleEndedIterator<Item = (usize, &'s Piece)> {
-    let messages = call.shown.iter().copied();
-    messages.flat_map(|at| session.pieces[at].iter().map(move |piece| (at, piece)))
+/// The items of some messages, in order.
+pub(crate) fn items(
+    session: &Session,
+    messages: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = ItemNum> {
+    messages.flat_map(|at| session.pieces[at].iter().map(|piece| piece.item))
+}
+
+/// Estimated tokens of what messages consist of.
+pub(crate) fn weight(session: &Session, message: usize) -> u64 {
+    session.pieces[message].iter().map(|piece| session.items.get(piece.item).estimated).sum()
 }
 
 /// As recorded: everything since the recording's own last compaction, which is part of the recording.
 pub fn linear(session: &Session) -> Requests {
-    let all = |call| pieces(session, call).map(|(_, piece)| piece.item).collect();
-    session.calls.iter().map(all).collect()
+    let mut requests = Requests::default();
+    let mut before = &Shown::default();
+    for Call { shown, .. } in &session.calls {
+        requests.begin();
+        if shown.starts_with(before) {
+            requests.append(items(session, shown.from(before.len())));
+        } else {
+            requests.replace(items(session, shown.iter()));
+        }
+        before = shown;
+    }
+    requests
 }

@@ -11,7 +11,8 @@ fn replay(recording: &callstack_hosts::recording::Recording) -> Replay {
 
 fn texts(replay: &Replay, way: Way, call: usize) -> Vec<String> {
     let (_, sent) = replay.sent.iter().find(|(it, _)| *it == way).unwrap();
-    sent[call].iter().map(|item| replay.session.items.get(*item).text.clone()).collect()
+    let request = sent.iter().nth(call).unwrap();
+    request.iter().map(|item| replay.session.items.get(*item).text.clone()).collect()
 }
 
 #[test]
@@ -54,6 +55,51 @@ fn after_a_pause_everything_is_new() {
 }
 
 #[test]
+fn times_without_sense_are_no_pause_or_one() {
+    let session = |times: [i64; 3]| {
+        let mut making = Making::new();
+        making.user("Look").agent(vec![run("ls", "main.rs")]).agent(vec![words("There it is.")]);
+        let mut recording = making.done();
+        for (message, at) in recording.messages.iter_mut().zip(times) {
+            message.at = Some(at);
+        }
+        replay(&recording).figures(Way::Frames)
+    };
+    let forwards = session([i64::MIN, i64::MIN, i64::MAX]);
+    assert_eq!(forwards.billed_hundredths, 125 * forwards.input);
+    let backwards = session([i64::MAX, i64::MAX, i64::MIN]);
+    assert!(backwards.billed_hundredths < 125 * backwards.input);
+}
+
+#[test]
+fn how_far_it_is_is_told_with_each_call() {
+    let mut told = Vec::new();
+    let ways = [Way::Frames];
+    let replay = Replay::in_ways(&work(), &Policy::default(), &ways, &mut |progress| {
+        told.push((progress.call, progress.calls));
+    });
+    let calls = replay.session.calls.len();
+    assert_eq!(told, (0..=calls).map(|call| (call, calls)).collect::<Vec<_>>());
+}
+
+#[test]
+fn names_of_tools_are_not_what_the_agent_writes_again() {
+    let recording = Making::new()
+        .user("Look")
+        .agent(vec![todos(&[">see parse_date"])])
+        .agent(vec![todos(&["+see parse_date"])])
+        .done();
+    let replay = replay(&recording);
+    let of = |call: usize| {
+        let output = replay.session.items.get(replay.session.calls[call].output);
+        output.text.clone()
+    };
+    assert_eq!(of(1), "+see parse_date");
+    // parse_date is, TodoWrite is not.
+    assert_eq!(replay.figures(Way::Linear).used, 1);
+}
+
+#[test]
 fn a_recorded_compaction_is_part_of_every_way() {
     let recording = Making::new()
         .user("Look")
@@ -83,7 +129,7 @@ fn tokens_are_counted_as_the_provider_does() {
     let recording = making.done();
     let session = Session::of(&recording);
     let requests = linear(&session);
-    let report = |(at, request): (usize, &Vec<u32>)| {
+    let report = |(at, request): (usize, Vec<u32>)| {
         let estimated: u64 = request.iter().map(|item| session.items.get(*item).estimated).sum();
         // One report is of something else altogether.
         if at == 5 { 900_000 } else { 20_000 + estimated * 2 }
@@ -118,6 +164,7 @@ fn a_finished_turn_leaves_words_and_reply() {
 fn older_outputs_are_masked_in_a_batch_and_stay_masked() {
     let replay = replay(&work());
     let frames = &replay.sent.iter().find(|(way, _)| *way == Way::Frames).unwrap().1;
+    let frames: Vec<_> = frames.iter().collect();
     let masked = |call: usize| -> Vec<String> {
         let items = frames[call].iter().map(|item| replay.session.items.get(*item));
         let masked = items.filter(|it| it.text.starts_with("[callstack] This output"));
@@ -135,6 +182,22 @@ fn older_outputs_are_masked_in_a_batch_and_stay_masked() {
         before = now;
     }
     assert!(batches < all.len(), "{batches} batches of {}", all.len());
+}
+
+#[test]
+fn what_is_too_large_from_the_start_is_never_sent_whole() {
+    let large = |name| read(&format!("/home/me/app/src/{name}.rs"), &program(name, 1_500));
+    let recording = Making::new()
+        .user("Look")
+        .agent(vec![large("date"), large("time")])
+        .agent(vec![words("date_7 is there."), large("zone")])
+        .agent(vec![words("zone_7 is there, and time_7.")])
+        .done();
+    let replay = replay(&recording);
+    let has = |way, text: &str| texts(&replay, way, 1).concat().contains(text);
+    assert!(has(Way::Linear, "date_9") && !has(Way::Masking, "date_9"));
+    let (linear, masking) = (replay.figures(Way::Linear), replay.figures(Way::Masking));
+    assert!(masking.kept < linear.kept && masking.largest < linear.largest, "{masking:?}");
 }
 
 #[test]
@@ -200,7 +263,7 @@ fn a_call_and_its_result_go_together() {
     }
     let replay = replay(&making.done());
     for (way, sent) in &replay.sent {
-        for request in sent {
+        for request in sent.iter() {
             let ids: Vec<&str> =
                 request.iter().map(|item| replay.session.items.get(*item).id.as_str()).collect();
             for id in &ids {

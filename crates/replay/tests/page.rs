@@ -60,3 +60,19 @@ fn bars_of_frames_lie_inside_those_around_them() {
     let root = &outline.frames[0];
     assert_eq!((root.time, root.tokens), ((0, outline.time), (0, outline.tokens)));
 }
+
+#[test]
+fn of_one_long_session_there_is_no_mean() {
+    let page = |long: usize| {
+        let recording = work();
+        let replay = Replay::of(&recording, &Policy::default());
+        let mut report = Report::default();
+        (0..2).for_each(|_| report.add("work.jsonl".to_owned(), &recording, &replay));
+        report.sessions[1].calls = if long == 2 { report.sessions[1].calls } else { 79 };
+        html(&report.finish(), &[replay.outline(), replay.outline()])
+    };
+    let one = page(1);
+    assert!(one.contains("<h3>Of linear</h3>") && !one.contains("In the mean"));
+    let told = "<h3>In the mean of 2 sessions with at least 80 calls, of linear</h3>";
+    assert!(page(2).contains(told));
+}

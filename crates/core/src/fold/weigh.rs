@@ -21,6 +21,42 @@ pub type Weighed = (SpanNum, Option<Held>);
 /// Only spans are named whose [`Fold::held`](crate::transcript::Fold::held) changes. Each is weighed by
 /// itself, be it inside another one or not.
 pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weighed> {
+    let due = waiting(input, is_cached);
+    if due.is_empty() {
+        return Vec::new();
+    }
+    // What is weighed now was not folded in the last request either.
+    let sent = Request::of(input.transcript, &fold(input).ops, weights);
+    let tokens = newest_step(input.transcript).map_or(0, |step| sent.up_to(step));
+    let agent = input.transcript.iter().filter(|message| message.role == Role::Assistant);
+    let last = Last { tokens, calls: agent.count() };
+    let weights: Vec<usize> = weights.iter().map(|weight| weight.all).collect();
+    weighed(&due, &weights, last, is_cached)
+}
+
+/// The request before, which spans are weighed against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Last {
+    /// Its estimated tokens.
+    pub tokens: usize,
+    /// Calls of the model that were made so far.
+    pub calls: usize,
+}
+
+/// [`weigh`] where the last request is known; `weights` are those of the messages. The transcript may begin
+/// anywhere in front of the spans that wait.
+pub fn weigh_against(
+    input: &Input<'_>,
+    weights: &[usize],
+    last: Last,
+    is_cached: bool,
+) -> Vec<Weighed> {
+    let due = waiting(input, is_cached);
+    weighed(&due, weights, last, is_cached)
+}
+
+/// The spans that wait to be weighed and could be folded now.
+fn waiting<'a>(input: &Input<'a>, is_cached: bool) -> Vec<Region<'a>> {
     let waits = |span: &Span| match span.fold.as_ref().and_then(|fold| fold.held) {
         Some(Held::Unweighed) => span.live_close().is_some(),
         Some(Held::Light { .. }) => !is_cached && span.live_close().is_some(),
@@ -32,16 +68,14 @@ pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weig
     let places = Places::of(input.transcript);
     let mut due = find_all(&places, input.spans);
     due.retain(|region| waits(region.span) && is_due(&places, region, input.reasoning));
-    if due.is_empty() {
-        return Vec::new();
-    }
-    // What is weighed now was not folded in the last request either.
-    let sent = Request::of(input.transcript, &fold(input).ops, weights);
-    let request = newest_step(input.transcript).map_or(0, |step| sent.up_to(step));
-    let agent = input.transcript.iter().filter(|message| message.role == Role::Assistant);
-    let calls = agent.count();
+    due
+}
+
+fn weighed(due: &[Region<'_>], weights: &[usize], last: Last, is_cached: bool) -> Vec<Weighed> {
+    let Last { tokens: request, calls } = last;
     let weighed = due.iter().filter_map(|region| {
-        let span = span_tokens(region, weights);
+        // As they were written.
+        let span = weights.iter().take(region.end).skip(region.first).sum();
         let stands = standing_tokens(region)?;
         let worth = is_worth(&Exchange { span, stands, request, is_cached, calls });
         let held = (!worth).then_some(Held::Light { span, stands });
@@ -49,12 +83,6 @@ pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weig
         (worth || !was_light).then_some((region.span.num, held))
     });
     weighed.collect()
-}
-
-/// The tokens of a span's messages, as they were written.
-fn span_tokens(region: &Region<'_>, weights: &[Weight]) -> usize {
-    let inside = weights.iter().take(region.end).skip(region.first);
-    inside.map(|weight| weight.all).sum()
 }
 
 /// The tokens of what would stand for a span and of the reply to the user that would stay of it.

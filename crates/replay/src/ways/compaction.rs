@@ -8,11 +8,12 @@ use callstack_core::text::{CUT, truncate_to_token_budget};
 use callstack_core::transcript::Role;
 
 use crate::calibration::Fit;
-use crate::figures::Requests;
 use crate::item::ItemNum;
+use crate::requests::Requests;
 use crate::session::{Call, Kind, Session};
+use crate::shown::Shown;
 
-use super::pieces;
+use super::{items, weight};
 
 /// Tokens of a request at which a host compacts: the limit of common models, less what hosts hold back for
 /// the answer.
@@ -22,26 +23,39 @@ pub const SUMMARY: usize = 2_000;
 
 /// What would have been sent.
 pub fn requests(session: &mut Session, fit: &Fit) -> Requests {
-    let mut all: Requests = Vec::with_capacity(session.calls.len());
+    let mut all = Requests::default();
     let mut compacted: Option<Compacted> = None;
-    for call in session.calls.clone() {
-        // A recorded compaction begins anew.
-        compacted = compacted.filter(|made| call.shown.first() == Some(&made.first));
-        let mut request = behind(session, &call, compacted);
-        let estimated: u64 = request.iter().map(|item| session.items.get(*item).estimated).sum();
-        if fit.overhead + fit.tokens(estimated) > LIMIT {
-            // What the user said last is not answered yet.
-            let last = call.shown.last().copied();
-            let is_user = |at: &usize| session.transcript[*at].role == Role::User;
-            let from = last.filter(is_user).unwrap_or(call.message);
-            let id = format!("{}/summary", session.transcript[from].id);
-            let summary = summary(session, &call.shown, from);
-            let summary = session.items.ours(&id, &summary);
-            let first = call.shown.first().copied().unwrap_or_default();
-            compacted = Some(Compacted { first, from, summary });
-            request = behind(session, &call, compacted);
+    let mut before = Shown::default();
+    let mut estimated = 0;
+    for call in 0..session.calls.len() {
+        let Call { message, shown, .. } = &session.calls[call];
+        let (message, shown) = (*message, shown.clone());
+        all.begin();
+        if shown.starts_with(&before) {
+            let new = || shown.from(before.len());
+            all.append(items(session, new()));
+            estimated += new().map(|at| weight(session, at)).sum::<u64>();
+        } else {
+            // A recorded compaction begins anew.
+            compacted = compacted.filter(|made| shown.first() == Some(made.first));
+            let request = behind(session, &shown, compacted);
+            estimated = weigh(session, &request);
+            all.replace(request);
         }
-        all.push(request);
+        if fit.overhead.saturating_add(fit.tokens(estimated)) > LIMIT {
+            // What the user said last is not answered yet.
+            let is_user = |at: &usize| session.transcript[*at].role == Role::User;
+            let from = shown.last().filter(is_user).unwrap_or(message);
+            let id = format!("{}/summary", session.transcript[from].id);
+            let summary = summary(session, &shown, from);
+            let summary = session.items.ours(&id, &summary);
+            let first = shown.first().unwrap_or_default();
+            compacted = Some(Compacted { first, from, summary });
+            let request = behind(session, &shown, compacted);
+            estimated = weigh(session, &request);
+            all.replace(request);
+        }
+        before = shown;
     }
     all
 }
@@ -55,17 +69,21 @@ struct Compacted {
     summary: ItemNum,
 }
 
-fn behind(session: &Session, call: &Call, compacted: Option<Compacted>) -> Vec<ItemNum> {
+fn behind(session: &Session, shown: &Shown, compacted: Option<Compacted>) -> Vec<ItemNum> {
     let from = compacted.map_or(0, |made| made.from);
-    let kept = pieces(session, call).filter(|(at, _)| *at >= from).map(|(_, piece)| piece.item);
+    let kept = items(session, shown.iter().filter(|at| *at >= from));
     compacted.map(|made| made.summary).into_iter().chain(kept).collect()
 }
 
+fn weigh(session: &Session, request: &[ItemNum]) -> u64 {
+    request.iter().map(|item| session.items.get(*item).estimated).sum()
+}
+
 /// The agent's newest words in some messages.
-fn summary(session: &Session, shown: &[usize], to: usize) -> String {
+fn summary(session: &Session, shown: &Shown, to: usize) -> String {
     let mut texts = Vec::new();
     let mut room = SUMMARY;
-    for at in shown.iter().rev().copied().filter(|at| *at < to) {
+    for at in shown.iter().rev().filter(|at| *at < to) {
         if session.transcript[at].role != Role::Assistant {
             continue;
         }

@@ -1,26 +1,31 @@
 //! Frames, by the code that makes them in a session that goes on: stretches become frames, finished ones
 //! are folded.
 
-use std::collections::HashMap;
+mod reach;
+mod sent;
+mod told;
 
-use callstack_core::cost::PAUSE;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
 use callstack_core::dialect::Dialect;
-use callstack_core::evidence::{Budget, Happening, span_tokens, take};
-use callstack_core::fold::{Input, Mask, ReasoningPolicy, fold, weigh};
+use callstack_core::evidence::{Budget, Happening, span_tokens, take_untold};
+use callstack_core::fold::{Folded, Input, Last, Mask, ReasoningPolicy, fold, weigh_against};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Status};
 use callstack_core::framing::{Change, Framer, Kind, Stretch, Taken};
-use callstack_core::masking::outputs::Weight;
-use callstack_core::masking::{Limits, Output, Request, due};
+use callstack_core::masking::Limits;
 use callstack_core::results::ResultsSource;
-use callstack_core::returned::{MARK, RENDERER_VERSION, Unpushed, masked, unpushed};
+use callstack_core::returned::{RENDERER_VERSION, Unpushed, masked, unpushed};
 use callstack_core::text::truncate_to_token_budget;
-use callstack_core::transcript::{
-    Anchor, Fold, FoldOp, Message, Outcome, Role, Span, SpanNum, SpanOrigin,
-};
+use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum, SpanOrigin};
 
-use crate::figures::Requests;
-use crate::item::ItemNum;
+use crate::figures::is_paused;
+use crate::requests::Requests;
 use crate::session::{self, Call, Session};
+use crate::shown::Shown;
+
+use reach::{Due, Reach};
+use sent::{At, Changed, Sent};
+use told::Told;
 
 /// What is kept of finished work.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +57,9 @@ impl Default for Policy {
 /// Tokens of dense results.
 const COMPACTED: usize = 60;
 
+/// Messages up to which debug builds compare what is sent with what folding everything anew gives.
+const CHECKED: usize = 400;
+
 /// A session in frames.
 #[derive(Debug)]
 pub struct Framed {
@@ -63,38 +71,46 @@ pub struct Framed {
     pub spans: Vec<Span>,
 }
 
-/// What would have been sent.
-pub fn requests(session: &mut Session, policy: &Policy) -> Framed {
+/// What would have been sent. Tells after each call how many are done.
+pub fn requests(session: &mut Session, policy: &Policy, told: &mut dyn FnMut(usize)) -> Framed {
     let mut work = Work::new(session, policy);
-    let calls = work.session.calls.clone();
-    let mut requests = Vec::with_capacity(calls.len());
-    for call in &calls {
-        work.read_up_to(call);
-        requests.push(work.request(call));
+    let mut requests = Requests::default();
+    for number in 0..work.session.calls.len() {
+        let call = work.session.calls[number].clone();
+        work.read_up_to(&call);
+        let changed = work.request(&call);
+        requests.begin();
+        requests.splice(changed.at, changed.removed.len(), changed.added);
+        told(number + 1);
     }
     let Work { frames, spans, .. } = work;
     Framed { requests, frames, spans }
 }
-
-/// What is sent of each message: its pieces, and whether each stays.
-type Sent = Vec<Vec<(session::Piece, bool)>>;
 
 struct Work<'s> {
     session: &'s mut Session,
     policy: &'s Policy,
     framer: Framer,
     taken: Taken,
-    /// The messages that are shown, as the host would show them.
-    transcript: Vec<Message>,
-    /// Their places among all.
-    shown: Vec<usize>,
+    /// The messages that are shown, and what is sent of them.
+    sent: Sent,
+    /// What was read of last.
+    shown: Shown,
     done: usize,
-    places: HashMap<String, usize>,
+    /// The messages by their ids.
+    places: At,
+    /// The newest time that is known up to each message.
+    times: Vec<i64>,
     frames: Vec<Frame>,
+    /// The frames directly below each.
+    below: Vec<Vec<usize>>,
     spans: Vec<Span>,
-    masks: Vec<Mask>,
-    /// What was sent last.
-    last: Vec<ItemNum>,
+    /// The spans that are closed, in the order in which they were.
+    closed: Vec<usize>,
+    /// By their messages.
+    masks: BTreeMap<usize, Vec<Mask>>,
+    due: Due,
+    told: Told,
     last_at: Option<i64>,
     /// Whether the provider's cache is empty at the call that is prepared.
     paused: bool,
@@ -112,18 +128,27 @@ impl<'s> Work<'s> {
         let mut root = Frame::planned(FrameNum(1), session.id.clone(), None, 0, identity, began);
         root.status = Status::InProgress;
         let taken = Taken::default();
+        let newest = |newest: &mut i64, time: &Option<i64>| {
+            *newest = time.unwrap_or(*newest);
+            Some(*newest)
+        };
+        let times = session.times.iter().scan(0, newest).collect();
         Self {
             framer: Framer::new(&taken),
             taken,
             policy,
-            transcript: Vec::new(),
-            shown: Vec::new(),
+            sent: Sent::new(policy.masks.as_ref()),
+            shown: Shown::default(),
             done: 0,
             places,
+            times,
             frames: vec![root],
+            below: vec![Vec::new()],
             spans: Vec::new(),
-            masks: Vec::new(),
-            last: Vec::new(),
+            closed: Vec::new(),
+            masks: BTreeMap::new(),
+            due: Due::default(),
+            told: Told::default(),
             last_at: None,
             paused: false,
             bound: HashMap::new(),
@@ -132,19 +157,20 @@ impl<'s> Work<'s> {
     }
 
     fn read_up_to(&mut self, call: &Call) {
-        let since = self.last_at.zip(call.at).map(|(before, at)| at - before);
-        self.paused = since.is_some_and(|since| since > PAUSE);
+        self.paused = is_paused(self.last_at, call.at);
         if !call.shown.starts_with(&self.shown) {
             self.begin_behind_compaction();
         }
-        for at in &call.shown[self.shown.len()..] {
-            self.transcript.push(self.session.transcript[*at].clone());
-            self.shown.push(*at);
+        let users = self.sent.users.len();
+        for at in call.shown.from(self.shown.len()) {
+            self.sent.show(self.session, at);
             // The root of a child session is the one thing that it was started for.
             if !self.session.is_child {
-                self.framer.read(&self.session.moments[*at], &self.taken);
+                self.framer.read(&self.session.moments[at], &self.taken);
             }
         }
+        self.shown = call.shown.clone();
+        self.due.user_spoke = self.sent.users.len() > users;
         let changes = self.framer.changes()[self.done..].to_vec();
         self.done += changes.len();
         for change in changes {
@@ -168,13 +194,14 @@ impl<'s> Work<'s> {
             (kind, identity, span.open.clone())
         });
         self.framer = Framer::resume(&self.taken, open.collect());
-        self.transcript.clear();
-        self.shown.clear();
+        self.sent.clear();
+        self.shown = Shown::default();
+        self.due.everything = true;
         self.done = 0;
     }
 
     fn frame(&self, num: FrameNum) -> &Frame {
-        &self.frames[usize::try_from(num.0).unwrap_or(usize::MAX) - 1]
+        &self.frames[index(num)]
     }
 
     fn place(&self, anchor: &Anchor) -> usize {
@@ -183,8 +210,7 @@ impl<'s> Work<'s> {
     }
 
     fn time(&self, anchor: &Anchor) -> i64 {
-        let at = self.place(anchor);
-        self.session.times[..=at].iter().rev().flatten().next().copied().unwrap_or_default()
+        self.times.get(self.place(anchor)).copied().unwrap_or_default()
     }
 
     fn open(&mut self, stretch: &Stretch) {
@@ -198,6 +224,10 @@ impl<'s> Work<'s> {
         let mut frame =
             Frame::planned(num, format!("frm-{num}"), Some(parent), depth, identity, began);
         frame.status = Status::InProgress;
+        if let Some(around) = self.below.get_mut(index(parent)) {
+            around.push(self.frames.len());
+        }
+        self.below.push(Vec::new());
         self.frames.push(frame);
         let origin = if stretch.kind == Kind::Todo { SpanOrigin::Todo } else { SpanOrigin::Turn };
         self.bound.insert(stretch.opened.clone(), self.spans.len());
@@ -223,17 +253,16 @@ impl<'s> Work<'s> {
         let num = self.spans[at].frame;
         let ended = self.time(end);
         let (from, to) = (self.place(&stretch.opened) + 1, self.place(end) + 1);
-        let happened = self.session.happenings.get(from..to).unwrap_or_default();
-        let happened: Vec<Happening> = happened.iter().flatten().cloned().collect();
-        let frame = &mut self.frames[usize::try_from(num.0).unwrap_or(usize::MAX) - 1];
+        let happened = self.session.happened(from..to);
+        let frame = &mut self.frames[index(num)];
         frame.status = stretch.status;
         frame.ended_at = Some(ended);
         frame.results.clone_from(&stretch.results);
         let dense = |text: &String| truncate_to_token_budget(text, COMPACTED, " …").into_owned();
         frame.results_compacted = stretch.results.as_ref().map(dense);
         frame.invalidation_reason = stretch.reason.map(str::to_owned);
-        frame.artifacts = artifacts(&happened, &self.session.project);
-        let text = self.text(num, at, stretch, &happened);
+        frame.artifacts = artifacts(happened, &self.session.project);
+        let text = self.text(num, at, stretch, happened);
         let items = self.policy.items;
         let span = &mut self.spans[at];
         span.close = Some(end.clone());
@@ -246,45 +275,12 @@ impl<'s> Work<'s> {
             }
             None => Outcome::without_results(stretch.status),
         });
+        if self.policy.told {
+            self.told.behind(to - 1, &self.session.items.terms_of(&text));
+        }
         span.fold = Some(Fold::unweighed(text, RENDERER_VERSION));
-    }
-
-    /// Decides which of the spans that have ended are worth their folds.
-    fn weigh(&mut self) {
-        let held = |span: &Span| span.fold.as_ref().is_some_and(|fold| fold.held.is_some());
-        if !self.spans.iter().any(held) {
-            return;
-        }
-        let tokens = |piece: &session::Piece| {
-            usize::try_from(self.session.items.get(piece.item).estimated).unwrap_or(usize::MAX)
-        };
-        let weights = self.shown.iter().map(|at| {
-            let pieces = &self.session.pieces[*at];
-            let results = pieces.iter().filter(|piece| piece.kind == session::Kind::Result);
-            Weight {
-                all: pieces.iter().map(tokens).sum(),
-                results: results.map(|it| (it.part.to_string(), tokens(it))).collect(),
-            }
-        });
-        let weighed = weigh(&self.input(), &weights.collect::<Vec<_>>(), !self.paused);
-        for (num, held) in weighed {
-            let span = self.spans.iter_mut().find(|span| span.num == num);
-            if let Some(fold) = span.and_then(|span| span.fold.as_mut()) {
-                fold.held = held;
-            }
-        }
-    }
-
-    fn input(&self) -> Input<'_> {
-        Input {
-            transcript: &self.transcript,
-            spans: &self.spans,
-            notes: &[],
-            masks: &self.masks,
-            reasoning: ReasoningPolicy::Strip,
-            stale_until: None,
-            stale: &[],
-        }
+        self.closed.push(at);
+        self.due.unweighed.push(at);
     }
 
     fn text(
@@ -294,21 +290,16 @@ impl<'s> Work<'s> {
         stretch: &Stretch,
         happened: &[Happening],
     ) -> String {
-        let mut results = stretch.results.clone().unwrap_or_default();
-        if self.policy.told {
-            // What stands in front of it is neither inside it nor around it.
-            let begins = self.place(&self.spans[span].open);
-            let before = self.spans[..span]
-                .iter()
-                .filter(|it| it.close.as_ref().is_some_and(|close| self.place(close) <= begins));
-            for text in before.filter_map(|it| it.fold.as_ref()).map(|fold| &fold.text) {
-                results.push('\n');
-                results.push_str(text);
-            }
-        }
-        let results = results.as_str();
+        let results = stretch.results.as_deref().unwrap_or_default();
+        // What stands in front of it is neither inside it nor around it.
+        let begins = self.place(&self.spans[span].open);
+        let is_told = |kind, term: &str| {
+            let term = self.session.items.term(kind, term);
+            term.is_some_and(|term| self.told.is_in_front(begins, term))
+        };
         let room = self.policy.evidence.of(span_tokens(happened));
-        let evidence = take(happened, results, &self.session.project, room).lines();
+        let project = &self.session.project;
+        let evidence = take_untold(happened, results, project, room, &is_told).lines();
         let mut inside = Vec::new();
         self.below(num, &mut inside);
         unpushed(&Unpushed {
@@ -323,169 +314,141 @@ impl<'s> Work<'s> {
     }
 
     fn below(&self, num: FrameNum, found: &mut Vec<Frame>) {
-        for frame in self.frames.iter().filter(|frame| frame.parent == Some(num)) {
+        for inner in self.below.get(index(num)).into_iter().flatten() {
+            let frame = &self.frames[*inner];
             found.push(frame.clone());
             self.below(frame.num, found);
         }
     }
 
-    fn request(&mut self, call: &Call) -> Vec<ItemNum> {
+    fn request(&mut self, call: &Call) -> Changed {
         self.weigh();
-        let mut sent = self.sent();
-        if self.mask(&sent) {
-            sent = self.sent();
+        if let Some(reach) = self.reach() {
+            self.refold(reach);
         }
-        let stays = sent.iter().flatten().filter(|(_, stays)| *stays);
-        let request: Vec<ItemNum> = stays.map(|(piece, _)| piece.item).collect();
-        self.last.clone_from(&request);
+        self.mask();
+        debug_assert!(self.sent.shown.len() > CHECKED || self.is_folded_right());
+        let changed = self.sent.send();
+        if self.policy.told && self.policy.masks.is_some() {
+            self.told.sent(&self.session.items, &changed);
+        }
         self.last_at = call.at.or(self.last_at);
-        request
+        changed
     }
 
-    fn sent(&mut self) -> Sent {
-        let folded = fold(&self.input());
-        if let Some(last) = self.transcript.last() {
+    /// Folds what is due anew.
+    fn refold(&mut self, reach: Reach) {
+        let folded = self.folded(reach.window);
+        if let Some(last) = self.sent.transcript.last() {
             for num in folded.unsettled {
-                let span = self.spans.iter_mut().find(|span| span.num == num);
+                let span = usize::try_from(num.0 - 1).ok().and_then(|at| self.spans.get_mut(at));
                 if let Some(fold) = span.and_then(|span| span.fold.as_mut()) {
                     fold.settled_at = Some(last.id.clone());
                 }
             }
         }
-        let pieces = |at: &usize| self.session.pieces[*at].iter().map(|piece| (*piece, true));
-        let mut sent: Sent = self.shown.iter().map(|at| pieces(at).collect()).collect();
-        for op in &folded.ops {
-            self.apply(op, &mut sent);
-        }
-        sent
+        self.sent.fold(self.session, reach.from, &self.places, &folded.ops);
     }
 
-    /// Masks what is due. Whether there was anything.
-    fn mask(&mut self, sent: &Sent) -> bool {
-        let Some(limits) = &self.policy.masks else { return false };
-        let mut at = 0;
-        let mut cached = if self.paused { Some(0) } else { None };
-        let mut before = self.last.iter();
-        let (mut outputs, mut places) = (Vec::new(), Vec::new());
-        for (message, pieces) in sent.iter().enumerate() {
-            for (piece, _) in pieces.iter().filter(|(_, stays)| *stays) {
-                let tokens = usize::try_from(self.session.items.get(piece.item).estimated)
-                    .unwrap_or_default();
-                if cached.is_none() && before.next() != Some(&piece.item) {
-                    cached = Some(at);
-                }
-                let original = &self.session.pieces[self.shown[message]];
-                if piece.kind == session::Kind::Result && original.contains(piece) {
-                    let unread = message + 1 == sent.len();
-                    outputs.push(Output { tokens, at, unread });
-                    places.push((self.shown[message], *piece));
-                }
-                at += tokens;
-            }
+    fn folded(&self, window: usize) -> Folded {
+        let shown = self.sent.shown[window..].iter();
+        let masks: Vec<Mask> =
+            shown.filter_map(|at| self.masks.get(at)).flatten().cloned().collect();
+        fold(&self.input(window, &masks))
+    }
+
+    fn input<'a>(&'a self, window: usize, masks: &'a [Mask]) -> Input<'a> {
+        Input {
+            transcript: &self.sent.transcript[window..],
+            spans: self.spans_from(window),
+            notes: &[],
+            masks,
+            reasoning: ReasoningPolicy::Strip,
+            stale_until: None,
+            stale: &[],
         }
-        let request = Request {
-            tokens: at,
-            cached: cached.unwrap_or(at),
-            calls: self.calls(),
-            since_the_user: self.calls_since_the_user(),
-        };
-        let due = due(&outputs, &request, limits);
-        let batch: Vec<_> = due.iter().map(|place| places[*place]).collect();
-        let Some((last, batch)) = batch.split_last() else { return false };
+    }
+
+    /// Decides which of the spans that have ended are worth their folds.
+    fn weigh(&mut self) {
+        let Some(window) = self.weighing() else { return };
+        let weigh_of =
+            |at: &usize| usize::try_from(super::weight(self.session, *at)).unwrap_or(usize::MAX);
+        let weights: Vec<usize> = self.sent.shown[window..].iter().map(weigh_of).collect();
+        let last = Last { tokens: self.sent.last_tokens(), calls: self.sent.calls };
+        let weighed = weigh_against(&self.input(window, &[]), &weights, last, !self.paused);
+        for (num, held) in weighed {
+            let Some(at) = usize::try_from(num.0 - 1).ok() else { continue };
+            if let Some(fold) = self.spans.get_mut(at).and_then(|span| span.fold.as_mut()) {
+                fold.held = held;
+            }
+            self.due.weighed(at, held);
+        }
+    }
+
+    fn is_folded_right(&mut self) -> bool {
+        let folded = self.folded(0);
+        self.sent.is_folded_by(self.session, &self.places, &folded.ops)
+    }
+
+    /// Masks what is due.
+    fn mask(&mut self) {
+        let Some(limits) = &self.policy.masks else { return };
+        let due = self.sent.due(limits, self.paused);
+        let Some(last) = due.last() else { return };
+        let numbered = due.iter().map(|slot| {
+            let slot = self.sent.slot(*slot);
+            (self.sent.shown[slot.place], slot.piece)
+        });
+        let batch: Vec<(usize, session::Piece)> = numbered.collect();
         let all: Vec<Happening> = batch
             .iter()
-            .chain([last])
             .filter_map(|(message, piece)| self.session.called(*message, piece.part))
             .collect();
         let evidence = self.evidence_of_masked(&all);
-        let newest = self.transcript.last().map(|message| message.id.clone());
-        let line = |(message, piece): &(usize, session::Piece), evidence: &[String]| {
+        let newest = self.sent.transcript.last().map(|message| message.id.clone());
+        let mut texts = Vec::with_capacity(due.len());
+        for (slot, (message, piece)) in due.iter().zip(batch) {
             let tokens = self.session.items.get(piece.item).estimated;
-            Mask {
-                message: self.session.transcript[*message].id.clone(),
+            let evidence = if slot == last { evidence.as_slice() } else { &[] };
+            let text = masked(usize::try_from(tokens).unwrap_or_default(), evidence);
+            texts.push((*slot, text.clone()));
+            self.masks.entry(message).or_default().push(Mask {
+                message: self.session.transcript[message].id.clone(),
                 part: piece.part.to_string(),
-                text: masked(usize::try_from(tokens).unwrap_or_default(), evidence),
+                text,
                 settled_at: newest.clone(),
-            }
-        };
-        let mut masks: Vec<Mask> = batch.iter().map(|it| line(it, &[])).collect();
-        masks.push(line(last, &evidence));
-        self.masks.extend(masks);
-        true
+            });
+        }
+        self.sent.mask(&mut self.session.items, &texts);
     }
 
-    fn calls(&self) -> usize {
-        self.transcript.iter().filter(|it| it.role == Role::Assistant).count()
-    }
-
-    /// How many calls of the model were made since the user spoke.
-    fn calls_since_the_user(&self) -> usize {
-        let agent = |message: &&Message| message.role == Role::Assistant;
-        self.transcript.iter().rev().take_while(agent).count()
-    }
-
+    /// What stands elsewhere in what was sent last is not told again.
     fn evidence_of_masked(&self, outputs: &[Happening]) -> Vec<String> {
         let room = self.policy.masked.of(span_tokens(outputs));
-        let mut told = String::new();
-        if self.policy.told {
-            for item in &self.last {
-                let item = self.session.items.get(*item);
-                if !item.id.ends_with("/result") || item.text.starts_with(MARK) {
-                    told.push('\n');
-                    told.push_str(&item.text);
-                }
-            }
-        }
-        take(outputs, &told, &self.session.project, room).lines()
-    }
-
-    fn apply(&mut self, op: &FoldOp, sent: &mut Sent) {
-        let at = |id: &String| {
-            let place = self.places.get(id)?;
-            self.shown.iter().rposition(|shown| shown == place)
+        let is_told = |kind, term: &str| {
+            let term = self.session.items.term(kind, term);
+            term.is_some_and(|term| self.told.is_sent(term))
         };
-        match op {
-            FoldOp::Cut { from, to } => {
-                let (Some(from), Some(to)) = (at(from), at(to)) else { return };
-                sent[from..=to].iter_mut().for_each(Vec::clear);
-            }
-            FoldOp::Keep { message, parts } => {
-                let Some(at) = at(message) else { return };
-                for (piece, stays) in &mut sent[at] {
-                    *stays &= parts.contains(&piece.part.to_string());
-                }
-            }
-            FoldOp::Output { message, part, text } | FoldOp::Replace { message, part, text } => {
-                let Some(at) = at(message) else { return };
-                let is_output = matches!(op, FoldOp::Output { .. });
-                let found = sent[at].iter_mut().find(|(piece, _)| {
-                    piece.part.to_string() == *part
-                        && (piece.kind == session::Kind::Result) == is_output
-                });
-                if let Some((piece, _)) = found {
-                    let id = self.session.items.get(piece.item).id.clone();
-                    piece.item = self.session.items.ours(&id, text);
-                }
-            }
-            FoldOp::Append { message, text } | FoldOp::Insert { after: message, text } => {
-                let Some(at) = at(message) else { return };
-                let item = self.session.items.ours(&format!("{message}/callstack"), text);
-                let piece = session::Piece { part: usize::MAX, kind: session::Kind::Words, item };
-                sent[at].push((piece, true));
-            }
-        }
+        take_untold(outputs, "", &self.session.project, room, &is_told).lines()
     }
+}
+
+/// A frame's place among all.
+fn index(num: FrameNum) -> usize {
+    usize::try_from(num.0).unwrap_or(usize::MAX) - 1
 }
 
 /// The files that were written, in order of their first writing.
 fn artifacts(happened: &[Happening], project: &str) -> Vec<Artifact> {
     let mut artifacts: Vec<Artifact> = Vec::new();
+    let mut known = HashSet::new();
     for happening in happened {
         let Happening::Called(call) = happening else { continue };
         let callstack_core::evidence::Action::Wrote(paths) = &call.action else { continue };
         for path in paths {
             let path = callstack_core::evidence::terms::relative(path, project);
-            if artifacts.iter().all(|known| known.path != path) {
+            if known.insert(path) {
                 artifacts.push(Artifact { path: path.to_owned(), hash: None });
             }
         }

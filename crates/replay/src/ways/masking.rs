@@ -1,47 +1,58 @@
 //! Observation masking: a line in the place of each tool output but the newest.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 
-use crate::figures::Requests;
 use crate::item::ItemNum;
+use crate::requests::Requests;
 use crate::session::{Kind, Session};
+use crate::shown::Shown;
 
-use super::pieces;
+use super::items;
 
 /// Estimated tokens of the newest outputs, which stay.
 pub const KEPT: u64 = 20_000;
 
 /// What would have been sent.
 pub fn requests(session: &mut Session) -> Requests {
-    let mut masks: HashMap<ItemNum, ItemNum> = HashMap::new();
-    for piece in session.pieces.iter().flatten().filter(|piece| piece.kind == Kind::Result) {
-        let item = session.items.get(piece.item);
-        let (id, line) =
-            (item.id.clone(), format!("(output of {} tokens left out)", item.estimated));
-        masks.insert(piece.item, session.items.ours(&id, &line));
-    }
-    let mut all = Vec::with_capacity(session.calls.len());
-    for call in &session.calls {
-        let mut newest = 0;
-        let mut request: Vec<ItemNum> = pieces(session, call)
-            .rev()
-            .map(|(_, piece)| {
-                if piece.kind == Kind::Result {
-                    newest += session.items.get(piece.item).estimated;
-                }
-                match masks.get(&piece.item) {
-                    Some(mask) if newest > KEPT => shorter(session, piece.item, *mask),
-                    _ => piece.item,
-                }
-            })
-            .collect();
-        request.reverse();
-        all.push(request);
+    let mut all = Requests::default();
+    let mut before = Shown::default();
+    // Outputs that stay: where they stand, and their tokens together.
+    let mut newest: VecDeque<(usize, ItemNum)> = VecDeque::new();
+    let (mut tokens, mut len) = (0, 0);
+    for call in 0..session.calls.len() {
+        let shown = session.calls[call].shown.clone();
+        all.begin();
+        if !shown.starts_with(&before) {
+            (tokens, len) = (0, 0);
+            newest.clear();
+            all.replace([]);
+            before = Shown::default();
+        }
+        for piece in shown.from(before.len()).flat_map(|at| &session.pieces[at]) {
+            if piece.kind == Kind::Result {
+                newest.push_back((len, piece.item));
+                tokens += session.items.get(piece.item).estimated;
+            }
+            len += 1;
+        }
+        all.append(items(session, shown.from(before.len())));
+        while tokens > KEPT
+            && let Some((at, output)) = newest.pop_front()
+        {
+            tokens -= session.items.get(output).estimated;
+            if let Some(line) = shorter(session, output) {
+                all.splice(at, 1, [line]);
+            }
+        }
+        before = shown;
     }
     all
 }
 
-fn shorter(session: &Session, whole: ItemNum, mask: ItemNum) -> ItemNum {
-    let tokens = |item| session.items.get(item).estimated;
-    if tokens(mask) < tokens(whole) { mask } else { whole }
+/// The line that stands for an output, if it is shorter.
+fn shorter(session: &mut Session, output: ItemNum) -> Option<ItemNum> {
+    let estimated = session.items.get(output).estimated;
+    let line = format!("(output of {estimated} tokens left out)");
+    let line = session.items.instead(output, &line);
+    (session.items.get(line).estimated < estimated).then_some(line)
 }

@@ -2,32 +2,58 @@
 
 use callstack_core::transcript::Role;
 
-use crate::figures::Requests;
-use crate::item::ItemNum;
-use crate::session::{Call, Session};
+use crate::requests::Requests;
+use crate::session::Session;
+use crate::shown::Shown;
+
+use super::{items, weight};
 
 /// Estimated tokens of the newest messages; a message is sent whole or not at all.
 pub const WIDTH: u64 = 40_000;
 
 /// What would have been sent.
 pub fn requests(session: &Session) -> Requests {
-    let weight = |at: usize| {
-        let pieces = session.pieces[at].iter();
-        pieces.map(|piece| session.items.get(piece.item).estimated).sum::<u64>()
-    };
-    let weights: Vec<u64> = (0..session.pieces.len()).map(weight).collect();
-    let request = |call| {
-        let call: &Call = call;
-        let mut width = 0;
-        let newest = call.shown.iter().rev().enumerate().take_while(|(place, at)| {
-            width += weights[**at];
-            *place == 0 || width <= WIDTH
-        });
-        let from = call.shown.len() - newest.count();
-        let is_user = |at: &&usize| session.transcript[**at].role == Role::User;
-        let first = call.shown[..from].iter().find(is_user);
-        let stays = first.into_iter().chain(&call.shown[from..]);
-        stays.flat_map(|at| session.pieces[*at].iter().map(|piece| piece.item)).collect()
-    };
-    session.calls.iter().map(request).collect::<Vec<Vec<ItemNum>>>()
+    let mut all = Requests::default();
+    let mut before = Shown::default();
+    let mut window = Window::default();
+    for call in &session.calls {
+        let shown = &call.shown;
+        all.begin();
+        if !shown.starts_with(&before) {
+            all.replace([]);
+            (before, window) = (Shown::default(), Window::default());
+        }
+        all.append(items(session, shown.from(before.len())));
+        window.width += shown.from(before.len()).map(|at| weight(session, at)).sum::<u64>();
+        window.slide(session, shown, &mut all);
+        before = shown.clone();
+    }
+    all
+}
+
+/// Which of the messages that are shown are sent.
+#[derive(Default)]
+struct Window {
+    /// The place from which on all are.
+    from: usize,
+    /// The tokens of these.
+    width: u64,
+    /// How many items of the user's first message are sent in front of them, once it is not one of them.
+    first: Option<usize>,
+}
+
+impl Window {
+    fn slide(&mut self, session: &Session, shown: &Shown, all: &mut Requests) {
+        while self.width > WIDTH && self.from + 1 < shown.len() {
+            let Some(message) = shown.get(self.from) else { break };
+            let pieces = session.pieces[message].len();
+            if self.first.is_none() && session.transcript[message].role == Role::User {
+                self.first = Some(pieces);
+            } else {
+                all.splice(self.first.unwrap_or(0), pieces, []);
+            }
+            self.width -= weight(session, message);
+            self.from += 1;
+        }
+    }
 }

@@ -1,0 +1,334 @@
+//! What is sent of the messages that are shown, kept from call to call: a session of thousands of calls
+//! changes little of it with each.
+
+use std::collections::HashMap;
+
+use callstack_core::framing::Speaker;
+use callstack_core::masking::{LINE, Limits, Output, Request, due};
+use callstack_core::transcript::{FoldOp, Message, PartBody, Role};
+
+use crate::item::{ItemNum, Items};
+use crate::session::{Kind, Piece, Session};
+
+/// A piece that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    /// It, or what stands for it.
+    pub piece: Piece,
+    /// Its message, by its place among those that are shown.
+    pub place: usize,
+    /// Whether it is as it was recorded.
+    pub is_whole: bool,
+}
+
+/// The pieces of messages, and whether each stays.
+type Pieces = Vec<Vec<(Piece, bool)>>;
+
+#[derive(Debug)]
+pub(super) struct Sent {
+    /// The messages that are shown, as the host would show them.
+    pub transcript: Vec<Message>,
+    /// Their numbers among all.
+    pub shown: Vec<usize>,
+    /// Their places by these numbers.
+    places: HashMap<usize, usize>,
+    /// The places of those in which the user speaks.
+    pub users: Vec<usize>,
+    /// Calls of the model among them, and those since the last message of another.
+    pub calls: usize,
+    pub since_the_user: usize,
+    slots: Vec<Slot>,
+    /// The first slot of each message.
+    starts: Vec<usize>,
+    /// Estimated tokens in front of each slot, and of all.
+    sums: Vec<usize>,
+    /// The slots of results that are whole, and of these the places of the large ones.
+    outputs: Vec<usize>,
+    large: Vec<usize>,
+    least: usize,
+    /// Messages of nothing but reasoning, by their places, and whether they are gone: where the reasoning is
+    /// not sent again, the message isn't.
+    hollow: Vec<(usize, bool)>,
+    /// What was sent last.
+    last: Vec<ItemNum>,
+    last_tokens: usize,
+    /// How many slots are as they were then.
+    untouched: usize,
+}
+
+/// What a request changes of the one before: from which item on, how many of those behind go.
+pub(super) struct Changed {
+    pub(super) at: usize,
+    pub removed: Vec<ItemNum>,
+    pub added: Vec<ItemNum>,
+}
+
+impl Sent {
+    pub(super) fn new(limits: Option<&Limits>) -> Self {
+        Self {
+            transcript: Vec::new(),
+            shown: Vec::new(),
+            places: HashMap::new(),
+            users: Vec::new(),
+            calls: 0,
+            since_the_user: 0,
+            slots: Vec::new(),
+            starts: Vec::new(),
+            sums: vec![0],
+            outputs: Vec::new(),
+            large: Vec::new(),
+            least: limits.map_or(usize::MAX, |limits| limits.least.max(LINE)),
+            hollow: Vec::new(),
+            last: Vec::new(),
+            last_tokens: 0,
+            untouched: 0,
+        }
+    }
+
+    /// Shows nothing any more.
+    pub(super) fn clear(&mut self) {
+        self.cut(0, 0);
+        self.transcript.clear();
+        self.shown.clear();
+        self.places.clear();
+        self.users.clear();
+        self.hollow.clear();
+        (self.calls, self.since_the_user) = (0, 0);
+    }
+
+    /// Shows one more message, by its number, as it was recorded.
+    pub(super) fn show(&mut self, session: &Session, number: usize) {
+        let message = session.transcript[number].clone();
+        let place = self.shown.len();
+        if session.moments[number].speaker == Speaker::User {
+            self.users.push(place);
+        }
+        if message.role == Role::Assistant {
+            self.calls += 1;
+            self.since_the_user += 1;
+        } else {
+            self.since_the_user = 0;
+        }
+        if is_hollow(&message) {
+            self.hollow.push((place, false));
+        }
+        self.transcript.push(message);
+        self.shown.push(number);
+        self.places.insert(number, place);
+        let whole = session.pieces[number].iter();
+        let whole = whole.map(|piece| Slot { piece: *piece, place, is_whole: true });
+        self.put(&session.items, place, whole);
+    }
+
+    /// The place at which a message is shown, by its number.
+    pub(super) fn place(&self, number: usize) -> Option<usize> {
+        self.places.get(&number).copied()
+    }
+
+    /// Estimated tokens of what was sent last.
+    pub(super) fn last_tokens(&self) -> usize {
+        self.last_tokens
+    }
+
+    fn cut(&mut self, place: usize, slot: usize) {
+        self.untouched = self.untouched.min(slot);
+        self.slots.truncate(slot);
+        self.starts.truncate(place);
+        self.sums.truncate(slot + 1);
+        self.outputs.truncate(self.outputs.partition_point(|output| *output < slot));
+        let outputs = self.outputs.len();
+        self.large.truncate(self.large.partition_point(|output| *output < outputs));
+    }
+
+    /// Puts a message's slots behind all others.
+    fn put(&mut self, items: &Items, place: usize, slots: impl Iterator<Item = Slot>) {
+        self.starts.resize(place + 1, self.slots.len());
+        for slot in slots {
+            let tokens = usize::try_from(items.get(slot.piece.item).estimated).unwrap_or_default();
+            if slot.piece.kind == Kind::Result && slot.is_whole {
+                if tokens >= self.least {
+                    self.large.push(self.outputs.len());
+                }
+                self.outputs.push(self.slots.len());
+            }
+            let before = self.sums.last().copied().unwrap_or_default();
+            self.sums.push(before + tokens);
+            self.slots.push(slot);
+        }
+    }
+
+    /// Puts other pieces in the place of everything from a message on.
+    fn replace(&mut self, items: &Items, from: usize, slots: &[Slot]) {
+        let slot = self.starts.get(from).copied().unwrap_or(self.slots.len());
+        self.cut(from, slot);
+        let mut rest = slots;
+        for place in from..self.shown.len() {
+            let end = rest.iter().take_while(|slot| slot.place == place).count();
+            let (these, behind) = rest.split_at(end);
+            self.put(items, place, these.iter().copied());
+            rest = behind;
+        }
+    }
+
+    /// Sends the messages from a place on as they were recorded, but for these operations.
+    pub(super) fn fold(&mut self, session: &mut Session, from: usize, at: &At, ops: &[FoldOp]) {
+        let mut pieces = self.folded(session, from, at, ops);
+        let first = self.hollow.partition_point(|(place, _)| *place < from);
+        for (place, gone) in &mut self.hollow[first..] {
+            let pieces = &mut pieces[*place - from];
+            *gone |= pieces.is_empty();
+            if *gone {
+                pieces.clear();
+            }
+        }
+        let slots = self.slots_of(session, from, &pieces);
+        self.replace(&session.items, from, &slots);
+    }
+
+    /// Whether the same is sent if everything is folded anew with these operations.
+    pub(super) fn is_folded_by(&self, session: &mut Session, at: &At, ops: &[FoldOp]) -> bool {
+        let pieces = self.folded(session, 0, at, ops);
+        self.slots_of(session, 0, &pieces) == self.slots
+    }
+
+    fn slots_of(&self, session: &Session, from: usize, pieces: &Pieces) -> Vec<Slot> {
+        let all = (from..).zip(pieces).flat_map(|(place, pieces)| {
+            let stay = pieces.iter().filter(|(_, stays)| *stays);
+            stay.map(move |(piece, _)| (place, *piece))
+        });
+        let is_whole =
+            |place: usize, piece: &Piece| session.pieces[self.shown[place]].contains(piece);
+        all.map(|(place, piece)| Slot { piece, place, is_whole: is_whole(place, &piece) }).collect()
+    }
+
+    fn folded(&self, session: &mut Session, from: usize, at: &At, ops: &[FoldOp]) -> Pieces {
+        let whole =
+            |number: &usize| session.pieces[*number].iter().map(|piece| (*piece, true)).collect();
+        let mut pieces: Pieces = self.shown[from..].iter().map(whole).collect();
+        for op in ops {
+            self.apply(session, from, at, op, &mut pieces);
+        }
+        pieces
+    }
+
+    fn apply(&self, session: &mut Session, from: usize, at: &At, op: &FoldOp, pieces: &mut Pieces) {
+        let place = |id: &String| self.place(*at.get(id)?)?.checked_sub(from);
+        match op {
+            FoldOp::Cut { from, to } => {
+                let Some(to) = place(to) else { return };
+                let from = place(from).unwrap_or_default();
+                pieces[from..=to].iter_mut().for_each(Vec::clear);
+            }
+            FoldOp::Keep { message, parts } => {
+                let Some(at) = place(message) else { return };
+                for (piece, stays) in &mut pieces[at] {
+                    *stays &= parts.contains(&piece.part.to_string());
+                }
+            }
+            FoldOp::Output { message, part, text } | FoldOp::Replace { message, part, text } => {
+                let Some(at) = place(message) else { return };
+                let is_output = matches!(op, FoldOp::Output { .. });
+                let found = pieces[at].iter_mut().find(|(piece, _)| {
+                    piece.part.to_string() == *part && (piece.kind == Kind::Result) == is_output
+                });
+                if let Some((piece, _)) = found {
+                    piece.item = session.items.instead(piece.item, text);
+                }
+            }
+            FoldOp::Append { message, text } | FoldOp::Insert { after: message, text } => {
+                let Some(at) = place(message) else { return };
+                let item = session.items.ours(&format!("{message}/callstack"), text);
+                let piece = Piece { part: usize::MAX, kind: Kind::Words, item };
+                pieces[at].push((piece, true));
+            }
+        }
+    }
+
+    /// The slots of the outputs that are to be masked now.
+    pub(super) fn due(&self, limits: &Limits, paused: bool) -> Vec<usize> {
+        if self.large.is_empty() {
+            return Vec::new();
+        }
+        let tokens = |output: usize| self.sums[output + 1] - self.sums[output];
+        let (mut recent, mut newest) = (self.outputs.len(), 0);
+        while recent > 0 && newest < limits.recent {
+            recent -= 1;
+            newest += tokens(self.outputs[recent]);
+        }
+        // Of what is older, small outputs change nothing.
+        let old = self.large.iter().copied().take_while(|output| *output < recent);
+        let slots: Vec<usize> =
+            old.chain(recent..self.outputs.len()).map(|output| self.outputs[output]).collect();
+        let outputs = slots.iter().map(|slot| Output {
+            tokens: tokens(*slot),
+            at: self.sums[*slot],
+            unread: self.slots[*slot].place + 1 == self.shown.len(),
+        });
+        let outputs: Vec<Output> = outputs.collect();
+        let request = Request {
+            tokens: self.sums[self.slots.len()],
+            cached: if paused { 0 } else { self.sums[self.common()] },
+            calls: self.calls,
+            since_the_user: self.since_the_user,
+        };
+        due(&outputs, &request, limits).into_iter().map(|place| slots[place]).collect()
+    }
+
+    /// The slot with this number.
+    pub(super) fn slot(&self, slot: usize) -> Slot {
+        self.slots[slot]
+    }
+
+    /// Sends texts in the place of pieces, by their slots in order.
+    pub(super) fn mask(&mut self, items: &mut Items, texts: &[(usize, String)]) {
+        let Some((first, _)) = texts.first() else { return };
+        let place = self.slots[*first].place;
+        for (slot, text) in texts {
+            let slot = &mut self.slots[*slot];
+            slot.piece.item = items.instead(slot.piece.item, text);
+            slot.is_whole = false;
+        }
+        // What was reasoned behind them had another prefix.
+        let behind = self.hollow.partition_point(|(hollow, _)| *hollow <= place);
+        self.hollow[behind..].iter_mut().for_each(|(_, gone)| *gone = true);
+        let is_gone = |slot: &Slot| {
+            let found = self.hollow.binary_search_by_key(&slot.place, |(place, _)| *place);
+            found.is_ok_and(|found| self.hollow[found].1)
+        };
+        let slots = self.slots[self.starts[place]..].iter().copied();
+        let slots: Vec<Slot> = slots.filter(|slot| !is_gone(slot)).collect();
+        self.replace(items, place, &slots);
+    }
+
+    /// With how many items the request begins as the one before did.
+    fn common(&self) -> usize {
+        let (last, slots) = (&self.last[self.untouched..], &self.slots[self.untouched..]);
+        let both = last.iter().zip(slots);
+        self.untouched + both.take_while(|(item, slot)| **item == slot.piece.item).count()
+    }
+
+    /// Sends it.
+    pub(super) fn send(&mut self) -> Changed {
+        let at = self.common();
+        let removed = self.last.split_off(at);
+        let added: Vec<ItemNum> = self.slots[at..].iter().map(|slot| slot.piece.item).collect();
+        self.last.extend_from_slice(&added);
+        self.last_tokens = self.sums[self.slots.len()];
+        self.untouched = self.slots.len();
+        Changed { at, removed, added }
+    }
+}
+
+/// The numbers of messages by their ids.
+pub(super) type At = HashMap<String, usize>;
+
+fn is_hollow(message: &Message) -> bool {
+    let thinks = |body: &PartBody| matches!(body, PartBody::Reasoning);
+    let says = |body: &PartBody| match body {
+        PartBody::Text { chars, .. } => *chars > 0,
+        PartBody::Tool { .. } | PartBody::File { .. } => true,
+        PartBody::Reasoning | PartBody::Other => false,
+    };
+    let mut bodies = message.parts.iter().map(|part| &part.body);
+    message.role == Role::Assistant && bodies.clone().any(thinks) && !bodies.any(says)
+}
