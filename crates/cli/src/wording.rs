@@ -1,4 +1,4 @@
-//! The engine names operations as agents' tools; people at a terminal have commands for them.
+//! How people at a terminal are spoken to: they have commands where the engine names agents' tools.
 
 /// Operations and the commands that reach them.
 pub(crate) const COMMANDS: &[(&str, &str)] = &[
@@ -31,9 +31,21 @@ pub(crate) fn for_a_terminal(text: &str) -> String {
     })
 }
 
+/// A number of things: `1 frame`, `2 frames`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{end}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_not_several() {
+        let told = [0, 1, 2].map(|count| counted(count, "frame"));
+        assert_eq!(told, ["0 frames", "1 frame", "2 frames"]);
+    }
 
     #[test]
     fn every_command_stands_for_an_operation() {

@@ -31,7 +31,7 @@ use callstack_core::framing::Todo;
 use callstack_core::transcript::{CallState, Role, Standing};
 use serde_json::Value;
 
-pub use disk::{Progress, is_recording, parts, read, read_all};
+pub use disk::{Progress, is_recording, joined, parts, read, read_all};
 pub use error::RecordingError;
 pub use past::import;
 pub use stored::happenings;

@@ -1,16 +1,20 @@
+pub(super) mod sessions;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use callstack_core::text::iso_time;
 use callstack_engine::{Engine, EngineError, ImportSummary, PastCounts};
-use callstack_hosts::recording::{self, Progress, Recording, RecordingError};
+use callstack_hosts::recording::{self, Recording, RecordingError};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, Page, WARN};
+use crate::wording::counted;
+
+use sessions::Pace;
 
 /// Take over past sessions of agents, and frames of another store or of the plugins that came before
 ///
@@ -28,12 +32,9 @@ pub(crate) struct ImportArgs {
 /// Frames, files and kinds of records that a person is told of by name.
 const NAMED: usize = 10;
 
-/// How long a line of progress stands at least.
-const STANDS: Duration = Duration::from_millis(100);
-
 /// How the sessions were taken over.
 #[derive(Debug, Default)]
-struct Recorded {
+struct Taken {
     counts: PastCounts,
     /// Sessions by the program that recorded them.
     programs: BTreeMap<&'static str, usize>,
@@ -51,12 +52,23 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let start = invocation.place.start();
-    let (mut frames, mut sessions) = (Vec::new(), Vec::new());
+    let (mut frames, mut sessions, mut nothing) = (Vec::new(), Vec::new(), None);
     for path in args.paths.iter().map(|path| start.join(path)) {
         let has_frames = path.is_dir() && Engine::holds_frames(&path);
-        let is_session =
-            !has_frames && recording::is_recording(&path).map_err(EngineError::from)?;
+        let is_session = match recording::is_recording(&path) {
+            _ if has_frames => false,
+            // As `*` stands for some.
+            Err(error @ RecordingError::NoneInFolder(_)) if args.paths.len() > 1 => {
+                output.remark(&error.to_string());
+                nothing.get_or_insert(error);
+                continue;
+            }
+            found => found.map_err(EngineError::from)?,
+        };
         if is_session { &mut sessions } else { &mut frames }.push(path);
+    }
+    if let Some(error) = nothing.filter(|_| frames.is_empty() && sessions.is_empty()) {
+        return Err(EngineError::from(error).into());
     }
     let engine = invocation.engine_or_new()?;
     let summary = if sessions.is_empty() || !frames.is_empty() {
@@ -64,72 +76,32 @@ pub(crate) fn run(
     } else {
         ImportSummary::default()
     };
-    let recorded = (!sessions.is_empty()).then(|| take_over(&engine, &sessions, output));
-    let recorded = recorded.transpose()?;
+    let taken = (!sessions.is_empty()).then(|| take_over(&engine, &sessions, output));
+    let taken = taken.transpose()?;
     let mut value = json!(summary);
-    if let Some(recorded) = &recorded {
-        value["recorded"] = recorded.json();
+    if let Some(taken) = &taken {
+        value["recorded"] = taken.json();
     }
     output.either(&value, |page| {
-        if recorded.is_none() || !frames.is_empty() {
+        if taken.is_none() || !frames.is_empty() {
             tell_frames(&summary, page);
         }
-        if let Some(recorded) = &recorded {
-            tell_sessions(recorded, page);
+        if let Some(taken) = &taken {
+            tell_sessions(taken, page);
         }
     })
 }
 
-fn take_over(engine: &Engine, paths: &[PathBuf], output: &mut Output) -> Result<Recorded, Failure> {
-    let mut recorded = Recorded::default();
-    let mut pace = Pace(Instant::now());
-    // Files that were named together may have started one another; a large folder is read in parts.
-    let (parts, together): (Vec<_>, Vec<_>) = paths
-        .iter()
-        .map(|path| (path, recording::parts(path)))
-        .partition(|(_, parts)| parts.len() > 1);
-    let together: Vec<_> = together.into_iter().map(|(path, _)| path.clone()).collect();
-    if !together.is_empty() {
-        recorded.part(engine, &together, &mut pace, output)?;
-    }
-    for part in parts.into_iter().flat_map(|(_, parts)| parts) {
-        match recorded.part(engine, &[part], &mut pace, output) {
-            Err(RecordingFailure::Read(RecordingError::NoneInFolder(_))) => {}
-            other => other?,
-        }
-    }
-    Ok(recorded)
+fn take_over(engine: &Engine, paths: &[PathBuf], output: &mut Output) -> Result<Taken, Failure> {
+    let mut taken = Taken::default();
+    let mut pace = Pace::new();
+    taken.refused = sessions::read(paths, output, &mut |part, output| {
+        taken.part(engine, part.recordings, &mut pace, output)
+    })?;
+    Ok(taken)
 }
 
-/// Why a part could not be taken over.
-enum RecordingFailure {
-    Read(RecordingError),
-    Stored(EngineError),
-}
-
-impl From<RecordingFailure> for Failure {
-    fn from(failure: RecordingFailure) -> Self {
-        Self::Told(match failure {
-            RecordingFailure::Read(error) => error.into(),
-            RecordingFailure::Stored(error) => error,
-        })
-    }
-}
-
-/// How often progress is told.
-struct Pace(Instant);
-
-impl Pace {
-    fn is_due(&mut self) -> bool {
-        let due = self.0.elapsed() >= STANDS;
-        if due {
-            self.0 = Instant::now();
-        }
-        due
-    }
-}
-
-impl Recorded {
+impl Taken {
     fn sessions(&self) -> usize {
         self.programs.values().sum()
     }
@@ -137,27 +109,17 @@ impl Recorded {
     fn part(
         &mut self,
         engine: &Engine,
-        paths: &[PathBuf],
+        recordings: Vec<Recording>,
         pace: &mut Pace,
         output: &mut Output,
-    ) -> Result<(), RecordingFailure> {
-        let read = recording::read_all(paths, &mut |progress| match progress {
-            Progress::Reading { file, read, bytes } if pace.is_due() => {
-                let share = (read * 100).checked_div(bytes).unwrap_or(100);
-                output.progress(&format!("reading {} ({share} %)", file.display()));
-            }
-            Progress::Reading { .. } => {}
-            Progress::Refused(error) => self.refused.push(error.to_string()),
-        });
-        output.progress("");
-        let recordings = read.map_err(RecordingFailure::Read)?;
+    ) -> Result<(), Failure> {
         let imported = recording::import(engine, &recordings, &mut |session, message| {
             if pace.is_due() {
                 output.progress(&told_of(&recordings, session, message));
             }
         });
         output.progress("");
-        self.counts.add(imported.map_err(RecordingFailure::Stored)?);
+        self.counts.add(imported?);
         for recording in recordings {
             *self.programs.entry(recording.format.host()).or_default() += 1;
             self.unreadable += recording.skipped.unreadable;
@@ -198,13 +160,13 @@ fn tell_frames(summary: &ImportSummary, page: &mut Page) {
     warn(skipped, page);
 }
 
-fn tell_sessions(recorded: &Recorded, page: &mut Page) {
-    let programs = recorded.programs.iter();
+fn tell_sessions(taken: &Taken, page: &mut Page) {
+    let programs = taken.programs.iter();
     let programs: Vec<_> = programs.map(|(host, count)| format!("{count} {host}")).collect();
-    let all = recorded.sessions() as u64;
+    let all = taken.sessions() as u64;
     let from = format!("read {} ({})", counted(all, "session"), programs.join(", "));
     page.put(DIM, &from).end();
-    let counts = &recorded.counts;
+    let counts = &taken.counts;
     let mut told = vec![format!(
         "{} imported with {} and {}",
         counted(counts.sessions, "session"),
@@ -219,7 +181,7 @@ fn tell_sessions(recorded: &Recorded, page: &mut Page) {
         }
     }
     page.put(PLAIN, &told.join(", ")).end();
-    let mut kinds: Vec<_> = recorded.skipped.iter().collect();
+    let mut kinds: Vec<_> = taken.skipped.iter().collect();
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let passed = kinds.iter().map(|(_, count)| **count).sum::<usize>() as u64;
     if passed > 0 {
@@ -229,11 +191,11 @@ fn tell_sessions(recorded: &Recorded, page: &mut Page) {
         let passed = counted(passed, "record");
         page.put(DIM, &format!("passed over {passed}: {}{more}", named.join(", "))).end();
     }
-    if recorded.unreadable > 0 {
-        let lines = counted(recorded.unreadable as u64, "line");
+    if taken.unreadable > 0 {
+        let lines = counted(taken.unreadable as u64, "line");
         page.put(WARN, "!").put(PLAIN, &format!(" {lines} could not be read")).end();
     }
-    warn(recorded.refused.iter().cloned(), page);
+    warn(taken.refused.iter().cloned(), page);
 }
 
 fn warn(told: impl ExactSizeIterator<Item = String>, page: &mut Page) {
@@ -262,9 +224,4 @@ fn told(summary: &ImportSummary) -> String {
         }
     }
     told.join(", ")
-}
-
-fn counted(count: u64, what: &str) -> String {
-    let end = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{end}")
 }

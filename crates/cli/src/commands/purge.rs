@@ -6,6 +6,7 @@ use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, WARN};
+use crate::wording::counted;
 
 /// Remove what was said in a frame or a session for good
 ///
@@ -59,13 +60,12 @@ pub(crate) fn run(
 }
 
 fn told(plan: &PurgePlan) -> String {
-    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     format!(
         "{} ({}) of {} and {}",
-        count(plan.messages, "message"),
-        count(plan.bytes, "byte"),
+        counted(plan.messages, "message"),
+        counted(plan.bytes, "byte"),
         plan.what,
-        count(plan.logs.len() as u64, "log file")
+        counted(plan.logs.len() as u64, "log file")
     )
 }
 

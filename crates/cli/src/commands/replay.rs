@@ -3,14 +3,17 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, Kind};
-use callstack_hosts::recording::{self, Progress, Recording, RecordingError, read_all};
-use callstack_replay::{Policy, Replay, Report, SessionReport, Way, WayReport, dump};
+use callstack_hosts::recording::Recording;
+use callstack_replay::{Policy, Progress, Replay, Report, SessionReport, Way, WayReport, dump};
 use serde_json::json;
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, fitted};
+use crate::wording::counted;
+
+use super::import::sessions::{self, Pace};
 
 /// Measure on recorded sessions what frames would have saved, and what they would have lost
 ///
@@ -49,33 +52,39 @@ pub(crate) fn run(
         std::fs::create_dir_all(&folder)
             .map_err(|error| Failure::of_file("create", &folder, &error))?;
     }
-    for file in &args.files {
-        let path = start.join(file);
-        // A large folder is read in parts; some of these may hold no session.
-        let parts = recording::parts(&path);
-        let several = parts.len() > 1;
-        for part in parts {
-            let recordings = match read(&part, output) {
-                Err(RecordingError::NoneInFolder(_)) if several => continue,
-                other => other.map_err(|error| unreadable(&error))?,
-            };
-            let all = recordings.len();
-            for (at, recording) in recordings.iter().enumerate() {
-                if recording.model_calls() == 0 {
-                    continue;
-                }
-                output.progress(&format!("replaying {} of {all}", at + 1));
-                let replay = Replay::of(recording, &Policy::default());
-                if let Some(folder) = &args.dump {
-                    write_dump(&start.join(folder), recording, &replay, report.sessions.len())?;
-                }
-                report.add(file.display().to_string(), recording, &replay);
-                if args.html.is_some() {
-                    pages.push(replay.outline());
-                }
+    let paths: Vec<PathBuf> = args.files.iter().map(|file| start.join(file)).collect();
+    let mut due = Pace::new();
+    let refused = sessions::read(&paths, output, &mut |mut part, output| {
+        let all = part.recordings.len();
+        for at in 0..all {
+            let recording = &mut part.recordings[at];
+            if recording.model_calls() == 0 {
+                continue;
             }
-            output.progress("");
+            // They are what was read, once more, and nobody asks for them here.
+            recording.messages.iter_mut().for_each(|message| message.records = Vec::new());
+            let recording = &part.recordings[at];
+            let mut told = |Progress { call, calls }| {
+                if due.is_due() {
+                    let line = format!("replaying {} of {all}: call {call} of {calls}", at + 1);
+                    output.progress(&line);
+                }
+            };
+            let replay = Replay::in_ways(recording, &Policy::default(), &Way::ALL, &mut told);
+            if let Some(folder) = &args.dump {
+                write_dump(&start.join(folder), recording, &replay, report.sessions.len())?;
+            }
+            let file = args.files[part.path_of(recording)].display().to_string();
+            report.add(file, recording, &replay);
+            if args.html.is_some() {
+                pages.push(replay.outline());
+            }
         }
+        output.progress("");
+        Ok(())
+    })?;
+    for error in refused {
+        output.remark(&error);
     }
     if report.sessions.is_empty() {
         return Err(EngineError {
@@ -93,33 +102,6 @@ pub(crate) fn run(
     }
     let width = output.width();
     output.either(&json!(report), |page| show(page, &report, width))
-}
-
-fn read(path: &Path, output: &mut Output) -> Result<Vec<Recording>, RecordingError> {
-    let mut refused = Vec::new();
-    let recordings = read_all(&[path], &mut |progress| match progress {
-        Progress::Reading { file, read, bytes } => {
-            let share = (read * 100).checked_div(bytes).unwrap_or(100);
-            output.progress(&format!("reading {} ({share} %)", file.display()));
-        }
-        Progress::Refused(error) => refused.push(error.to_string()),
-    });
-    output.progress("");
-    for error in refused {
-        output.remark(&error);
-    }
-    recordings
-}
-
-fn unreadable(error: &RecordingError) -> Failure {
-    let kind = match error {
-        RecordingError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            Kind::NotFound
-        }
-        RecordingError::Io { .. } => Kind::Unavailable,
-        _ => Kind::Invalid,
-    };
-    EngineError { kind, message: error.to_string(), hint: None }.into()
 }
 
 /// Letters of a session's id in a file's name.
@@ -180,8 +162,6 @@ fn heading(page: &mut Page, session: &SessionReport, width: Option<usize>) {
     let title = session.title.as_deref().unwrap_or_default();
     let line = format!("{} {title}", session.session);
     page.put(BOLD, &fitted(line.trim(), width.unwrap_or(100))).end();
-    let counted =
-        |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut told = vec![
         session.format.to_owned(),
         counted(session.calls, "call"),

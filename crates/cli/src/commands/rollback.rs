@@ -6,6 +6,7 @@ use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, Page, WARN};
+use crate::wording::counted;
 
 /// Undo what a frame did to the project's files
 ///
@@ -95,5 +96,5 @@ fn tell(page: &mut Page, plan: &RollbackPlan) {
 }
 
 fn files(count: usize) -> String {
-    format!("{count} file{}", if count == 1 { "" } else { "s" })
+    counted(count as u64, "file")
 }

@@ -88,10 +88,57 @@ fn all_figures_are_there_for_programs() {
     for (sum, way) in told["sum"].as_array().unwrap().iter().zip(ways) {
         assert_eq!((&sum["input"], &sum["kept"]), (&way["input"], &way["kept"]));
     }
-    // Twice the same session is twice the sum.
-    let twice = desk.json(&["replay", "session.jsonl", "session.jsonl"]);
+}
+
+#[test]
+fn a_session_counts_once_however_often_it_is_named() {
+    let desk = desk();
+    let told = desk.json(&["replay", "session.jsonl"]);
+    assert_eq!(desk.json(&["replay", "session.jsonl", "session.jsonl"]), told);
+    // Two of them are twice the sum.
+    let other = session().replace("11111111-1111", "22222222-2222");
+    fs::write(desk.project().join("other.jsonl"), other).unwrap();
+    let both = desk.json(&["replay", "session.jsonl", "other.jsonl"]);
     let sum = |told: &Value| told["sum"][4]["input"].as_u64().unwrap();
-    assert_eq!(sum(&twice), 2 * sum(&told));
+    assert_eq!(sum(&both), 2 * sum(&told));
+    let files: Vec<_> = both["sessions"].as_array().unwrap().iter().map(|it| &it["file"]).collect();
+    assert_eq!(files, ["session.jsonl", "other.jsonl"]);
+}
+
+#[test]
+fn what_a_star_stands_for_is_read_as_the_folder_is() {
+    let desk = Desk::new();
+    let folder = desk.project().join("past");
+    let id = "11111111-1111-4111-8111-111111111111";
+    fs::create_dir_all(folder.join(id).join("subagents")).unwrap();
+    fs::create_dir_all(folder.join("memory")).unwrap();
+    fs::write(folder.join(format!("{id}.jsonl")), session()).unwrap();
+    fs::write(folder.join("index.json"), "{\"sessions\": []}").unwrap();
+    let agent = session()
+        .replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a1\"")
+        .replace("what parses dates", "what parses times");
+    fs::write(folder.join(id).join("subagents").join("agent-a1.jsonl"), agent).unwrap();
+    let whole = desk.json(&["replay", "past"]);
+    assert_eq!(whole["sessions"].as_array().unwrap().len(), 2, "{whole:#}");
+    let named = [&format!("{id}.jsonl"), id, "memory", "index.json"].map(|it| format!("past/{it}"));
+    let [file, subagents, memory, index] = named.each_ref().map(String::as_str);
+    let said = desk.run(&["replay", file, subagents, memory, index, "--json"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let told: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(told["sum"], whole["sum"]);
+    assert!(
+        said.stderr.contains("past/memory: there is no recorded session in this folder")
+            && said.stderr.contains("past/index.json"),
+        "{}",
+        said.stderr
+    );
+    let said = desk.run(&["replay", memory, memory]);
+    assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{}", said.stderr);
+    // Taking them over takes the same for granted.
+    let said = desk.run(&["import", file, subagents, memory]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stdout.contains("2 sessions imported"), "{}", said.stdout);
+    assert!(said.stderr.contains("past/memory: there is no recorded session"), "{}", said.stderr);
 }
 
 #[test]
@@ -111,7 +158,7 @@ fn everything_that_was_sent_can_be_had() {
     let first = json!({
         "session": "11111111-1111-4111-8111-111111111111", "call": 0, "way": "linear",
         "items": [{"id": "00000000-0000-4000-8000-000000000001/0", "text": "Find out what parses dates."}],
-        "output": "Read\n/home/me/app/src/file_0.rs",
+        "output": "/home/me/app/src/file_0.rs",
     });
     assert_eq!(lines[0], first);
     let last = &lines[lines.len() - 1];
@@ -158,6 +205,10 @@ fn what_is_no_session_is_said_to_be_none() {
     }
     let said = desk.run(&["replay", "nowhere.jsonl"]);
     assert_eq!(said.code, 3, "{}", said.stderr);
+    let said = desk.run(&["replay", "text", "--json"]);
+    let error: Value = serde_json::from_str(&said.stdout)
+        .unwrap_or_else(|_| serde_json::from_str(&said.stderr).unwrap());
+    assert!(error.to_string().contains("Known are the session files of Claude Code"), "{error:#}");
     let said = desk.run(&["replay", "session.jsonl", "--html", "no/such/page.html"]);
     assert_eq!(said.code, 6, "{}", said.stderr);
     let said = desk.run(&["replay"]);

@@ -52,10 +52,16 @@ pub fn read_all(
         }
         recordings.extend(found);
     }
+    Ok(joined(recordings))
+}
+
+/// Sessions that were read one after the other and may have started one another: each once, and those that
+/// were started by others behind these.
+pub fn joined(recordings: Vec<Recording>) -> Vec<Recording> {
     let mut recordings = once_each(recordings);
     link::link(&mut recordings);
     recordings.sort_by_key(|recording| recording.parent.is_some());
-    Ok(recordings)
+    recordings
 }
 
 /// The parts of a folder that can be read one after the other: where it holds nothing but folders, these.
