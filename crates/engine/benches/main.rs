@@ -2,7 +2,9 @@
 //!
 //! `cargo bench -p callstack-engine` takes stores of 10 and 1,000 frames, `-- --full` also those of
 //! 100,000 and 1,000,000 (minutes to generate, and about 3 GB of disk for a while), `-- --frames N`
-//! one of N frames. `-- --search MB` looks for things in transcripts of so many megabytes instead. Stores lie in the target folder: it must be on the disk that is meant.
+//! one of N frames. `-- --search MB` looks for things in transcripts of so many megabytes instead; with `--in FOLDER`
+//! the store stays there, and the next time that one is taken. Other stores lie in the target folder: it must be
+//! on the disk that is meant.
 
 #![expect(
     clippy::print_stdout,
@@ -15,7 +17,7 @@ mod forest;
 mod measure;
 mod search;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use callstack_core::limits::Limits;
@@ -39,7 +41,7 @@ const COMMITS: f64 = 1.5;
 
 fn main() {
     if let Some(megabytes) = named("--search") {
-        search::measure(megabytes.parse().unwrap());
+        search::measure(megabytes.parse().unwrap(), named("--in").map(PathBuf::from));
         return;
     }
     let mut contexts = Table::new(&[

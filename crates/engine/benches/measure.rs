@@ -24,6 +24,10 @@ impl Samples {
         self.0.push(ms);
     }
 
+    pub(crate) fn append(&mut self, others: &Self) {
+        self.0.extend_from_slice(&others.0);
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
@@ -35,6 +39,10 @@ impl Samples {
 
     pub(crate) fn p99(&self) -> f64 {
         self.quantile(0.99)
+    }
+
+    pub(crate) fn largest(&self) -> f64 {
+        self.quantile(1.0)
     }
 
     /// The median of each sample divided by the one of `base` that was taken beside it, so that what

@@ -1,130 +1,305 @@
 //! What it takes to find something in many messages.
 
 use std::fmt::Write as _;
-use std::path::Path;
-use std::time::Instant;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use callstack_core::transcript::Anchor;
+use callstack_engine::operation::Caller;
 use callstack_engine::search::SearchRequest;
-use callstack_engine::{Engine, Settings, SystemWorld, UserMessage};
-use callstack_store::{FOLDER, MessageBody, Store};
-use serde_json::json;
+use callstack_engine::{Engine, Placement, operations};
+use callstack_store::{DATABASE, FOLDER, MessageBody, Store};
+use serde_json::{Value, json};
 
 use super::measure::{Dice, Samples, Table, load, ms};
 
 /// Words that are used: few often, most of them rarely, as in what agents write and read.
 const VOCABULARY: f64 = 300_000.0;
-/// Messages of one session, and of one transaction.
+/// Letters of a word that stands in nearly every message, and of one that stands in one of thousands.
+const COMMON: usize = 2;
+const RARE: usize = 10;
+/// Messages of one session, and of one frame, which are written in one transaction.
 const A_SESSION: usize = 2_000;
-const A_TRANSACTION: usize = 64;
+const A_FRAME: usize = 50;
 /// One message of so many is taken to look for what stands in it.
 const TAKEN: usize = 50;
-/// Searches of each kind.
+/// Searches of each kind for an agent, and for a person, who waits longer; that ends after a while.
 const ROUNDS: usize = 300;
+const THOROUGH_ROUNDS: usize = 30;
+const LONG: Duration = Duration::from_secs(20);
 const GOAL: f64 = 5.0;
 
-/// What is looked for: its name, whether as an exact string, and how it is made of a message's words.
-type Kind = (&'static str, bool, fn(&mut Dice, &[String]) -> String);
+/// What is looked for: its name, whether as an exact string, whether it is there, and how it is made of a
+/// message's words. None where these words make none.
+type Kind = (&'static str, bool, bool, fn(&mut Dice, &[&str]) -> Option<String>);
 
-/// Fills a store with transcripts of so many megabytes and looks for things in them.
-pub(crate) fn measure(megabytes: usize) {
+const KINDS: [Kind; 20] = [
+    ("a rare word", false, true, |dice, words| one(dice, words, is_rare)),
+    ("a common word", false, true, |dice, words| one(dice, words, is_common)),
+    ("any word", false, true, |dice, words| one(dice, words, |_| true)),
+    ("a word that is not there", false, false, |dice, _| Some(format!("qx{}qx", dice.below(1000)))),
+    ("two common words", false, true, |dice, words| {
+        Some([one(dice, words, is_common)?, one(dice, words, is_common)?].join(" "))
+    }),
+    ("a rare and a common word", false, true, |dice, words| {
+        Some([one(dice, words, is_rare)?, one(dice, words, is_common)?].join(" "))
+    }),
+    ("two words", false, true, |dice, words| Some(any(dice, words, 2))),
+    ("four words", false, true, |dice, words| Some(any(dice, words, 4))),
+    ("a file's path", false, true, |dice, words| one(dice, words, is_path)),
+    ("a file's name", false, true, |dice, words| {
+        one(dice, words, is_path)?.rsplit_once('/').map(|(_, name)| name.to_owned())
+    }),
+    ("a path that is not there", false, false, |dice, words| {
+        let (folder, file) = (one(dice, words, is_plain)?, one(dice, words, is_plain)?);
+        Some(format!("lib/{folder}/{file}.rs"))
+    }),
+    ("an identifier", false, true, |dice, words| one(dice, words, |word| word.contains('_'))),
+    ("three words in a row, quoted", false, true, |dice, words| {
+        Some(format!("\"{}\"", row_of(dice, words, 3, |_| true)?))
+    }),
+    ("exact: three words in a row", true, true, |dice, words| row_of(dice, words, 3, |_| true)),
+    ("exact: common words in a row", true, true, |dice, words| row_of(dice, words, 2, is_common)),
+    ("exact: from within a word to within another", true, true, |dice, words| {
+        row_of(dice, words, 3, is_plain).and_then(inside)
+    }),
+    ("exact: within a rare word", true, true, |dice, words| inside(one(dice, words, is_rare)?)),
+    ("exact: within a path", true, true, |dice, words| inside(one(dice, words, is_path)?)),
+    ("exact: common words that never stand so", true, false, |dice, words| {
+        Some([one(dice, words, is_common)?, one(dice, words, is_common)?].join(" | "))
+    }),
+    ("exact: letters that stand nowhere", true, false, |dice, _| {
+        Some(format!("qx{}", dice.below(1_000)))
+    }),
+];
+
+/// Fills a store with transcripts of so many megabytes and looks for things in them. The store stays in
+/// `kept`, if that is given, and one that is there already is used.
+pub(crate) fn measure(megabytes: usize, kept: Option<PathBuf>) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let project = folder.path();
-    let engine = Engine::open(project, Settings::default(), Box::new(SystemWorld)).unwrap();
+    let project = kept.unwrap_or_else(|| folder.path().to_owned());
+    let is_new = !project.join(FOLDER).exists();
+    fs::create_dir_all(&project).unwrap();
+    let engine = super::open(&project, Placement::Output);
     let start = Instant::now();
-    let (messages, taken) = fill(&engine, project, megabytes * 1_000_000);
-    println!("{messages} messages written in {:.0} s; {}", start.elapsed().as_secs_f64(), load());
-    let start = Instant::now();
-    while engine.search(&asking("nothing at all", false)).unwrap().behind {}
-    println!("indexed in {:.0} s; {}", start.elapsed().as_secs_f64(), load());
-
-    let mut table = Table::new(&["looked for", "times", "found", "median", "p99", "goal (p99)"]);
-    let mut all = Samples::default();
-    let kinds: [Kind; 6] = [
-        ("a word", false, |dice, words| pick(dice, words, 1).join(" ")),
-        ("two words", false, |dice, words| pick(dice, words, 2).join(" ")),
-        ("four words", false, |dice, words| pick(dice, words, 4).join(" ")),
-        ("a file's path", false, |dice, words| {
-            let paths: Vec<_> = words.iter().filter(|word| word.contains('/')).cloned().collect();
-            pick(dice, &paths, 1).join("")
-        }),
-        ("three words in a row, quoted", false, |dice, words| {
-            let at = dice.below(words.len() - 3);
-            format!("\"{}\"", words[at..at + 3].join(" "))
-        }),
-        ("an exact string", true, |dice, words| {
-            let at = dice.below(words.len() - 3);
-            words[at..at + 3].join(" ")
-        }),
-    ];
-    for (name, exact, make) in kinds {
-        let (mut samples, mut found) = (Samples::default(), 0);
-        let mut dice = Dice::new(7);
-        for _ in 0..ROUNDS {
-            let words: Vec<String> = loop {
-                let text = &taken[dice.below(taken.len())];
-                let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-                if words.len() > 8 && words.iter().any(|word| word.contains('/')) {
-                    break words;
-                }
-            };
-            let request = asking(&make(&mut dice, &words), exact);
-            let start = Instant::now();
-            let answer = engine.search(&request).unwrap();
-            samples.add(start.elapsed());
-            all.add(start.elapsed());
-            found += usize::from(!answer.places.is_empty());
+    let taken = fill(&engine, &project, megabytes * 1_000_000, is_new);
+    let (messages, bytes, bodies) = engine.message_sizes().unwrap();
+    println!(
+        "{messages} messages, {bytes} bytes, bodies of {bodies}; in {:.0} s; {}",
+        start.elapsed().as_secs_f64(),
+        load()
+    );
+    let (start, worked) = (Instant::now(), processor_time());
+    while engine.search(&asking("nothing at all", false, false)).unwrap().behind {}
+    let worked = processor_time().zip(worked).map(|(now, then)| (now - then).as_secs_f64());
+    println!(
+        "indexed in {:.0} s, {:.0} of the processor's; a database of {} bytes; {}",
+        start.elapsed().as_secs_f64(),
+        worked.unwrap_or(f64::NAN),
+        fs::metadata(project.join(FOLDER).join(DATABASE)).unwrap().len(),
+        load()
+    );
+    for (thorough, most, who) in [(false, ROUNDS, "an agent"), (true, THOROUGH_ROUNDS, "a person")]
+    {
+        let mut table = Table::new(&[
+            "looked for",
+            "times",
+            "found",
+            "median",
+            "p99",
+            "slowest",
+            "processor: median",
+            "p99",
+            "goal (p99)",
+        ]);
+        let mut all = Searches::default();
+        for kind in KINDS {
+            let searches = searches(&engine, kind, &taken, thorough, most);
+            table.row(searches.row(kind.0));
+            all.add(&searches);
         }
-        table.row(row(name, &samples, found));
-    }
-    table.row(row("all of these", &all, ROUNDS * kinds.len()));
-    table.print(&format!("Searching {megabytes} MB of transcripts (milliseconds; {})", load()));
-}
-
-fn row(name: &str, samples: &Samples, found: usize) -> Vec<String> {
-    let met = super::verdict(samples.p99() <= GOAL, &GOAL.to_string());
-    let (median, p99) = (ms(samples.median()), ms(samples.p99()));
-    vec![name.to_owned(), samples.len().to_string(), found.to_string(), median, p99, met]
-}
-
-fn asking(text: &str, exact: bool) -> SearchRequest {
-    SearchRequest {
-        text: text.to_owned(),
-        exact,
-        frame: None,
-        limit: 10,
-        thorough: false,
-        reveal: false,
+        table.row(all.row("all of these"));
+        table.print(&format!(
+            "Searching {megabytes} MB of transcripts for {who} (milliseconds; {})",
+            load()
+        ));
     }
 }
 
-fn pick(dice: &mut Dice, words: &[String], count: usize) -> Vec<String> {
-    (0..count).map(|_| words[dice.below(words.len())].clone()).collect()
+/// Looks for things of a kind again and again.
+fn searches(
+    engine: &Engine,
+    (_, exact, is_there, make): Kind,
+    taken: &[String],
+    thorough: bool,
+    most: usize,
+) -> Searches {
+    let mut searches = Searches::default();
+    let mut dice = Dice::new(7);
+    let begun = Instant::now();
+    while searches.wall.len() < most && begun.elapsed() < LONG {
+        let text = &taken[dice.below(taken.len())];
+        let words: Vec<&str> = text.split(' ').collect();
+        let Some(text) = make(&mut dice, &words) else { continue };
+        let request = asking(&text, exact, thorough);
+        let (start, worked) = (Instant::now(), processor_time());
+        let answer = engine.search(&request).unwrap();
+        searches.wall.add(start.elapsed());
+        if let Some((worked, before)) = processor_time().zip(worked) {
+            searches.processor.add(worked - before);
+        }
+        searches.found += usize::from(!answer.places.is_empty());
+        searches.there += usize::from(is_there);
+    }
+    searches
 }
 
-/// Writes messages of `bytes` in all; how many, and the texts of some.
-fn fill(engine: &Engine, project: &Path, bytes: usize) -> (usize, Vec<String>) {
+#[derive(Default)]
+struct Searches {
+    wall: Samples,
+    processor: Samples,
+    there: usize,
+    found: usize,
+}
+
+impl Searches {
+    fn add(&mut self, other: &Self) {
+        self.wall.append(&other.wall);
+        self.processor.append(&other.processor);
+        self.there += other.there;
+        self.found += other.found;
+    }
+
+    fn row(&self, name: &str) -> Vec<String> {
+        vec![
+            name.to_owned(),
+            self.wall.len().to_string(),
+            format!("{} of {}", self.found, self.there),
+            ms(self.wall.median()),
+            ms(self.wall.p99()),
+            ms(self.wall.largest()),
+            ms(self.processor.median()),
+            ms(self.processor.p99()),
+            super::verdict(self.wall.p99() <= GOAL, &GOAL.to_string()),
+        ]
+    }
+}
+
+/// How long the processor has worked for this thread, where the system tells. What others do on the machine
+/// does not count.
+fn processor_time() -> Option<Duration> {
+    #[cfg(unix)]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        clock_gettime(ClockId::ThreadCPUTime).try_into().ok()
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+fn asking(text: &str, exact: bool, thorough: bool) -> SearchRequest {
+    let text = text.to_owned();
+    SearchRequest { text, exact, frame: None, limit: 10, thorough, reveal: false }
+}
+
+fn is_plain(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+fn is_rare(word: &str) -> bool {
+    is_plain(word) && word.len() >= RARE
+}
+
+fn is_common(word: &str) -> bool {
+    is_plain(word) && word.len() <= COMMON
+}
+
+fn is_path(word: &str) -> bool {
+    word.contains('/')
+}
+
+/// One of the words of some kind.
+fn one(dice: &mut Dice, words: &[&str], wanted: fn(&str) -> bool) -> Option<String> {
+    let words: Vec<_> = words.iter().filter(|word| wanted(word)).collect();
+    (!words.is_empty()).then(|| (**words[dice.below(words.len())]).to_owned())
+}
+
+fn any(dice: &mut Dice, words: &[&str], count: usize) -> String {
+    (0..count).map(|_| words[dice.below(words.len())]).collect::<Vec<_>>().join(" ")
+}
+
+/// So many words that stand in a row and are all of some kind.
+fn row_of(
+    dice: &mut Dice,
+    words: &[&str],
+    count: usize,
+    wanted: fn(&str) -> bool,
+) -> Option<String> {
+    let rows: Vec<_> =
+        words.windows(count).filter(|row| row.iter().all(|word| wanted(word))).collect();
+    (!rows.is_empty()).then(|| rows[dice.below(rows.len())].join(" "))
+}
+
+/// A string without its first and its last letter.
+fn inside(text: String) -> Option<String> {
+    (text.len() > 6).then(|| text[1..text.len() - 1].to_owned())
+}
+
+/// Writes messages of `bytes` in all, in sessions with finished frames, if they are not there yet; returns
+/// the texts of some.
+fn fill(engine: &Engine, project: &Path, bytes: usize, is_new: bool) -> Vec<String> {
     let store = Store::open(&project.join(FOLDER)).unwrap();
     let mut dice = Dice::new(1);
     let (mut written, mut messages, mut taken) = (0, 0, Vec::new());
     while written < bytes {
         let session = format!("ses_{messages:08}");
-        let (host, text) = ("measure".to_owned(), "Go on".to_owned());
-        engine.user_message(&UserMessage { session: session.clone(), host, text }).unwrap();
-        let mut bodies = Vec::new();
-        for at in 0..A_SESSION {
-            let (said, body) = message(&mut dice, at);
-            written += body.json.len();
-            messages += 1;
-            if messages % TAKEN == 0 {
-                taken.push(said);
+        for first in (0..A_SESSION).step_by(A_FRAME) {
+            let mut bodies = Vec::new();
+            for at in first..first + A_FRAME {
+                let (said, body) = message(&mut dice, at);
+                written += body.json.len();
+                messages += 1;
+                if messages % TAKEN == 0 {
+                    taken.push(said);
+                }
+                bodies.push(body);
             }
-            bodies.push(body);
-        }
-        for bodies in bodies.chunks(A_TRANSACTION) {
-            store.write(|change| change.record_messages(1, &session, bodies)).unwrap();
+            if is_new {
+                record_frame(engine, &store, &session, &bodies);
+            }
         }
     }
-    (messages, taken)
+    taken
+}
+
+/// Records messages as the work in a frame.
+fn record_frame(engine: &Engine, store: &Store, session: &str, bodies: &[MessageBody]) {
+    let mut dice = Dice::new(bodies.iter().map(|body| body.json.len() as u64).sum());
+    let call = |name: &str, body: &MessageBody, arguments: Value| {
+        let (message, call) = (Some(body.id.clone()), Some(format!("call_{}", body.id)));
+        let caller = Caller {
+            agent: None,
+            performs: false,
+            session: session.to_owned(),
+            host: "bench".to_owned(),
+            anchor: Anchor { message, call },
+        };
+        operations::find(name).unwrap().run(engine, &caller, arguments).unwrap();
+    };
+    let record = |bodies: &[MessageBody]| {
+        store.write(|change| change.record_messages(1, session, bodies)).unwrap();
+    };
+    let [first, .., last] = bodies else { return };
+    record(&bodies[..1]);
+    let title = text(&mut dice, 4);
+    let criteria = text(&mut dice, 15);
+    call("stack_frame_push", first, json!({"title": title, "successCriteria": criteria}));
+    record(&bodies[1..]);
+    let results = text(&mut dice, 60);
+    let compacted = text(&mut dice, 20);
+    let arguments = json!({"results": results, "resultsCompacted": compacted});
+    call("stack_frame_pop", last, arguments);
 }
 
 /// A step of an agent: a few words, a call, and 0.1 to 12 kB of output.
