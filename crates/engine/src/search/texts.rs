@@ -13,30 +13,49 @@ use serde_json::value::RawValue;
 const MEANINGLESS: [&str; 9] =
     ["id", "sessionID", "messageID", "callID", "type", "status", "snapshot", "hash", "cost"];
 
+/// What a host notes down with each message beside its parts, and what therefore tells nothing of any.
+const OF_EVERY_MESSAGE: [&str; 12] = [
+    "role",
+    "time",
+    "tokens",
+    "path",
+    "mode",
+    "agent",
+    "model",
+    "modelID",
+    "providerID",
+    "parentID",
+    "variant",
+    "finish",
+];
+
 #[derive(Deserialize)]
 struct Message<'m> {
     #[serde(borrow)]
     parts: Option<&'m RawValue>,
-    #[serde(default)]
-    info: Info,
+    #[serde(borrow)]
+    info: Option<&'m RawValue>,
 }
 
-#[derive(Default, Deserialize)]
-struct Info {
-    #[serde(default)]
-    role: Option<String>,
-}
-
-/// Everything in a message that somebody may look for, a line each: all of its texts but ids and what only
-/// the host understands. With `masked`, secrets are replaced by what they are.
+/// Everything in a message that somebody may look for, a line each: all texts of its parts and what else is
+/// said of it, such as an error or a summary, but for ids and what only the host understands. With
+/// `masked`, secrets are replaced by what they are.
 pub(super) fn texts(json: &str, masked: bool) -> String {
     let message: Option<Message<'_>> = serde_json::from_str(json).ok();
-    let parts = message.and_then(|message| message.parts).map(RawValue::get);
-    let content = parts.filter(|parts| parts.starts_with('[')).unwrap_or(json);
-    let mut text = String::with_capacity(content.len());
-    let gather = Gather { text: &mut text, masked, name: None };
-    let mut from = serde_json::Deserializer::from_str(content);
-    if gather.deserialize(&mut from).and_then(|()| from.end()).is_ok() {
+    let (parts, info) = message.map_or((None, None), |message| (message.parts, message.info));
+    let parts = parts.map(RawValue::get).filter(|parts| parts.starts_with('['));
+    let mut text = String::with_capacity(json.len());
+    let mut gather = |content: &str, of_message| {
+        let gather = Gather { text: &mut text, masked, name: None, of_message };
+        let mut from = serde_json::Deserializer::from_str(content);
+        gather.deserialize(&mut from).and_then(|()| from.end())
+    };
+    let gathered = match (parts, info.map(RawValue::get)) {
+        (None, _) => gather(json, false),
+        (Some(parts), None) => gather(parts, false),
+        (Some(parts), Some(info)) => gather(parts, false).and_then(|()| gather(info, true)),
+    };
+    if gathered.is_ok() {
         return text;
     }
     if masked { mask(json).into_owned() } else { json.to_owned() }
@@ -44,7 +63,12 @@ pub(super) fn texts(json: &str, masked: bool) -> String {
 
 /// Who wrote a message, as the host says.
 pub(super) fn role(json: &str) -> Option<String> {
-    serde_json::from_str::<Message<'_>>(json).ok().and_then(|message| message.info.role)
+    #[derive(Deserialize)]
+    struct Info {
+        role: Option<String>,
+    }
+    let message: Message<'_> = serde_json::from_str(json).ok()?;
+    serde_json::from_str::<Info>(message.info?.get()).ok()?.role
 }
 
 struct Gather<'t, 'n> {
@@ -52,6 +76,8 @@ struct Gather<'t, 'n> {
     masked: bool,
     /// What the value is called.
     name: Option<&'n str>,
+    /// Whether it is of what is said of a message as a whole.
+    of_message: bool,
 }
 
 impl Gather<'_, '_> {
@@ -112,18 +138,20 @@ impl<'de> Visitor<'de> for Gather<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<(), A::Error> {
-        let Self { text, masked, .. } = self;
-        while values.next_element_seed(Gather { text, masked, name: None })?.is_some() {}
+        let Self { text, masked, of_message, .. } = self;
+        let mut next = || values.next_element_seed(Gather { text, masked, name: None, of_message });
+        while next()?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
-        let Self { text, masked, .. } = self;
+        let Self { text, masked, of_message, .. } = self;
         while let Some(name) = fields.next_key::<Cow<'_, str>>()? {
-            if MEANINGLESS.contains(&name.as_ref()) {
+            let is_of_every = of_message && OF_EVERY_MESSAGE.contains(&name.as_ref());
+            if is_of_every || MEANINGLESS.contains(&name.as_ref()) {
                 fields.next_value::<IgnoredAny>()?;
             } else {
-                fields.next_value_seed(Gather { text, masked, name: Some(&name) })?;
+                fields.next_value_seed(Gather { text, masked, name: Some(&name), of_message })?;
             }
         }
         Ok(())
@@ -147,6 +175,20 @@ mod tests {
         });
         assert_eq!(texts(&message.to_string(), false), "One\ntwo\n1\n-2\n2.5\n");
         assert_eq!(role(&message.to_string()).as_deref(), Some("assistant"));
+    }
+
+    #[test]
+    fn what_is_said_of_a_message_is_taken_but_not_what_is_said_of_every_one() {
+        let message = json!({
+            "info": {
+                "id": "msg_1", "role": "user", "modelID": "large", "path": {"cwd": "/home"},
+                "time": {"created": 1}, "error": {"name": "Overloaded", "data": {"status": 1}},
+                "summary": {"title": "Fix it", "diffs": [{"patch": "+fixed", "additions": 1}]},
+            },
+            "parts": [{"type": "text", "text": "Go", "path": "kept"}],
+        });
+        let expected = "Go\nkept\nOverloaded\nFix it\n+fixed\n1\n";
+        assert_eq!(texts(&message.to_string(), false), expected);
     }
 
     #[test]
