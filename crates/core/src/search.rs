@@ -4,45 +4,19 @@
 //! The index only narrows down: whether a text holds what was asked for is decided on the text
 //! itself, by [`Query::find`].
 
+mod terms;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use crate::text::{for_each_word, is_joint};
+pub use self::terms::{Clue, Known, ODD, Place, Terms, terms};
 
-/// Bytes of the longest term that is kept as it is.
-const LONGEST_TERM: usize = 40;
-/// Bytes of the beginning of a term by which it is looked for: fewer begin too many.
-const SHORTEST_BEGINNING: usize = 3;
 /// Bytes of a snippet.
 const SNIPPET: usize = 200;
 /// Places of one word that are looked at; a text that has more is about it in any case.
 const PLACES: usize = 64;
-
-/// The terms of a text, as an index keeps them: words and parts of identifiers and paths in ASCII
-/// lower case; a word beyond that by its hash.
-pub fn terms(text: &str) -> BTreeSet<String> {
-    let mut terms = BTreeSet::new();
-    for_each_word(text, |word| {
-        if word.chars().all(char::is_alphanumeric) {
-            terms.insert(term(word));
-        }
-    });
-    terms
-}
-
-fn term(word: &str) -> String {
-    let word = word.to_lowercase();
-    if word.len() <= LONGEST_TERM && word.is_ascii() {
-        return word;
-    }
-    // FNV-1a: an index outlives the program that made it, so the hash must never change.
-    let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("x{hash:016x}")
-}
 
 /// What somebody looks for.
 #[derive(Clone, Debug)]
@@ -57,7 +31,6 @@ struct Wanted {
     text: String,
     /// A word counts only where it begins and ends; a quoted or exact string anywhere.
     is_word: bool,
-    terms: BTreeSet<String>,
 }
 
 /// Where a text holds what was asked for.
@@ -95,19 +68,20 @@ impl Query {
         (!wanted.is_empty()).then_some(Self { wanted, exact })
     }
 
-    /// The terms that an index knows every text by that holds all of it, unless a string begins or
-    /// ends in the middle of a word.
-    pub fn terms(&self) -> BTreeSet<String> {
-        self.wanted.iter().flat_map(|wanted| wanted.terms.iter().cloned()).collect()
+    /// What an index knows of every text that holds all of it, unless a string begins or ends within a
+    /// word or a part of one.
+    pub fn known(&self) -> Known {
+        let known = self.wanted.iter().map(|wanted| Known::of_words(&wanted.text));
+        known.fold(Known::default(), Known::and)
     }
 
     /// What an index knows of every text that holds an exact string, wherever in words that begins and
-    /// ends. Empty of what is not one, and of a string that tells too little.
-    pub fn known(&self) -> Known {
-        match &self.wanted[..] {
-            [wanted] if self.exact => Known::inside(&wanted.text),
-            _ => Known::default(),
-        }
+    /// ends. None where nothing can begin or end within a word, so that [`Self::known`] says all.
+    pub fn known_anywhere(&self) -> Option<Known> {
+        let [wanted] = &self.wanted[..] else { return None };
+        let is_open = wanted.text.starts_with(char::is_alphanumeric)
+            || wanted.text.ends_with(char::is_alphanumeric);
+        (self.exact && is_open).then(|| Known::of_string(&wanted.text))
     }
 
     /// Where a text holds all of it.
@@ -152,34 +126,6 @@ impl Query {
     }
 }
 
-/// What an index knows of every text that holds a string.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Known {
-    /// Terms.
-    pub terms: BTreeSet<String>,
-    /// How a further term begins.
-    pub beginning: Option<String>,
-}
-
-impl Known {
-    /// Nothing is known.
-    pub fn is_empty(&self) -> bool {
-        self.terms.is_empty() && self.beginning.is_none()
-    }
-
-    /// What stands between the first and the last word is there whole.
-    fn inside(text: &str) -> Self {
-        let parts = |char: char| char.is_ascii() && !char.is_alphanumeric() && !is_joint(char);
-        let Some((first, last)) = text.find(parts).zip(text.rfind(parts)) else {
-            return Self::default();
-        };
-        let end = &text[last + 1..];
-        let is_plain =
-            end.len() >= SHORTEST_BEGINNING && end.bytes().all(|it| it.is_ascii_lowercase());
-        Self { terms: terms(&text[first..last]), beginning: is_plain.then(|| end.to_owned()) }
-    }
-}
-
 impl Wanted {
     fn word(word: &str) -> Option<Self> {
         let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
@@ -187,7 +133,6 @@ impl Wanted {
             pattern: pattern(bare, true),
             text: bare.to_owned(),
             is_word: true,
-            terms: terms(bare),
         })
     }
 
@@ -196,7 +141,6 @@ impl Wanted {
             pattern: pattern(text, false),
             text: text.to_owned(),
             is_word: false,
-            terms: terms(text),
         })
     }
 

@@ -30,21 +30,54 @@ fn quoted_and_exact_strings_are_taken_as_they_stand() {
     assert_eq!(Query::exact("code  2").unwrap().find(text), None);
 }
 
+/// Whether an index that knows a text by its terms would name it.
+fn is_named(known: &Known, text: &str) -> bool {
+    let kept = terms(text);
+    let has_all = |set: &BTreeSet<String>| {
+        set.iter().all(|term| kept.words.contains(term) || kept.others.contains(term))
+    };
+    known.clues.iter().all(|clue| match clue {
+        Clue::Terms(sets) => sets.iter().any(has_all),
+        Clue::Letters(letters, place) => {
+            let has = |word: &String| match place {
+                Place::Begin => word.starts_with(letters),
+                Place::Inside => word.contains(letters),
+                Place::End => word.ends_with(letters),
+            };
+            kept.words.iter().any(has) || kept.others.contains(ODD)
+        }
+    })
+}
+
 #[test]
 fn what_is_known_of_an_exact_string_holds_wherever_in_words_it_begins_and_ends() {
-    let known = |text: &str| Query::exact(text).unwrap().known();
-    let inside = known("it code 2: no such fil");
-    assert_eq!(inside.terms, terms("code 2 no such"));
-    assert_eq!(inside.beginning.as_deref(), Some("fil"));
-    for text in ["", "x"].map(|more| format!("exit code 2: no such file{more}")) {
-        assert!(inside.terms.is_subset(&terms(&text)), "{text}");
-        assert!(terms(&text).iter().any(|term| term.starts_with("fil")), "{text}");
+    let known = |text: &str| Query::exact(text).unwrap().known_anywhere().unwrap();
+    let cut = known("it code 2: no such fil");
+    assert!(is_named(&cut, "exit code 2: no such file"));
+    for other in
+        ["exit code 2: no such thing", "exits code 2: no such file", "exit code, no such file"]
+    {
+        assert!(!is_named(&cut, other), "{other}");
     }
-    assert_eq!(known("npm test"), Known { terms: BTreeSet::new(), beginning: Some("test".into()) });
-    for told_too_little in ["ECONNRES", "src/lexer.rs", "a b", "npm Test", "an été"] {
-        assert!(known(told_too_little).is_empty(), "{told_too_little}");
+    assert_eq!(known("ECONN").clues, [Clue::Letters("econn".to_owned(), Place::Inside)]);
+    // A word that isn't kept as such may hold it.
+    assert!(is_named(&known("a0b1"), &"a0b1c2d3".repeat(8)));
+    assert!(is_named(&known("pla"), "déplacé") && !is_named(&known("pla"), "Ort"));
+    assert_eq!(Query::exact("(such)").unwrap().known_anywhere(), None);
+    assert_eq!(Query::words("such file").unwrap().known_anywhere(), None);
+}
+
+#[test]
+fn identifiers_and_paths_are_known_by_what_stands_beside_what() {
+    let known = |text: &str| Query::words(text).unwrap().known();
+    for text in ["src/HeaderReader.rs", "the SRC/headerreader.RS", "a/src/HeaderReader.rs:10"] {
+        assert!(is_named(&known("src/HeaderReader.rs"), text), "{text}");
     }
-    assert!(Query::words("such file").unwrap().known().is_empty());
+    for text in ["src HeaderReader rs", "src/Reader.rs of Header", "HeaderReader.rs in src"] {
+        assert!(!is_named(&known("src/HeaderReader.rs"), text), "{text}");
+    }
+    assert!(is_named(&known("Reader.rs"), "src/HeaderReader.rs"));
+    assert!(!is_named(&known("Header.rs"), "src/HeaderReader.rs"));
 }
 
 #[test]
@@ -76,19 +109,19 @@ fn a_snippet_is_one_line_around_the_places_with_marks() {
 
 #[test]
 fn terms_are_plain_whatever_the_text() {
-    let terms = terms("Größe ist_Wichtig, 日本語 x!");
-    assert!(terms.contains("wichtig") && terms.contains("ist") && terms.contains("x"));
-    assert!(
-        terms.iter().all(|term| term.bytes().all(|it| it.is_ascii_alphanumeric())),
-        "{terms:?}"
-    );
-    assert!(terms.iter().all(|term| term.len() <= LONGEST_TERM));
+    let Terms { words, others } = terms("Größe ist_Wichtig, 日本語 x!");
+    let mut sorted: Vec<_> = words.iter().collect();
+    sorted.sort();
+    assert_eq!(sorted, ["ist", "wichtig", "x"]);
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "§¶".contains(char);
+    assert!(words.iter().chain(&others).all(|term| term.chars().all(is_plain)), "{others:?}");
+    assert!(words.iter().chain(&others).all(|term| term.len() <= 40));
 }
 
 proptest! {
     /// What the index does not know by a query's terms need not be looked at.
     #[test]
-    fn a_text_that_holds_the_words_has_their_terms(
+    fn a_text_that_holds_the_words_is_named_for_them(
         words in prop::collection::vec("[a-zA-Zäß0-9_/.-]{1,12}", 1..6),
         picked in any::<prop::sample::Index>(),
     ) {
@@ -97,8 +130,7 @@ proptest! {
         if let Some(query) = Query::words(word)
             && query.find(&text).is_some()
         {
-            let known = terms(&text);
-            prop_assert!(query.terms().is_subset(&known), "{:?} not in {known:?}", query.terms());
+            prop_assert!(is_named(&query.known(), &text), "{:?}", query.known());
         }
     }
 

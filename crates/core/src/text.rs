@@ -7,7 +7,9 @@ mod tokens;
 use std::borrow::Cow;
 
 pub use keywords::{MAX_KEYWORDS, extract_keywords};
-pub(crate) use keywords::{for_each_word, is_joint, stem_hash};
+pub(crate) use keywords::{
+    Stretch, for_each_stretch, for_each_word, is_joint, is_unspaced, parts, stem_hash,
+};
 pub use time::iso_time;
 pub use tokens::estimate_tokens;
 pub(crate) use tokens::{UNITS_PER_TOKEN, estimate_units, estimate_units_to, prefix_within};

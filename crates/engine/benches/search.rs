@@ -92,7 +92,8 @@ pub(crate) fn measure(megabytes: usize, kept: Option<PathBuf>) {
     );
     let (start, worked) = (Instant::now(), processor_time());
     while engine.search(&asking("nothing at all", false, false)).unwrap().behind {}
-    let worked = processor_time().zip(worked).map(|(now, then)| (now - then).as_secs_f64());
+    let worked =
+        processor_time().zip(worked).map(|(now, then)| now.saturating_sub(then).as_secs_f64());
     println!(
         "indexed in {:.0} s, {:.0} of the processor's; a database of {} bytes; {}",
         start.elapsed().as_secs_f64(),
@@ -147,7 +148,7 @@ fn searches(
         let answer = engine.search(&request).unwrap();
         searches.wall.add(start.elapsed());
         if let Some((worked, before)) = processor_time().zip(worked) {
-            searches.processor.add(worked - before);
+            searches.processor.add(worked.saturating_sub(before));
         }
         searches.found += usize::from(!answer.places.is_empty());
         searches.there += usize::from(is_there);
@@ -242,7 +243,8 @@ fn row_of(
 }
 
 /// A string without its first and its last letter.
-fn inside(text: String) -> Option<String> {
+fn inside(text: impl AsRef<str>) -> Option<String> {
+    let text = text.as_ref();
     (text.len() > 6).then(|| text[1..text.len() - 1].to_owned())
 }
 

@@ -2,13 +2,14 @@
 
 mod texts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use callstack_core::frame::{Frame, FrameNum, Status};
-use callstack_core::search::{Known, Match, Query};
+use callstack_core::search::{Match, Query};
 use callstack_core::secrets::mask;
-use callstack_store::{IndexedMessage, MessagePlace, Store, StoreError, View, said_of};
+use callstack_store::{IndexedMessage, Narrowed, SessionWork, Store, StoreError, View, said_of};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
@@ -21,18 +22,11 @@ const STEP: usize = 128 * 1024;
 const STEPS: usize = 16;
 /// Frames that are looked at, the newest first.
 const FRAMES: usize = 200;
-/// Messages that are taken from the index at a time.
-const PAGE: usize = 16;
-/// For each place that is asked for, so many are found and ranked.
+/// For each place that is asked for, so many messages are found and ranked.
 const POOL: usize = 2;
-/// Bytes of messages that the index names and that are looked at while an agent waits. What stands in so
-/// many that more would be needed is found among the newest ones.
+/// Bytes of messages that are looked at while an agent waits: what the index names is almost always what
+/// is wanted, and of what it can't tell the newest is looked at.
 const EXAMINED: usize = 512 * 1024;
-/// The same while a person waits.
-const EXAMINED_THOROUGHLY: usize = 32 * 1024 * 1024;
-/// Bytes of messages that are looked at one by one for a string of which the index knows nothing, while
-/// an agent waits and nothing else was found.
-const SCANNED: usize = 32 * 1024 * 1024;
 /// How much more a frame's own words count than a message in which the same words stand.
 const FRAME_WEIGHT: f64 = 3.0;
 /// The same of what the machine saw: the messages that it is from say it too, and more.
@@ -49,8 +43,7 @@ pub struct SearchRequest {
     pub frame: Option<FrameNum>,
     /// How many places are wanted.
     pub limit: usize,
-    /// Whether to look through everything for a string that the index does not know, however long
-    /// that takes.
+    /// Whether to look at all that may hold it, however long that takes.
     pub thorough: bool,
     /// Whether secrets are shown and found; else they are masked, and nothing in them is found.
     pub reveal: bool,
@@ -162,8 +155,18 @@ impl Engine {
             let steps = std::cell::Cell::new(0);
             index(&self.store, || steps.replace(steps.get() + 1) >= STEPS)?;
         }
-        self.store
-            .read(|view| Search { view, query: &query, request, seen: BTreeMap::new() }.answer())
+        self.store.read(|view| {
+            let search = Search {
+                view,
+                query: &query,
+                request,
+                left: if request.thorough { usize::MAX } else { EXAMINED },
+                looked_at: BTreeSet::new(),
+                frames: BTreeMap::new(),
+                sessions: BTreeMap::new(),
+            };
+            search.answer()
+        })
     }
 }
 
@@ -171,77 +174,124 @@ struct Search<'s> {
     view: &'s View<'s>,
     query: &'s Query,
     request: &'s SearchRequest,
+    /// Bytes of messages that may still be looked at.
+    left: usize,
+    /// Messages that were looked at.
+    looked_at: BTreeSet<i64>,
     /// Frames in which something was found.
-    seen: BTreeMap<FrameNum, FrameFound>,
+    frames: BTreeMap<FrameNum, FrameFound>,
+    /// What was worked on in sessions in which something was found.
+    sessions: BTreeMap<String, SessionWork>,
+}
+
+/// A message that holds what is wanted, before secrets in it are masked.
+struct Candidate {
+    found: IndexedMessage,
+    plain: String,
+    matched: Match,
+}
+
+enum Hit {
+    Frame(Place),
+    Message(IndexedMessage, Match),
+}
+
+impl Hit {
+    fn score(&self) -> f64 {
+        match self {
+            Self::Frame(place) => place.score,
+            Self::Message(_, found) => found.score,
+        }
+    }
 }
 
 impl Search<'_> {
     fn answer(mut self) -> Result<SearchAnswer, EngineError> {
-        let mut places = self.frames()?;
-        let (messages, mut more) = self.messages()?;
-        places.extend(messages);
-        places.sort_by(|a, b| b.score.total_cmp(&a.score));
-        more |= places.len() > self.request.limit;
-        places.truncate(self.request.limit);
+        let questions = self.questions()?;
+        let frames = self.frames(&questions)?;
+        let (mut candidates, mut more) = self.messages(&questions)?;
+        candidates.sort_by(|a, b| b.matched.score.total_cmp(&a.matched.score));
+        let limit = self.request.limit;
+        let mut hits: Vec<Hit> = frames.into_iter().map(Hit::Frame).collect();
+        let frames = hits.len();
+        for candidate in candidates {
+            if hits.len() - frames >= limit {
+                more = true;
+                break;
+            }
+            hits.extend(self.shown(candidate));
+        }
+        hits.sort_by(|a, b| b.score().total_cmp(&a.score()));
+        more |= hits.len() > limit;
+        hits.truncate(limit);
+        let places = hits.into_iter().map(|hit| self.place(hit)).collect::<Result<_, _>>()?;
         Ok(SearchAnswer { places, more, behind: self.view.is_behind()? })
     }
 
-    fn frames(&mut self) -> Result<Vec<Place>, EngineError> {
-        let terms = self.query.terms();
-        let mut places = Vec::new();
-        if terms.is_empty() {
-            return Ok(places);
+    /// What the index is asked, one after the other, while too little was found. A string may begin and
+    /// end within words; where what is known of such tells little, whole words are asked for first.
+    fn questions(&self) -> Result<Vec<Narrowed>, EngineError> {
+        let anywhere = self.query.known_anywhere();
+        let anywhere = anywhere.map(|known| self.view.narrowed(&known)).transpose()?;
+        if let Some(anywhere) = anywhere.as_ref().filter(|anywhere| anywhere.is_whole) {
+            return Ok(vec![anywhere.clone()]);
         }
-        for num in self.view.frames_known_by(&terms, FRAMES)? {
-            if places.len() >= self.request.limit.saturating_mul(POOL) {
-                break;
+        let mut questions = vec![self.view.narrowed(&self.query.known())?];
+        questions.extend(anywhere.filter(|anywhere| *anywhere != questions[0]));
+        Ok(questions)
+    }
+
+    fn pool(&self) -> usize {
+        self.request.limit.saturating_mul(POOL)
+    }
+
+    fn frames(&mut self, questions: &[Narrowed]) -> Result<Vec<Place>, EngineError> {
+        let mut places = Vec::new();
+        let mut looked_at = BTreeSet::new();
+        for question in questions {
+            for num in self.view.frames_known_by(question, FRAMES)? {
+                if places.len() >= self.request.limit {
+                    return Ok(places);
+                }
+                if looked_at.insert(num) {
+                    places.extend(self.frame_place(num)?);
+                }
             }
-            let frame = self.view.frame(num)?;
-            if frame.detached || !self.is_wanted(Some(num))? {
-                continue;
-            }
-            let said = said_of(&frame);
-            let (kind, found, weight) = if let Some(found) = self.find(&said) {
-                let in_title = self.query.find(&frame.identity.title).is_some();
-                let weight = if in_title { 2.0 * FRAME_WEIGHT } else { FRAME_WEIGHT };
-                (PlaceKind::Frame, found, weight)
-            } else {
-                let seen = self.view.evidence(num)?.searchable();
-                // Some of the words may stand in what is said.
-                let found = self.find(&seen).or_else(|| self.find(&format!("{seen}\n{said}")));
-                let Some(found) = found else { continue };
-                (PlaceKind::Evidence, found, EVIDENCE_WEIGHT)
-            };
-            places.push(place(Some(frame.into()), kind, None, found, weight));
         }
         Ok(places)
     }
 
+    fn frame_place(&self, num: FrameNum) -> Result<Option<Place>, EngineError> {
+        let frame = self.view.frame(num)?;
+        if frame.detached || !self.is_wanted(Some(num))? {
+            return Ok(None);
+        }
+        let said = said_of(&frame);
+        let (kind, found, weight) = if let Some(found) = self.find(&said) {
+            let in_title = self.query.find(&frame.identity.title).is_some();
+            let weight = if in_title { 2.0 * FRAME_WEIGHT } else { FRAME_WEIGHT };
+            (PlaceKind::Frame, found, weight)
+        } else {
+            let seen = self.view.evidence(num)?.searchable();
+            // Some of the words may stand in what is said.
+            let found = self.find(&seen).or_else(|| self.find(&format!("{seen}\n{said}")));
+            let Some(found) = found else { return Ok(None) };
+            (PlaceKind::Evidence, found, EVIDENCE_WEIGHT)
+        };
+        Ok(Some(place(Some(frame.into()), kind, None, found, weight)))
+    }
+
     /// Messages that hold what is wanted, and whether there may be more.
-    fn messages(&mut self) -> Result<(Vec<Place>, bool), EngineError> {
-        let thorough = self.request.thorough;
-        let examined = if thorough { EXAMINED_THOROUGHLY } else { EXAMINED };
-        let mut places = Vec::new();
+    fn messages(&mut self, questions: &[Narrowed]) -> Result<(Vec<Candidate>, bool), EngineError> {
+        let mut candidates = Vec::new();
         let mut more = false;
-        let terms = Known { terms: self.query.terms(), beginning: None };
-        if !terms.is_empty() {
-            more = self.collect(&terms, examined, &mut places)?;
+        for question in questions {
+            more = self.collect(question, &mut candidates)?;
+            if candidates.len() >= self.pool() {
+                break;
+            }
         }
-        if !self.request.exact || places.len() >= self.request.limit {
-            return Ok((places, more));
-        }
-        // A string that begins or ends within a word is not known by all of its terms.
-        let known = self.query.known();
-        if !known.is_empty() && (thorough || places.is_empty()) {
-            places.clear();
-            more = self.collect(&known, examined, &mut places)?;
-        }
-        if thorough || (known.is_empty() && places.is_empty()) {
-            places.clear();
-            let most = if thorough { usize::MAX } else { SCANNED };
-            more = self.collect(&Known::default(), most, &mut places)?;
-        }
-        Ok((places, more))
+        Ok((candidates, more))
     }
 
     fn find(&self, text: &str) -> Option<Match> {
@@ -252,62 +302,82 @@ impl Search<'_> {
     /// there may be more.
     fn collect(
         &mut self,
-        known: &Known,
-        mut most: usize,
-        places: &mut Vec<Place>,
+        question: &Narrowed,
+        candidates: &mut Vec<Candidate>,
     ) -> Result<bool, EngineError> {
-        let mut before = i64::MAX;
-        loop {
-            let page = self.view.messages_known_by(known, before, PAGE)?;
-            let ended = page.len() < PAGE;
-            for message in page {
-                if places.len() >= self.request.limit.saturating_mul(POOL) || most == 0 {
-                    return Ok(true);
-                }
-                before = message.num;
-                most = most.saturating_sub(message.message.json.len());
-                self.look_at(&message, places)?;
+        let view = self.view;
+        view.visit_messages_known_by(question, |found| {
+            if self.looked_at.contains(&found.num) {
+                return Ok(ControlFlow::Continue(()));
             }
-            if ended {
-                return Ok(false);
+            if candidates.len() >= self.pool() || self.left == 0 {
+                return Ok(ControlFlow::Break(()));
             }
-        }
+            self.looked_at.insert(found.num);
+            self.left = self.left.saturating_sub(found.message.json.len());
+            candidates.extend(self.candidate(found)?);
+            Ok::<_, EngineError>(ControlFlow::Continue(()))
+        })
     }
 
-    fn look_at(
-        &mut self,
-        found: &IndexedMessage,
-        places: &mut Vec<Place>,
-    ) -> Result<(), EngineError> {
-        let message = &found.message;
-        let Some(matched) = find(self.query, &message.json, self.request.reveal) else {
-            return Ok(());
-        };
-        let place_in_tree = self.view.message_place(&found.session, message.seq)?;
-        if !self.is_wanted(place_in_tree.map(|place| place.frame))? {
-            return Ok(());
+    fn candidate(&mut self, found: IndexedMessage) -> Result<Option<Candidate>, EngineError> {
+        let plain = texts(&found.message.json, false);
+        let Some(matched) = self.query.find(&plain) else { return Ok(None) };
+        if self.request.frame.is_some() {
+            let frame = self.frame_of(&found)?;
+            if !self.is_wanted(frame)? {
+                return Ok(None);
+            }
         }
-        let (frame, position) = match place_in_tree {
-            Some(MessagePlace { frame, position }) => (Some(self.frame(frame)?), position),
-            None => (None, 0),
+        Ok(Some(Candidate { found, plain, matched }))
+    }
+
+    /// What is shown of a message. None where only a secret holds what is wanted.
+    fn shown(&self, candidate: Candidate) -> Option<Hit> {
+        let Candidate { found, plain, matched } = candidate;
+        let json = &found.message.json;
+        let matched = unless_secret(self.query, json, &plain, matched, self.request.reveal)?;
+        Some(Hit::Message(found, matched))
+    }
+
+    fn place(&mut self, hit: Hit) -> Result<Place, EngineError> {
+        let (found, matched) = match hit {
+            Hit::Frame(place) => return Ok(place),
+            Hit::Message(found, matched) => (found, matched),
         };
-        let message = MessageFound {
-            session: found.session.clone(),
+        let (session, message) = (&found.session, &found.message);
+        let frame = self.frame_of(&found)?;
+        let position = match frame {
+            Some(frame) => self.view.position_in(frame, session, message.seq)?,
+            None => 0,
+        };
+        let told = MessageFound {
+            session: session.clone(),
             id: message.id.clone(),
             role: role(&message.json).unwrap_or_else(|| "message".to_owned()),
             position,
             version: message.version,
         };
-        places.push(place(frame, PlaceKind::Message, Some(message), matched, 1.0));
-        Ok(())
+        let frame = frame.map(|frame| self.frame(frame)).transpose()?;
+        Ok(place(frame, PlaceKind::Message, Some(told), matched, 1.0))
+    }
+
+    fn frame_of(&mut self, found: &IndexedMessage) -> Result<Option<FrameNum>, EngineError> {
+        if let Some(work) = self.sessions.get(&found.session) {
+            return Ok(work.frame_of(found.message.seq));
+        }
+        let work = self.view.session_work(&found.session)?;
+        let frame = work.frame_of(found.message.seq);
+        self.sessions.insert(found.session.clone(), work);
+        Ok(frame)
     }
 
     fn frame(&mut self, num: FrameNum) -> Result<FrameFound, EngineError> {
-        if let Some(known) = self.seen.get(&num) {
+        if let Some(known) = self.frames.get(&num) {
             return Ok(known.clone());
         }
         let frame = FrameFound::from(self.view.frame(num)?);
-        self.seen.insert(num, frame.clone());
+        self.frames.insert(num, frame.clone());
         Ok(frame)
     }
 
@@ -331,11 +401,22 @@ fn place(
     Place { frame, kind, message, snippet, marks, score: score * weight }
 }
 
-/// Where a message holds what is looked for. Secrets are masked, unless they are to be revealed, which
-/// is only worth its cost where there is something to show.
+/// Where a message holds what is looked for. Secrets are masked, unless they are to be revealed.
 pub(crate) fn find(query: &Query, json: &str, reveal: bool) -> Option<Match> {
     let plain = texts(json, false);
     let matched = query.find(&plain)?;
+    unless_secret(query, json, &plain, matched, reveal)
+}
+
+/// The same when it is known where the plain texts hold it: masking is only worth its cost where there is
+/// something to show.
+fn unless_secret(
+    query: &Query,
+    json: &str,
+    plain: &str,
+    matched: Match,
+    reveal: bool,
+) -> Option<Match> {
     if reveal {
         return Some(matched);
     }

@@ -42,6 +42,8 @@ mod retry;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]
+mod search;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod settings;

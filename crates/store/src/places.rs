@@ -1,7 +1,7 @@
 //! Where frames' work stands in the transcripts of sessions, and in whose work a message stands.
 
 use callstack_core::frame::FrameNum;
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::params;
 
 use crate::error::StoreError;
 use crate::frames::frame_num;
@@ -16,6 +16,22 @@ pub struct MessagePlace {
     pub frame: FrameNum,
     /// Its place in that frame's log, from 1.
     pub position: u64,
+}
+
+/// Which frames were worked on where in a session.
+#[derive(Clone, Debug)]
+pub struct SessionWork {
+    /// The places in front of and at the end of each frame's work; of two that hold a message the one
+    /// that began later comes first.
+    innermost_first: Vec<(u64, u64, FrameNum)>,
+}
+
+impl SessionWork {
+    /// The innermost frame whose work the message at a place is part of.
+    pub fn frame_of(&self, seq: u64) -> Option<FrameNum> {
+        let mut works = self.innermost_first.iter();
+        works.find(|(first, last, _)| *first < seq && seq <= *last).map(|(_, _, frame)| *frame)
+    }
 }
 
 /// A part of a session's transcript in which a frame was worked on.
@@ -86,17 +102,31 @@ impl View<'_> {
         session: &str,
         seq: u64,
     ) -> Result<Option<MessagePlace>, StoreError> {
-        let frame: Option<i64> = self
-            .connection
+        let Some(frame) = self.session_work(session)?.frame_of(seq) else { return Ok(None) };
+        Ok(Some(MessagePlace { frame, position: self.position_in(frame, session, seq)? }))
+    }
+
+    /// Which frames were worked on where in a session.
+    pub fn session_work(&self, session: &str) -> Result<SessionWork, StoreError> {
+        self.connection
             .prepare_cached(&format!(
-                "SELECT frame FROM ({STRETCHES} WHERE s.session = ?1 AND s.detached = 0)
-                 WHERE first < ?2 AND last >= ?2 ORDER BY first DESC, num DESC LIMIT 1"
+                "SELECT first, last, frame FROM ({STRETCHES} WHERE s.session = ?1 AND s.detached = 0)
+                 ORDER BY first DESC, num DESC"
             ))
             .and_then(|mut statement| {
-                statement.query_row(params![session, signed(seq)], |row| row.get(0)).optional()
+                statement
+                    .query_map([session], |row| {
+                        let (first, last) = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
+                        Ok((first.unsigned_abs(), last.unsigned_abs(), frame_num(row.get(2)?)))
+                    })?
+                    .collect()
             })
-            .map_err(|source| self.failed(source))?;
-        let Some(frame) = frame.map(frame_num) else { return Ok(None) };
+            .map(|innermost_first| SessionWork { innermost_first })
+            .map_err(|source| self.failed(source))
+    }
+
+    /// The place of a session's message in the log of the frame whose work it is part of.
+    pub fn position_in(&self, frame: FrameNum, session: &str, seq: u64) -> Result<u64, StoreError> {
         let mut before = 0;
         for stretch in self.stretches(frame)? {
             if stretch.session == session && stretch.first < seq && seq <= stretch.last {
@@ -105,7 +135,7 @@ impl View<'_> {
             }
             before += stretch.messages();
         }
-        Ok(Some(MessagePlace { frame, position: before }))
+        Ok(before)
     }
 
     /// Messages of a session by their places, from behind `first` to `last`: all versions of each, the

@@ -185,6 +185,7 @@ impl Change<'_> {
         // Terms of what was deleted stay in the index until its parts are merged.
         view.run("INSERT INTO message_terms (message_terms) VALUES ('optimize')", [])?;
         view.run("INSERT INTO frame_terms (frame_terms) VALUES ('optimize')", [])?;
+        view.forget_words()?;
         view.forget_hashes(&found)?;
         let messages = found
             .into_iter()

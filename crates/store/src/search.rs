@@ -1,13 +1,14 @@
 //! The search index: which messages and frames hold all of some terms. It is behind what is stored until
 //! somebody catches up with it, off every hot path.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::collections::{BTreeSet, HashSet};
+use std::ops::ControlFlow;
 
+use crate::words::Narrowed;
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum};
-use callstack_core::search::{self, Known};
-use rusqlite::{OptionalExtension as _, Row, params};
+use callstack_core::search;
+use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
 use crate::change::Change;
 use crate::error::StoreError;
@@ -44,14 +45,16 @@ impl Change<'_> {
         let view = self.view();
         let mut left = bytes;
         let mut upto = view.indexed(MESSAGES)?;
+        let mut lately = HashSet::new();
         while left > 0 {
             let next = view.messages_behind(upto, 1)?;
             let Some(next) = next.into_iter().next() else { break };
-            let terms = joined(&search::terms(&text_of(&next.message.json)));
+            let terms = search::terms(&text_of(&next.message.json));
             view.run(
                 "INSERT INTO message_terms (rowid, terms) VALUES (?1, ?2)",
-                params![next.num, terms],
+                params![next.num, terms.joined()],
             )?;
+            view.keep_words(&terms, &mut lately)?;
             left = left.saturating_sub(next.message.json.len().max(1));
             upto = next.num;
         }
@@ -104,41 +107,41 @@ impl View<'_> {
             || newest("SELECT coalesce(max(seq), 0) FROM events")? > self.indexed(EVENTS)?)
     }
 
-    /// Messages of which the index knows all of this and which were stored before `before`, the newest
-    /// first, at most `most`. Where nothing is known, all messages.
-    pub fn messages_known_by(
+    /// Shows `see` the messages of which the index knows all of this, the newest first, until it has seen
+    /// enough; returns whether it has. Where nothing is known, all messages.
+    pub fn visit_messages_known_by<E: From<StoreError>>(
         &self,
-        known: &Known,
-        before: i64,
-        most: usize,
-    ) -> Result<Vec<IndexedMessage>, StoreError> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        known: &Narrowed,
+        mut see: impl FnMut(IndexedMessage) -> Result<ControlFlow<()>, E>,
+    ) -> Result<bool, E> {
+        let failed = |source| E::from(self.failed(source));
         let columns = "m.seq, m.version, m.id, m.bytes, m.codec, m.body, m.at, m.num, m.session";
-        if known.is_empty() {
-            return self.indexed_messages(
-                &format!(
-                    "SELECT {columns} FROM messages AS m WHERE num < ?1 ORDER BY num DESC LIMIT ?2"
-                ),
-                params![before, most],
-            );
-        }
-        self.indexed_messages(
-            &format!(
-                "SELECT {columns} FROM (
-                   SELECT rowid FROM message_terms WHERE message_terms MATCH ?3 AND rowid < ?1
-                   ORDER BY rowid DESC LIMIT ?2
-                 ) AS t JOIN messages AS m ON m.num = t.rowid ORDER BY m.num DESC"
+        // The index goes first: it knows the order, and how many are wanted is only found out.
+        let query = match &known.question {
+            None => format!("SELECT {columns} FROM messages AS m ORDER BY num DESC"),
+            Some(_) => format!(
+                "SELECT {columns} FROM message_terms AS t CROSS JOIN messages AS m ON m.num = t.rowid
+                 WHERE message_terms MATCH ?1 ORDER BY t.rowid DESC"
             ),
-            params![before, most, all_of(known)],
-        )
+        };
+        let mut statement = self.connection.prepare_cached(&query).map_err(failed)?;
+        let mut rows = statement.query(params_from_iter(&known.question)).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            if see(indexed_message(row).map_err(failed)?)?.is_break() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    /// Frames that are known by all of the terms, the newest first, at most `most`.
+    /// Frames of which the index knows all of this, the newest first, at most `most`. Where nothing is
+    /// known, none.
     pub fn frames_known_by(
         &self,
-        terms: &BTreeSet<String>,
+        known: &Narrowed,
         most: usize,
     ) -> Result<Vec<FrameNum>, StoreError> {
+        let Some(question) = &known.question else { return Ok(Vec::new()) };
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.connection
             .prepare_cached(
@@ -147,7 +150,7 @@ impl View<'_> {
             )
             .and_then(|mut statement| {
                 statement
-                    .query_map(params![quoted(terms), most], |row| Ok(frame_num(row.get(0)?)))?
+                    .query_map(params![question, most], |row| Ok(frame_num(row.get(0)?)))?
                     .collect()
             })
             .map_err(|source| self.failed(source))
@@ -166,12 +169,9 @@ impl View<'_> {
         query: &str,
         params: impl rusqlite::Params,
     ) -> Result<Vec<IndexedMessage>, StoreError> {
-        let message = |row: &Row<'_>| {
-            Ok(IndexedMessage { num: row.get(7)?, session: row.get(8)?, message: message_of(row)? })
-        };
         self.connection
             .prepare_cached(query)
-            .and_then(|mut statement| statement.query_map(params, message)?.collect())
+            .and_then(|mut statement| statement.query_map(params, indexed_message)?.collect())
             .map_err(|source| self.failed(source))
     }
 
@@ -179,9 +179,13 @@ impl View<'_> {
     pub(crate) fn index_frame(&self, num: FrameNum) -> Result<(), StoreError> {
         let said = said_of(&self.frame(num)?);
         let seen = self.evidence(num)?.searchable();
-        let terms = joined(&search::terms(&format!("{said}\n{seen}")));
+        let terms = search::terms(&format!("{said}\n{seen}"));
         self.run("DELETE FROM frame_terms WHERE rowid = ?1", [sql(num)])?;
-        self.run("INSERT INTO frame_terms (rowid, terms) VALUES (?1, ?2)", params![sql(num), terms])
+        self.run(
+            "INSERT INTO frame_terms (rowid, terms) VALUES (?1, ?2)",
+            params![sql(num), terms.joined()],
+        )?;
+        self.keep_words(&terms, &mut HashSet::new())
     }
 
     fn indexed(&self, what: &str) -> Result<i64, StoreError> {
@@ -207,6 +211,10 @@ impl View<'_> {
             .map(|_| ())
             .map_err(|source| self.failed(source))
     }
+}
+
+fn indexed_message(row: &Row<'_>) -> rusqlite::Result<IndexedMessage> {
+    Ok(IndexedMessage { num: row.get(7)?, session: row.get(8)?, message: message_of(row)? })
 }
 
 /// The frame of which an event says something.
@@ -239,22 +247,4 @@ pub fn said_of(frame: &Frame) -> String {
     let mut said = BTreeSet::new();
     lines.retain(|line| said.insert(*line));
     lines.join("\n")
-}
-
-fn joined(terms: &BTreeSet<String>) -> String {
-    terms.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
-}
-
-fn all_of(known: &Known) -> String {
-    let mut all = quoted(&known.terms);
-    if let Some(beginning) = &known.beginning {
-        // Writing to a string can't fail.
-        let _ = write!(all, " \"{beginning}\" *");
-    }
-    all
-}
-
-fn quoted(terms: &BTreeSet<String>) -> String {
-    let quoted: Vec<_> = terms.iter().map(|term| format!("\"{term}\"")).collect();
-    quoted.join(" ")
 }

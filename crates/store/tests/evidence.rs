@@ -80,8 +80,8 @@ fn it_is_found_and_goes_with_the_messages_that_it_was_taken_from() {
     let index = || while store.write(|change| change.index(1 << 20, &str::to_owned)).unwrap() {};
     index();
     let found = |word: &str| {
-        let terms = callstack_core::search::terms(word);
-        store.read(|view| view.frames_known_by(&terms, 10)).unwrap()
+        let known = callstack_core::search::Query::words(word).unwrap().known();
+        store.read(|view| view.frames_known_by(&view.narrowed(&known)?, 10)).unwrap()
     };
     assert_eq!((found("zqxvkj"), found("yplumbus")), (vec![FrameNum(2)], vec![FrameNum(3)]));
     assert!(!project.holding("zqxvkj").is_empty(), "it can be found while it is there");

@@ -1,9 +1,11 @@
 //! What was purged is gone from the files, stays away, and breaks nothing.
 
+use std::ops::ControlFlow;
+
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
-use callstack_core::search::Known;
-use callstack_store::{Erased, Store, Stretch};
+use callstack_core::search::Query;
+use callstack_store::{Erased, Store, StoreError, Stretch, View};
 
 use crate::support::carry_out;
 use crate::support::{Project, assert_sound, pop, push, record, root};
@@ -83,10 +85,13 @@ fn what_is_new_after_it_is_found() {
     purge(&store, 0, 1);
     record(&store, "ses_a", &[("m2", KEPT)]);
     index(&store);
-    let terms = callstack_core::search::terms("yplumbus");
-    let known = Known { terms, beginning: None };
-    let found = store.read(|view| view.messages_known_by(&known, i64::MAX, 10)).unwrap();
-    assert_eq!(found.len(), 1);
+    let known = |letters: &str| {
+        let known = Query::exact(letters).unwrap().known_anywhere().unwrap();
+        let any = |_| Ok::<_, StoreError>(ControlFlow::Break(()));
+        let is_known = |view: &View<'_>| view.visit_messages_known_by(&view.narrowed(&known)?, any);
+        store.read(is_known).unwrap()
+    };
+    assert_eq!((known("plumb"), known("qxvk")), (true, false));
 }
 
 #[test]

@@ -31,7 +31,8 @@ fn rows(raw: &Connection) -> BTreeMap<String, Vec<String>> {
         // The search index catches up with whatever the other tables say.
         .prepare(
             "SELECT name FROM sqlite_schema
-             WHERE type = 'table' AND name NOT LIKE '%\\_terms%' ESCAPE '\\'",
+             WHERE type = 'table' AND name NOT LIKE '%\\_terms%' ESCAPE '\\'
+               AND name NOT LIKE 'word%' AND name NOT LIKE '%vocabulary'",
         )
         .unwrap()
         .query_map([], |row| row.get(0))

@@ -1,9 +1,9 @@
 //! The search index: it narrows down to what holds the terms, and nothing is missing from that.
 
-use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
-use callstack_core::search::{Known, terms};
-use callstack_store::{MessagePlace, Store};
+use callstack_core::search::{Known, Query};
+use callstack_store::{IndexedMessage, MessagePlace, Store, StoreError, View};
 use proptest::prelude::*;
 
 use crate::child::WIDE;
@@ -15,14 +15,24 @@ fn index(store: &Store) {
     assert!(!store.read(|view| view.is_behind()).unwrap());
 }
 
-fn known(terms: BTreeSet<String>) -> Known {
-    Known { terms, beginning: None }
+fn words(query: &str) -> Known {
+    Query::words(query).unwrap().known()
+}
+
+fn known_by(store: &Store, known: &Known) -> Vec<IndexedMessage> {
+    let mut found = Vec::new();
+    let all = store.read(|view| {
+        view.visit_messages_known_by(&view.narrowed(known)?, |message| {
+            found.push(message);
+            Ok::<_, StoreError>(ControlFlow::Continue(()))
+        })
+    });
+    assert!(!all.unwrap());
+    found
 }
 
 fn ids(store: &Store, query: &str) -> Vec<String> {
-    store
-        .read(|view| view.messages_known_by(&known(terms(query)), i64::MAX, 1_000))
-        .unwrap()
+    known_by(store, &words(query))
         .into_iter()
         .map(|found| format!("{} {} {}", found.session, found.message.id, found.message.version))
         .collect()
@@ -41,12 +51,14 @@ fn messages_of_all_sessions_and_versions_are_known_by_their_terms_newest_first()
     assert_eq!(ids(&store, "header"), ["ses_b m1 1", "ses_a m1 1"]);
     assert_eq!(ids(&store, "parse"), ["ses_a m1 2", "ses_a m1 1"]);
     assert_eq!(ids(&store, "parse header"), ["ses_a m1 1"]);
-    let older = store
-        .read(|view| view.messages_known_by(&known(terms("header")), 3, 10))
-        .unwrap()
-        .into_iter()
-        .map(|found| found.num);
-    assert_eq!(older.collect::<Vec<_>>(), [1]);
+    let mut seen = 0;
+    let stopped = store.read(|view| {
+        view.visit_messages_known_by(&view.narrowed(&words("header"))?, |_| {
+            seen += 1;
+            Ok::<_, StoreError>(ControlFlow::Break(()))
+        })
+    });
+    assert_eq!((stopped.unwrap(), seen), (true, 1));
 }
 
 #[test]
@@ -56,7 +68,8 @@ fn frames_are_known_by_what_is_said_of_them_as_it_is_now() {
     let num = carry_out(&store, &push("ses_a", "frm-1", "tokenizer"), &WIDE).unwrap();
     index(&store);
     let known = |query: &str| {
-        store.read(|view| view.frames_known_by(&terms(query), 10)).unwrap().contains(&num)
+        let found = |view: &View<'_>| view.frames_known_by(&view.narrowed(&words(query))?, 10);
+        store.read(found).unwrap().contains(&num)
     };
     assert!(known("tokenizer"));
     assert!(!known("forty_two"));
@@ -68,6 +81,44 @@ fn frames_are_known_by_what_is_said_of_them_as_it_is_now() {
     index(&store);
     assert!(known("forty_two"));
     assert_eq!(store.check().unwrap().damage, Vec::<String>::new());
+}
+
+#[test]
+fn paths_and_identifiers_are_known_by_what_stands_beside_what_in_them() {
+    let store = Store::in_memory().unwrap();
+    let texts = [
+        ("m1", "see src/lexer/token.rs and parse_header"),
+        ("m2", "src/token and lexer/parse.rs, the header"),
+        ("m3", "getParseHeader(Src/Lexer)"),
+    ];
+    record(&store, "ses_a", &texts);
+    index(&store);
+    assert_eq!(ids(&store, "src/lexer/token.rs"), ["ses_a m1 1"]);
+    assert_eq!(ids(&store, "lexer/token.rs"), ["ses_a m1 1"]);
+    assert_eq!(ids(&store, "src/lexer"), ["ses_a m3 1", "ses_a m1 1"]);
+    assert_eq!(ids(&store, "parse_header"), ["ses_a m3 1", "ses_a m1 1"]);
+    assert_eq!(ids(&store, "ParseHeader"), ["ses_a m3 1", "ses_a m1 1"]);
+    assert_eq!(ids(&store, "getparseheader"), ["ses_a m3 1"]);
+    assert_eq!(ids(&store, "parse header"), ["ses_a m3 1", "ses_a m2 1", "ses_a m1 1"]);
+}
+
+#[test]
+fn letters_that_stand_in_too_many_words_are_still_found() {
+    let store = Store::in_memory().unwrap();
+    let anywhere = |text: &str| Query::exact(text).unwrap().known_anywhere().unwrap();
+    let many: Vec<_> = (0..3_000).map(|n| format!("some{n}thing")).collect();
+    let many = many.join(" ");
+    record(&store, "ses_a", &[("m1", &many), ("m2", "handsomely done"), ("m3", "ways of it")]);
+    index(&store);
+    let found = |text: &str| -> Vec<String> {
+        let found = known_by(&store, &anywhere(text)).into_iter();
+        found.map(|found| found.message.id).collect()
+    };
+    assert_eq!(found("dsome"), ["m2"]);
+    assert_eq!(found("ome12th"), ["m1"]);
+    assert_eq!(found("some"), ["m3", "m2", "m1"]);
+    assert_eq!(found("ndsomely d"), ["m2"]);
+    assert_eq!(found("zsome"), Vec::<String>::new());
 }
 
 #[test]
@@ -109,22 +160,37 @@ proptest! {
             record(&store, "ses_a", &[(&format!("m{at}"), text)]);
         }
         index(&store);
-        let wanted = terms(&wanted.join(" "));
         let mut expected: Vec<String> = texts
             .iter()
             .enumerate()
-            .filter(|(_, text)| wanted.is_subset(&terms(text)))
+            .filter(|(_, text)| wanted.iter().all(|word| text.split(' ').any(|it| it == word)))
             .map(|(at, _)| format!("m{at}"))
             .collect();
         expected.reverse();
-        let found: Vec<String> = store
-            .read(|view| view.messages_known_by(&known(wanted.clone()), i64::MAX, 100))
-            .unwrap()
-            .into_iter()
-            .map(|found| found.message.id)
-            .collect();
-        prop_assert_eq!(found, expected);
-        let all = store.read(|view| view.messages_known_by(&Known::default(), i64::MAX, 100)).unwrap();
-        prop_assert_eq!(all.len(), texts.len());
+        let wanted = words(&wanted.join(" "));
+        let found = known_by(&store, &wanted).into_iter();
+        prop_assert_eq!(found.map(|found| found.message.id).collect::<Vec<_>>(), expected);
+        prop_assert_eq!(known_by(&store, &Known::default()).len(), texts.len());
+    }
+
+    #[test]
+    fn a_string_is_known_wherever_in_words_it_begins_and_ends(
+        before in "[a-cA-C1_./ \\-]{0,30}",
+        text in "[a-dA-D12é日本語ΣσßI_./:@ \n\\-]{1,40}|\\PC{1,30}|[a-f0-9]{35,50}",
+        from in any::<prop::sample::Index>(),
+        length in 1..20_usize,
+    ) {
+        let store = Store::in_memory().unwrap();
+        record(&store, "ses_a", &[("m1", &before), ("m2", &text), ("m3", "something else")]);
+        index(&store);
+        let chars: Vec<char> = text.chars().collect();
+        let from = from.index(chars.len());
+        let stretch: String = chars[from..(from + length).min(chars.len())].iter().collect();
+        if let Some(query) = Query::exact(&stretch) {
+            let known = query.known_anywhere().unwrap_or_else(|| query.known());
+            let found = known_by(&store, &known);
+            let ids: Vec<_> = found.iter().map(|found| found.message.id.as_str()).collect();
+            prop_assert!(ids.contains(&"m2"), "{stretch:?} by {known:?}");
+        }
     }
 }

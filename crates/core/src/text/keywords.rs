@@ -30,6 +30,23 @@ pub fn extract_keywords(text: &str) -> Vec<String> {
 /// Shows `seen` every word and every part of one in `text`, as written, as often as it stands there;
 /// stop words too.
 pub(crate) fn for_each_word(text: &str, mut seen: impl FnMut(&str)) {
+    for_each_stretch(text, |stretch| match stretch {
+        Stretch::Word(word) => seen(word),
+        Stretch::Joined(stretch) => words_of(stretch, &mut seen),
+    });
+}
+
+/// A stretch of letters, digits and marks that hold them together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stretch<'t> {
+    /// One word without parts.
+    Word(&'t str),
+    /// What may be an identifier or a path.
+    Joined(&'t str),
+}
+
+/// Shows `seen` every stretch of `text` in order.
+pub(crate) fn for_each_stretch<'t>(text: &'t str, mut seen: impl FnMut(Stretch<'t>)) {
     let bytes = text.as_bytes();
     let class =
         |at: usize| bytes.get(at).map_or(Class::Outside, |byte| CLASSES[usize::from(*byte)]);
@@ -49,7 +66,7 @@ pub(crate) fn for_each_word(text: &str, mut seen: impl FnMut(&str)) {
             _ => false,
         };
         if has_ended && matches!(class(start), Class::Small | Class::Capital) {
-            seen(text.get(start..at).unwrap_or_default());
+            seen(Stretch::Word(text.get(start..at).unwrap_or_default()));
             continue;
         }
         while class(at) != Class::Outside {
@@ -58,11 +75,11 @@ pub(crate) fn for_each_word(text: &str, mut seen: impl FnMut(&str)) {
         // All that is outside is ASCII, so the stretch starts and ends between characters.
         let stretch = text.get(start..at).unwrap_or_default();
         if stretch.is_ascii() {
-            words_of(stretch, &mut seen);
+            seen(Stretch::Joined(stretch));
         } else {
             stretch
                 .split(|char: char| !(char.is_alphanumeric() || is_joint(char)))
-                .for_each(|word| words_of(word, &mut seen));
+                .for_each(|word| seen(Stretch::Joined(word)));
         }
     }
 }
@@ -105,6 +122,11 @@ fn words_of(word: &str, seen: &mut impl FnMut(&str)) {
     parts.for_each(seen);
 }
 
+/// The parts of an identifier or a path.
+pub(crate) fn parts(word: &str) -> impl Iterator<Item = &str> {
+    Parts { rest: word }
+}
+
 /// A word's identity for comparing: case makes no difference, and a plural is the same word.
 pub(crate) fn stem_hash(word: &str) -> u64 {
     let stem = match word.strip_suffix(['s', 'S']) {
@@ -129,7 +151,7 @@ pub(crate) const fn is_joint(char: char) -> bool {
 }
 
 /// Scripts that are written without spaces between words.
-fn is_unspaced(char: char) -> bool {
+pub(crate) fn is_unspaced(char: char) -> bool {
     matches!(u32::from(char), 0x0e00..=0x0eff | 0x3040..=0x30ff | 0x3400..=0x9fff | 0xf900..=0xfaff | 0x2_0000..=0x3_ffff)
 }
 

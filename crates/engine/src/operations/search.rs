@@ -61,7 +61,13 @@ impl Operate for Search {
 fn told(query: &str, found: &SearchAnswer) -> String {
     let mut text = String::new();
     if found.places.is_empty() {
-        text = format!("Nothing that is kept holds `{query}`.");
+        text = if found.more {
+            format!(
+                "The newest that may hold `{query}` do not; there is more than could be looked at."
+            )
+        } else {
+            format!("Nothing that is kept holds `{query}`.")
+        };
     }
     for place in &found.places {
         let frame = match &place.frame {
@@ -86,7 +92,9 @@ fn told(query: &str, found: &SearchAnswer) -> String {
     if found.places.iter().any(|place| place.message.is_some()) {
         text.push_str("stack_log with frame and from shows a message and what follows.\n");
     }
-    if found.more {
+    if found.more && found.places.is_empty() {
+        text.push_str("\nLook for more of it, or for whole words.\n");
+    } else if found.more {
         text.push_str("There may be more: narrow it down, or raise limit.\n");
     }
     if found.behind {

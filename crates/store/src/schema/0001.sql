@@ -270,7 +270,7 @@ CREATE TABLE messages (
   body    BLOB NOT NULL,
   UNIQUE (session, seq, version)
 ) STRICT;
-CREATE INDEX messages_by_id ON messages(session, id, version);
+CREATE INDEX messages_by_id ON messages(session, id, version, seq);
 
 -- Frames whose log has to be written, with the event that made it so. Work to be done, like `indexed`
 -- below: what is written leaves it.
@@ -287,6 +287,17 @@ CREATE VIRTUAL TABLE message_terms USING fts5(
 CREATE VIRTUAL TABLE frame_terms USING fts5(
   terms, content='', contentless_delete=1, detail=none, tokenize='ascii'
 );
+-- The words among these terms, each once, and the letters that stand beside each other in them: a string
+-- that begins or ends within a word is looked for by the words that hold it.
+CREATE TABLE words (
+  num  INTEGER PRIMARY KEY,
+  word TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE VIRTUAL TABLE word_pieces USING fts5(
+  pieces, content='', columnsize=0, detail=none, tokenize='ascii'
+);
+CREATE VIRTUAL TABLE message_vocabulary USING fts5vocab(message_terms, row);
+CREATE VIRTUAL TABLE frame_vocabulary USING fts5vocab(frame_terms, row);
 CREATE TABLE indexed (
   what TEXT PRIMARY KEY,
   upto INTEGER NOT NULL
