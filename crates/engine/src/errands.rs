@@ -5,7 +5,7 @@
 //! is in the store and in the token.
 
 use callstack_core::decide::{Command, Delegate, Plan, PlannedChild, Pop, decide};
-use callstack_core::event::{Event, FileMoment};
+use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::{ResultsSource, dense};
 use callstack_core::returned::{Entrusted, entrusted};
@@ -131,7 +131,7 @@ impl Engine {
             }
             self.prompt_for(&view, num, session)
         })?;
-        self.record_files(num, FileMoment::Begun);
+        self.record_begin(num);
         Ok(Answer {
             next: Some(Next {
                 effect: Effect::Prompt {
@@ -190,15 +190,16 @@ impl Engine {
             }
         };
         self.wait_until_written(session);
-        self.store.write(|change| {
+        let mut ended = Vec::new();
+        let answer = self.store.write(|change| {
             if failed && let Some(unheard) = unheard(&change.view(), num, session)? {
                 // A session that was worked in before may be gone by now.
-                self.end_all(change, num, &outcome)?;
+                ended = self.end_all(change, num, &outcome)?;
                 change.append(self.now(), &[Event::ErrandDelivered { span: unheard }])?;
                 return Ok(starting(caller, &change.view().frame(num)?));
             }
             if works_in(&change.view().frame(num)?, session) {
-                self.end_all(change, num, &outcome)?;
+                ended = self.end_all(change, num, &outcome)?;
             }
             let view = change.view();
             let frame = view.frame(num)?;
@@ -210,8 +211,16 @@ impl Engine {
                 "results": frame.results,
             });
             let title = format!("{} {}", frame.label(), frame.status);
-            Ok(Answer { title, text, data, returned: Some(num), ..Answer::default() })
-        })
+            Ok::<_, EngineError>(Answer {
+                title,
+                text,
+                data,
+                returned: Some(num),
+                ..Answer::default()
+            })
+        })?;
+        self.record_ends(&ended);
+        Ok(answer)
     }
 
     /// How a frame ends whose session fell silent without a pop.
@@ -248,20 +257,21 @@ impl Engine {
         }
     }
 
-    /// Ends a frame that nobody will end, and all that is still in progress below it.
+    /// Ends a frame that nobody will end, and all that is still in progress below it; returns them.
     pub(crate) fn end_all(
         &self,
         change: &mut Change<'_>,
         num: FrameNum,
         outcome: &Outcome,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Vec<FrameNum>, EngineError> {
         let frame = change.view().frame(num)?;
+        let mut ended = Vec::new();
         while let Some(child) = change.view().running(num)? {
             if child.session == frame.session {
-                self.end_all(change, child.num, outcome)?;
+                ended.extend(self.end_all(change, child.num, outcome)?);
             } else {
                 let cut = cut_off("It was cut off together with the session that waited for it.");
-                self.end_all(change, child.num, &cut)?;
+                ended.extend(self.end_all(change, child.num, &cut)?);
             }
         }
         let session = frame.session.unwrap_or_default();
@@ -275,7 +285,8 @@ impl Engine {
             outcome: outcome.clone(),
         });
         self.end_in(change, &session, &command, &evidence)?;
-        Ok(())
+        ended.push(num);
+        Ok(ended)
     }
 
     /// Whether somebody waits for what a session returns, and will end its frame with the session's

@@ -71,6 +71,9 @@ pub enum Why {
     /// No tool of the frame was seen writing what it holds: a command of the frame may have, or somebody
     /// else.
     NotSeen,
+    /// The same, where the files were not recorded when the frame ended: what was changed afterwards,
+    /// perhaps by somebody else, can't be told from what it changed.
+    EndUnknown,
 }
 
 /// Whose changes to files are undone.
@@ -78,7 +81,7 @@ pub enum Why {
 pub enum Reach {
     /// What the frame's tools were seen writing.
     Seen,
-    /// Whatever changed while it was worked on.
+    /// Whatever changed while it was worked on, where it is known when that was over.
     All,
 }
 
@@ -93,10 +96,13 @@ impl Engine {
         })?;
         let begun = begun.ok_or_else(|| not_recorded(&frame))?;
         let (work_tree, now) = self.files_now()?;
-        let ended = ended.filter(|_| frame.status.is_finished()).unwrap_or_else(|| now.clone());
+        let ended = if frame.status.is_finished() { ended } else { Some(now.clone()) };
 
         let differing = paths(work_tree.changes(&begun, &now)?);
-        let since = paths(work_tree.changes(&ended, &now)?);
+        let since = match &ended {
+            Some(ended) => paths(work_tree.changes(ended, &now)?),
+            None => BTreeSet::new(),
+        };
         let written = self.written_by(frame.num)?;
         let mut plan = RollbackPlan {
             frame: frame.num,
@@ -105,7 +111,8 @@ impl Engine {
             source: begun.clone(),
             now,
         };
-        for FileChange { path, kind } in work_tree.changes(&begun, &ended)? {
+        let until = ended.as_ref().unwrap_or(&plan.now);
+        for FileChange { path, kind } in work_tree.changes(&begun, until)? {
             if !differing.contains(&path) {
                 continue;
             }
@@ -115,8 +122,10 @@ impl Engine {
             };
             if since.contains(&path) {
                 plan.left.push(LeftAlone { path, why: Why::ChangedSince });
-            } else if reach == Reach::All || is_seen() {
+            } else if (reach == Reach::All && ended.is_some()) || is_seen() {
                 plan.restored.push(RolledBack { path, how: undoing(kind) });
+            } else if ended.is_none() {
+                plan.left.push(LeftAlone { path, why: Why::EndUnknown });
             } else {
                 plan.left.push(LeftAlone { path, why: Why::NotSeen });
             }

@@ -50,28 +50,32 @@ impl Engine {
     /// Records the state of the files where a call has begun or ended work in a frame. That it can't be
     /// recorded is told by the log: the work itself is not held up.
     pub(crate) fn record_files_of(&self, answer: &Answer) {
-        let moments = [(answer.opened, FileMoment::Begun), (answer.closed, FileMoment::Ended)];
-        for (frame, moment) in moments {
-            if let Some(frame) = frame {
-                self.record_files(frame, moment);
-            }
+        if let Some(frame) = answer.opened {
+            self.record_begin(frame);
         }
-        if let Some(frame) = answer.returned
-            && self.has_no_end(frame)
-        {
-            self.record_files(frame, FileMoment::Ended);
+        self.record_ends(answer.closed.as_slice());
+    }
+
+    /// Records the state of the files where work in a frame begins.
+    pub(crate) fn record_begin(&self, frame: FrameNum) {
+        self.record_files(&[frame], FileMoment::Begun);
+    }
+
+    /// Records the state of the files where work in these frames ends just now. What ends frames that
+    /// have been silent for a while records nothing: others may have changed files since.
+    pub(crate) fn record_ends(&self, frames: &[FrameNum]) {
+        // Without a beginning there is nothing to go back to.
+        let has_begun = |frame: &FrameNum| {
+            let begun = self.store.read(|view| view.file_state(*frame, FileMoment::Begun));
+            begun.is_ok_and(|state| state.is_some())
+        };
+        let frames: Vec<_> = frames.iter().copied().filter(has_begun).collect();
+        if !frames.is_empty() {
+            self.record_files(&frames, FileMoment::Ended);
         }
     }
 
-    /// Whether no state was recorded where a frame ended: its session fell silent without ending it.
-    fn has_no_end(&self, frame: FrameNum) -> bool {
-        self.store
-            .read(|view| view.file_state(frame, FileMoment::Ended))
-            .is_ok_and(|it| it.is_none())
-    }
-
-    /// Records the state of the files for a frame.
-    pub(crate) fn record_files(&self, frame: FrameNum, moment: FileMoment) {
+    fn record_files(&self, frames: &[FrameNum], moment: FileMoment) {
         let Some(work_tree) = self.work_tree.get() else { return };
         let recorded = match self.current_settings() {
             Ok(settings) if settings.kept.rollback => work_tree.record(),
@@ -79,11 +83,16 @@ impl Engine {
         };
         let written = recorded.and_then(|state| {
             let Some(state) = state else { return Ok(()) };
-            let event = Event::FilesRecorded { frame, moment, state };
-            self.store.write(|change| Ok(change.append(self.now(), &[event])?))
+            let recorded = |frame: &FrameNum| {
+                let (frame, state) = (*frame, state.clone());
+                Event::FilesRecorded { frame, moment, state }
+            };
+            let events: Vec<_> = frames.iter().map(recorded).collect();
+            self.store.write(|change| Ok(change.append(self.now(), &events)?))
         });
         if let Err(error) = written {
-            let line = LogLine::new("Files not recorded").with("frame", frame.to_string());
+            let frames: Vec<_> = frames.iter().map(ToString::to_string).collect();
+            let line = LogLine::new("Files not recorded").with("frame", frames.join(", "));
             self.tell_log(&line.with("error", error.sentence()));
         }
     }

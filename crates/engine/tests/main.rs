@@ -40,6 +40,8 @@ mod restarts;
 #[cfg(test)]
 mod retry;
 #[cfg(test)]
+mod rollback;
+#[cfg(test)]
 mod schemas;
 #[cfg(test)]
 mod search;

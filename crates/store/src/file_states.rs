@@ -31,6 +31,14 @@ pub(crate) fn apply(writer: &Writer<'_, '_>, event: &Event) -> Result<(), StoreE
     }
 }
 
+/// Work in a frame goes on: where it ended before it has ended no longer.
+pub(crate) fn goes_on(writer: &Writer<'_, '_>, frame: FrameNum) -> Result<(), StoreError> {
+    writer.run(
+        "DELETE FROM file_states WHERE frame = ?1 AND moment = ?2",
+        params![sql(frame), FileMoment::Ended.as_str()],
+    )
+}
+
 impl View<'_> {
     /// The state of the files where work in a frame began first or ended last, if it was recorded.
     pub fn file_state(

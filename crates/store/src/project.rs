@@ -343,6 +343,9 @@ impl Writer<'_, '_> {
 
     fn set_status(&self, num: FrameNum, status: Status) -> Result<(), StoreError> {
         self.consolidate(num, None)?;
+        if status == Status::InProgress {
+            file_states::goes_on(self, num)?;
+        }
         let before = self.view.frame_row(num)?;
         self.run(
             "UPDATE frames SET status = ?2, finished = ?3, updated_at = ?4 WHERE num = ?1",

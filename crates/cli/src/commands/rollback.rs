@@ -12,7 +12,8 @@ use crate::wording::counted;
 ///
 /// Restores the files that the tools of the frame, and of the frames below it, were seen writing, to what
 /// they were when it began; shows them first. A file that has changed since the frame ended is left as it
-/// is. In a git work tree only; your index, branches and commits are not touched.
+/// is; where its end was not recorded, only what its tools were seen writing is restored. In a git work
+/// tree only; your index, branches and commits are not touched.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RollbackArgs {
     /// Handle such as f3, or the beginning of an id
@@ -89,6 +90,10 @@ fn tell(page: &mut Page, plan: &RollbackPlan) {
     for file in &plan.left {
         let why = match file.why {
             Why::ChangedSince => "left: it has changed since",
+            Why::EndUnknown => {
+                "left: no tool of the frame was seen writing this, and where the frame ended is not \
+                 recorded, so it may be somebody's later work"
+            }
             Why::NotSeen => "left: no tool of the frame was seen writing this (--all restores it)",
         };
         page.put(WARN, "! ").put(PLAIN, &file.path).put(DIM, &format!("  {why}")).end();

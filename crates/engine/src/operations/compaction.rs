@@ -69,6 +69,10 @@ pub(super) fn end_with_summary(
     let asks = asks_host(caller);
     let status = ending.status;
     let frame = engine.register_pending_completion(caller, ending, asks)?;
+    // Its work is over here, and the summary comes later. A person's frame goes on until then.
+    if asks {
+        engine.record_ends(&[frame.num]);
+    }
     Ok(asked(caller, &frame, completion_awaited(&frame, status, asks), asks))
 }
 

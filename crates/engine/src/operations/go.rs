@@ -51,6 +51,7 @@ impl Operate for Navigate {
         }
         let keep = keep(engine, caller, &stack, &target)?;
         let mut answer = Answer::default();
+        let mut aside: Vec<_> = stack.iter().skip(keep).map(|frame| frame.num).collect();
         for left in stack.iter().skip(keep).rev() {
             let results = params.results.clone().filter(|results| !results.trim().is_empty());
             let aside = format!("Set aside: work went on in {}.", target.label());
@@ -61,6 +62,9 @@ impl Operate for Navigate {
             let outcome = Outcome::with(Status::Blocked, results, None, source);
             answer = end_with(engine, caller, Some(left), outcome)?;
         }
+        let named = answer.closed.filter(|_| target.status == Status::InProgress);
+        aside.retain(|num| Some(*num) != named);
+        engine.record_ends(&aside);
         if target.status == Status::InProgress {
             let text = format!(
                 "You are in frame {} again. What was left is blocked and can be activated.\n{}",

@@ -1,0 +1,220 @@
+//! Which files a rollback restores, whatever became of the states that it goes by.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use callstack_core::frame::Status;
+use callstack_engine::effect::EffectOutcome;
+use callstack_engine::operation::{Answer, Caller};
+use callstack_engine::{
+    Engine, EngineError, FileChange, FileChangeKind, Reach, RollbackPlan, Why, WorkTree, operations,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Project, caller};
+
+const A: &str = "ses_a";
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// Keeps copies of the files of a folder, without those in folders of it.
+#[derive(Clone)]
+struct Copies {
+    folder: PathBuf,
+    states: Arc<Mutex<Vec<Files>>>,
+}
+
+impl Copies {
+    fn of(engine: &Engine) -> Self {
+        Self { folder: engine.project().to_path_buf(), states: Arc::default() }
+    }
+
+    fn state(&self, name: &str) -> Files {
+        self.states.lock().unwrap()[name.parse::<usize>().unwrap()].clone()
+    }
+}
+
+fn files(folder: &Path) -> Files {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
+    files.map(|it| (it.file_name().into_string().unwrap(), fs::read(it.path()).unwrap())).collect()
+}
+
+impl WorkTree for Copies {
+    fn record(&self) -> Result<Option<String>, EngineError> {
+        let mut states = self.states.lock().unwrap();
+        states.push(files(&self.folder));
+        Ok(Some((states.len() - 1).to_string()))
+    }
+
+    fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError> {
+        let (from, to) = (self.state(from), self.state(to));
+        let paths: BTreeSet<_> = from.keys().chain(to.keys()).collect();
+        let change = |path: &&String| {
+            let kind = match (from.get(*path), to.get(*path)) {
+                (before, after) if before == after => return None,
+                (None, _) => FileChangeKind::Created,
+                (_, None) => FileChangeKind::Deleted,
+                _ => FileChangeKind::Changed,
+            };
+            Some(FileChange { path: (*path).clone(), kind })
+        };
+        Ok(paths.iter().filter_map(change).collect())
+    }
+
+    fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError> {
+        let state = self.state(state);
+        for path in paths {
+            let file = self.folder.join(path);
+            match state.get(path) {
+                Some(content) => fs::write(file, content).unwrap(),
+                None => fs::remove_file(file).unwrap(),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A project whose files are recorded, with a root `f1`.
+fn project() -> Project {
+    let project = Project::new();
+    project.engine.record_files_with(Box::new(Copies::of(&project.engine)));
+    project.user(A, "Build the parser");
+    project
+}
+
+fn push(project: &Project) {
+    project.did(A, "stack_frame_push", json!({"title": "part", "successCriteria": "done"}));
+}
+
+fn write(project: &Project, file: &str, content: &str) {
+    fs::write(project.engine.project().join(file), content).unwrap();
+}
+
+fn read(project: &Project, file: &str) -> Option<String> {
+    fs::read_to_string(project.engine.project().join(file)).ok()
+}
+
+/// A tool of the open frame writes a file.
+fn writes(project: &Project, file: &str, content: &str) {
+    write(project, file, content);
+    project.did(A, "stack_add_artifact", json!({ "artifact": file }));
+}
+
+fn pop(project: &Project, arguments: Value) {
+    project.did(A, "stack_frame_pop", arguments);
+}
+
+fn plan(project: &Project, frame: &str, reach: Reach) -> RollbackPlan {
+    project.engine.rollback_plan(frame, reach).unwrap()
+}
+
+fn restored(plan: &RollbackPlan) -> Vec<&str> {
+    plan.restored.iter().map(|file| file.path.as_str()).collect()
+}
+
+fn left(plan: &RollbackPlan) -> Vec<(&str, Why)> {
+    plan.left.iter().map(|file| (file.path.as_str(), file.why)).collect()
+}
+
+/// A frame ends by other means than a call, as it does when its session has fallen silent.
+fn ends_unseen(project: &Project, frame: &str) {
+    let manager = project.engine.manager(A, "test");
+    manager.complete_frame(frame, Status::Completed, "done", "done").unwrap();
+}
+
+#[test]
+fn where_an_end_was_not_recorded_nothing_unseen_is_restored() {
+    let project = project();
+    push(&project);
+    writes(&project, "seen.rs", "mine");
+    write(&project, "built", "by a command");
+    ends_unseen(&project, "f2");
+    write(&project, "theirs", "later work");
+    for reach in [Reach::Seen, Reach::All] {
+        let plan = plan(&project, "f2", reach);
+        assert_eq!(restored(&plan), ["seen.rs"], "{reach:?}");
+        assert_eq!(left(&plan), [("built", Why::EndUnknown), ("theirs", Why::EndUnknown)]);
+    }
+    project.engine.roll_back(&plan(&project, "f2", Reach::All)).unwrap();
+    assert_eq!(read(&project, "seen.rs"), None);
+    assert_eq!(read(&project, "theirs").as_deref(), Some("later work"));
+}
+
+/// The work of a frame that has ended, and what somebody else did later.
+#[track_caller]
+fn knows_its_end(project: &Project, frame: &str) {
+    write(project, "theirs", "later work");
+    let plan = plan(project, frame, Reach::All);
+    assert_eq!((restored(&plan), left(&plan)), (vec!["built"], Vec::new()));
+}
+
+#[test]
+fn with_a_summary_a_frame_ends_where_that_was_asked_for() {
+    for fails in [false, true] {
+        let project = project();
+        push(&project);
+        write(&project, "built", "by a command");
+        pop(&project, json!({"results": "done", "generateSummary": true}));
+        if fails {
+            let outcome = EffectOutcome::Error { message: "no model".to_owned(), aborted: false };
+            let pop = operations::find("stack_frame_pop").unwrap();
+            drop(pop.resume(&project.engine, &caller(A), json!({}), outcome).unwrap());
+            knows_its_end(&project, "f2");
+        } else {
+            write(&project, "theirs", "while the summary was made");
+            project.engine.compaction_gone(A).unwrap();
+            knows_its_end(&project, "f2");
+        }
+    }
+}
+
+#[test]
+fn every_frame_that_is_set_aside_has_its_end() {
+    let project = project();
+    push(&project);
+    push(&project);
+    write(&project, "built", "by a command");
+    project.did(A, "stack_navigate", json!({"to": "f1"}));
+    assert_eq!([project.status("f2"), project.status("f3")], ["blocked", "blocked"]);
+    knows_its_end(&project, "f2");
+    knows_its_end(&project, "f3");
+}
+
+#[test]
+fn an_end_counts_until_work_goes_on() {
+    let project = project();
+    push(&project);
+    pop(&project, json!({"results": "for now", "status": "blocked"}));
+    project.did(A, "stack_frame_activate", json!({"frame": "f2"}));
+    writes(&project, "seen.rs", "in the second stretch");
+    ends_unseen(&project, "f2");
+    assert_eq!(restored(&plan(&project, "f2", Reach::Seen)), ["seen.rs"]);
+}
+
+#[test]
+fn a_frame_whose_session_returns_without_a_pop_has_its_end() {
+    let project = project();
+    project.did(
+        A,
+        "stack_frame_plan",
+        json!({"children": [{"title": "part", "successCriteria": "done"}]}),
+    );
+    let activate = operations::find("stack_frame_activate").unwrap();
+    let caller = Caller { performs: true, ..caller(A) };
+    let go_on = |answer: Answer, outcome: Value| {
+        let token = answer.next.unwrap().token;
+        activate.resume(&project.engine, &caller, token, EffectOutcome::Ok(outcome)).unwrap()
+    };
+    let begun = activate.run(&project.engine, &caller, json!({"frame": "f2"})).unwrap();
+    let prompted = go_on(begun, json!({"session": "ses_b"}));
+    let inner = json!({"title": "inner", "successCriteria": "done"});
+    project.did("ses_b", "stack_frame_push", inner);
+    write(&project, "built", "by a command");
+    let returned = go_on(prompted, json!({"text": "It is built."}));
+    assert_eq!(returned.returned.map(|it| it.to_string()).as_deref(), Some("f2"));
+    knows_its_end(&project, "f2");
+    knows_its_end(&project, "f3");
+}
