@@ -117,8 +117,8 @@ impl Engine {
                 continue;
             }
             let is_seen = || {
-                let hash = written.get(&path);
-                hash.is_some_and(|hash| files::hash(self.project(), &path).as_ref() == Some(hash))
+                let hash = files::hash(self.project(), &path);
+                hash.is_some_and(|hash| written.get(&path).is_some_and(|put| put.contains(&hash)))
             };
             if since.contains(&path) {
                 plan.left.push(LeftAlone { path, why: Why::ChangedSince });
@@ -200,14 +200,18 @@ impl Engine {
         }
     }
 
-    /// Files that a frame and those below it wrote, with what the last one to write each put there.
-    fn written_by(&self, frame: FrameNum) -> Result<BTreeMap<String, String>, EngineError> {
+    /// Files that a frame and those below it wrote, with what each of them last put there. Which of them
+    /// was the last can't be told from their order.
+    fn written_by(
+        &self,
+        frame: FrameNum,
+    ) -> Result<BTreeMap<String, BTreeSet<String>>, EngineError> {
         self.store.read(|view| {
-            let mut written = BTreeMap::new();
+            let mut written = BTreeMap::<_, BTreeSet<_>>::new();
             for num in view.frames_from(frame)? {
                 for artifact in view.frame(num)?.artifacts {
                     if let Some(hash) = artifact.hash {
-                        written.insert(artifact.path, hash);
+                        written.entry(artifact.path).or_default().insert(hash);
                     }
                 }
             }

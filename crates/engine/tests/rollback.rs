@@ -218,3 +218,18 @@ fn a_frame_whose_session_returns_without_a_pop_has_its_end() {
     knows_its_end(&project, "f2");
     knows_its_end(&project, "f3");
 }
+
+#[test]
+fn what_a_frame_writes_after_one_below_it_is_seen() {
+    let project = project();
+    push(&project);
+    push(&project);
+    writes(&project, "a.rs", "below");
+    pop(&project, json!({"results": "done"}));
+    writes(&project, "a.rs", "above, and later");
+    pop(&project, json!({"results": "done"}));
+    let whole = plan(&project, "f2", Reach::Seen);
+    assert_eq!((restored(&whole), left(&whole)), (vec!["a.rs"], Vec::new()));
+    let inner = plan(&project, "f3", Reach::Seen);
+    assert_eq!(left(&inner), [("a.rs", Why::ChangedSince)]);
+}
