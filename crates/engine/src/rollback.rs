@@ -71,7 +71,9 @@ pub enum Why {
     /// No tool of the frame was seen writing what it holds: a command of the frame may have, or somebody
     /// else.
     NotSeen,
-    /// The same, where the files were not recorded when the frame ended: what was changed afterwards,
+    /// What it held is not recorded: it is too large, could not be read, or is lost.
+    NotRecorded,
+    /// As `NotSeen`, where the files were not recorded when the frame ended: what was changed afterwards,
     /// perhaps by somebody else, can't be told from what it changed.
     EndUnknown,
 }
@@ -83,6 +85,15 @@ pub enum Reach {
     Seen,
     /// Whatever changed while it was worked on, where it is known when that was over.
     All,
+}
+
+impl RollbackPlan {
+    fn put(&mut self, path: String, how: Result<Restoring, Why>) {
+        match how {
+            Ok(how) => self.restored.push(RolledBack { path, how }),
+            Err(why) => self.left.push(LeftAlone { path, why }),
+        }
+    }
 }
 
 impl Engine {
@@ -120,15 +131,16 @@ impl Engine {
                 let hash = files::hash(self.project(), &path);
                 hash.is_some_and(|hash| written.get(&path).is_some_and(|put| put.contains(&hash)))
             };
-            if since.contains(&path) {
-                plan.left.push(LeftAlone { path, why: Why::ChangedSince });
-            } else if (reach == Reach::All && ended.is_some()) || is_seen() {
-                plan.restored.push(RolledBack { path, how: undoing(kind) });
-            } else if ended.is_none() {
-                plan.left.push(LeftAlone { path, why: Why::EndUnknown });
-            } else {
-                plan.left.push(LeftAlone { path, why: Why::NotSeen });
-            }
+            let how = undoing(kind).ok_or(Why::NotRecorded).and_then(|how| {
+                if since.contains(&path) {
+                    Err(Why::ChangedSince)
+                } else if (reach == Reach::All && ended.is_some()) || is_seen() {
+                    Ok(how)
+                } else {
+                    Err(if ended.is_none() { Why::EndUnknown } else { Why::NotSeen })
+                }
+            });
+            plan.put(path, how);
         }
         Ok(plan)
     }
@@ -146,24 +158,25 @@ impl Engine {
         };
         let (work_tree, now) = self.files_now()?;
         let since = paths(work_tree.changes(&last.after, &now)?);
-        let (left, restored): (Vec<_>, Vec<_>) = work_tree
-            .changes(&last.before, &last.after)?
-            .into_iter()
-            .filter(|change| last.paths.contains(&change.path))
-            .partition(|change| since.contains(&change.path));
-        let left = left.into_iter();
-        Ok(RollbackPlan {
+        let changes = work_tree.changes(&last.before, &last.after)?;
+        let mut plan = RollbackPlan {
             frame: frame.num,
-            restored: restored
-                .into_iter()
-                .map(|change| RolledBack { path: change.path, how: undoing(change.kind) })
-                .collect(),
-            left: left
-                .map(|change| LeftAlone { path: change.path, why: Why::ChangedSince })
-                .collect(),
+            restored: Vec::new(),
+            left: Vec::new(),
             source: last.before,
             now,
-        })
+        };
+        for FileChange { path, kind } in changes {
+            if last.paths.contains(&path) {
+                let untouched = !since.contains(&path);
+                let how = undoing(kind).ok_or(Why::NotRecorded);
+                plan.put(
+                    path,
+                    how.and_then(|how| untouched.then_some(how).ok_or(Why::ChangedSince)),
+                );
+            }
+        }
+        Ok(plan)
     }
 
     /// Restores what a plan says. Refused where one of its files has changed since the plan was made.
@@ -224,12 +237,13 @@ fn paths(changes: Vec<FileChange>) -> BTreeSet<String> {
     changes.into_iter().map(|change| change.path).collect()
 }
 
-/// What is done to a file to undo what became of it.
-fn undoing(kind: FileChangeKind) -> Restoring {
+/// What is done to a file to undo what became of it, where that can be done.
+fn undoing(kind: FileChangeKind) -> Option<Restoring> {
     match kind {
-        FileChangeKind::Created => Restoring::Removed,
-        FileChangeKind::Changed => Restoring::Reverted,
-        FileChangeKind::Deleted => Restoring::BroughtBack,
+        FileChangeKind::Created => Some(Restoring::Removed),
+        FileChangeKind::Changed => Some(Restoring::Reverted),
+        FileChangeKind::Deleted => Some(Restoring::BroughtBack),
+        FileChangeKind::Unrecorded => None,
     }
 }
 

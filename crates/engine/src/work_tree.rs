@@ -38,6 +38,8 @@ pub enum FileChangeKind {
     Changed,
     /// It is gone.
     Deleted,
+    /// It is not the same file any more, and what it held in one of the states is not kept there.
+    Unrecorded,
 }
 
 impl Engine {

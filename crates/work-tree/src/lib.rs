@@ -4,20 +4,27 @@
 //! user's index, branches, references or object database. That one lends its objects, so that what is
 //! committed there is not stored twice. Files are taken as they are, byte for byte, whatever
 //! conversions the project asks git for. What git ignores is no part of a state; neither are nested
-//! repositories.
+//! repositories. Of a file that can't be read a state holds only that it is there.
 //!
 //! Not here: when a state is recorded, and which files are restored.
 
 mod git;
+mod lent;
+mod record;
 mod shadow;
+mod tree;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use callstack_engine::{EngineError, FileChange, WorkTree};
 
-use git::Git;
+use git::{Failure, Git};
 use shadow::Shadow;
+
+/// How long each may take. An agent waits for it.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A project's work tree, asked for when it is first needed.
 #[derive(Debug)]
@@ -33,37 +40,45 @@ impl GitWorkTree {
         Self { project: project.to_path_buf(), folder: folder.join("git"), shadow: OnceLock::new() }
     }
 
-    fn shadow(&self) -> Result<Option<&Shadow>, EngineError> {
+    fn shadow(&self, until: Instant) -> Result<Option<&Shadow>, Failure> {
         if let Some(known) = self.shadow.get() {
             return Ok(known.as_ref());
         }
-        let made = match Git::objects_of(&self.project)? {
-            Some(objects) => Some(Shadow::open(&self.project, &self.folder, &objects)?),
+        let made = match Git::objects_of(&self.project, until)? {
+            Some(objects) => Some(Shadow::open(&self.project, &self.folder, objects, until)?),
             None => None,
         };
         Ok(self.shadow.get_or_init(|| made).as_ref())
     }
 
-    fn existing(&self) -> Result<&Shadow, EngineError> {
-        self.shadow()?.ok_or_else(|| {
-            EngineError::invalid(
+    /// Does something in the repository, which takes a while at most.
+    fn with<T>(
+        &self,
+        act: impl FnOnce(&Shadow, Instant) -> Result<T, Failure>,
+    ) -> Result<T, EngineError> {
+        let until = Instant::now() + PATIENCE;
+        let Some(shadow) = self.shadow(until).map_err(Failure::told)? else {
+            return Err(EngineError::invalid(
                 format!("{} is no git work tree", self.project.display()),
                 "States of files are recorded and restored with git only.",
-            )
-        })
+            ));
+        };
+        act(shadow, until).map_err(Failure::told)
     }
 }
 
 impl WorkTree for GitWorkTree {
     fn record(&self) -> Result<Option<String>, EngineError> {
-        self.shadow()?.map(Shadow::record).transpose()
+        let until = Instant::now() + PATIENCE;
+        let shadow = self.shadow(until).map_err(Failure::told)?;
+        shadow.map(|shadow| shadow.record(until)).transpose().map_err(Failure::told)
     }
 
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError> {
-        self.existing()?.changes(from, to)
+        self.with(|shadow, until| shadow.changes(from, to, until))
     }
 
     fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError> {
-        self.existing()?.restore(state, paths)
+        self.with(|shadow, until| shadow.restore(state, paths, until))
     }
 }

@@ -1,13 +1,17 @@
 //! The repository of our own that holds states of files.
 
-use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use callstack_engine::{EngineError, FileChange, FileChangeKind, Kind};
+use callstack_engine::{FileChange, FileChangeKind};
 
-use crate::git::{Failure, Git};
+use crate::git::{self, Failure, Git, Objects};
+use crate::tree::{self, Entry};
 
 /// Files are taken as they are.
 const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding\n";
@@ -21,123 +25,181 @@ const CONFIGURATION: [&str; 7] = [
     "core.hooksPath=/dev/null",
     "core.quotePath=false",
 ];
+/// How often is looked whether another process has done with it.
+const LOOK: Duration = Duration::from_millis(2);
+/// What begins the name of a file that git has not finished.
+const UNFINISHED: &str = "tmp_";
 
-/// What follows the tree of frames by itself.
-const OURS: [&str; 2] = [".callstack/", ".opencode/stack/"];
-
+/// The repository, of one project.
 #[derive(Debug)]
 pub(crate) struct Shadow {
-    project: PathBuf,
+    pub(crate) project: PathBuf,
     folder: PathBuf,
+    /// Where the project's own repository has its objects, which it lends us.
+    lent: Option<OsString>,
+    /// The commit's files and the state that last needed nothing that may be dropped.
+    safe: Mutex<Option<(String, String)>>,
 }
 
 impl Shadow {
     /// Opens the repository in `folder`, making it if there is none. `objects` are those of the
     /// project's own.
-    pub(crate) fn open(project: &Path, folder: &Path, objects: &Path) -> Result<Self, EngineError> {
-        let shadow = Self { project: project.to_path_buf(), folder: folder.to_path_buf() };
+    pub(crate) fn open(
+        project: &Path,
+        folder: &Path,
+        objects: Objects,
+        until: Instant,
+    ) -> Result<Self, Failure> {
+        let lent = fs::canonicalize(&objects.folder).unwrap_or(objects.folder);
+        let shadow = Self {
+            project: project.to_path_buf(),
+            folder: folder.to_path_buf(),
+            lent: objects.named_alike.then(|| git::entry(&lent)),
+            safe: Mutex::default(),
+        };
+        fs::create_dir_all(folder).map_err(|error| shadow.unwritable(&error))?;
+        let alone = shadow.alone(until)?;
         if !folder.join("HEAD").exists() {
-            let folder = folder.as_os_str();
-            let made = Git::at(project).args(["init", "--quiet", "--bare", "--template="]);
-            made.args([folder]).run(&[]).map_err(Failure::told)?;
+            let made = Git::at(project, until).args(["init", "--quiet", "--bare", "--template="]);
+            made.args([folder.as_os_str()]).run(&[])?;
         }
-        let objects = fs::canonicalize(objects).unwrap_or_else(|_| objects.to_path_buf());
-        let lent = format!("{}\n", objects.display());
-        for (file, content) in [("info/attributes", ATTRIBUTES), ("objects/info/alternates", &lent)]
-        {
-            keep(&folder.join(file), content).map_err(|error| unwritable(folder, &error))?;
-        }
+        keep(&folder.join("info/attributes"), ATTRIBUTES)
+            .map_err(|error| shadow.unwritable(&error))?;
+        shadow.sweep();
+        drop(alone);
         Ok(shadow)
     }
 
-    /// Records the files as they are now.
-    pub(crate) fn record(&self) -> Result<String, EngineError> {
-        let _alone = self.alone()?;
-        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-        let there = run(Git::at(&self.project).args(list), &[])?;
-        let known = run(self.git().args(["ls-files", "-z"]), &[])?;
-        let paths: BTreeSet<&[u8]> =
-            there.split(|byte| *byte == 0).chain(known.split(|byte| *byte == 0)).collect();
-        let mut input = Vec::new();
-        for path in paths.into_iter().filter(|path| self.is_taken(path)) {
-            input.extend_from_slice(path);
-            input.push(0);
-        }
-        let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-        run(self.git().args(update), &input)?;
-        let tree = run(self.git().args(["write-tree"]), &[])?;
-        Ok(String::from_utf8_lossy(&tree).trim().to_owned())
-    }
-
-    /// What differs between two states.
-    pub(crate) fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError> {
-        let compare = ["diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to];
-        let told = run(self.git().args(compare), &[])?;
-        let mut fields = told.split(|byte| *byte == 0);
-        let mut changes = Vec::new();
-        while let (Some(letter), Some(path)) = (fields.next(), fields.next()) {
-            let kind = match letter {
-                b"A" => FileChangeKind::Created,
-                b"D" => FileChangeKind::Deleted,
-                _ => FileChangeKind::Changed,
+    /// What differs between two states. That a file of the first one can't be restored is told.
+    pub(crate) fn changes(
+        &self,
+        from: &str,
+        to: &str,
+        until: Instant,
+    ) -> Result<Vec<FileChange>, Failure> {
+        let compare = ["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", from, to];
+        let told = self.lent_git(until).args(compare).run(&[])?;
+        let entries: Vec<Entry<'_>> = tree::entries(&told).collect();
+        let before = entries.iter().filter(|entry| entry.is_recorded_before());
+        let gone = self.lent_git(until).missing(before.map(|entry| entry.id_before))?;
+        let change = |entry: &Entry<'_>| {
+            let kind = if entry.is_unrecorded() || gone.contains(entry.id_before) {
+                FileChangeKind::Unrecorded
+            } else {
+                match entry.letter {
+                    b"A" => FileChangeKind::Created,
+                    b"D" => FileChangeKind::Deleted,
+                    _ => FileChangeKind::Changed,
+                }
             };
             // A name that is no text can't be shown to anybody, who then can't agree.
-            if let Ok(path) = str::from_utf8(path) {
-                changes.push(FileChange { path: path.to_owned(), kind });
-            }
-        }
-        Ok(changes)
+            let path = str::from_utf8(entry.path).ok()?.to_owned();
+            Some(FileChange { path, kind })
+        };
+        Ok(entries.iter().filter_map(change).collect())
     }
 
     /// Makes files what they were in a state; those that it does not hold are removed.
-    pub(crate) fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError> {
+    pub(crate) fn restore(
+        &self,
+        state: &str,
+        paths: &[String],
+        until: Instant,
+    ) -> Result<(), Failure> {
         if paths.is_empty() {
             return Ok(());
         }
-        let _alone = self.alone()?;
+        let _alone = self.alone(until)?;
         let source = format!("--source={state}");
         let restore =
             ["restore", &source, "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        run(self.git().args(restore), paths.join("\0").as_bytes())?;
+        self.lent_git(until).args(restore).run(paths.join("\0").as_bytes())?;
         Ok(())
     }
 
-    fn is_taken(&self, path: &[u8]) -> bool {
-        if path.is_empty() || OURS.iter().any(|ours| path.starts_with(ours.as_bytes())) {
-            return false;
-        }
-        // A folder in git's list is a repository of its own.
-        let path = self.project.join(String::from_utf8_lossy(path).as_ref());
-        !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
-    }
-
     /// Keeps other processes of ours out as long as it is held. What else would lock the index has died.
-    fn alone(&self) -> Result<File, EngineError> {
-        let lock = File::create(self.folder.join("callstack.lock")).and_then(|file| {
-            file.lock()?;
-            Ok(file)
-        });
-        let lock = lock.map_err(|error| unwritable(&self.folder, &error))?;
-        match fs::remove_file(self.folder.join("index.lock")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(unwritable(&self.folder, &error))
+    pub(crate) fn alone(&self, until: Instant) -> Result<File, Failure> {
+        let lock = File::create(self.folder.join("callstack.lock"));
+        let lock = lock.map_err(|error| self.unwritable(&error))?;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(LOOK),
+                Err(TryLockError::WouldBlock) => return Err(Failure::Slow),
+                Err(TryLockError::Error(error)) => return Err(self.unwritable(&error)),
             }
-            _ => Ok(lock),
+        }
+        self.remove("index.lock")?;
+        Ok(lock)
+    }
+
+    /// Forgets what is known of files: all are read again.
+    pub(crate) fn forget(&self) -> Result<(), Failure> {
+        self.remove("index")
+    }
+
+    fn remove(&self, file: &str) -> Result<(), Failure> {
+        match fs::remove_file(self.folder.join(file)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.unwritable(&error)),
+            _ => Ok(()),
         }
     }
 
-    fn git(&self) -> Git {
+    /// Removes what calls of git left behind that were broken off. Nobody else may write meanwhile.
+    pub(crate) fn sweep(&self) {
+        let objects = self.objects();
+        let inside = list(&objects).into_iter().filter(|path| path.is_dir());
+        for file in inside.chain([objects.clone()]).flat_map(|folder| list(&folder)) {
+            let name = file.file_name().and_then(OsStr::to_str);
+            if name.is_some_and(|name| name.starts_with(UNFINISHED)) {
+                // What can't be removed takes room, and no more.
+                drop(fs::remove_file(&file).or_else(|_| fs::remove_dir_all(&file)));
+            }
+        }
+    }
+
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.folder.join("objects")
+    }
+
+    /// A call that sees only objects of our own.
+    pub(crate) fn own_git(&self, until: Instant) -> Git {
         let mut options = vec!["--git-dir".into(), self.folder.clone().into_os_string()];
         options.extend(["--work-tree".into(), self.project.clone().into_os_string()]);
         for setting in CONFIGURATION {
             options.extend(["-c".into(), setting.into()]);
         }
-        Git::at(&self.project).args(options)
+        Git::at(&self.project, until).args(options)
+    }
+
+    /// A call that sees also those that are lent.
+    pub(crate) fn lent_git(&self, until: Instant) -> Git {
+        self.own_git(until).lent(self.lent.as_deref())
+    }
+
+    pub(crate) fn is_lent_to(&self) -> bool {
+        self.lent.is_some()
+    }
+
+    /// Whether a state is known to need nothing that is lent but what the committed one holds.
+    pub(crate) fn is_safe(&self, committed: &str, state: &str) -> bool {
+        let safe = self.safe.lock().unwrap_or_else(PoisonError::into_inner);
+        safe.as_ref().is_some_and(|(known, safe)| known == committed && safe == state)
+    }
+
+    pub(crate) fn set_safe(&self, committed: String, state: &str) {
+        let mut safe = self.safe.lock().unwrap_or_else(PoisonError::into_inner);
+        *safe = Some((committed, state.to_owned()));
+    }
+
+    fn unwritable(&self, error: &io::Error) -> Failure {
+        Failure::Unwritable(format!("{} can't be written: {error}", self.folder.display()))
     }
 }
 
-fn run(git: Git, input: &[u8]) -> Result<Vec<u8>, EngineError> {
-    git.run(input).map_err(Failure::told)
+fn list(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
 /// Makes sure that a file holds this.
@@ -149,12 +211,4 @@ fn keep(file: &Path, content: &str) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     fs::write(file, content)
-}
-
-fn unwritable(folder: &Path, error: &io::Error) -> EngineError {
-    EngineError {
-        kind: Kind::Internal,
-        message: format!("{} can't be written: {error}", folder.display()),
-        hint: Some("States of files are kept there: make it writable.".to_owned()),
-    }
 }

@@ -1,0 +1,57 @@
+//! Objects that the project's own repository lends. It keeps what its commits hold; anything else it may
+//! drop, so a state copies that.
+
+use std::time::Instant;
+
+use crate::git::{Failure, Git};
+use crate::shadow::Shadow;
+use crate::tree;
+
+impl Shadow {
+    /// Makes sure that a state needs nothing that is lent but what the project's current commit holds.
+    pub(crate) fn keep_lent(&self, state: &str, until: Instant) -> Result<(), Failure> {
+        if !self.is_lent_to() {
+            return Ok(());
+        }
+        let commit = ["rev-parse", "--verify", "--quiet", "HEAD:./"];
+        let committed = match Git::at(&self.project, until).args(commit).run(&[]) {
+            Ok(tree) => String::from_utf8_lossy(&tree).trim().to_owned(),
+            // There is no commit yet, or this folder is not in it.
+            Err(Failure::Refused(_)) => self.empty(until)?,
+            Err(failure) => return Err(failure),
+        };
+        if committed == state || self.is_safe(&committed, state) {
+            return Ok(());
+        }
+        let compare = [
+            "diff-tree",
+            "-r",
+            "-t",
+            "-z",
+            "--no-renames",
+            "--raw",
+            "--no-abbrev",
+            &committed,
+            state,
+        ];
+        let told = self.lent_git(until).args(compare).run(&[])?;
+        let beside = tree::entries(&told).filter(tree::Entry::is_recorded_after);
+        let beside = beside.map(|entry| entry.id_after).chain([state.as_bytes()]);
+        let lent = self.own_git(until).missing(beside)?;
+        if !lent.is_empty() {
+            let pack = self.objects().join("pack/pack");
+            let mut input = lent.into_iter().collect::<Vec<_>>().join(&b'\n');
+            input.push(b'\n');
+            let copy = self.lent_git(until).args(["pack-objects", "--quiet", "--window=0"]);
+            copy.args([pack]).run(&input)?;
+        }
+        self.set_safe(committed, state);
+        Ok(())
+    }
+
+    /// The state without any file.
+    fn empty(&self, until: Instant) -> Result<String, Failure> {
+        let made = self.own_git(until).args(["mktree"]).run(&[])?;
+        Ok(String::from_utf8_lossy(&made).trim().to_owned())
+    }
+}

@@ -1,0 +1,217 @@
+//! Recording the files as they are now.
+//!
+//! Git gives up altogether at one file that it can't take. Such files are told apart before, or found when
+//! it has given up, and an entry stands for each of them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+use std::time::Instant;
+
+use crate::git::{self, Failure, Git};
+use crate::shadow::Shadow;
+use crate::tree::{self, Standing};
+
+/// What follows the tree of frames by itself.
+const OURS: [&[u8]; 2] = [b".callstack/", b".opencode/stack/"];
+/// What git is given at a time: so many bytes of files, and so many files. What it has read is known the
+/// next time, also where the rest took too long.
+const PORTION: u64 = 64 * 1024 * 1024;
+const FILES: usize = 20_000;
+
+/// What a state holds of a path.
+#[derive(Debug)]
+enum Held {
+    Nothing,
+    /// The content, of so many bytes.
+    Content(u64),
+    /// That there is a file; the name of what stands for it.
+    Presence(String),
+}
+
+/// What changes in our index.
+#[derive(Default)]
+struct Update<'a> {
+    gone: Vec<&'a [u8]>,
+    unrecorded: Vec<(&'a [u8], String)>,
+    content: Vec<(&'a [u8], u64)>,
+}
+
+impl Shadow {
+    /// Records the files as they are now; the name of the state.
+    pub(crate) fn record(&self, until: Instant) -> Result<String, Failure> {
+        let _alone = self.alone(until)?;
+        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+        let listed = Git::at(&self.project, until).args(list).run(&[])?;
+        match self.state(&listed, until) {
+            // What our index names may be gone, or it was not written to its end.
+            Err(Failure::Refused(_)) => {
+                self.forget()?;
+                self.state(&listed, until)
+            }
+            state => state,
+        }
+    }
+
+    fn state(&self, listed: &[u8], until: Instant) -> Result<String, Failure> {
+        self.follow(listed, until)?;
+        let tree = self.lent_git(until).args(["write-tree"]).run(&[])?;
+        let state = String::from_utf8_lossy(&tree).trim().to_owned();
+        self.keep_lent(&state, until)?;
+        Ok(state)
+    }
+
+    /// Makes our index what the files are.
+    fn follow(&self, listed: &[u8], until: Instant) -> Result<(), Failure> {
+        let known = self.own_git(until).args(["ls-files", "-z", "--stage"]).run(&[])?;
+        let known: BTreeMap<&[u8], Standing<'_>> = tree::indexed(&known).collect();
+        let differing = ["diff-files", "-z", "--raw", "--no-abbrev"];
+        let differing = self.own_git(until).args(differing).run(&[])?;
+        let differing = tree::entries(&differing).map(|entry| entry.path);
+        let fresh = listed.split(|byte| *byte == 0).filter(|path| !known.contains_key(path));
+        let standing = known.iter().filter(|(_, it)| matches!(it, Standing::Presence(_)));
+        let paths: BTreeSet<&[u8]> =
+            differing.chain(fresh).chain(standing.map(|(path, _)| *path)).collect();
+
+        let mut update = Update::default();
+        let mut folders = Folders { project: &self.project, links: HashMap::new() };
+        for path in paths.into_iter().filter(|path| is_taken(path)) {
+            let before = known.get(path);
+            match folders.held(path) {
+                Held::Nothing if before.is_some() => update.gone.push(path),
+                Held::Nothing => {}
+                Held::Content(bytes) => update.content.push((path, bytes)),
+                Held::Presence(name) => {
+                    if before != Some(&Standing::Presence(name.as_bytes())) {
+                        update.unrecorded.push((path, name));
+                    }
+                }
+            }
+        }
+        self.enter(&update.gone, &update.unrecorded, until)?;
+        for portion in portions(&update.content) {
+            self.take(portion, until)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the content of files. Those that can't be read are found once git has given up.
+    fn take(&self, files: &[(&[u8], u64)], until: Instant) -> Result<(), Failure> {
+        let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
+        let take = |paths: &[&[u8]]| {
+            self.lent_git(until).args(update).run(&terminated(paths.iter().copied()))
+        };
+        let mut paths: Vec<&[u8]> = files.iter().map(|(path, _)| *path).collect();
+        let Err(failure) = take(&paths) else { return Ok(()) };
+        let Failure::Refused(_) = failure else { return Err(failure) };
+        let mut unreadable = Vec::new();
+        paths.retain(|path| {
+            let name = unreadable_name(&self.project.join(git::path(path)));
+            let reads = name.is_none();
+            unreadable.extend(name.map(|name| (*path, name)));
+            reads
+        });
+        if unreadable.is_empty() {
+            return Err(failure);
+        }
+        self.enter(&[], &unreadable, until)?;
+        take(&paths).map(drop)
+    }
+
+    /// Removes entries from our index, and enters what stands for files.
+    fn enter(
+        &self,
+        gone: &[&[u8]],
+        unrecorded: &[(&[u8], String)],
+        until: Instant,
+    ) -> Result<(), Failure> {
+        let gone = gone.iter().map(|path| (tree::nothing(), *path));
+        let standing = unrecorded.iter().map(|(path, name)| (tree::presence(name), *path));
+        let lines =
+            gone.chain(standing).map(|(what, path)| [what.as_bytes(), b"\t", path].concat());
+        let lines: Vec<_> = lines.collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let enter = ["update-index", "--add", "--replace", "-z", "--index-info"];
+        let input = terminated(lines.iter().map(Vec::as_slice));
+        self.own_git(until).args(enter).run(&input).map(drop)
+    }
+}
+
+/// Folders of a project, and which of them are links to others.
+struct Folders<'a> {
+    project: &'a Path,
+    links: HashMap<&'a [u8], bool>,
+}
+
+impl<'a> Folders<'a> {
+    fn held(&mut self, path: &'a [u8]) -> Held {
+        if self.is_in_link(path) {
+            return Held::Nothing;
+        }
+        match self.metadata(path) {
+            Err(ErrorKind::NotFound | ErrorKind::NotADirectory) => Held::Nothing,
+            // A folder in git's list is a repository of its own.
+            Ok(metadata) if metadata.is_dir() => Held::Nothing,
+            Ok(metadata) if metadata.is_symlink() => Held::Content(0),
+            Ok(metadata) if metadata.is_file() => Held::Content(metadata.len()),
+            Ok(metadata) => Held::Presence(tree::unrecorded(Some(&metadata))),
+            Err(_) => Held::Presence(tree::unrecorded(None)),
+        }
+    }
+
+    /// Whether a path leads through a link, and so to a file that lies elsewhere.
+    fn is_in_link(&mut self, path: &'a [u8]) -> bool {
+        let Some(end) = path.iter().rposition(|byte| *byte == b'/') else { return false };
+        let folder = &path[..end];
+        if let Some(known) = self.links.get(folder) {
+            return *known;
+        }
+        let is_link = self.metadata(folder).is_ok_and(|metadata| metadata.is_symlink());
+        let leads = is_link || self.is_in_link(folder);
+        self.links.insert(folder, leads);
+        leads
+    }
+
+    fn metadata(&self, path: &[u8]) -> Result<Metadata, ErrorKind> {
+        self.project.join(git::path(path)).symlink_metadata().map_err(|error| error.kind())
+    }
+}
+
+fn is_taken(path: &[u8]) -> bool {
+    !path.is_empty() && !OURS.iter().any(|ours| path.starts_with(ours))
+}
+
+/// What stands for a file that can't be read; none for one that can.
+fn unreadable_name(path: &Path) -> Option<String> {
+    let metadata = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
+    match File::open(path).and_then(|mut file| file.read(&mut [0])) {
+        Ok(_) => None,
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(_) => Some(tree::unrecorded(Some(&metadata))),
+    }
+}
+
+/// Files by what git is given at a time.
+fn portions<'f, 'a>(files: &'f [(&'a [u8], u64)]) -> Vec<&'f [(&'a [u8], u64)]> {
+    let mut portions = Vec::new();
+    let mut rest = files;
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fits = rest.iter().take(FILES).take_while(|(_, len)| {
+            let fits = bytes < PORTION;
+            bytes = bytes.saturating_add(*len);
+            fits
+        });
+        let (portion, others) = rest.split_at(fits.count());
+        portions.push(portion);
+        rest = others;
+    }
+    portions
+}
+
+fn terminated<'a>(items: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    items.flat_map(|item| item.iter().copied().chain([0])).collect()
+}

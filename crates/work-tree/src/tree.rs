@@ -1,0 +1,96 @@
+//! What git says of states and of our index, and entries that stand for files whose content is not
+//! recorded.
+
+use std::fs::Metadata;
+use std::time::UNIX_EPOCH;
+
+/// What git has for a repository inside another, whose content it never looks at. It stands for a file
+/// that is there and whose content is not recorded.
+const UNRECORDED: &[u8] = b"160000";
+const ABSENT: &[u8] = b"000000";
+
+/// A path that differs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    mode_before: &'a [u8],
+    mode_after: &'a [u8],
+    pub(crate) id_before: &'a [u8],
+    pub(crate) id_after: &'a [u8],
+    /// `A`, `D` or another.
+    pub(crate) letter: &'a [u8],
+    pub(crate) path: &'a [u8],
+}
+
+/// What git says in the format `--raw -z`.
+pub(crate) fn entries(told: &[u8]) -> impl Iterator<Item = Entry<'_>> {
+    let mut fields = told.split(|byte| *byte == 0);
+    std::iter::from_fn(move || {
+        let mut columns = fields.next()?.strip_prefix(b":")?.split(|byte| *byte == b' ');
+        Some(Entry {
+            mode_before: columns.next()?,
+            mode_after: columns.next()?,
+            id_before: columns.next()?,
+            id_after: columns.next()?,
+            letter: columns.next()?,
+            path: fields.next()?,
+        })
+    })
+}
+
+impl Entry<'_> {
+    /// Whether the content before is one that is recorded.
+    pub(crate) fn is_recorded_before(&self) -> bool {
+        self.mode_before != ABSENT && self.mode_before != UNRECORDED
+    }
+
+    /// Whether there is content afterwards that is recorded.
+    pub(crate) fn is_recorded_after(&self) -> bool {
+        self.mode_after != ABSENT && self.mode_after != UNRECORDED
+    }
+
+    /// Whether the content before or afterwards is not recorded.
+    pub(crate) fn is_unrecorded(&self) -> bool {
+        self.mode_before == UNRECORDED || self.mode_after == UNRECORDED
+    }
+}
+
+/// What an index holds of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing<'a> {
+    /// Its content.
+    Content,
+    /// That there is a file; the name of what stands for it.
+    Presence(&'a [u8]),
+}
+
+/// What git says of an index in the format `--stage -z`.
+pub(crate) fn indexed(told: &[u8]) -> impl Iterator<Item = (&[u8], Standing<'_>)> {
+    told.split(|byte| *byte == 0).filter_map(|line| {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let mut columns = line[..tab].split(|byte| *byte == b' ');
+        let (mode, id) = (columns.next()?, columns.next()?);
+        let standing = if mode == UNRECORDED { Standing::Presence(id) } else { Standing::Content };
+        Some((&line[tab + 1..], standing))
+    })
+}
+
+/// What git is told of a path in the format `--index-info`: that nothing is there.
+pub(crate) fn nothing() -> String {
+    format!("0 {:040}", 0)
+}
+
+/// The same: that there is a file, for which this name stands.
+pub(crate) fn presence(name: &str) -> String {
+    format!("160000 {name}")
+}
+
+/// The name of what stands for a file whose content is not recorded. It tells whether the file was
+/// written meanwhile, where that can be known.
+pub(crate) fn unrecorded(metadata: Option<&Metadata>) -> String {
+    let written = metadata.and_then(|it| it.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    let written = written.unwrap_or_default();
+    // No name may be all zeros.
+    let seconds = written.as_secs() | 1 << 63;
+    let bytes = metadata.map_or(0, Metadata::len);
+    format!("{bytes:016x}{seconds:016x}{:08x}", written.subsec_nanos())
+}

@@ -1,0 +1,6 @@
+//! States of files in real repositories, whatever lies in them.
+
+#[cfg(test)]
+mod odd;
+#[cfg(test)]
+mod repository;
