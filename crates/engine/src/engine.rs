@@ -30,7 +30,7 @@ use crate::operation::{Answer, Caller};
 use crate::recorder::Recorder;
 use crate::settings::Settings;
 use crate::summarizer::{Asked, Summarizer};
-use crate::work_tree::WorkTree;
+use crate::work_tree::Recording;
 use crate::world::World;
 
 /// The engine of one project. May be shared between threads and exist in several processes at once.
@@ -42,7 +42,7 @@ pub struct Engine {
     pub(crate) cache: Mutex<ContextCache>,
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
     pub(crate) reader: OnceLock<Reader>,
-    pub(crate) work_tree: OnceLock<Box<dyn WorkTree>>,
+    pub(crate) recording: OnceLock<Recording>,
     pub(crate) summarizer: OnceLock<Arc<dyn Summarizer>>,
     pub(crate) asked: Asked,
     // In this order: what the one writes last, the next has to write about.
@@ -91,7 +91,7 @@ impl Engine {
             conversations: Mutex::default(),
             recorder: OnceLock::new(),
             reader: OnceLock::new(),
-            work_tree: OnceLock::new(),
+            recording: OnceLock::new(),
             summarizer: OnceLock::new(),
             asked: Asked::default(),
             logs,

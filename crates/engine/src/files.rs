@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 /// Larger files are named without a hash: reading them would hold up the tool call that wrote them.
-const LARGEST: u64 = 64 * 1024 * 1024;
+pub const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 /// The name of a file inside `project`: relative, with `/`. What lies outside keeps its whole path.
 pub(crate) fn relative(project: &Path, file: &str) -> String {
@@ -25,7 +25,7 @@ pub(crate) fn relative(project: &Path, file: &str) -> String {
 pub(crate) fn hash(project: &Path, file: &str) -> Option<String> {
     let file = File::open(project.join(file)).ok()?;
     let metadata = file.metadata().ok()?;
-    if !metadata.is_file() || metadata.len() > LARGEST {
+    if !metadata.is_file() || metadata.len() > LARGEST_FILE {
         return None;
     }
     digest(file).ok()

@@ -60,6 +60,7 @@ pub use conversation::{Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};
 pub use evidence::Reader;
+pub use files::LARGEST_FILE;
 pub use import::{ImportSource, ImportSummary, Skipped};
 pub use log::{LogEntry, LogPart, LogRequest};
 pub use manager::FrameStateManager;

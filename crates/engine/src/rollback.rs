@@ -4,6 +4,7 @@
 //! when it began. What has changed since by other means is left as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use callstack_core::event::{Event, FileMoment, FileRestore};
 use callstack_core::frame::{Frame, FrameNum};
@@ -13,6 +14,9 @@ use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::files;
 use crate::work_tree::{FileChange, FileChangeKind, WorkTree};
+
+/// How long somebody who rolls files back waits for a state of all files.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a rollback would do.
 #[derive(Clone, Debug, Serialize)]
@@ -199,8 +203,8 @@ impl Engine {
     }
 
     fn files_now(&self) -> Result<(&dyn WorkTree, String), EngineError> {
-        let work_tree = self.work_tree.get();
-        let state = work_tree.map(|it| it.record()).transpose()?.flatten();
+        let work_tree = self.recording.get().map(|recording| &recording.work_tree);
+        let state = work_tree.map(|it| it.record(PATIENCE)).transpose()?.flatten();
         match (work_tree, state) {
             (Some(work_tree), Some(state)) => Ok((work_tree.as_ref(), state)),
             _ => Err(EngineError {

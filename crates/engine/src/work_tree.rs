@@ -1,17 +1,21 @@
 //! States of the project's files: what records and restores them is given from outside.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
 use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
 
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, Kind};
 use crate::operation::Answer;
 
 /// Records states of the project's files, tells what differs between two, and restores files.
 pub trait WorkTree: Send + Sync {
-    /// Records the files as they are now and names that state; none where states can't be recorded.
-    fn record(&self) -> Result<Option<String>, EngineError>;
+    /// Records the files as they are now and names that state; none where states can't be recorded. An
+    /// error of the kind `Unavailable` says that it would have taken longer than `patience`.
+    fn record(&self, patience: Duration) -> Result<Option<String>, EngineError>;
 
     /// The files that differ between two states, by path.
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError>;
@@ -42,11 +46,23 @@ pub enum FileChangeKind {
     Unrecorded,
 }
 
+/// How long a call of an agent waits for a state, in all. All sessions of its process wait with it.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Milliseconds for which no state is recorded for calls of agents once one has taken too long.
+const REST: i64 = 10 * 60 * 1000;
+
+/// What records states, and since when it has been too slow for that.
+pub(crate) struct Recording {
+    pub(crate) work_tree: Box<dyn WorkTree>,
+    /// When it is tried again.
+    rests_until: AtomicI64,
+}
+
 impl Engine {
     /// Has the state of the project's files recorded where frames begin and end. Without it they can't be
     /// rolled back. The first one counts.
     pub fn record_files_with(&self, work_tree: Box<dyn WorkTree>) {
-        self.work_tree.get_or_init(|| work_tree);
+        self.recording.get_or_init(|| Recording { work_tree, rests_until: AtomicI64::new(0) });
     }
 
     /// Records the state of the files where a call has begun or ended work in a frame. That it can't be
@@ -78,11 +94,18 @@ impl Engine {
     }
 
     fn record_files(&self, frames: &[FrameNum], moment: FileMoment) {
-        let Some(work_tree) = self.work_tree.get() else { return };
+        let Some(recording) = self.recording.get() else { return };
+        if self.world().now() < recording.rests_until.load(Ordering::Relaxed) {
+            return;
+        }
         let recorded = match self.current_settings() {
-            Ok(settings) if settings.kept.rollback => work_tree.record(),
+            Ok(settings) if settings.kept.rollback => recording.work_tree.record(PATIENCE),
             _ => return,
         };
+        let rests = recorded.as_ref().is_err_and(|error| error.kind == Kind::Unavailable);
+        if rests {
+            recording.rests_until.store(self.world().now() + REST, Ordering::Relaxed);
+        }
         let written = recorded.and_then(|state| {
             let Some(state) = state else { return Ok(()) };
             let recorded = |frame: &FrameNum| {
@@ -95,7 +118,9 @@ impl Engine {
         if let Err(error) = written {
             let frames: Vec<_> = frames.iter().map(ToString::to_string).collect();
             let line = LogLine::new("Files not recorded").with("frame", frames.join(", "));
-            self.tell_log(&line.with("error", error.sentence()));
+            let line = line.with("error", error.sentence());
+            let again = if rests { "in ten minutes" } else { "at once" };
+            self.tell_log(&line.with("triedAgain", again));
         }
     }
 }

@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use callstack_core::frame::Status;
 use callstack_engine::effect::EffectOutcome;
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, FileChange, FileChangeKind, Reach, RollbackPlan, Why, WorkTree, operations,
+    Engine, EngineError, FileChange, FileChangeKind, Kind, Reach, RollbackPlan, Settings, Why,
+    WorkTree, World, operations,
 };
 use serde_json::{Value, json};
 
@@ -24,11 +27,15 @@ type Files = BTreeMap<String, Vec<u8>>;
 struct Copies {
     folder: PathBuf,
     states: Arc<Mutex<Vec<Files>>>,
+    /// How long each call would have waited.
+    asked: Arc<Mutex<Vec<Duration>>>,
+    slow: Arc<AtomicBool>,
 }
 
 impl Copies {
     fn of(engine: &Engine) -> Self {
-        Self { folder: engine.project().to_path_buf(), states: Arc::default() }
+        let folder = engine.project().to_path_buf();
+        Self { folder, states: Arc::default(), asked: Arc::default(), slow: Arc::default() }
     }
 
     fn state(&self, name: &str) -> Files {
@@ -43,7 +50,12 @@ fn files(folder: &Path) -> Files {
 }
 
 impl WorkTree for Copies {
-    fn record(&self) -> Result<Option<String>, EngineError> {
+    fn record(&self, patience: Duration) -> Result<Option<String>, EngineError> {
+        self.asked.lock().unwrap().push(patience);
+        if self.slow.load(Ordering::Relaxed) {
+            let (kind, message) = (Kind::Unavailable, "it took too long".to_owned());
+            return Err(EngineError { kind, message, hint: None });
+        }
         let mut states = self.states.lock().unwrap();
         states.push(files(&self.folder));
         Ok(Some((states.len() - 1).to_string()))
@@ -232,4 +244,50 @@ fn what_a_frame_writes_after_one_below_it_is_seen() {
     assert_eq!((restored(&whole), left(&whole)), (vec!["a.rs"], Vec::new()));
     let inner = plan(&project, "f3", Reach::Seen);
     assert_eq!(left(&inner), [("a.rs", Why::ChangedSince)]);
+}
+
+/// A clock that a test moves.
+#[derive(Clone, Default)]
+struct Clock {
+    now: Arc<AtomicI64>,
+    ids: Arc<AtomicI64>,
+}
+
+impl World for Clock {
+    fn now(&self) -> i64 {
+        1_700_000_000_000 + self.now.load(Ordering::Relaxed)
+    }
+
+    fn id(&self, prefix: &str) -> String {
+        format!("{prefix}{}", self.ids.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn what_takes_too_long_is_not_tried_again_for_ten_minutes() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Clock::default();
+    let world = Box::new(clock.clone());
+    let project = Project::of(Engine::open(folder.path(), Settings::default(), world).unwrap());
+    let copies = Copies::of(&project.engine);
+    project.engine.record_files_with(Box::new(copies.clone()));
+    project.user(A, "Build the parser");
+    copies.slow.store(true, Ordering::Relaxed);
+    let asked = || copies.asked.lock().unwrap().len();
+    push(&project);
+    pop(&project, json!({"results": "done"}));
+    push(&project);
+    assert_eq!(asked(), 1);
+    clock.now.fetch_add(10 * 60 * 1000 - 1, Ordering::Relaxed);
+    push(&project);
+    assert_eq!(asked(), 1);
+    clock.now.fetch_add(1, Ordering::Relaxed);
+    copies.slow.store(false, Ordering::Relaxed);
+    push(&project);
+    pop(&project, json!({"results": "done"}));
+    assert_eq!(asked(), 3);
+    assert!(copies.asked.lock().unwrap().iter().all(|it| *it <= Duration::from_secs(2)));
+    assert!(project.engine.rollback_plan("f5", Reach::Seen).is_ok());
+    let error = project.engine.rollback_plan("f4", Reach::Seen).unwrap_err();
+    assert!(error.message.contains("not recorded"), "{error}");
 }

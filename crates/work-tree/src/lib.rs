@@ -4,7 +4,8 @@
 //! user's index, branches, references or object database. That one lends its objects, so that what is
 //! committed there is not stored twice. Files are taken as they are, byte for byte, whatever
 //! conversions the project asks git for. What git ignores is no part of a state; neither are nested
-//! repositories. Of a file that can't be read a state holds only that it is there.
+//! repositories. Of a file that can't be read, or that is not tracked and large, a state holds
+//! only that it is there.
 //!
 //! Not here: when a state is recorded, and which files are restored.
 
@@ -23,8 +24,8 @@ use callstack_engine::{EngineError, FileChange, WorkTree};
 use git::{Failure, Git};
 use shadow::Shadow;
 
-/// How long each may take. An agent waits for it.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long it may take to compare states or to restore files, which a person waits for.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A project's work tree, asked for when it is first needed.
 #[derive(Debug)]
@@ -68,8 +69,8 @@ impl GitWorkTree {
 }
 
 impl WorkTree for GitWorkTree {
-    fn record(&self) -> Result<Option<String>, EngineError> {
-        let until = Instant::now() + PATIENCE;
+    fn record(&self, patience: Duration) -> Result<Option<String>, EngineError> {
+        let until = Instant::now() + patience;
         let shadow = self.shadow(until).map_err(Failure::told)?;
         shadow.map(|shadow| shadow.record(until)).transpose().map_err(Failure::told)
     }

@@ -9,12 +9,17 @@ use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::time::Instant;
 
+use callstack_engine::LARGEST_FILE;
+
 use crate::git::{self, Failure, Git};
 use crate::shadow::Shadow;
 use crate::tree::{self, Standing};
 
 /// What follows the tree of frames by itself.
 const OURS: [&[u8]; 2] = [b".callstack/", b".opencode/stack/"];
+/// Bytes of all files together that the project's repository does not track: a set of data that lies
+/// beside the sources is not copied. The largest are left out first.
+const ROOM: u64 = 1024 * 1024 * 1024;
 /// What git is given at a time: so many bytes of files, and so many files. What it has read is known the
 /// next time, also where the rest took too long.
 const PORTION: u64 = 64 * 1024 * 1024;
@@ -24,10 +29,32 @@ const FILES: usize = 20_000;
 #[derive(Debug)]
 enum Held {
     Nothing,
-    /// The content, of so many bytes.
-    Content(u64),
+    /// The content.
+    Content(Metadata),
     /// That there is a file; the name of what stands for it.
     Presence(String),
+}
+
+/// The files of a project, as its own repository sees them.
+struct Listed<'a> {
+    tracked: BTreeSet<&'a [u8]>,
+    /// Those that are not tracked, nor ignored.
+    others: BTreeSet<&'a [u8]>,
+}
+
+impl<'a> Listed<'a> {
+    /// What git says in the format `-t -z`.
+    fn of(told: &'a [u8]) -> Self {
+        let (mut tracked, mut others) = (BTreeSet::new(), BTreeSet::new());
+        for line in told.split(|byte| *byte == 0) {
+            match line {
+                [b'?', b' ', path @ ..] => others.insert(path),
+                [_, b' ', path @ ..] => tracked.insert(path),
+                _ => false,
+            };
+        }
+        Self { tracked, others }
+    }
 }
 
 /// What changes in our index.
@@ -42,19 +69,24 @@ impl Shadow {
     /// Records the files as they are now; the name of the state.
     pub(crate) fn record(&self, until: Instant) -> Result<String, Failure> {
         let _alone = self.alone(until)?;
-        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+        let list = ["ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard"];
         let listed = Git::at(&self.project, until).args(list).run(&[])?;
-        match self.state(&listed, until) {
+        let listed = Listed::of(&listed);
+        let state = match self.state(&listed, until) {
             // What our index names may be gone, or it was not written to its end.
             Err(Failure::Refused(_)) => {
                 self.forget()?;
                 self.state(&listed, until)
             }
             state => state,
+        };
+        if let Err(Failure::Slow) = state {
+            self.sweep();
         }
+        state
     }
 
-    fn state(&self, listed: &[u8], until: Instant) -> Result<String, Failure> {
+    fn state(&self, listed: &Listed<'_>, until: Instant) -> Result<String, Failure> {
         self.follow(listed, until)?;
         let tree = self.lent_git(until).args(["write-tree"]).run(&[])?;
         let state = String::from_utf8_lossy(&tree).trim().to_owned();
@@ -63,25 +95,39 @@ impl Shadow {
     }
 
     /// Makes our index what the files are.
-    fn follow(&self, listed: &[u8], until: Instant) -> Result<(), Failure> {
+    fn follow(&self, listed: &Listed<'_>, until: Instant) -> Result<(), Failure> {
         let known = self.own_git(until).args(["ls-files", "-z", "--stage"]).run(&[])?;
         let known: BTreeMap<&[u8], Standing<'_>> = tree::indexed(&known).collect();
         let differing = ["diff-files", "-z", "--raw", "--no-abbrev"];
         let differing = self.own_git(until).args(differing).run(&[])?;
         let differing = tree::entries(&differing).map(|entry| entry.path);
-        let fresh = listed.split(|byte| *byte == 0).filter(|path| !known.contains_key(path));
+        let fresh = listed.tracked.iter().chain(&listed.others).copied();
+        let fresh = fresh.filter(|path| !known.contains_key(path));
         let standing = known.iter().filter(|(_, it)| matches!(it, Standing::Presence(_)));
-        let paths: BTreeSet<&[u8]> =
-            differing.chain(fresh).chain(standing.map(|(path, _)| *path)).collect();
+        let mut folders = Folders { project: &self.project, links: HashMap::new() };
+        let others = listed.others.iter().filter(|path| is_taken(path));
+        let sizes = others.filter_map(|path| Some((folders.metadata(path).ok()?.len(), *path)));
+        let crowd = beyond(sizes.collect(), ROOM);
+        let paths = differing.chain(fresh).chain(standing.map(|(path, _)| *path));
+        let paths: BTreeSet<&[u8]> = paths.chain(crowd.iter().copied()).collect();
+        let is_too_large = |path: &[u8], metadata: &Metadata| {
+            let counts = metadata.is_file() && !listed.tracked.contains(path);
+            counts && (metadata.len() > LARGEST_FILE || crowd.contains(path))
+        };
 
         let mut update = Update::default();
-        let mut folders = Folders { project: &self.project, links: HashMap::new() };
         for path in paths.into_iter().filter(|path| is_taken(path)) {
             let before = known.get(path);
-            match folders.held(path) {
+            let held = match folders.held(path) {
+                Held::Content(metadata) if is_too_large(path, &metadata) => {
+                    Held::Presence(tree::unrecorded(Some(&metadata)))
+                }
+                held => held,
+            };
+            match held {
                 Held::Nothing if before.is_some() => update.gone.push(path),
                 Held::Nothing => {}
-                Held::Content(bytes) => update.content.push((path, bytes)),
+                Held::Content(metadata) => update.content.push((path, metadata.len())),
                 Held::Presence(name) => {
                     if before != Some(&Standing::Presence(name.as_bytes())) {
                         update.unrecorded.push((path, name));
@@ -155,8 +201,7 @@ impl<'a> Folders<'a> {
             Err(ErrorKind::NotFound | ErrorKind::NotADirectory) => Held::Nothing,
             // A folder in git's list is a repository of its own.
             Ok(metadata) if metadata.is_dir() => Held::Nothing,
-            Ok(metadata) if metadata.is_symlink() => Held::Content(0),
-            Ok(metadata) if metadata.is_file() => Held::Content(metadata.len()),
+            Ok(metadata) if metadata.is_symlink() || metadata.is_file() => Held::Content(metadata),
             Ok(metadata) => Held::Presence(tree::unrecorded(Some(&metadata))),
             Err(_) => Held::Presence(tree::unrecorded(None)),
         }
@@ -182,6 +227,21 @@ impl<'a> Folders<'a> {
 
 fn is_taken(path: &[u8]) -> bool {
     !path.is_empty() && !OURS.iter().any(|ours| path.starts_with(ours))
+}
+
+/// Files for which there is no room, of some with their sizes.
+fn beyond(mut sizes: Vec<(u64, &[u8])>, mut room: u64) -> BTreeSet<&[u8]> {
+    sizes.sort_unstable();
+    let mut fits = |len: u64| {
+        let left = room.checked_sub(len);
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    sizes
+        .into_iter()
+        .filter(|(len, _)| *len <= LARGEST_FILE && !fits(*len))
+        .map(|it| it.1)
+        .collect()
 }
 
 /// What stands for a file that can't be read; none for one that can.
@@ -214,4 +274,19 @@ fn portions<'f, 'a>(files: &'f [(&'a [u8], u64)]) -> Vec<&'f [(&'a [u8], u64)]> 
 
 fn terminated<'a>(items: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
     items.flat_map(|item| item.iter().copied().chain([0])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beyond;
+
+    #[test]
+    fn the_largest_go_first_where_there_is_no_room() {
+        let sizes = || vec![(30, b"c" as &[u8]), (10, b"a"), (30, b"b"), (u64::MAX, b"huge")];
+        let beyond = |room| beyond(sizes(), room).into_iter().collect::<Vec<_>>();
+        assert_eq!(beyond(70), Vec::<&[u8]>::new());
+        assert_eq!(beyond(69), [b"c"]);
+        assert_eq!(beyond(39), [b"b", b"c"]);
+        assert_eq!(beyond(0), [b"a", b"b", b"c"]);
+    }
 }

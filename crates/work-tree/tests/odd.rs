@@ -67,7 +67,7 @@ fn of_what_can_not_be_read_only_that_is_recorded() {
     repository.write("secret", "mine");
     repository.write("other", "changed");
     let secret = repository.project().join("secret");
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&secret).is_ok() {
         println!("skipped: this user may read everything");
         return;

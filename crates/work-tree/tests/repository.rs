@@ -3,12 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use callstack_engine::{FileChangeKind, WorkTree};
 use callstack_work_tree::GitWorkTree;
 use tempfile::TempDir;
 
 pub(crate) use FileChangeKind::{Changed, Created, Deleted, Unrecorded};
+
+/// Longer than a test takes.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Repository {
     root: TempDir,
@@ -81,7 +85,7 @@ pub(crate) fn tree_of(project: &Path) -> GitWorkTree {
 
 #[track_caller]
 pub(crate) fn recorded(tree: &GitWorkTree) -> String {
-    tree.record().unwrap().expect("it is a work tree")
+    tree.record(PATIENCE).unwrap().expect("it is a work tree")
 }
 
 #[track_caller]

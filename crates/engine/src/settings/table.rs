@@ -59,7 +59,9 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 "on",
                 "Whether the state of the files is recorded where a frame is pushed, activated or popped \
                  in a git work tree, so that `callstack rollback` can restore what it changed. Your \
-                 repository is only read; states are kept in .callstack/git.",
+                 repository is only read; states are kept in .callstack/git, without the content of \
+                 untracked files over 64 MiB, or over 1 GiB together. Where recording would take \
+                 more than 2 s it is left for ten minutes.",
             ),
             setting(
                 "STACK_FILES",
