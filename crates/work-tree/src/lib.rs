@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct GitWorkTree {
     project: PathBuf,
     folder: PathBuf,
-    shadow: OnceLock<Option<Shadow>>,
+    shadow: OnceLock<Shadow>,
 }
 
 impl GitWorkTree {
@@ -43,13 +43,15 @@ impl GitWorkTree {
 
     fn shadow(&self, until: Instant) -> Result<Option<&Shadow>, Failure> {
         if let Some(known) = self.shadow.get() {
-            return Ok(known.as_ref());
+            return Ok(Some(known));
         }
-        let made = match Git::objects_of(&self.project, until)? {
-            Some(objects) => Some(Shadow::open(&self.project, &self.folder, objects, until)?),
-            None => None,
-        };
-        Ok(self.shadow.get_or_init(|| made).as_ref())
+        // It may become a work tree at any time; git is asked only where it may be one.
+        if !self.project.ancestors().any(|folder| folder.join(".git").exists()) {
+            return Ok(None);
+        }
+        let Some(objects) = Git::objects_of(&self.project, until)? else { return Ok(None) };
+        let made = Shadow::open(&self.project, &self.folder, objects, until)?;
+        Ok(Some(self.shadow.get_or_init(|| made)))
     }
 
     /// Does something in the repository, which takes a while at most.

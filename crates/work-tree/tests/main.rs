@@ -5,4 +5,6 @@ mod limits;
 #[cfg(test)]
 mod odd;
 #[cfg(test)]
+mod places;
+#[cfg(test)]
 mod repository;
