@@ -79,12 +79,12 @@ impl FileMoment {
     }
 }
 
-/// Files of the project that were made what they had been.
+/// Files of the project that are made what they had been.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRestore {
     /// The state of all files before.
     pub before: String,
-    /// The state of all files afterwards.
+    /// A state in which they are as they are afterwards.
     pub after: String,
     /// The files, relative to the project.
     pub paths: Vec<String>,
@@ -374,7 +374,15 @@ pub enum Event {
         /// The state, as what recorded it names it.
         state: String,
     },
-    /// Files were made what they had been when a frame began, or that was taken back.
+    /// Files are about to be made what they had been when a frame began, or that is about to be taken
+    /// back. Perhaps only some of them were.
+    FilesRestoring {
+        /// The frame.
+        frame: FrameNum,
+        /// Which files. The state afterwards is the one that they are made to be as.
+        restore: Box<FileRestore>,
+    },
+    /// That was done.
     FilesRestored {
         /// The frame.
         frame: FrameNum,

@@ -7,7 +7,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::compaction::CompactionType;
-use crate::event::Event;
+use crate::event::{Event, FileRestore};
 use crate::frame::{Frame, FrameNum, Status};
 use crate::results::ResultsSource;
 use crate::subagent::Change;
@@ -107,9 +107,12 @@ impl LogLine {
             Event::Purged { by, messages, .. } => Self::new("Messages purged")
                 .with("messages", messages.iter().map(|it| it.ids.len()).sum::<usize>())
                 .with("by", by.as_str()),
-            Event::FilesRestored { frame, restore } => Self::of_frame("Files restored", *frame)
-                .with("files", restore.paths.len())
-                .with("before", restore.before.as_str()),
+            Event::FilesRestoring { frame, restore } => {
+                files_restored("Files are being restored", *frame, restore)
+            }
+            Event::FilesRestored { frame, restore } => {
+                files_restored("Files restored", *frame, restore)
+            }
             Event::PinRemoved { pin } => Self::new("Pin removed").with("pin", format!("p{pin}")),
             Event::SuggestionMade { suggestion } => {
                 Self::of_frame("Suggestion made", suggestion.frame)
@@ -165,6 +168,12 @@ impl LogLine {
             | Event::CompactionTold { .. } => return None,
         })
     }
+}
+
+fn files_restored(message: &'static str, frame: FrameNum, restore: &FileRestore) -> LogLine {
+    LogLine::of_frame(message, frame)
+        .with("files", restore.paths.len())
+        .with("before", restore.before.as_str())
 }
 
 fn created(frame: &Frame) -> LogLine {

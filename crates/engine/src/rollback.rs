@@ -162,6 +162,8 @@ impl Engine {
         };
         let (work_tree, now) = self.files_now()?;
         let since = paths(work_tree.changes(&last.after, &now)?);
+        // Not all may have been restored, or somebody has put them back.
+        let differing = paths(work_tree.changes(&last.before, &now)?);
         let changes = work_tree.changes(&last.before, &last.after)?;
         let mut plan = RollbackPlan {
             frame: frame.num,
@@ -171,7 +173,7 @@ impl Engine {
             now,
         };
         for FileChange { path, kind } in changes {
-            if last.paths.contains(&path) {
+            if last.paths.contains(&path) && differing.contains(&path) {
                 let untouched = !since.contains(&path);
                 let how = undoing(kind).ok_or(Why::NotRecorded);
                 plan.put(
@@ -195,11 +197,16 @@ impl Engine {
             });
         }
         let paths: Vec<String> = plan.restored.iter().map(|file| file.path.clone()).collect();
+        let frame = plan.frame;
+        let restore =
+            |after| Box::new(FileRestore { before: now.clone(), after, paths: paths.clone() });
+        // Should this process end before it is done, that can be taken back all the same.
+        let intent = Event::FilesRestoring { frame, restore: restore(plan.source.clone()) };
+        self.store.write(|change| Ok::<_, EngineError>(change.append(self.now(), &[intent])?))?;
         work_tree.restore(&plan.source, &paths)?;
         let (_, after) = self.files_now()?;
-        let restore = Box::new(FileRestore { before: now, after, paths });
-        let event = Event::FilesRestored { frame: plan.frame, restore };
-        self.store.write(|change| Ok(change.append(self.now(), &[event])?))
+        let done = Event::FilesRestored { frame, restore: restore(after) };
+        self.store.write(|change| Ok(change.append(self.now(), &[done])?))
     }
 
     fn files_now(&self) -> Result<(&dyn WorkTree, String), EngineError> {

@@ -23,9 +23,14 @@ pub(crate) fn apply(writer: &Writer<'_, '_>, event: &Event) -> Result<(), StoreE
                 params![sql(*frame), moment.as_str(), state],
             )
         }
-        Event::FilesRestored { frame, restore } => writer.run(
+        Event::FilesRestoring { frame, restore } => writer.run(
             "INSERT INTO file_restores (seq, frame, body) VALUES (?1, ?2, ?3)",
             params![writer.seq, sql(*frame), serde_json::to_string(restore)?],
+        ),
+        Event::FilesRestored { frame, restore } => writer.run(
+            "UPDATE file_restores SET body = ?2
+             WHERE seq = (SELECT max(seq) FROM file_restores WHERE frame = ?1)",
+            params![sql(*frame), serde_json::to_string(restore)?],
         ),
         _ => Ok(()),
     }
@@ -55,7 +60,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// What was last restored of a frame's files.
+    /// What was last restored of a frame's files, or was about to be.
     pub fn file_restore(&self, frame: FrameNum) -> Result<Option<FileRestore>, StoreError> {
         let body: Option<String> = self
             .connection

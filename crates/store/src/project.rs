@@ -167,9 +167,9 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         | Event::CompactionSettled { .. }
         | Event::CompactionTold { .. }
         | Event::CheckpointSet { .. } => compactions::apply(&writer, event),
-        Event::FilesRecorded { .. } | Event::FilesRestored { .. } => {
-            file_states::apply(&writer, event)
-        }
+        Event::FilesRecorded { .. }
+        | Event::FilesRestoring { .. }
+        | Event::FilesRestored { .. } => file_states::apply(&writer, event),
         Event::ErrandBegun { errand } => {
             crate::errands::begin(view.connection, errand).map_err(|it| view.failed(it))?;
             writer.caller_changed(errand.span)

@@ -145,6 +145,45 @@ fn a_rollback_can_be_taken_back() {
     );
 }
 
+/// Has the process that calls git to restore files killed behind that, before it hears of it.
+fn kill_at_restore(desk: &Desk, restore: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let script = format!(
+        "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *' restore '*) {restore}; kill -9 $PPID; exit 1;; \
+         esac\nexec git \"$@\"\n"
+    );
+    let folder = desk.sealed.root().join("bin");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("git"), script).unwrap();
+    fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_rollback_that_was_cut_off_can_be_taken_back() {
+    let first = "printf %s \"$(tr '\\0' '\\n' | head -n 1)\" | git \"$@\"";
+    let cases = [("git \"$@\"", 3), (first, 1), ("true", 0)];
+    for (restore, restored) in cases {
+        let desk = worked();
+        desk.ok(&["pop", "-r", "Lexes."]);
+        let files = ["src/lexer.rs", "src/main.rs", "src/old.rs"];
+        let before = files.map(|file| read(&desk, file));
+        kill_at_restore(&desk, restore);
+        let rollback = desk.command(&desk.project(), &["rollback", "f2", "--yes"]);
+        let killed = desk.sealed.run("callstack", rollback, Duration::from_secs(30)).unwrap();
+        assert_eq!(killed.status.code(), None, "{restore}: {killed}");
+        fs::remove_file(desk.sealed.root().join("bin/git")).unwrap();
+        let changed =
+            files.iter().zip(&before).filter(|(file, before)| read(&desk, file) != **before);
+        assert_eq!(changed.count(), restored, "{restore}");
+
+        let undone = desk.json(&["rollback", "f2", "--undo", "--yes"]);
+        assert_eq!(paths(&undone["restored"]).len(), restored, "{restore}: {undone}");
+        assert_eq!(undone["left"], json!([]));
+        assert_eq!(files.map(|file| read(&desk, file)), before, "{restore}");
+        desk.is_whole(&["f1", "f2"]);
+    }
+}
+
 #[test]
 fn what_others_changed_is_left_as_it_is() {
     let desk = worked();
