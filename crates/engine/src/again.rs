@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller};
 use crate::operations::plan::{parent_of_plans, planned_answer};
+use crate::operations::reach;
 use crate::operations::record::{noted, pinned};
 use crate::tools::Tool;
 
@@ -26,13 +27,18 @@ impl Engine {
         if let Some(answer) = self.begun_or_ended(caller)? {
             return Ok(Some(answer));
         }
-        let name = tool.operation().name;
-        let (name, arguments) = match arguments["op"].as_str() {
-            Some(op) if name == "stack" => (op, &arguments["args"]),
-            _ => (name, arguments),
+        let reached = match arguments["op"].as_str() {
+            Some(op) if tool.operation().name == "stack" => reach::meant(self.dialect(), op),
+            _ => None,
         };
+        let (tool, arguments) = match &reached {
+            Some(reached) => (reached, &arguments["args"]),
+            None => (tool, arguments),
+        };
+        // What is wrong with them is told when it is carried out.
+        let Ok(arguments) = tool.translated(arguments.clone()) else { return Ok(None) };
         let text = |name: &str| arguments[name].as_str();
-        match name {
+        match tool.operation().name {
             "stack_pin" => {
                 let Some(frame) = self.meant(caller, text("frame"))? else { return Ok(None) };
                 let known = frame.pins.iter().rfind(|pin| Some(pin.text.as_str()) == text("text"));
@@ -48,7 +54,7 @@ impl Engine {
                     Some(reference) => Some(self.resolve(reference)?.num),
                     None => parent_of_plans(self, caller)?,
                 };
-                let planned = self.store.read(|view| planned(view, parent, arguments))?;
+                let planned = self.store.read(|view| planned(view, parent, &arguments))?;
                 planned.map(|frames| planned_answer(self, &frames)).transpose()
             }
             _ => Ok(None),
@@ -101,8 +107,9 @@ fn planned(
     let mut frames = Vec::new();
     for (frame, wanted) in known[first..].iter().zip(&wanted) {
         let identity = &frame.identity;
-        let same = wanted["title"] == *identity.title.as_str()
-            && wanted["successCriteria"] == *identity.success_criteria.as_str();
+        let given = |name: &str| wanted[name].as_str().unwrap_or_default();
+        let same = given("title").trim() == identity.title
+            && given("successCriteria") == identity.success_criteria;
         if !same {
             return Ok(None);
         }

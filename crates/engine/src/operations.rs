@@ -10,7 +10,7 @@ mod log;
 mod look;
 pub(crate) mod plan;
 mod preset;
-mod reach;
+pub(crate) mod reach;
 pub(crate) mod record;
 mod replan;
 mod retry;

@@ -88,16 +88,20 @@ impl Tool {
         caller: &Caller,
         arguments: Value,
     ) -> Result<Answer, EngineError> {
-        let arguments = match self.dialect {
+        self.translated(arguments)
+            .and_then(|arguments| self.operation.run(engine, caller, arguments))
+            .map_err(|error| error.spoken(self.dialect))
+    }
+
+    /// Arguments as its operation takes them.
+    pub(crate) fn translated(&self, arguments: Value) -> Result<Value, EngineError> {
+        match self.dialect {
             Dialect::Stack => Ok(arguments),
             Dialect::Flame => {
                 let alias = flame::of(self.operation);
                 alias.translated(self.operation, &self.name(), arguments)
             }
-        };
-        arguments
-            .and_then(|arguments| self.operation.run(engine, caller, arguments))
-            .map_err(|error| error.spoken(self.dialect))
+        }
     }
 
     /// Goes on after the effect that its last answer asked for.

@@ -1,6 +1,8 @@
 //! The engine from outside: what hosts and the command line rely on.
 
 #[cfg(test)]
+mod again;
+#[cfg(test)]
 mod arguments;
 #[cfg(test)]
 mod autonomy;

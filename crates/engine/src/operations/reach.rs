@@ -98,7 +98,7 @@ fn list(dialect: Dialect) -> Answer {
 }
 
 /// The tool that is meant, by its name with or without what all of them begin with.
-fn meant(dialect: Dialect, name: &str) -> Option<Tool> {
+pub(crate) fn meant(dialect: Dialect, name: &str) -> Option<Tool> {
     let whole = || tools::find(dialect, &format!("{}_{name}", dialect.one_tool()));
     tools::find(dialect, name).or_else(whole).filter(|it| it.operation().name != Stack::NAME)
 }
