@@ -71,6 +71,25 @@ pub struct Shown {
     pub summary: Option<String>,
 }
 
+impl Shown {
+    /// A message of which nothing is told but what folding needs, and what is kept of it.
+    pub fn of(message: Message, json: String) -> Self {
+        Self {
+            message,
+            json,
+            facts: Vec::new(),
+            opened: Vec::new(),
+            tasks: Vec::new(),
+            tokens: None,
+            said: 0,
+            heard: 0,
+            results: Vec::new(),
+            words: String::new(),
+            summary: None,
+        }
+    }
+}
+
 /// A call that had another session work for it has come back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReturnedTask {

@@ -31,22 +31,17 @@ fn ask(project: &Project, results: Option<&str>) {
 fn summary(engine: &Engine, id: &str, text: &str) {
     let body = PartBody::Text { synthetic: false, chars: text.len(), head: text.to_owned() };
     let shown = Shown {
-        message: Message {
-            id: id.to_owned(),
-            role: Role::Assistant,
-            standing: Standing::Summary,
-            parts: vec![Part { id: "prt_1".to_owned(), body }],
-        },
-        json: "{}".to_owned(),
-        facts: Vec::new(),
-        opened: Vec::new(),
-        results: Vec::new(),
-        tasks: Vec::new(),
-        tokens: None,
-        said: 0,
-        heard: 0,
         words: text.to_owned(),
         summary: Some(text.to_owned()),
+        ..Shown::of(
+            Message {
+                id: id.to_owned(),
+                role: Role::Assistant,
+                standing: Standing::Summary,
+                parts: vec![Part { id: "prt_1".to_owned(), body }],
+            },
+            "{}".to_owned(),
+        )
     };
     engine.record(A, vec![shown]).unwrap();
 }

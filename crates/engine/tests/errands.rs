@@ -124,17 +124,11 @@ fn shown(calls: &[(&str, CallState)]) -> Vec<Shown> {
 fn message(id: &str, role: Role, body: PartBody) -> Shown {
     let parts = vec![Part { id: format!("prt-{id}"), body }];
     Shown {
-        message: Message { id: id.to_owned(), role, standing: Standing::Normal, parts },
-        json: "{}".to_owned(),
-        facts: Vec::new(),
-        opened: Vec::new(),
-        results: Vec::new(),
-        tasks: Vec::new(),
-        tokens: None,
-        said: 0,
-        heard: 0,
         words: "words".to_owned(),
-        summary: None,
+        ..Shown::of(
+            Message { id: id.to_owned(), role, standing: Standing::Normal, parts },
+            "{}".to_owned(),
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use callstack_engine::search::{PlaceKind, SearchRequest};
 use callstack_engine::{Engine, Settings, Shown, operations};
 use serde_json::{Value, json};
 
-use crate::support::Project;
+use crate::support::{Project, wait};
 use crate::witness::{did, happenings};
 
 const A: &str = "ses_a";
@@ -18,24 +18,15 @@ const A: &str = "ses_a";
 fn step(engine: &Engine, session: &str, id: &str, doings: &[Value]) {
     let call = format!("call-{id}");
     let body = PartBody::Tool { call, tool: "bash".to_owned(), state: CallState::Completed };
-    let mut shown = Shown {
-        message: Message {
+    let mut shown = Shown::of(
+        Message {
             id: id.to_owned(),
             role: Role::Assistant,
             standing: Standing::Normal,
             parts: vec![Part { id: format!("prt-{id}"), body }],
         },
-        json: json!({ "id": id }).to_string(),
-        facts: Vec::new(),
-        opened: Vec::new(),
-        tasks: Vec::new(),
-        tokens: None,
-        said: 0,
-        heard: 0,
-        results: Vec::new(),
-        words: String::new(),
-        summary: None,
-    };
+        json!({ "id": id }).to_string(),
+    );
     did(&mut shown, doings.iter().cloned());
     engine.record(session, vec![shown]).unwrap();
 }
@@ -164,14 +155,9 @@ fn it_is_shown_searched_logged_and_given_to_those_beside_the_frame() {
 
 /// The log file of `f3`, once it is there.
 fn written_log(folder: &Path) -> String {
-    loop {
-        match std::fs::read_to_string(
-            folder.join(callstack_store::log_path(callstack_core::frame::FrameNum(3))),
-        ) {
-            Ok(log) => return log,
-            Err(_) => std::thread::yield_now(),
-        }
-    }
+    let path = folder.join(callstack_store::log_path(callstack_core::frame::FrameNum(3)));
+    wait(|| path.is_file());
+    std::fs::read_to_string(path).unwrap()
 }
 
 #[test]

@@ -17,17 +17,11 @@ fn shown(id: &str, role: Role, text: &str) -> Shown {
     let json = json!({"info": {"id": id, "role": name, "time": {"created": 1_700_000_000_000_i64}},
         "parts": [{"id": format!("prt_{id}"), "type": "text", "text": text}]});
     Shown {
-        message: Message { id: id.to_owned(), role, standing: Standing::Normal, parts: Vec::new() },
-        json: json.to_string(),
-        facts: Vec::new(),
-        opened: Vec::new(),
-        results: Vec::new(),
-        tasks: Vec::new(),
-        tokens: None,
-        said: 0,
-        heard: 0,
         words: text.to_owned(),
-        summary: None,
+        ..Shown::of(
+            Message { id: id.to_owned(), role, standing: Standing::Normal, parts: Vec::new() },
+            json.to_string(),
+        )
     }
 }
 
@@ -172,4 +166,63 @@ fn keep_older_versions_of_a_message() {
     wait(|| read(false).contains("said otherwise"));
     assert!(!read(false).contains("inside the frame"));
     assert!(read(true).contains("inside the frame") && read(true).contains("version 2"));
+}
+
+#[test]
+fn one_that_can_not_be_written_keeps_no_other_from_it() {
+    let (folder, project) = finished();
+    drop(project);
+    let logs = folder.path().join(".callstack/logs");
+    fs::remove_dir_all(&logs).unwrap();
+    fs::create_dir_all(logs.join("f2.md/in the way")).unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    push(&project);
+    project.did("ses_a", "stack_frame_pop", json!({"results": "done all the same"}));
+    // The older frame's log has been due since it was seen to be missing.
+    project.did("ses_a", "stack_frame_reopen", json!({"frame": "f2"}));
+    wait(|| log(&folder, "f3").is_some());
+    wait(|| project.engine.logs_failure().is_some());
+}
+
+#[test]
+fn what_is_noted_on_a_frame_later_stands_in_its_log() {
+    let (folder, project) = finished();
+    wait(|| log(&folder, "f2").is_some());
+    project.did("ses_a", "stack_add_decision", json!({"decision": "no recursion", "frame": "f2"}));
+    wait(|| log(&folder, "f2").unwrap().contains("no recursion"));
+}
+
+#[test]
+fn of_a_purged_frame_none_is_left_whatever_was_being_written() {
+    let (folder, project) = finished();
+    wait(|| log(&folder, "f2").is_some());
+    let logs = folder.path().join(".callstack/logs");
+    let text = fs::read(logs.join("f2.md")).unwrap();
+    fs::remove_file(logs.join("f2.md")).unwrap();
+    let plan = project.engine.purge_plan("f2").unwrap();
+    assert!(plan.logs.is_empty() && plan.unplaced.is_empty(), "{plan:?}");
+    // What a writer does that was at work when the plan was made.
+    fs::write(logs.join("f2.md"), &text).unwrap();
+    fs::write(logs.join(".left.tmp"), &text).unwrap();
+    project.engine.purge(plan, "somebody").unwrap();
+    assert_eq!(log(&folder, "f2"), None);
+    assert!(!logs.join(".left.tmp").exists());
+}
+
+#[test]
+fn a_frame_whose_beginning_was_never_stored_takes_nothing_else_with_it_when_it_is_purged() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    project.user("ses_a", "Build the parser");
+    record(&project.engine, "ses_a", &[("msg-before", "before the frame")]);
+    // The message behind which it begins is none that was stored.
+    let frame = json!({"title": "Read", "successCriteria": "read"});
+    project.by_hand("ses_a", "stack_frame_push", frame).unwrap();
+    let plan = project.engine.purge_plan("f2").unwrap();
+    assert_eq!((plan.messages, plan.unplaced.len()), (0, 1), "{plan:?}");
+    project.engine.purge(plan, "somebody").unwrap();
+    let kept = project.engine.messages("ses_a").unwrap();
+    assert!(kept.iter().all(|message| !message.purged), "{kept:?}");
+    let whole = project.engine.purge_plan("ses_a").unwrap();
+    assert!(whole.messages > 0 && whole.unplaced.is_empty(), "{whole:?}");
 }

@@ -190,22 +190,18 @@ fn message(id: &str, role: Role, words: &str) -> Shown {
         "parts": [{"type": "text", "text": words}],
     });
     Shown {
-        message: Message {
-            id: id.to_owned(),
-            role,
-            standing: MessageStanding::Normal,
-            parts: vec![Part { id: format!("prt-{id}"), body }],
-        },
-        json: json.to_string(),
-        facts: Vec::new(),
-        opened: Vec::new(),
-        results: Vec::new(),
-        tasks: Vec::new(),
-        summary: None,
-        tokens: None,
         said: 1,
         heard: 1,
         words: words.to_owned(),
+        ..Shown::of(
+            Message {
+                id: id.to_owned(),
+                role,
+                standing: MessageStanding::Normal,
+                parts: vec![Part { id: format!("prt-{id}"), body }],
+            },
+            json.to_string(),
+        )
     }
 }
 

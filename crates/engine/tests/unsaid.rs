@@ -115,24 +115,15 @@ impl Desk {
     /// The session's transcript grows.
     fn shows(&mut self, happenings: &[(&str, &str)]) {
         self.messages += 1;
-        let shown = Shown {
-            message: Message {
+        let shown = Shown::of(
+            Message {
                 id: format!("msg_{}", self.messages),
                 role: Role::Assistant,
                 standing: Standing::Normal,
                 parts: Vec::new(),
             },
-            json: json!(happenings).to_string(),
-            facts: Vec::new(),
-            opened: Vec::new(),
-            tasks: Vec::new(),
-            tokens: None,
-            said: 0,
-            heard: 0,
-            results: Vec::new(),
-            words: String::new(),
-            summary: None,
-        };
+            json!(happenings).to_string(),
+        );
         self.engine.record(A, vec![shown]).unwrap();
     }
 

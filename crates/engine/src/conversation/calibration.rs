@@ -110,22 +110,18 @@ mod tests {
 
     fn step(tokens: u64, said: usize, heard: usize) -> Shown {
         Shown {
-            message: Message {
-                id: String::new(),
-                role: Role::Assistant,
-                standing: Standing::Normal,
-                parts: Vec::new(),
-            },
-            json: String::new(),
-            facts: Vec::new(),
-            opened: Vec::new(),
-            results: Vec::new(),
-            tasks: Vec::new(),
             tokens: Some(tokens),
-            words: String::new(),
-            summary: None,
             said,
             heard,
+            ..Shown::of(
+                Message {
+                    id: String::new(),
+                    role: Role::Assistant,
+                    standing: Standing::Normal,
+                    parts: Vec::new(),
+                },
+                String::new(),
+            )
         }
     }
 

@@ -43,17 +43,11 @@ impl Host {
         let id = format!("msg_{}", self.made);
         let parts = vec![Part { id: format!("prt_{}", self.made), body }];
         self.shown.push(Shown {
-            message: Message { id: id.clone(), role, standing: Standing::Normal, parts },
-            json: "{}".to_owned(),
-            facts: Vec::new(),
-            opened: Vec::new(),
-            results: Vec::new(),
-            tasks: Vec::new(),
-            tokens: None,
-            said: 0,
-            heard: 0,
             words: "words".to_owned(),
-            summary: None,
+            ..Shown::of(
+                Message { id: id.clone(), role, standing: Standing::Normal, parts },
+                "{}".to_owned(),
+            )
         });
         id
     }

@@ -147,17 +147,15 @@ impl Desk {
         let id = format!("msg_{number}");
         let parts = vec![Part { id: format!("prt_{number}"), body }];
         self.shown.push(Shown {
-            message: Message { id: id.clone(), role, standing: Standing::Normal, parts },
-            json: "{}".to_owned(),
             facts,
-            opened: Vec::new(),
-            results: Vec::new(),
-            tasks: Vec::new(),
             tokens: (role == Role::Assistant).then_some(self.tokens),
             said: 20,
             heard: 20,
             words: words.to_owned(),
-            summary: None,
+            ..Shown::of(
+                Message { id: id.clone(), role, standing: Standing::Normal, parts },
+                "{}".to_owned(),
+            )
         });
         id
     }

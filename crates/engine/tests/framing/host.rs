@@ -119,17 +119,11 @@ impl Host {
         let parts = bodies.into_iter().enumerate();
         let parts = parts.map(|(part, body)| Part { id: format!("{id}.{part}"), body }).collect();
         self.shown.push(Shown {
-            message: Message { id, role, standing: Standing::Normal, parts },
-            json: format!("{{\"n\":{}}}", self.made),
-            facts: Vec::new(),
-            opened: Vec::new(),
-            results: Vec::new(),
-            tasks: Vec::new(),
-            tokens: None,
-            said: 0,
-            heard: 0,
-            summary: None,
             words: words.to_owned(),
+            ..Shown::of(
+                Message { id, role, standing: Standing::Normal, parts },
+                format!("{{\"n\":{}}}", self.made),
+            )
         });
         self.shown.last_mut().unwrap()
     }

@@ -108,17 +108,11 @@ fn compact(host: &mut Host, tail: usize) {
         let text = PartBody::Text { synthetic: false, chars: 4, head: "text".to_owned() };
         let parts = vec![Part { id: format!("{id}.0"), body: text }];
         host.shown.push(Shown {
-            message: Message { id: id.to_owned(), role, standing, parts },
-            json: format!("{{\"id\":{id:?}}}"),
-            facts: Vec::new(),
-            opened: Vec::new(),
-            results: Vec::new(),
-            tasks: Vec::new(),
-            tokens: None,
-            said: 0,
-            heard: 0,
-            summary: None,
             words: "text".to_owned(),
+            ..Shown::of(
+                Message { id: id.to_owned(), role, standing, parts },
+                format!("{{\"id\":{id:?}}}"),
+            )
         });
     };
     message("msg_request", Role::User, Standing::CompactionRequest);

@@ -131,19 +131,9 @@ impl Host {
         let id = format!("msg_{:02}", self.made);
         let parts = bodies.into_iter().enumerate();
         let parts = parts.map(|(n, body)| Part { id: format!("{id}.{n}"), body }).collect();
-        self.shown.push(Shown {
-            json: json!({"info": {"id": id}, "parts": []}).to_string(),
-            message: Message { id, role, standing: Standing::Normal, parts },
-            facts: Vec::new(),
-            opened: Vec::new(),
-            results: Vec::new(),
-            tasks: Vec::new(),
-            tokens: None,
-            said: 0,
-            heard: 0,
-            summary: None,
-            words: String::new(),
-        });
+        let json = json!({"info": {"id": id}, "parts": []}).to_string();
+        let message = Message { id, role, standing: Standing::Normal, parts };
+        self.shown.push(Shown::of(message, json));
         self.shown.last_mut().unwrap()
     }
 
