@@ -117,6 +117,11 @@ pub enum Event {
         /// Its root.
         frame: FrameNum,
     },
+    /// What is known of the session was recorded by another program: nobody works in it here.
+    SessionRecorded {
+        /// The session.
+        session: String,
+    },
     /// The session works in another frame now, or in none.
     ActiveSet {
         /// The session.

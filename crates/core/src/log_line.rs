@@ -155,6 +155,7 @@ impl LogLine {
                 .with("sessionID", session.as_str())
                 .with("outputs", masks.len()),
             Event::RootSet { .. }
+            | Event::SessionRecorded { .. }
             | Event::ActiveSet { .. }
             | Event::SpanOpened { .. }
             | Event::SpanClosed { .. }

@@ -103,7 +103,9 @@ impl Waker {
     pub(crate) fn want(&self) {
         let mut signal = lock(&self.shared.signal);
         signal.wanted = true;
-        if signal.thread.is_none() && !signal.closed {
+        // One that is over has panicked: it begins anew.
+        let is_over = signal.thread.as_ref().is_none_or(JoinHandle::is_finished);
+        if is_over && !signal.closed {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new()
                 .name(shared.name.to_owned())

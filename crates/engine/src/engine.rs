@@ -223,10 +223,10 @@ impl Engine {
     }
 
     /// The session that a person at a terminal means when none is named: the one that worked last,
-    /// with the last message of its transcript.
+    /// with the last message of its transcript. Nobody works in one that was only read from a recording.
     pub fn latest_session(&self) -> Result<Option<(String, Option<String>)>, EngineError> {
         self.store.read(|view| {
-            let Some(session) = view.sessions(1)?.into_iter().next() else { return Ok(None) };
+            let Some(session) = view.latest_session()? else { return Ok(None) };
             let last = view.last_message(&session.id)?;
             Ok(Some((session.id, last)))
         })

@@ -90,7 +90,7 @@ impl Engine {
         let limits = self.settings().limits;
         self.store.write(|change| {
             let takeover = import(&change.view(), frames, &limits)?;
-            let last = change.view().sessions(1)?.into_iter().next();
+            let last = change.view().latest_session()?;
             for (at, event) in &takeover.events {
                 change.append(*at, std::slice::from_ref(event))?;
             }

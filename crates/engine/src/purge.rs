@@ -1,8 +1,5 @@
 //! Removing what was said in a frame or a session for good.
 
-use std::fs;
-use std::io;
-
 use callstack_core::frame::FrameNum;
 use callstack_store::{Erased, Stretch, log_path};
 use serde::Serialize;
@@ -21,6 +18,10 @@ pub struct PurgePlan {
     pub frames: Vec<FrameNum>,
     /// The sessions in whose transcripts it is.
     pub sessions: Vec<String>,
+    /// Those of them whose messages stay: where their work begins or ends is not known, and more than it would
+    /// go. They go with their session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unplaced: Vec<FrameNum>,
     /// Messages that are still there.
     pub messages: u64,
     /// Bytes of them as they came.
@@ -59,25 +60,29 @@ impl Engine {
         let (frames, stretch) = self.store.read(|view| {
             Ok::<_, EngineError>((view.frames_in(&session)?, view.whole_session(&session)?))
         })?;
-        self.plan_of(format!("session {session}"), frames, vec![stretch])
+        self.plan_of(format!("session {session}"), (frames, Vec::new()), vec![stretch])
     }
 
     fn plan_of_frame(&self, frame: FrameNum, what: String) -> Result<PurgePlan, EngineError> {
-        let (frames, stretches) = self.store.read(|view| {
+        let (frames, unplaced, stretches) = self.store.read(|view| {
             let frames = view.frames_from(frame)?;
-            let mut stretches = Vec::new();
+            let (mut unplaced, mut stretches) = (Vec::new(), Vec::new());
             for frame in &frames {
-                stretches.extend(view.stretches(*frame)?);
+                if view.is_placed(*frame)? {
+                    stretches.extend(view.stretches(*frame)?);
+                } else {
+                    unplaced.push(*frame);
+                }
             }
-            Ok::<_, EngineError>((frames, stretches))
+            Ok::<_, EngineError>((frames, unplaced, stretches))
         })?;
-        self.plan_of(what, frames, stretches)
+        self.plan_of(what, (frames, unplaced), stretches)
     }
 
     fn plan_of(
         &self,
         what: String,
-        frames: Vec<FrameNum>,
+        (frames, unplaced): (Vec<FrameNum>, Vec<FrameNum>),
         stretches: Vec<Stretch>,
     ) -> Result<PurgePlan, EngineError> {
         let (found, bytes) = self.store.read(|view| view.purgeable(&stretches))?;
@@ -86,6 +91,7 @@ impl Engine {
         Ok(PurgePlan {
             what,
             frames,
+            unplaced,
             messages: found.values().map(|ids| ids.len() as u64).sum(),
             sessions: found.into_keys().collect(),
             bytes,
@@ -97,20 +103,18 @@ impl Engine {
     /// Removes what a plan says, on behalf of `by`. Titles, results, decisions and pins of frames stay, as
     /// does what the model was sent in place of the messages; so does what the host itself keeps.
     pub fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
-        let erased = self.store.purge(self.now(), by, &plan.frames, &plan.stretches)?;
-        // No writer may bring back what it read before.
+        self.store.purge(self.now(), by, &plan.frames, &plan.stretches)?;
+        // No writer may bring back what it read before, nor leave a file that was not there when the plan
+        // was made.
         let lock = files::alone(&self.folder)?;
-        for path in &plan.logs {
-            match fs::remove_file(self.project.join(path)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(files::unwritable(&self.project.join(path), &error));
-                }
-                _ => {}
-            }
+        for frame in &plan.frames {
+            files::remove(&self.project.join(log_path(*frame)))?;
         }
+        files::remove_unfinished(&self.folder)?;
         drop(lock);
         // Logs of other frames hold the messages as well: those around it, those within a session.
         files::write_due(&self.store, &self.project, &self.folder)?;
+        let erased = self.store.erase()?;
         Ok(PurgeOutcome { plan, erased: erased == Erased::Wholly })
     }
 }

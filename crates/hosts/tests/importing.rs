@@ -4,9 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use callstack_core::frame::{Frame, Status};
+use callstack_core::transcript::Anchor;
+use callstack_engine::operation::Caller;
 use callstack_engine::search::{SearchAnswer, SearchRequest};
-use callstack_engine::{Engine, LogRequest, PastCounts, Settings, SystemWorld};
+use callstack_engine::{Engine, LogRequest, PastCounts, Settings, SystemWorld, operations};
 use callstack_hosts::recording::{happenings, import, read, read_all};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::fixture;
@@ -252,12 +255,67 @@ fn a_secret_is_masked_in_what_is_raw() {
     assert!(raw(true) && !raw(false));
 }
 
-/// Whoever worked in the store last is still the one who did.
+/// Work below an item that went on when the recording was cut off is not taken for what followed it.
 #[test]
-fn a_session_that_goes_on_here_stays_the_last_one() {
+fn a_session_that_was_cut_off_inside_its_work_has_the_tree_of_the_whole() {
+    let whole = fs::read_to_string(fixture("claude-code/5e55-0001.jsonl")).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let at_once = Project::new();
+    at_once.import(&fixture("claude-code/5e55-0001.jsonl"));
+    let shape = |project: &Project| {
+        let tree = project.tree();
+        let line = |line: &str| line.split(" (").next().unwrap_or_default().to_owned();
+        tree.lines().map(line).collect::<Vec<_>>().join("\n")
+    };
+    let mut compared = 0;
+    for cut in 3..lines.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let project = Project::new();
+        fs::write(&path, lines[..cut].join("\n")).unwrap();
+        project.import(&path);
+        // One in which all work had ended begins anew.
+        if project.engine.resolve("f1").unwrap().status.is_finished() {
+            continue;
+        }
+        fs::write(&path, &whole).unwrap();
+        project.import(&path);
+        assert_eq!(shape(&project), shape(&at_once), "cut at {cut}");
+        compared += 1;
+    }
+    assert!(compared > 3, "{compared}");
+}
+
+/// What was recorded is nobody's work here: not that of whoever works beside the import, nor of who comes
+/// after it.
+#[test]
+fn a_recorded_session_is_never_the_one_that_was_worked_in_last() {
     let project = Project::new();
     project.import(&fixture("pi.jsonl"));
-    let before = project.engine.latest_session().unwrap().unwrap().0;
-    project.import(&fixture("codex.jsonl"));
-    assert_eq!(project.engine.latest_session().unwrap().unwrap().0, before);
+    assert_eq!(project.engine.latest_session().unwrap(), None);
+    let anchor = Anchor { message: None, call: None };
+    let here = Caller {
+        session: "here".to_owned(),
+        host: "cli".to_owned(),
+        anchor,
+        agent: None,
+        performs: false,
+    };
+    let push = operations::find("stack_frame_push").unwrap();
+    let pop = operations::find("stack_frame_pop").unwrap();
+    let frame = |title: &str| json!({ "title": title, "successCriteria": "it works" });
+    push.run(&project.engine, &here, frame("Outer")).unwrap();
+    push.run(&project.engine, &here, frame("Inner")).unwrap();
+    let mut popped = false;
+    import(&project.engine, &read(&fixture("codex.jsonl")).unwrap(), &mut |_, _| {
+        let last = project.engine.latest_session().unwrap().unwrap().0;
+        assert_eq!(last, "here");
+        if !std::mem::replace(&mut popped, true) {
+            pop.run(&project.engine, &here, json!({ "results": "done" })).unwrap();
+        }
+    })
+    .unwrap();
+    let active = project.engine.active("here").unwrap().unwrap();
+    let active = project.engine.resolve(&active.to_string()).unwrap();
+    assert_eq!(active.identity.title, "Outer", "what ended meanwhile stays ended");
 }

@@ -217,11 +217,11 @@ impl View<'_> {
         Ok(pins)
     }
 
-    /// The frame that was most recently made active in any session and still is.
+    /// The frame that was most recently made active in any session that is worked in, and still is.
     pub fn most_recently_active(&self) -> Result<Option<FrameNum>, StoreError> {
         self.connection
             .prepare_cached(
-                "SELECT active FROM sessions WHERE active IS NOT NULL
+                "SELECT active FROM sessions WHERE active IS NOT NULL AND recorded = 0
                  ORDER BY active_seq DESC LIMIT 1",
             )
             .and_then(|mut statement| {

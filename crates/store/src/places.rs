@@ -58,7 +58,9 @@ impl Stretch {
 pub(crate) const STRETCHES: &str = "SELECT s.num, s.frame, s.session, coalesce(o.seq, 0) AS first,
     CASE WHEN s.closed = 0 OR s.close_undone = 1 OR c.seq IS NULL
       THEN (SELECT coalesce(max(seq), 0) FROM messages WHERE session = s.session)
-      ELSE c.seq END AS last
+      ELSE c.seq END AS last,
+    (s.open_message IS NULL OR o.seq IS NOT NULL)
+      AND (s.close_message IS NULL OR s.close_undone = 1 OR c.seq IS NOT NULL) AS placed
   FROM spans AS s
   LEFT JOIN messages AS o ON o.session = s.session AND o.id = s.open_message AND o.version = 1
   LEFT JOIN messages AS c ON c.session = s.session AND c.id = s.close_message AND c.version = 1";
@@ -94,6 +96,17 @@ impl View<'_> {
             }
         }
         Ok(stretches)
+    }
+
+    /// Whether it is known where the work of a frame begins and ends. A message that was lost before it was
+    /// written may have been its beginning or its end.
+    pub fn is_placed(&self, frame: FrameNum) -> Result<bool, StoreError> {
+        self.connection
+            .prepare_cached(&format!(
+                "SELECT NOT EXISTS (SELECT 1 FROM ({STRETCHES} WHERE s.frame = ?1) WHERE NOT placed)"
+            ))
+            .and_then(|mut statement| statement.query_row([sql(frame)], |row| row.get(0)))
+            .map_err(|source| self.failed(source))
     }
 
     /// Where a message of a session is in the tree: in the frame whose work was going on.

@@ -50,6 +50,9 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         ),
         Event::RootSet { session, frame } => writer
             .run("UPDATE sessions SET root = ?2 WHERE id = ?1", params![session, sql(*frame)]),
+        Event::SessionRecorded { session } => {
+            writer.run("UPDATE sessions SET recorded = 1 WHERE id = ?1", params![session])
+        }
         Event::ActiveSet { session, frame } => {
             writer.run(
                 "UPDATE sessions SET active = ?2, active_seq = ?3, changed_seq = ?3 WHERE id = ?1",
@@ -61,7 +64,8 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         Event::FrameStarted { frame, id, session } => writer.start(*frame, id, session),
         Event::FrameRenamed { frame, id } => {
             writer.rename(*frame, id)?;
-            writer.touch(*frame)
+            writer.touch(*frame)?;
+            logs::changed(&writer, *frame)
         }
         Event::FrameEnded { frame, outcome, reason } => {
             writer.end(*frame, outcome, reason.as_deref())?;
@@ -98,14 +102,17 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
             "UPDATE sessions SET changed_seq = ?2
                  WHERE id = (SELECT session FROM frames WHERE num = ?1)",
             params![sql(*frame), seq],
-        )),
+        ))
+        .and_then(|()| logs::changed(&writer, *frame)),
         Event::ArtifactRecorded { frame, artifact } => {
             writer.artifact(*frame, &artifact.path, artifact.hash.as_deref())?;
-            writer.touch(*frame)
+            writer.touch(*frame)?;
+            logs::changed(&writer, *frame)
         }
         Event::DecisionRecorded { frame, text } => {
             writer.decision(*frame, text)?;
-            writer.touch(*frame)
+            writer.touch(*frame)?;
+            logs::changed(&writer, *frame)
         }
         Event::PinSet { frame, pin } => {
             writer.run(

@@ -109,20 +109,19 @@ impl View<'_> {
 
 impl Store {
     /// Removes messages for good, on behalf of `by`: their bodies, what search knows of them, the evidence
-    /// that was taken from them, and their hashes in the log of events. Then writes the whole file anew, so that nothing of them is left in
-    /// it. Of `frames` it is remembered that their logs went, too.
+    /// that was taken from them, and their hashes in the log of events. Of `frames` it is remembered that
+    /// their logs went, too. What is left of them in the file goes with [`Self::erase`].
     pub fn purge(
         &self,
         at_time: i64,
         by: &str,
         frames: &[FrameNum],
         stretches: &[Stretch],
-    ) -> Result<Erased, StoreError> {
+    ) -> Result<(), StoreError> {
         self.set_secure_delete("ON")?;
         let outcome = self.write(|change| change.purge(at_time, by, frames, stretches));
-        let outcome = outcome.and_then(|()| self.erase());
-        self.set_secure_delete("FAST")?;
-        outcome
+        let reset = self.set_secure_delete("FAST");
+        outcome.and(reset)
     }
 
     fn set_secure_delete(&self, how: &str) -> Result<(), StoreError> {
@@ -131,7 +130,8 @@ impl Store {
         set.map_err(|source| at(self.path(), source))
     }
 
-    fn erase(&self) -> Result<Erased, StoreError> {
+    /// Writes the whole file anew, so that nothing of what was purged is left in it.
+    pub fn erase(&self) -> Result<Erased, StoreError> {
         let connection = self.lock();
         let failed = |source| at(self.path(), source);
         connection.execute_batch("VACUUM").map_err(failed)?;
@@ -169,9 +169,9 @@ impl Change<'_> {
             let place =
                 params![stretch.session, signed(stretch.first), signed(stretch.last), PURGED, at];
             view.run(
-                "DELETE FROM message_terms WHERE ?5 = ?5 AND rowid IN (SELECT num FROM messages
+                "DELETE FROM message_terms WHERE rowid IN (SELECT num FROM messages
                  WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND codec <> ?4)",
-                place,
+                params![stretch.session, signed(stretch.first), signed(stretch.last), PURGED],
             )?;
             view.run(
                 "UPDATE messages SET hash = x'', at = ?5, bytes = 0, codec = ?4, body = x''

@@ -159,6 +159,17 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// The session that was worked in last; those that were only read from recordings are none.
+    pub fn latest_session(&self) -> Result<Option<Session>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT id, host, parent, root, active FROM sessions WHERE recorded = 0
+                 ORDER BY active_seq DESC LIMIT 1",
+            )
+            .and_then(|mut statement| statement.query_row([], session_of).optional())
+            .map_err(|source| self.failed(source))
+    }
+
     /// The newest event that changed a session's spans, its active frame or what was said in it; 0 for an
     /// unknown one.
     pub fn session_revision(&self, session: &str) -> Result<i64, StoreError> {

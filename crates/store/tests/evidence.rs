@@ -87,6 +87,7 @@ fn it_is_found_and_goes_with_the_messages_that_it_was_taken_from() {
     assert!(!project.holding("zqxvkj").is_empty(), "it can be found while it is there");
     let stretch = Stretch { session: "ses_a".to_owned(), first: 0, last: 2 };
     store.purge(5_000, "somebody", &[FrameNum(2)], &[stretch]).unwrap();
+    store.erase().unwrap();
     assert!(of(&store, 2).is_empty());
     assert_eq!(project.holding("zqxvkj"), Vec::<String>::new());
     assert_eq!((found("zqxvkj"), found("yplumbus")), (vec![], vec![FrameNum(3)]));

@@ -36,7 +36,8 @@ fn hashes(store: &Store) -> Vec<(String, String)> {
 
 fn purge(store: &Store, first: u64, last: u64) -> Erased {
     let stretch = Stretch { session: "ses_a".to_owned(), first, last };
-    store.purge(5_000, "somebody", &[FrameNum(1)], &[stretch]).unwrap()
+    store.purge(5_000, "somebody", &[FrameNum(1)], &[stretch]).unwrap();
+    store.erase().unwrap()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::args::Agreement;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::page::{DIM, PLAIN, WARN};
+use crate::page::{DIM, PLAIN, Page, WARN};
 use crate::wording::counted;
 
 /// Remove what was said in a frame or a session for good
@@ -36,6 +36,7 @@ pub(crate) fn run(
             for log in &plan.logs {
                 page.put(DIM, &format!("  {log}")).end();
             }
+            tell_unplaced(&plan, page);
         });
     }
     let unasked = || {
@@ -52,11 +53,25 @@ pub(crate) fn run(
     let outcome = engine.purge(plan, &who())?;
     output.either(&json!(outcome), |page| {
         page.put(PLAIN, &format!("removed {about}")).end();
+        tell_unplaced(&outcome.plan, page);
         if !outcome.erased {
             let note = "another process was reading: the bytes leave the file once it writes again";
             page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
         }
     })
+}
+
+fn tell_unplaced(plan: &PurgePlan, page: &mut Page) {
+    if plan.unplaced.is_empty() {
+        return;
+    }
+    let frames: Vec<String> = plan.unplaced.iter().map(ToString::to_string).collect();
+    let note = format!(
+        "what was said in {} stays: a message at its beginning or end was never stored, so it can't be told \
+         from the rest; it goes with its session",
+        frames.join(", ")
+    );
+    page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
 }
 
 fn told(plan: &PurgePlan) -> String {

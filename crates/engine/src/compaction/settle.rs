@@ -244,9 +244,14 @@ impl Engine {
     /// will not come any more; an agent that stopped only because it had asked goes on.
     pub fn compaction_over(&self, session: &str) -> Result<Reaction, EngineError> {
         let failure = self.broken(session, |broken| broken.failure.take())?;
+        let is_asked = self.pending_compaction(session)?.is_some_and(|pending| pending.requested);
+        if is_asked {
+            // Results may be taken from what was said a moment ago.
+            self.wait_until_written(session);
+        }
         let conversation = self.conversation(session);
         let conversation = lock(&conversation);
-        if self.pending_compaction(session)?.is_some_and(|pending| pending.requested) {
+        if is_asked {
             let why = failure.as_ref().map_or(NEVER_CAME, |failure| &failure.message);
             self.settle(session, Came::Nothing(why), None)?;
         }

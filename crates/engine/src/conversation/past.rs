@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::{Fact, Shown};
 use crate::engine::{Engine, lock};
-use crate::error::EngineError;
+use crate::error::{EngineError, Kind};
 use crate::operation::Caller;
 use crate::search;
 
@@ -109,7 +109,6 @@ impl Engine {
         messages: &PastMessages<'_>,
         told: &mut dyn FnMut(usize, usize),
     ) -> Result<PastCounts, EngineError> {
-        let last = self.store.read(|view| view.sessions(1))?.into_iter().next();
         let frames =
             || self.store.read(|view| -> Result<u64, StoreError> { Ok(view.next_frame()?.0) });
         let before = frames()?;
@@ -128,11 +127,6 @@ impl Engine {
         outcome?;
         counts.frames = frames()?.saturating_sub(before);
         if counts.sessions > 0 {
-            // Whoever works here goes on being the one who worked last.
-            if let Some(last) = last {
-                let event = Event::ActiveSet { session: last.id, frame: last.active };
-                self.store.write(|change| change.append(self.now(), &[event]))?;
-            }
             search::index(&self.store, || false)?;
         }
         Ok(counts)
@@ -280,18 +274,18 @@ impl<'a> Takeover<'a> {
     fn begin(&self, way: &Way<'_>, place: usize, first: &PastMessage) -> Result<(), EngineError> {
         let engine = self.engine;
         let PastSession { session, host, title, caller, .. } = way.session;
-        if let Some(caller) = caller
-            && engine.store.read(|view| view.session_row(session))?.is_none()
-        {
-            let session = Session {
+        if engine.store.read(|view| view.session_row(session))?.is_none() {
+            let opened = Session {
                 id: session.clone(),
                 host: host.clone(),
-                parent: Some(caller.session.clone()),
+                parent: caller.as_ref().map(|caller| caller.session.clone()),
                 root: None,
                 active: None,
             };
-            let opened = [Event::SessionOpened { session }];
-            engine.store.write(|change| change.append(engine.now(), &opened))?;
+            // At once, so that it never counts as the one that somebody works in.
+            let recorded = Event::SessionRecorded { session: session.clone() };
+            let events = [Event::SessionOpened { session: opened }, recorded];
+            engine.store.write(|change| change.append(engine.now(), &events))?;
         }
         let goes_on = !way.known.is_empty();
         let told = (place..way.session.messages.len())
@@ -375,7 +369,11 @@ impl<'a> Takeover<'a> {
                 anchor: anchor.clone(),
                 outcome,
             });
-            engine.end(&caller, &pop)?;
+            match engine.end(&caller, &pop) {
+                // Something inside it was broken off and is open still: it stays as it was.
+                Err(error) if error.kind == Kind::Conflict => return Ok(()),
+                ended => ended.map(drop)?,
+            }
         }
         Ok(())
     }

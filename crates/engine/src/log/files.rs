@@ -73,6 +73,10 @@ fn concerns(event: &Event) -> bool {
             | Event::FrameReopened { .. }
             | Event::FrameDetached { .. }
             | Event::FrameAttached { .. }
+            | Event::FrameRenamed { .. }
+            | Event::IdentitySet { .. }
+            | Event::ArtifactRecorded { .. }
+            | Event::DecisionRecorded { .. }
             | Event::MessagesRecorded { .. }
             | Event::Purged { .. }
     )
@@ -101,18 +105,22 @@ impl Writer {
 pub(crate) fn write_due(store: &Store, project: &Path, folder: &Path) -> Result<(), EngineError> {
     let next = |after| store.read(|view| Ok::<_, EngineError>(view.log_due(after)?));
     let mut due = next(0)?;
+    let mut outcome = Ok(());
     while let Some(log) = due {
         let lock = alone(folder)?;
         // Another process may have written it while this one waited.
         if next(log.frame.0 - 1)? == Some(log) {
-            let path = log_path(log.frame);
-            write_one(store, log.frame, &project.join(&path))?;
-            store.write(|change| change.log_written(log))?;
+            let written = write_one(store, log.frame, &project.join(log_path(log.frame)));
+            match written {
+                Ok(()) => store.write(|change| change.log_written(log))?,
+                // One that can't be written keeps none of the others from it.
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
         }
         drop(lock);
         due = next(log.frame.0)?;
     }
-    Ok(())
+    outcome
 }
 
 /// Keeps all others from writing logs, for as long as what this returns is held.
@@ -164,10 +172,8 @@ fn want_missing(store: &Store, project: &Path, folder: &Path) -> Result<(), Engi
     let there = names(&folder.join(LOGS))?;
     if there.iter().any(|name| name.ends_with(UNFINISHED)) {
         let lock = alone(folder)?;
-        for name in there.iter().filter(|name| name.ends_with(UNFINISHED)) {
-            // One that stays behind takes some space and is tried again at the next start.
-            drop(fs::remove_file(folder.join(LOGS).join(name)));
-        }
+        // One that stays behind takes some space and is tried again at the next start.
+        drop(remove_unfinished(folder));
         drop(lock);
     }
     let missing: Vec<FrameNum> = logs
@@ -185,6 +191,21 @@ fn want_missing(store: &Store, project: &Path, folder: &Path) -> Result<(), Engi
     store.write(|change| {
         missing.into_iter().try_for_each(|frame| change.want_log(frame)).map_err(EngineError::from)
     })
+}
+
+/// Removes what writers left that were killed. Nobody else may be writing: see [`alone`].
+pub(crate) fn remove_unfinished(folder: &Path) -> Result<(), EngineError> {
+    let logs = folder.join(LOGS);
+    let unfinished = names(&logs)?.into_iter().filter(|name| name.ends_with(UNFINISHED));
+    unfinished.map(|name| logs.join(name)).try_for_each(|path| remove(&path))
+}
+
+/// Removes a file that may not be there.
+pub(crate) fn remove(path: &Path) -> Result<(), EngineError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(path, &error)),
+        _ => Ok(()),
+    }
 }
 
 fn names(folder: &Path) -> Result<HashSet<String>, EngineError> {

@@ -67,6 +67,8 @@ CREATE TABLE sessions (
   root      INTEGER REFERENCES frames(num),
   active    INTEGER REFERENCES frames(num),
   active_seq INTEGER NOT NULL,
+  -- Whether it was read from another program's recording, so that nobody works in it here.
+  recorded  INTEGER NOT NULL DEFAULT 0,
   -- The newest event that changed its spans or its active frame.
   changed_seq INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
