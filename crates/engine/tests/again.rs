@@ -29,7 +29,7 @@ fn a_plan_is_known_again_however_it_was_called() {
         assert_eq!(planned_twice(Profile::Default, "stack", &reached), 1, "{op}");
     }
     let goal = json!({"goal": "the lexer gives tokens"});
-    assert_eq!(planned_twice(Profile::Flame, "flame_frame_plan", &goal), 1);
+    assert_eq!(planned_twice(Profile::Flame, "flame_plan", &goal), 1);
 }
 
 #[test]

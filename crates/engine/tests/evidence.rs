@@ -65,6 +65,7 @@ fn worked(folder: &Path) -> Project {
     project.user(A, "Write the parser");
     call(engine, A, "m1", "stack_frame_plan", json!({"children": [frame("lexer")]}));
     step(engine, A, "m2", &[json!({"ran": "make before", "exit": 0})]);
+    step(engine, A, "m3", &[]);
     call(engine, A, "m3", "stack_frame_push", frame("grammar"));
     std::fs::write(folder.join("rules.txt"), "rules").unwrap();
     let failed = json!({"ran": "cargo test", "exit": 101, "output": tests(3, 1)});
@@ -72,6 +73,7 @@ fn worked(folder: &Path) -> Project {
     let login = json!({"ran": format!("login {TOKEN}"), "exit": 0});
     let passed = json!({"ran": "cargo test", "exit": 0, "output": tests(4, 0)});
     step(engine, A, "m5", &[login, passed]);
+    step(engine, A, "m6", &[]);
     call(engine, A, "m6", "stack_frame_pop", json!({"results": "23 rules"}));
     project
 }

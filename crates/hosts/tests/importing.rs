@@ -261,7 +261,9 @@ fn a_session_that_was_cut_off_inside_its_work_has_the_tree_of_the_whole() {
     let whole = fs::read_to_string(fixture("claude-code/5e55-0001.jsonl")).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
     let at_once = Project::new();
-    at_once.import(&fixture("claude-code/5e55-0001.jsonl"));
+    let alone = tempfile::tempdir().unwrap();
+    fs::write(alone.path().join("s.jsonl"), &whole).unwrap();
+    at_once.import(&alone.path().join("s.jsonl"));
     let shape = |project: &Project| {
         let tree = project.tree();
         let line = |line: &str| line.split(" (").next().unwrap_or_default().to_owned();

@@ -57,7 +57,9 @@ fn what_was_broken_off_is_told_and_leaves_nothing_behind() {
     let before = repository.record();
     let objects = repository.project().join(".callstack/git/objects");
     let leave = || {
-        fs::create_dir_all(objects.join("ab")).unwrap();
+        for folder in ["ab", "pack"] {
+            fs::create_dir_all(objects.join(folder)).unwrap();
+        }
         fs::write(objects.join("ab/tmp_obj_killed"), "half").unwrap();
         fs::write(objects.join("pack/tmp_pack_killed"), "half").unwrap();
     };
