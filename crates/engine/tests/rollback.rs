@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use callstack_engine::effect::EffectOutcome;
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
     Engine, EngineError, FileChange, FileChangeKind, Kind, Reach, RollbackPlan, Settings, Why,
-    WorkTree, World, operations,
+    WorkTree, operations,
 };
 use serde_json::{Value, json};
 
-use crate::support::{Project, caller};
+use crate::support::{Clock, Project, caller};
 
 const A: &str = "ses_a";
 
@@ -246,23 +246,6 @@ fn what_a_frame_writes_after_one_below_it_is_seen() {
     assert_eq!(left(&inner), [("a.rs", Why::ChangedSince)]);
 }
 
-/// A clock that a test moves.
-#[derive(Clone, Default)]
-struct Clock {
-    now: Arc<AtomicI64>,
-    ids: Arc<AtomicI64>,
-}
-
-impl World for Clock {
-    fn now(&self) -> i64 {
-        1_700_000_000_000 + self.now.load(Ordering::Relaxed)
-    }
-
-    fn id(&self, prefix: &str) -> String {
-        format!("{prefix}{}", self.ids.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
 #[test]
 fn what_takes_too_long_is_not_tried_again_for_ten_minutes() {
     let folder = tempfile::tempdir().unwrap();
@@ -278,10 +261,10 @@ fn what_takes_too_long_is_not_tried_again_for_ten_minutes() {
     pop(&project, json!({"results": "done"}));
     push(&project);
     assert_eq!(asked(), 1);
-    clock.now.fetch_add(10 * 60 * 1000 - 1, Ordering::Relaxed);
+    clock.pass(10 * 60 * 1000 - 1);
     push(&project);
     assert_eq!(asked(), 1);
-    clock.now.fetch_add(1, Ordering::Relaxed);
+    clock.pass(1);
     copies.slow.store(false, Ordering::Relaxed);
     push(&project);
     pop(&project, json!({"results": "done"}));

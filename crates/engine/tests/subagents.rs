@@ -7,9 +7,6 @@ mod ending;
 #[cfg(test)]
 mod frames;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-
 use callstack_core::subagent::{SubagentSession, Trouble};
 use callstack_core::transcript::{
     CallState, Message, Part, PartBody, Role, Standing as MessageStanding,
@@ -17,39 +14,22 @@ use callstack_core::transcript::{
 use callstack_engine::operation::Answer;
 use callstack_engine::{
     ChildSession, Engine, EngineError, Kind, ReturnedTask, Settings, Shown, Standing,
-    SubagentFilter, SyncRequest, UserMessage, World, operations,
+    SubagentFilter, SyncRequest, UserMessage, operations,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::caller;
+use crate::support::{Clock, caller};
 
 const PARENT: &str = "ses_parent";
 const CHILD: &str = "ses_child";
 const NAMED: &str = "look (@general subagent)";
 const HOUR: i64 = 60 * 60 * 1_000;
 
-/// A clock that only a test moves; ids count up.
-#[derive(Clone, Default)]
-struct Hand {
-    now: Arc<AtomicI64>,
-    ids: Arc<AtomicI64>,
-}
-
-impl World for Hand {
-    fn now(&self) -> i64 {
-        1_700_000_000_000 + self.now.load(Ordering::Relaxed)
-    }
-
-    fn id(&self, prefix: &str) -> String {
-        format!("{prefix}{:04}", self.ids.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
 /// A project in which one session has pushed a frame, f2, below its root.
 struct Desk {
     folder: TempDir,
-    hand: Hand,
+    clock: Clock,
     settings: Settings,
     engine: Engine,
 }
@@ -57,13 +37,14 @@ struct Desk {
 impl Desk {
     fn new(vars: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let hand = Hand::default();
+        let clock = Clock::default();
         let settings = Settings::from_vars(|name| {
             vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         })
         .unwrap();
-        let engine = Engine::open(folder.path(), settings.clone(), Box::new(hand.clone())).unwrap();
-        let desk = Self { folder, hand, settings, engine };
+        let engine =
+            Engine::open(folder.path(), settings.clone(), Box::new(clock.clone())).unwrap();
+        let desk = Self { folder, clock, settings, engine };
         desk.user(PARENT, "Do it");
         desk.did("stack_frame_push", json!({"title": "Ask around", "successCriteria": "known"}));
         desk
@@ -71,7 +52,7 @@ impl Desk {
 
     /// Another process on the same project.
     fn another(&self) -> Engine {
-        let world = Box::new(self.hand.clone());
+        let world = Box::new(self.clock.clone());
         Engine::open(self.folder.path(), self.settings.clone(), world).unwrap()
     }
 
@@ -81,7 +62,7 @@ impl Desk {
     }
 
     fn pass(&self, milliseconds: i64) {
-        self.hand.now.fetch_add(milliseconds, Ordering::Relaxed);
+        self.clock.pass(milliseconds);
     }
 
     fn user(&self, session: &str, words: &str) {

@@ -1,6 +1,7 @@
 //! An engine in a temporary project, with a clock and ids that a test can foretell.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,36 @@ struct Foreseen {
 impl World for Foreseen {
     fn now(&self) -> i64 {
         1_700_000_000_000 + 1_000 * self.ticks.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn id(&self, prefix: &str) -> String {
+        format!("{prefix}{:04}", self.ids.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A clock that only a test moves, and ids that count up, whichever process asks.
+#[derive(Clone, Default)]
+pub(crate) struct Clock {
+    now: Arc<AtomicI64>,
+    ids: Arc<AtomicI64>,
+}
+
+impl Clock {
+    /// Another clock and other ids, which go on from where these are.
+    pub(crate) fn fork(&self) -> Self {
+        let at = |value: &AtomicI64| Arc::new(AtomicI64::new(value.load(Ordering::Relaxed)));
+        Self { now: at(&self.now), ids: at(&self.ids) }
+    }
+
+    /// So many milliseconds pass.
+    pub(crate) fn pass(&self, milliseconds: i64) {
+        self.now.fetch_add(milliseconds, Ordering::Relaxed);
+    }
+}
+
+impl World for Clock {
+    fn now(&self) -> i64 {
+        1_700_000_000_000 + self.now.load(Ordering::Relaxed)
     }
 
     fn id(&self, prefix: &str) -> String {

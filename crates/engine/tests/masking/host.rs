@@ -1,8 +1,6 @@
 //! A host whose agent reads large files, one a step, and whose process can end between any two steps.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use callstack_core::evidence::{Action, Call, Happening};
 use callstack_core::transcript::{
@@ -11,29 +9,15 @@ use callstack_core::transcript::{
 use callstack_engine::operation::Caller;
 use callstack_engine::{
     Engine, Level, MaskOutputs, Settings, Shown, SyncAnswer, SyncRequest, SystemRequest,
-    UserMessage, World, operations,
+    UserMessage, operations,
 };
 use serde_json::{Value, json};
+
+use crate::support::Clock;
 
 pub(super) const SESSION: &str = "ses_1";
 /// Tokens of a file.
 pub(super) const FILE: usize = 2_000;
-
-#[derive(Clone, Default)]
-struct Clock {
-    now: Arc<AtomicI64>,
-    ids: Arc<AtomicI64>,
-}
-
-impl World for Clock {
-    fn now(&self) -> i64 {
-        1_700_000_000_000 + self.now.load(Ordering::Relaxed)
-    }
-
-    fn id(&self, prefix: &str) -> String {
-        format!("{prefix}{:04}", self.ids.fetch_add(1, Ordering::Relaxed))
-    }
-}
 
 pub(super) struct Host {
     pub(super) engine: Engine,
@@ -123,7 +107,7 @@ impl Host {
     }
 
     pub(super) fn pass(&self, minutes: i64) {
-        self.clock.now.fetch_add(minutes * 60_000, Ordering::Relaxed);
+        self.clock.pass(minutes * 60_000);
     }
 
     fn say(&mut self, role: Role, bodies: Vec<PartBody>) -> &mut Shown {
@@ -228,7 +212,7 @@ impl Host {
     }
 
     fn request_unanswered(&mut self, arrives: bool) {
-        self.clock.now.fetch_add(5_000, Ordering::Relaxed);
+        self.clock.pass(5_000);
         let same = self.shown.iter().zip(&self.known);
         let keep = same.take_while(|(shown, known)| shown.message.id == **known).count();
         let answer = match self.ask(false, &self.shown, keep) {

@@ -4,8 +4,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use callstack_core::framing::{Mark, Todo, TodoStatus};
 use callstack_core::transcript::{
@@ -15,28 +13,12 @@ use callstack_engine::effect::{EffectOutcome, Next, Reaction};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
     ChildSession, Engine, Fact, ReturnedTask, Settings, Shown, SubagentFilter, SyncAnswer,
-    SyncRequest, SystemRequest, UserMessage, World, operations,
+    SyncRequest, SystemRequest, UserMessage, operations,
 };
 use serde_json::{Value, json};
 
+use crate::support::Clock;
 use crate::witness::{did, happenings};
-
-/// A clock that only steps move, and ids that count up, whichever process asks.
-#[derive(Clone, Default)]
-struct Steps {
-    now: Arc<AtomicI64>,
-    ids: Arc<AtomicI64>,
-}
-
-impl World for Steps {
-    fn now(&self) -> i64 {
-        1_700_000_000_000 + self.now.load(Ordering::Relaxed)
-    }
-
-    fn id(&self, prefix: &str) -> String {
-        format!("{prefix}{:04}", self.ids.fetch_add(1, Ordering::Relaxed))
-    }
-}
 
 /// What the host's plugin knows of a session.
 #[derive(Clone, Default)]
@@ -50,7 +32,7 @@ struct Held {
 pub(super) struct Host {
     engine: Engine,
     folder: std::path::PathBuf,
-    world: Steps,
+    world: Clock,
     settings: Settings,
     shown: BTreeMap<String, Vec<Shown>>,
     held: BTreeMap<String, Held>,
@@ -66,7 +48,7 @@ pub(super) struct Host {
 
 impl Host {
     pub(super) fn new(folder: &Path, settings: Settings) -> Self {
-        let world = Steps::default();
+        let world = Clock::default();
         Self {
             engine: open(folder, &settings, &world),
             folder: folder.to_path_buf(),
@@ -103,9 +85,7 @@ impl Host {
     /// The same host at the same place with another project, which begins as this one is now.
     pub(super) fn fork(&self, folder: &Path) -> Self {
         copy(&self.folder, folder);
-        let world = Steps::default();
-        world.now.store(self.world.now.load(Ordering::Relaxed), Ordering::Relaxed);
-        world.ids.store(self.world.ids.load(Ordering::Relaxed), Ordering::Relaxed);
+        let world = self.world.fork();
         Self {
             engine: open(folder, &self.settings, &world),
             folder: folder.to_path_buf(),
@@ -132,7 +112,7 @@ impl Host {
     }
 
     pub(super) fn pass(&self, milliseconds: i64) {
-        self.world.now.fetch_add(milliseconds, Ordering::Relaxed);
+        self.world.pass(milliseconds);
     }
 
     fn add(&mut self, session: &str, role: Role, words: &str, body: PartBody) -> &mut Shown {
@@ -404,7 +384,7 @@ impl Host {
     }
 }
 
-fn open(folder: &Path, settings: &Settings, world: &Steps) -> Engine {
+fn open(folder: &Path, settings: &Settings, world: &Clock) -> Engine {
     let engine = Engine::open(folder, settings.clone(), Box::new(world.clone())).unwrap();
     engine.read_messages_with(happenings);
     engine

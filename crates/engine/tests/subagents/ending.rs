@@ -12,9 +12,9 @@ fn silence_ends_it_after_the_delay_whichever_process_is_there_then() {
     let mut desk = Desk::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     let reaction = desk.engine.session_idle(CHILD).unwrap();
-    assert_eq!(reaction.wake_at, Some(desk.hand.now() + 5_000));
+    assert_eq!(reaction.wake_at, Some(desk.clock.now() + 5_000));
     desk.pass(4_999);
-    assert_eq!(desk.engine.wake().unwrap().wake_at, Some(desk.hand.now() + 1));
+    assert_eq!(desk.engine.wake().unwrap().wake_at, Some(desk.clock.now() + 1));
     assert_eq!(desk.standing(), "idle");
     desk.restart();
     desk.pass(1);
@@ -113,7 +113,7 @@ fn what_still_works_below_a_silent_session_is_waited_for() {
     desk.user("ses_deep", "Look deeper");
     desk.engine.session_idle(CHILD).unwrap();
     desk.pass(5_000);
-    assert_eq!(desk.engine.wake().unwrap().wake_at, Some(desk.hand.now() + 5_000));
+    assert_eq!(desk.engine.wake().unwrap().wake_at, Some(desk.clock.now() + 5_000));
     assert_eq!(desk.frame("f3"), "look in_progress");
 }
 

@@ -76,7 +76,7 @@ fn a_session_proves_itself_by_messages_by_its_length_or_by_a_push() {
     desk.pass(60_000);
     let reaction = desk.engine.session_idle(CHILD).unwrap();
     assert_eq!(desk.engine.resolve("f3").unwrap().parent.map(|it| it.0), Some(2));
-    assert_eq!(reaction.wake_at, Some(desk.hand.now() + 5_000));
+    assert_eq!(reaction.wake_at, Some(desk.clock.now() + 5_000));
 
     let desk = Desk::new(&[]);
     desk.subagent(CHILD, "a question", "It says 6.");
