@@ -170,8 +170,7 @@ fn records_of_any_shape_are_read_without_a_panic() {
 /// its end.
 #[test]
 fn a_session_that_is_cut_off_is_read_up_to_there() {
-    for name in
-        ["claude-code/5e55-0001.jsonl", "claude-code-old.jsonl", "codex.jsonl", "pi.jsonl"]
+    for name in ["claude-code/5e55-0001.jsonl", "claude-code-old.jsonl", "codex.jsonl", "pi.jsonl"]
     {
         let whole = fs::read_to_string(fixture(name)).unwrap();
         let of_whole = of_cut(&whole).unwrap();
