@@ -25,8 +25,10 @@ mod schema;
 mod search;
 mod spans;
 mod store;
+
 mod subagents;
 mod suggestions;
+mod turns;
 mod words;
 
 pub use change::Change;

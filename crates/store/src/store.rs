@@ -15,6 +15,7 @@ use crate::error::{StoreError, at};
 use crate::locate::DATABASE;
 use crate::messages::hex;
 use crate::schema;
+use crate::turns::Turns;
 
 /// How long a process waits for another one that writes.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
@@ -24,6 +25,7 @@ pub(crate) const BUSY: Duration = Duration::from_secs(5);
 pub struct Store {
     path: PathBuf,
     connection: Mutex<Connection>,
+    turns: Turns,
     read_only: bool,
     observer: OnceLock<Observer>,
 }
@@ -57,11 +59,13 @@ impl Store {
         schema::check_ours(&connection, &path)?;
         configure(&connection).map_err(failed)?;
         schema::migrate(&mut connection, &path)?;
-        Ok(Self::of(path, connection, false))
+        let turns = Turns::at(&path);
+        Ok(Self::of(path, connection, turns, false))
     }
 
-    fn of(path: PathBuf, connection: Connection, read_only: bool) -> Self {
-        Self { path, connection: Mutex::new(connection), read_only, observer: OnceLock::new() }
+    fn of(path: PathBuf, connection: Connection, turns: Turns, read_only: bool) -> Self {
+        let connection = Mutex::new(connection);
+        Self { path, connection, turns, read_only, observer: OnceLock::new() }
     }
 
     /// Has `observer` told of the events of each change that goes through this store object, with the
@@ -78,7 +82,7 @@ impl Store {
         let mut connection = Connection::open_in_memory().map_err(|source| at(&path, source))?;
         configure(&connection).map_err(|source| at(&path, source))?;
         schema::migrate(&mut connection, &path)?;
-        Ok(Self::of(path, connection, false))
+        Ok(Self::of(path, connection, Turns::default(), false))
     }
 
     fn open_read_only(path: PathBuf) -> Result<Self, StoreError> {
@@ -100,7 +104,7 @@ impl Store {
         };
         connection.busy_timeout(BUSY).map_err(failed)?;
         schema::check_readable(&connection, &path)?;
-        Ok(Self::of(path, connection, true))
+        Ok(Self::of(path, connection, Turns::default(), true))
     }
 
     /// The database file.
@@ -135,6 +139,7 @@ impl Store {
             return Err(StoreError::ReadOnly { path: self.path.clone() }.into());
         }
         let mut connection = self.lock();
+        let turn = self.turns.take();
         let failed = |source| at(&self.path, source);
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
@@ -142,6 +147,7 @@ impl Store {
         let value = write(&mut change)?;
         let events = change.into_events();
         transaction.commit().map_err(failed)?;
+        drop(turn);
         drop(connection);
         if let Some(Observer(observer)) = self.observer.get()
             && !events.is_empty()

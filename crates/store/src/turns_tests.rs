@@ -1,0 +1,43 @@
+use std::sync::Barrier;
+use std::time::Duration;
+
+use super::*;
+use crate::{MessageBody, Store};
+
+#[test]
+fn a_turn_is_one_database_s() {
+    let (one, other) = (Turns::at(Path::new("/one")), Turns::at(Path::new("/other")));
+    let turn = one.take();
+    assert!(Turns::at(Path::new("/one")).0.try_lock().is_err());
+    assert!(other.0.try_lock().is_ok());
+    drop(turn);
+    assert!(Turns::at(Path::new("/one")).0.try_lock().is_ok());
+}
+
+#[test]
+fn a_turn_that_nobody_can_take_is_forgotten() {
+    let path = Path::new("/gone");
+    drop(Turns::at(path));
+    drop(Turns::at(Path::new("/next")));
+    assert!(!lock(&OPEN).contains_key(path));
+}
+
+/// Each would be told at once that the database is busy, if SQLite found the other one writing.
+#[test]
+fn connections_of_one_process_never_find_each_other_writing() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores = [(); 2].map(|()| Store::open(folder.path()).unwrap());
+    let together = Barrier::new(2);
+    std::thread::scope(|scope| {
+        for store in &stores {
+            store.lock().busy_timeout(Duration::ZERO).unwrap();
+            scope.spawn(|| {
+                for round in 0..50 {
+                    together.wait();
+                    let message = MessageBody { id: "m".to_owned(), json: round.to_string() };
+                    store.write(|change| change.record_messages(1, "s", &[message])).unwrap();
+                }
+            });
+        }
+    });
+}
