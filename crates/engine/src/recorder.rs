@@ -14,6 +14,9 @@ use crate::search;
 
 /// How long a failed write waits before it is tried again.
 const RETRY: Duration = Duration::from_secs(1);
+/// Search is told of what was written once nothing came for so long: a host asks several things about one call of
+/// the model, one right behind the other, and none of them waits for that.
+const REST: Duration = Duration::from_millis(250);
 
 /// The place of a batch in the queue; batches are written in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,17 +123,8 @@ impl Shared {
     }
 
     fn write_all(&self, store: &Store) {
-        loop {
-            let mut queue = self.lock();
-            while queue.batches.is_empty() && !queue.closed {
-                queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            }
-            if queue.batches.is_empty() {
-                return;
-            }
-            // All that waits goes into one transaction: one sync of the disk for a whole backlog.
-            let batches: Vec<Batch> = queue.batches.drain(..).collect();
-            drop(queue);
+        let mut is_behind = false;
+        while let Some(batches) = self.next(store, &mut is_behind) {
             let outcome = store.write(|change| {
                 for batch in &batches {
                     change.record_messages(batch.at, &batch.session, &batch.messages)?;
@@ -159,9 +153,33 @@ impl Shared {
                 }
             }
             drop(queue);
+            is_behind = true;
             self.changed.notify_all();
-            self.index(store);
         }
+    }
+
+    /// All that waits, for one transaction: one sync of the disk for a whole backlog. None at the end.
+    fn next(&self, store: &Store, is_behind: &mut bool) -> Option<Vec<Batch>> {
+        let mut queue = self.lock();
+        while queue.batches.is_empty() {
+            if queue.closed {
+                return None;
+            }
+            if !*is_behind {
+                queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let (after, rest) =
+                self.changed.wait_timeout(queue, REST).unwrap_or_else(PoisonError::into_inner);
+            queue = after;
+            if rest.timed_out() && queue.batches.is_empty() && !queue.closed {
+                drop(queue);
+                self.index(store);
+                *is_behind = false;
+                queue = self.lock();
+            }
+        }
+        Some(queue.batches.drain(..).collect())
     }
 
     /// Lets search see what was written, as long as nothing waits to be written.
@@ -171,6 +189,6 @@ impl Shared {
             queue.closed || !queue.batches.is_empty()
         };
         // What can't be indexed now is the next search's to catch up with.
-        drop(search::index(store, more_urgent));
+        drop(search::index(store, search::SHORT_STEP, more_urgent));
     }
 }

@@ -16,8 +16,10 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use texts::{role, texts};
 
-/// Bytes of messages that are indexed in one transaction: others that write wait for its end.
-const STEP: usize = 128 * 1024;
+/// Bytes of messages that are indexed in one transaction while somebody waits for what they search.
+pub(crate) const STEP: usize = 128 * 1024;
+/// The same beside the hooks of a host: what these write waits for its end.
+pub(crate) const SHORT_STEP: usize = 16 * 1024;
 /// Steps that a search makes to catch up before it answers.
 const STEPS: usize = 16;
 /// Frames that are looked at, the newest first.
@@ -128,11 +130,16 @@ pub struct MessageFound {
     pub version: u64,
 }
 
-/// Lets search see everything that is stored. `more_urgent` is asked in between whether to stop.
-pub(crate) fn index(store: &Store, more_urgent: impl Fn() -> bool) -> Result<(), StoreError> {
+/// Lets search see everything that is stored, as many bytes in a transaction. `more_urgent` is asked in between
+/// whether to stop.
+pub(crate) fn index(
+    store: &Store,
+    step: usize,
+    more_urgent: impl Fn() -> bool,
+) -> Result<(), StoreError> {
     let is_behind = || store.read(|view| -> Result<bool, StoreError> { view.is_behind() });
     while is_behind()? && !more_urgent() {
-        store.write(|change| change.index(STEP, &searchable))?;
+        store.write(|change| change.index(step, &searchable))?;
     }
     Ok(())
 }
@@ -153,7 +160,7 @@ impl Engine {
         })?;
         if !self.store.is_read_only() {
             let steps = std::cell::Cell::new(0);
-            index(&self.store, || steps.replace(steps.get() + 1) >= STEPS)?;
+            index(&self.store, STEP, || steps.replace(steps.get() + 1) >= STEPS)?;
         }
         self.store.read(|view| {
             let search = Search {

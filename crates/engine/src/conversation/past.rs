@@ -127,7 +127,7 @@ impl Engine {
         outcome?;
         counts.frames = frames()?.saturating_sub(before);
         if counts.sessions > 0 {
-            search::index(&self.store, || false)?;
+            search::index(&self.store, search::STEP, || false)?;
         }
         Ok(counts)
     }
