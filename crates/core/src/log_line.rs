@@ -10,6 +10,7 @@ use crate::compaction::CompactionType;
 use crate::event::{Event, FileRestore};
 use crate::frame::{Frame, FrameNum, Status};
 use crate::results::ResultsSource;
+use crate::secrets::mask_value;
 use crate::subagent::Change;
 
 /// Characters of a text that a line shows.
@@ -28,10 +29,13 @@ impl LogLine {
         Self { message: message.into(), data: Vec::new() }
     }
 
-    /// The line with one more datum. Long texts are cut.
+    /// The line with one more datum. Secrets in texts are masked, long texts are cut.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
-        let value = match value.into() {
+        let mut value = value.into();
+        // First of all: half of a secret is not known by its form.
+        mask_value(&mut value);
+        let value = match value {
             Value::String(text) if text.chars().count() > SHOWN => {
                 let head: String = text.chars().take(SHOWN).collect();
                 Value::from(head + "…")

@@ -29,6 +29,16 @@ fn a_long_text_is_cut_and_stays_on_one_line() {
 }
 
 #[test]
+fn a_secret_is_masked_also_where_the_text_would_be_cut_in_its_midst() {
+    let token = ["gh", "p_", &"a1B2c3".repeat(6)].concat();
+    for before in [0, SHOWN - 10] {
+        let text = format!("{}: {token}, as told", "x".repeat(before));
+        let line = LogLine::new("Said").with("text", text).to_string();
+        assert!(line.contains("‹mask") && !line.contains(&token[..8]), "{line}");
+    }
+}
+
+#[test]
 fn what_only_keeps_the_record_is_not_told() {
     let moved = Event::ActiveSet { session: "ses_1".to_owned(), frame: None };
     assert_eq!(LogLine::of(&moved), None);

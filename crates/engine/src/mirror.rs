@@ -1,9 +1,13 @@
 //! Keeps the files of `.opencode/stack` as the store is, behind the calls that change it: on a thread
 //! and a connection of its own.
 //!
+//! Secrets are masked in them. Nothing of a file comes back into the store over what it has: an import
+//! leaves the frames that are known (see [`crate::import`]).
+//!
 //! Whoever writes holds a lock that all processes of a project share, and reads the store only then, so
 //! that an older state never replaces a newer one.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -11,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use callstack_core::event::Event;
+use callstack_core::secrets::forms;
 use callstack_store::{Store, StoreError};
 
 use crate::background::{self, Background};
@@ -47,7 +52,8 @@ impl Mirror {
             settings: settings.clone(),
         };
         let background = Background::new("files", move || {
-            let mut writer = Writer { ends: ends.clone(), store: None, known: None };
+            let masks = Masks::default();
+            let mut writer = Writer { ends: ends.clone(), store: None, known: None, masks };
             Box::new(move || writer.write())
         });
         Self { project: project.to_path_buf(), background }
@@ -100,9 +106,11 @@ fn shows(event: &Event) -> bool {
 struct Known {
     /// The state file as it was left.
     stamp: Stamp,
-    /// Hashes of the frames in it by id.
+    /// Hashes of the frames in it by id, as they were written.
     frames: HashMap<String, u64>,
     active: Option<String>,
+    /// Whether they were masked as they would be now.
+    masked: bool,
 }
 
 /// When a file was changed and how long it is: another process's write shows in it.
@@ -112,6 +120,49 @@ struct Writer {
     ends: Ends,
     store: Option<Store>,
     known: Option<Known>,
+    masks: Masks,
+}
+
+/// What is masked in which frames, so that only those that changed are looked through again.
+#[derive(Default)]
+struct Masks(HashMap<String, Looked>);
+
+/// A frame that was looked through.
+struct Looked {
+    /// Its hash as the store has it.
+    hash: u64,
+    /// The frame without its secrets, if it has any.
+    masked: Option<FrameMetadata>,
+}
+
+impl Masks {
+    /// Takes the secrets out of a tree; returns the hashes of its frames without them, by id. `masked` are
+    /// those of frames that were masked before: what is the same still has none.
+    fn apply(
+        &mut self,
+        state: &mut StackState,
+        masked: &HashMap<String, u64>,
+    ) -> HashMap<String, u64> {
+        self.0.retain(|id, _| state.frames.contains_key(id));
+        let mut hashes = HashMap::with_capacity(state.frames.len());
+        for (id, frame) in &mut state.frames {
+            let plain = hash(frame);
+            let looked = match self.0.entry(id.clone()) {
+                Entry::Occupied(known) if known.get().hash == plain => known.into_mut(),
+                other => {
+                    let is_free = masked.get(id) == Some(&plain);
+                    let masked = if is_free { None } else { frame.masked() };
+                    other.insert_entry(Looked { hash: plain, masked }).into_mut()
+                }
+            };
+            let written = looked.masked.as_ref().map_or(plain, |masked| {
+                frame.clone_from(masked);
+                hash(masked)
+            });
+            hashes.insert(id.clone(), written);
+        }
+        hashes
+    }
 }
 
 impl Writer {
@@ -133,21 +184,23 @@ impl Writer {
             }
             let state = StackState::read(view)?;
             let (store, revision) = (view.identity()?, Some(view.revision()?));
-            Ok::<_, EngineError>(Some(StackState { store, revision, ..state }))
+            let masked_with = Some(forms());
+            Ok::<_, EngineError>(Some(StackState { store, revision, masked_with, ..state }))
         })?;
-        let Some(state) = state.filter(|state| state.store.is_some()) else { return Ok(()) };
+        let Some(mut state) = state.filter(|state| state.store.is_some()) else { return Ok(()) };
         let folder = layout::folder(&self.ends.project);
         let before = match self.known.take() {
             Some(known) if known.stamp.is_some() && known.stamp == stamp(&folder) => known,
             _ => Self::look(&folder, &state)?,
         };
-        let frames: HashMap<String, u64> =
-            state.frames.iter().map(|(id, frame)| (id.clone(), hash(frame))).collect();
-        if before.frames != frames || before.active != state.active_frame_id {
+        let none = HashMap::new();
+        let masked = if before.masked { &before.frames } else { &none };
+        let frames = self.masks.apply(&mut state, masked);
+        if before.frames != frames || before.active != state.active_frame_id || !before.masked {
             Self::replace(&folder, &state, &before, &frames)?;
         }
         let active = state.active_frame_id;
-        self.known = Some(Known { stamp: stamp(&folder), frames, active });
+        self.known = Some(Known { stamp: stamp(&folder), frames, active, masked: true });
         Ok(())
     }
 
@@ -180,7 +233,8 @@ impl Writer {
             .filter(|(id, _)| planned.get(id.as_str()).is_some_and(|name| there.contains(name)))
             .map(|(id, frame)| (id.clone(), hash(frame)))
             .collect();
-        Ok(Known { stamp: None, frames, active: present.active_frame_id })
+        let masked = present.masked_with == state.masked_with;
+        Ok(Known { stamp: None, frames, active: present.active_frame_id, masked })
     }
 
     /// The frames come first: while the state is the older one, the next write does them again.

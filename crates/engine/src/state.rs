@@ -1,5 +1,7 @@
 //! The state as the specification shapes it for other programs.
 
+mod masked;
+
 use std::collections::{BTreeMap, HashMap};
 
 use callstack_core::evidence::Evidence;
@@ -37,6 +39,9 @@ pub struct StackState {
     /// The newest event of that store, so that the newer of two states is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
+    /// With which table of secrets' forms these files were masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masked_with: Option<String>,
 }
 
 impl Default for StackState {
@@ -49,6 +54,7 @@ impl Default for StackState {
             updated_at: 0,
             store: None,
             revision: None,
+            masked_with: None,
         }
     }
 }

@@ -55,7 +55,7 @@ fn kept(folder: &TempDir) -> StackState {
 fn filed(folder: &Path) -> StackState {
     let state = load_state(folder).unwrap();
     assert!(state.store.is_some() && state.revision.is_some(), "{state:?}");
-    StackState { store: None, revision: None, ..state }
+    StackState { store: None, revision: None, masked_with: None, ..state }
 }
 
 fn frames(folder: &Path) -> Vec<String> {

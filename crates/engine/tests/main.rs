@@ -48,6 +48,8 @@ mod schemas;
 #[cfg(test)]
 mod search;
 #[cfg(test)]
+mod secrets;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod settings;

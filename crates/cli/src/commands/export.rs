@@ -1,7 +1,6 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use callstack_core::secrets::mask_value;
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -46,13 +45,8 @@ pub(crate) fn run(
     let engine = invocation.engine()?;
     let root = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
     let state = engine.export(root.map(|frame| frame.num))?;
-    let mut value = json!(state);
-    let masked = !args.reveal && mask_value(&mut value);
-    let state = if masked {
-        serde_json::from_value(value.clone()).map_err(|error| Failure::of_shape(&error))?
-    } else {
-        state
-    };
+    let state = if args.reveal { state } else { state.masked() };
+    let value = json!(state);
     let text = match args.format {
         Format::Json => format!("{value:#}\n"),
         Format::Markdown => state.to_markdown(),

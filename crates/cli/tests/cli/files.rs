@@ -10,7 +10,9 @@ fn filed(desk: &Desk) -> Value {
     let path = desk.project().join(".opencode/stack/state.json");
     let mut state: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let state = state.as_object_mut().unwrap();
-    assert!(state.remove("store").is_some() && state.remove("revision").is_some());
+    for name in ["store", "revision", "maskedWith"] {
+        assert!(state.remove(name).is_some(), "{name}");
+    }
     Value::Object(state.clone())
 }
 

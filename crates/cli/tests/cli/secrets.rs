@@ -29,6 +29,7 @@ fn sync(desk: &Desk, messages: &[Value]) {
 /// A session whose frame f2 has a message with a token, between two of the root's.
 fn with_a_token() -> (Desk, Vec<Value>) {
     let desk = Desk::new();
+    fs::create_dir(desk.project().join(".opencode")).unwrap();
     let mut messages = vec![message("msg_1", "user", "Deploy it, mangrove")];
     sync(&desk, &messages);
     desk.ok(&["push", "Look at the settings", "-c", "known"]);
@@ -83,6 +84,11 @@ fn a_secret_is_masked_in_logs_search_and_exports_until_it_is_revealed() {
     }
     let file = fs::read_to_string(desk.project().join(".callstack/logs/f2.md")).unwrap();
     assert!(file.contains(masked) && !file.contains(&token()), "{file}");
+    let state = desk.project().join(".opencode/stack/state.json");
+    for file in [state, desk.project().join(".callstack/callstack.log")] {
+        let file = fs::read_to_string(file).unwrap();
+        assert!(file.contains(masked) && !file.contains(&token()), "{file}");
+    }
     // What is masked can't be guessed at either.
     let guess = &token()[..12];
     assert!(desk.ok(&["search", "--exact", guess]).starts_with("nothing that is kept"));

@@ -29,7 +29,7 @@ fn hold_the_tree_that_a_session_made() {
     assert_clean(&project.model);
     let folder = project.sealed.project();
     let filed = load_state(&folder).unwrap();
-    let state = StackState { store: None, revision: None, ..filed };
+    let state = StackState { store: None, revision: None, masked_with: None, ..filed };
     assert_eq!(state, engine(&project.sealed).state().unwrap());
     let told =
         |frame: &FrameMetadata| format!("{} {} {:?}", frame.title, frame.status, frame.artifacts);

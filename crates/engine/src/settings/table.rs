@@ -68,14 +68,14 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 Values::Switch,
                 "on",
                 "Whether .opencode/stack/state.json and frames/*.json follow the tree, for other \
-                 programs. Only where the project has a folder .opencode.",
+                 programs, with secrets masked. Only where the project has a folder .opencode.",
             ),
             setting(
                 "STACK_LOG",
                 Values::Switch,
                 "on",
                 "Whether .callstack/callstack.log tells what is done: frames, contexts, subagents, \
-                 compactions, suggestions.",
+                 compactions, suggestions. Secrets are masked in it.",
             ),
         ],
     ),
