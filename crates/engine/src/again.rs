@@ -12,8 +12,10 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller};
 use crate::operations::plan::{parent_of_plans, planned_answer};
+use crate::operations::preset::as_plan;
 use crate::operations::reach;
 use crate::operations::record::{noted, pinned};
+use crate::operations::retry::retried;
 use crate::tools::Tool;
 
 impl Engine {
@@ -24,9 +26,6 @@ impl Engine {
         tool: &Tool,
         arguments: &Value,
     ) -> Result<Option<Answer>, EngineError> {
-        if let Some(answer) = self.begun_or_ended(caller)? {
-            return Ok(Some(answer));
-        }
         let reached = match arguments["op"].as_str() {
             Some(op) if tool.operation().name == "stack" => reach::meant(self.dialect(), op),
             _ => None,
@@ -35,6 +34,10 @@ impl Engine {
             Some(reached) => (reached, &arguments["args"]),
             None => (tool, arguments),
         };
+        if let Some(answer) = self.begun_or_ended(caller)? {
+            let is_retry = tool.operation().name == "stack_frame_retry";
+            return if is_retry { retried(self, answer) } else { Ok(answer) }.map(Some);
+        }
         // What is wrong with them is told when it is carried out.
         let Ok(arguments) = tool.translated(arguments.clone()) else { return Ok(None) };
         let text = |name: &str| arguments[name].as_str();
@@ -50,15 +53,28 @@ impl Engine {
                 Ok(known.then(|| noted(frame.num, "decision")))
             }
             "stack_frame_plan" | "stack_frame_plan_children" => {
-                let parent = match text("parent").or(text("parentSessionID")) {
-                    Some(reference) => Some(self.resolve(reference)?.num),
-                    None => parent_of_plans(self, caller)?,
-                };
-                let planned = self.store.read(|view| planned(view, parent, &arguments))?;
-                planned.map(|frames| planned_answer(self, &frames)).transpose()
+                self.planned_before(caller, &arguments)
             }
+            "stack_preset" => match as_plan(self.project(), &arguments) {
+                Ok(Some(plan)) => self.planned_before(caller, &plan),
+                Ok(None) | Err(_) => Ok(None),
+            },
             _ => Ok(None),
         }
+    }
+
+    fn planned_before(
+        &self,
+        caller: &Caller,
+        arguments: &Value,
+    ) -> Result<Option<Answer>, EngineError> {
+        let named = arguments["parent"].as_str().or(arguments["parentSessionID"].as_str());
+        let parent = match named {
+            Some(reference) => Some(self.resolve(reference)?.num),
+            None => parent_of_plans(self, caller)?,
+        };
+        let planned = self.store.read(|view| planned(view, parent, arguments))?;
+        planned.map(|frames| planned_answer(self, &frames)).transpose()
     }
 
     fn begun_or_ended(&self, caller: &Caller) -> Result<Option<Answer>, EngineError> {

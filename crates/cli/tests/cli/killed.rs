@@ -23,8 +23,8 @@ fn child(title: &str) -> Value {
     json!({"title": title, "successCriteria": format!("the {title} works")})
 }
 
-/// Messages, a plan, a push, a pin, a decision, pops with results, and a frame that another session works
-/// on for this one.
+/// Messages, plans, a push, a pin, a decision, pops with results, another try, and a frame that another
+/// session works on for this one.
 fn work(host: &mut Host) {
     host.user(A, "Write the parser of the configuration");
     host.call(A, "stack_frame_plan", &json!({"children": [child("tables"), child("docs")]}));
@@ -34,7 +34,15 @@ fn work(host: &mut Host) {
     host.call(A, "stack_add_artifact", &json!({"artifact": "grammar.txt"}));
     host.call(A, "stack_pin", &json!({"text": "never touch main"}));
     host.call(A, "stack_add_decision", &json!({"decision": "LL(1), no tables"}));
-    host.call(A, "stack_frame_pop", &json!({"results": "23 rules in grammar.txt"}));
+    host.call(
+        A,
+        "stack_frame_pop",
+        &json!({"results": "23 rules, no comments", "status": "failed"}),
+    );
+    host.call(A, "stack_frame_retry", &json!({"frame": "f4"}));
+    host.call(A, "stack_frame_pop", &json!({"results": "24 rules in grammar.txt"}));
+    let preset = json!({"name": "feature", "values": {"feature": "imports"}, "parent": "f3"});
+    host.call(A, "stack", &json!({"op": "stack_preset", "args": preset}));
     host.delegate(A, "f2", C, |host| {
         host.run(C, "make tables", 0);
         host.call(C, "stack_frame_push", &child("rows"));

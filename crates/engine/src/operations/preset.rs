@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,14 +35,7 @@ impl Operate for Preset {
     type Params = PresetParams;
 
     fn run(engine: &Engine, caller: &Caller, params: PresetParams) -> Result<Answer, EngineError> {
-        let Some(name) = params.name.filter(|name| !name.is_empty()) else { return list(engine) };
-        let preset = preset(engine.project(), &name)?;
-        let frames = preset.filled(&params.values.unwrap_or_default())?;
-        let children: Vec<Value> = frames.iter().map(child).collect();
-        let mut arguments = json!({"children": children});
-        if let Some(parent) = params.parent {
-            arguments["parent"] = parent.into();
-        }
+        let Some(arguments) = params.into_plan(engine.project())? else { return list(engine) };
         let plan = super::find("stack_frame_plan").ok_or_else(|| EngineError {
             kind: crate::error::Kind::Internal,
             message: "nothing plans".to_owned(),
@@ -49,6 +43,27 @@ impl Operate for Preset {
         })?;
         plan.run(engine, caller, arguments)
     }
+}
+
+impl PresetParams {
+    /// The arguments of `stack_frame_plan` that these come to; none where presets are to be listed.
+    fn into_plan(self, project: &Path) -> Result<Option<Value>, EngineError> {
+        let Some(name) = self.name.filter(|name| !name.is_empty()) else { return Ok(None) };
+        let frames = preset(project, &name)?.filled(&self.values.unwrap_or_default())?;
+        let children: Vec<Value> = frames.iter().map(child).collect();
+        let mut arguments = json!({"children": children});
+        if let Some(parent) = self.parent {
+            arguments["parent"] = parent.into();
+        }
+        Ok(Some(arguments))
+    }
+}
+
+/// The arguments of `stack_frame_plan` that those of `stack_preset` come to; none where it plans nothing.
+pub(crate) fn as_plan(project: &Path, arguments: &Value) -> Result<Option<Value>, EngineError> {
+    let params = PresetParams::deserialize(arguments)
+        .map_err(|error| EngineError::invalid(error.to_string(), "See `stack_preset`."))?;
+    params.into_plan(project)
 }
 
 fn child(frame: &PresetFrame) -> Value {

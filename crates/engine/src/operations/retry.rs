@@ -33,16 +33,22 @@ impl Operate for Retry {
             identity: tried.identity.clone(),
             id: engine.world().id("frm-"),
         });
-        let text = learnt(&tried);
         let num = engine.store.write(|change| {
             let num = first(&engine.carry_out(change, &push)?)?;
-            let learnt = Command::AddDecision { frame: num, text: text.clone() };
+            let learnt = Command::AddDecision { frame: num, text: learnt(&tried) };
             engine.carry_out(change, &learnt)?;
             Ok::<_, EngineError>(num)
         })?;
-        let answer = engine.store.read(|view| engine.began(view, caller, num))?;
-        Ok(Answer { text: format!("{}\n{text}\n", answer.text.trim_end()), ..answer })
+        retried(engine, engine.store.read(|view| engine.began(view, caller, num))?)
     }
+}
+
+/// The answer of a frame's beginning, with what the fresh frame says first of the try before it.
+pub(crate) fn retried(engine: &Engine, begun: Answer) -> Result<Answer, EngineError> {
+    let Some(fresh) = begun.opened else { return Ok(begun) };
+    let decisions = engine.frame(fresh)?.decisions;
+    let learnt = decisions.first().map_or("", String::as_str);
+    Ok(Answer { text: format!("{}\n{learnt}\n", begun.text.trim_end()), ..begun })
 }
 
 /// A fresh try begins where the first one did, and only when that is over.
