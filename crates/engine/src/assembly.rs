@@ -22,6 +22,7 @@ use crate::error::EngineError;
 use crate::evidence;
 use crate::operation::{Answer, Caller};
 use crate::settings::Placement;
+use crate::staleness::Looks;
 
 /// Finished siblings that are looked at because they are the newest, and for each word because they
 /// are about it. The budget shows ten or so; more to choose from costs time at every push.
@@ -74,13 +75,26 @@ impl Engine {
         lock(&self.cache).clear()
     }
 
-    /// The context of a frame as it would be rendered now.
+    /// The context of a frame as it would be rendered now. Reads files: not for a transaction that keeps
+    /// others from writing.
     pub(crate) fn context(
         &self,
         view: &View<'_>,
         session: &str,
         num: FrameNum,
         parts: Parts,
+    ) -> Result<Arc<RenderedContext>, EngineError> {
+        self.context_with(view, session, num, parts, Looks::for_a_context())
+    }
+
+    /// The same where so much of files may be read.
+    pub(crate) fn context_with(
+        &self,
+        view: &View<'_>,
+        session: &str,
+        num: FrameNum,
+        parts: Parts,
+        mut looks: Looks,
     ) -> Result<Arc<RenderedContext>, EngineError> {
         let now = self.now();
         let mut hasher = DefaultHasher::new();
@@ -122,7 +136,7 @@ impl Engine {
         } else {
             let mut failed = None;
             let rendered = render_since(&input, &mut |sibling| {
-                let said = self.said_since(view, sibling);
+                let said = self.said_since(view, sibling, &mut looks);
                 said.unwrap_or_else(|error| {
                     failed = Some(error);
                     String::new()

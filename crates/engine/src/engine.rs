@@ -29,6 +29,7 @@ use crate::mirror::Mirror;
 use crate::operation::{Answer, Caller};
 use crate::recorder::Recorder;
 use crate::settings::Settings;
+use crate::staleness::Seen;
 use crate::summarizer::{Asked, Summarizer};
 use crate::work_tree::Recording;
 use crate::world::World;
@@ -55,6 +56,8 @@ pub struct Engine {
     world: Box<dyn World>,
     /// While recorded work is taken over, when it was done; else 0.
     past: AtomicI64,
+    /// What was in files when they were last read.
+    pub(crate) seen: Mutex<Seen>,
 }
 
 impl Engine {
@@ -100,6 +103,7 @@ impl Engine {
             folder,
             world,
             past: AtomicI64::new(0),
+            seen: Mutex::default(),
         })
     }
 

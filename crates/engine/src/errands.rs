@@ -118,7 +118,7 @@ impl Engine {
         num: FrameNum,
         session: &str,
     ) -> Result<Answer, EngineError> {
-        let text = self.store.write(|change| {
+        self.store.write(|change| {
             let view = change.view();
             let given = view.errand_in(session)?.is_some_and(|it| {
                 let errand = it.errand;
@@ -129,8 +129,9 @@ impl Engine {
                 let command = Self::delegation(&view, caller, num, session)?;
                 self.carry_out(change, &Command::Delegate(command))?;
             }
-            self.prompt_for(&view, num, session)
+            Ok::<_, EngineError>(())
         })?;
+        let text = self.store.read(|view| self.prompt_for(view, num, session))?;
         self.record_begin(num);
         Ok(Answer {
             next: Some(Next {

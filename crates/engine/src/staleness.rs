@@ -1,21 +1,63 @@
 //! Files that finished frames wrote and that were changed since by other means.
 //!
 //! What a frame of ours wrote later is recorded with its hash, and is no news. Only files that are younger
-//! than the end of their frame are read at all.
+//! than the end of their frame are read at all, each once for as long as it stays as it is, and no more of
+//! them for a context than a hook has time for. What is beyond that is left as it was known last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::Metadata;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use callstack_core::frame::Frame;
 use callstack_store::View;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::files;
 
 /// Files of one frame that are looked at.
 const LOOKED_AT: usize = 16;
+
+/// Bytes of files that are read for one context: some milliseconds' worth.
+const FOR_A_CONTEXT: u64 = 4 * 1024 * 1024;
+/// Milliseconds after which a file that was written is not written again within what its times can tell.
+const SETTLED: i64 = 2_000;
+/// Files that are kept in mind; beyond that all are read again.
+const IN_MIND: usize = 4_096;
+
+/// How much of files may still be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looks(u64);
+
+impl Looks {
+    /// As much as a context may cost.
+    pub(crate) fn for_a_context() -> Self {
+        Self(FOR_A_CONTEXT)
+    }
+
+    /// All that is asked for.
+    pub(crate) fn whole() -> Self {
+        Self(u64::MAX)
+    }
+
+    /// Nothing: others wait meanwhile.
+    pub(crate) fn none() -> Self {
+        Self(0)
+    }
+
+    fn take(&mut self, bytes: u64) -> bool {
+        let left = self.0.checked_sub(bytes);
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
+    }
+}
+
+/// Files by their paths: as they were when they were read, and the hashes of what was in them.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(HashMap<String, (Stamp, String)>);
+
+/// When a file was written and how long it is.
+type Stamp = (Option<SystemTime>, u64);
 
 /// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +83,7 @@ impl Engine {
         &self,
         view: &View<'_>,
         frame: &Frame,
+        looks: &mut Looks,
     ) -> Result<BTreeMap<String, Since>, EngineError> {
         let mut changed = BTreeMap::new();
         let Some(ended) = frame.ended_at.filter(|_| frame.status.is_finished()) else {
@@ -53,7 +96,7 @@ impl Engine {
             let since = match self.project().join(&artifact.path).metadata() {
                 Err(_) => Since::Gone,
                 Ok(metadata) if written_at(&metadata) <= ended => continue,
-                Ok(_) => match files::hash(self.project(), &artifact.path) {
+                Ok(metadata) => match self.content_now(&artifact.path, &metadata, looks) {
                     Some(hash) if !view.is_recorded(&artifact.path, &hash)? => Since::Changed,
                     _ => continue,
                 },
@@ -64,9 +107,34 @@ impl Engine {
     }
 
     /// The same as a reader is told it; empty where nothing became of any.
-    pub(crate) fn said_since(&self, view: &View<'_>, frame: &Frame) -> Result<String, EngineError> {
-        let changed = self.changed_since(view, frame)?;
+    pub(crate) fn said_since(
+        &self,
+        view: &View<'_>,
+        frame: &Frame,
+        looks: &mut Looks,
+    ) -> Result<String, EngineError> {
+        let changed = self.changed_since(view, frame, looks)?;
         Ok(if changed.is_empty() { String::new() } else { said(&changed) })
+    }
+
+    /// The hash of what is in a file, or was when it was last read; none for what was not read yet and can't
+    /// be now.
+    fn content_now(&self, path: &str, metadata: &Metadata, looks: &mut Looks) -> Option<String> {
+        let stamp = (metadata.modified().ok(), metadata.len());
+        let known = lock(&self.seen).0.get(path).cloned();
+        let is_same = known.as_ref().is_some_and(|(then, _)| *then == stamp);
+        if is_same || !metadata.is_file() || !looks.take(metadata.len()) {
+            return known.map(|(_, hash)| hash);
+        }
+        let hash = files::hash(self.project(), path)?;
+        if written_at(metadata).saturating_add(SETTLED) < self.now() {
+            let mut seen = lock(&self.seen);
+            if seen.0.len() >= IN_MIND {
+                seen.0.clear();
+            }
+            seen.0.insert(path.to_owned(), (stamp, hash.clone()));
+        }
+        Some(hash)
     }
 }
 

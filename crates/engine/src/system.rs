@@ -11,6 +11,7 @@ use callstack_store::View;
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::settings::Placement;
+use crate::staleness::Looks;
 
 const SLOT: &str = "system:";
 
@@ -61,9 +62,20 @@ impl Engine {
         if let Some(kept) = self.store.read(|view| view.render(&request.session, &slot))? {
             return Ok(vec![kept]);
         }
+        let context = |view: &View<'_>, looks| {
+            self.context_with(view, &request.session, active, Parts::for_push(), looks)
+        };
+        // Files are looked at while others may write. What was made then holds until somebody has.
+        let (revision, prepared) = self.store.read(|view| {
+            Ok::<_, EngineError>((view.revision()?, context(view, Looks::for_a_context())?))
+        })?;
         self.store.write(|change| {
-            let context =
-                self.context(&change.view(), &request.session, active, Parts::for_push())?;
+            let view = change.view();
+            let context = if view.revision()? == revision {
+                prepared
+            } else {
+                context(&view, Looks::none())?
+            };
             let text = format!(
                 "{}\n\nThe open frame when this was written; it may be another one by now:\n{}",
                 guidance.trim_end(),

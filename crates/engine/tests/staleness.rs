@@ -1,10 +1,12 @@
 //! Files that finished frames wrote and that changed since.
 
 use std::fs;
+use std::time::{Duration, UNIX_EPOCH};
 
+use callstack_engine::{Engine, Settings, SystemRequest, World as _};
 use serde_json::json;
 
-use crate::support::Project;
+use crate::support::{Clock, Project};
 
 /// A frame that wrote three files and is finished; the handle is `f2`.
 fn written() -> Project {
@@ -53,4 +55,75 @@ fn what_a_later_frame_wrote_is_no_news() {
     project.did("ses_a", "stack_frame_pop", json!({"results": "faster"}));
     let details = project.did("ses_a", "stack_frame_details", json!({"frame": "f2"}));
     assert!(details.data["changedArtifacts"].is_null(), "{}", details.data);
+}
+
+const MEGABYTE: usize = 1024 * 1024;
+
+/// A frame that wrote these files, so many megabytes each, and is finished; then all of them were changed
+/// by an editor, some seconds ago.
+fn changed(clock: &Clock, files: &[(&str, usize)]) -> (Project, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::open(folder.path(), Settings::default(), Box::new(clock.clone())).unwrap();
+    let project = Project::of(engine);
+    project.user("ses_a", "Build the lexer of the shop");
+    let lexer = json!({"title": "Lexer tokens", "successCriteria": "the lexer gives tokens"});
+    project.did("ses_a", "stack_frame_push", lexer);
+    let write = |name: &str, byte: u8, megabytes: usize| {
+        fs::write(folder.path().join(name), vec![byte; megabytes * MEGABYTE]).unwrap();
+    };
+    for (name, megabytes) in files {
+        write(name, b'a', *megabytes);
+        project.engine.files_written("ses_a", &[(*name).to_owned()]).unwrap();
+    }
+    project.did("ses_a", "stack_frame_pop", json!({"results": "lexer tokens are there"}));
+    clock.pass(1_000);
+    let now = UNIX_EPOCH + Duration::from_millis(clock.now().try_into().unwrap());
+    for (name, megabytes) in files {
+        write(name, b'b', *megabytes);
+        let file = fs::File::options().write(true).open(folder.path().join(name)).unwrap();
+        file.set_modified(now).unwrap();
+    }
+    clock.pass(9_000);
+    (project, folder)
+}
+
+#[test]
+fn a_context_reads_no_more_than_its_budget_and_the_next_one_goes_on() {
+    let clock = Clock::default();
+    let (project, _folder) =
+        changed(&clock, &[("huge.rs", 5), ("a.rs", 2), ("b.rs", 2), ("c.rs", 1), ("d.rs", 0)]);
+    // The newest first; an empty one costs nothing.
+    let first = told(&project);
+    assert!(first.contains("[changed since: b.rs, c.rs] "), "{first}");
+    let second = told(&project);
+    assert!(second.contains("[changed since: a.rs, b.rs, c.rs] "), "{second}");
+    assert_eq!(told(&project), second, "what is larger than any budget is left");
+    // Whoever asks for one frame is told of all its files, and from then on it is known.
+    let details = project.did("ses_a", "stack_frame_details", json!({"frame": "f2"}));
+    assert_eq!(details.data["changedArtifacts"].as_object().unwrap().len(), 4, "{}", details.data);
+    let last = told(&project);
+    assert!(last.contains("[changed since: a.rs, b.rs, c.rs, huge.rs] "), "{last}");
+}
+
+#[test]
+fn a_file_that_was_read_is_read_again_when_it_changes() {
+    let clock = Clock::default();
+    let (project, folder) = changed(&clock, &[("a.rs", 1)]);
+    assert!(told(&project).contains("[changed since: a.rs] "));
+    fs::write(folder.path().join("a.rs"), vec![b'a'; MEGABYTE]).unwrap();
+    assert!(!told(&project).contains("changed since"), "it is again what the frame wrote");
+    fs::remove_file(folder.path().join("a.rs")).unwrap();
+    assert!(told(&project).contains("[gone since: a.rs] "));
+}
+
+#[test]
+fn the_system_prompt_says_so_too() {
+    let clock = Clock::default();
+    let (project, _folder) = changed(&clock, &[("a.rs", 1), ("huge.rs", 5)]);
+    let next = json!({"title": "Lexer errors", "successCriteria": "the lexer tokens have errors"});
+    project.did("ses_a", "stack_frame_push", next);
+    let request = SystemRequest { session: "ses_a".to_owned(), limit: None };
+    let prompt = project.engine.system(&request).unwrap().concat();
+    assert!(prompt.contains("[changed since: a.rs] "), "{prompt}");
+    assert_eq!(project.engine.system(&request).unwrap().concat(), prompt);
 }

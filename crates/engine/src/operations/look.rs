@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller, Operate};
+use crate::staleness::Looks;
 use crate::still_sent::{StillSent, still_sent};
 use crate::tree;
 
@@ -124,7 +125,8 @@ impl Operate for Details {
         let mut data = serde_json::to_value(&metadata).map_err(|error| internal(&error))?;
         let (changed, whole) = engine.store.read(|view| {
             let whole = still_sent(view, Some(frame.num))?.remove(&frame.num);
-            Ok::<_, EngineError>((engine.changed_since(view, &frame)?, whole))
+            let changed = engine.changed_since(view, &frame, &mut Looks::whole())?;
+            Ok::<_, EngineError>((changed, whole))
         })?;
         if let Some(whole) = whole {
             data["stillSent"] = json!({"tokens": whole.tokens, "folded": whole.folded,
