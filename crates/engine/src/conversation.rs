@@ -28,7 +28,7 @@ use callstack_core::frame::FrameNum;
 use callstack_core::framing::identity_of;
 use callstack_core::subagent::Trouble;
 use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, Standing};
-use callstack_store::{MessageBody, StoredErrand};
+use callstack_store::{MessageBody, StoreError, StoredErrand};
 
 use crate::compaction::{Came, Summary};
 use crate::engine::{Engine, lock};
@@ -239,6 +239,11 @@ impl Conversation {
         self.ticket
     }
 
+    /// Takes note that a call of the model was followed to its end.
+    fn looked(&mut self, now: i64) {
+        self.masking.looked(now, self.order.len() as u64);
+    }
+
     /// Takes over what the host shows; returns the bodies to be stored.
     fn take(&mut self, keep: usize, shown: Vec<Shown>) -> Vec<MessageBody> {
         self.transcript.truncate(keep);
@@ -251,10 +256,9 @@ impl Conversation {
         let mut bodies = Vec::with_capacity(shown.len());
         for mut shown in shown {
             self.framing.show(&mut shown);
-            let new = !self.order.contains_key(&shown.message.id);
-            self.masking.show(&mut shown, new);
             let next = self.order.len() as u64;
-            self.order.entry(shown.message.id.clone()).or_insert(next);
+            let place = *self.order.entry(shown.message.id.clone()).or_insert(next);
+            self.masking.show(&mut shown, place);
             self.calibration.push(self.calibration().after(&shown));
             self.seen.push(watch::seen(&shown));
             bodies.push(MessageBody { id: shown.message.id.clone(), json: shown.json });
@@ -358,7 +362,7 @@ impl Engine {
         conversation.serial = self.now().max(conversation.serial + 1);
         let folded = self.folded(&mut conversation, &session, request.applied)?;
         let folded = self.masked(&mut conversation, &session, (request.applied, masks), folded)?;
-        conversation.masking.called(self.now());
+        conversation.looked(self.now());
         let settled = conversation.spans.iter().filter_map(|span| span.fold.as_ref());
         let settled = settled.filter_map(|fold| fold.settled_serial).max().unwrap_or(0);
         let settled = settled.max(conversation.masking.settled());
@@ -379,7 +383,7 @@ impl Engine {
             "steps alone have changed an operation"
         );
         let now = self.now();
-        conversation.masking.called(now);
+        conversation.looked(now);
         conversation.serial = now.max(conversation.serial + 1);
         let keep = held.min(conversation.sent.len());
         SyncAnswer::Ops {
@@ -424,8 +428,9 @@ impl Engine {
             return Ok(());
         }
         let order = self.store.read(|view| {
-            conversation.masking.load(view, session)?;
-            view.message_order(session)
+            let order = view.message_order(session)?;
+            conversation.masking.load(view, session, order.len() as u64)?;
+            Ok::<_, StoreError>(order)
         })?;
         conversation.order = order.into_iter().zip(0..).collect();
         conversation.loaded = true;

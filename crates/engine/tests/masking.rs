@@ -7,7 +7,7 @@ use callstack_engine::{Level, MaskOutputs};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
-use host::{FILE, Host, SESSION, level, settings};
+use host::{FILE, Host, SESSION, level, messages_read, settings};
 
 fn new() -> (Host, TempDir) {
     let folder = TempDir::new().unwrap();
@@ -35,6 +35,26 @@ fn outputs_leave_in_batches_and_in_between_nothing_changes() {
     }
     assert!((2..=7).contains(&batches.len()), "{batches:?}");
     assert!(batches.iter().all(|batch| batch * FILE >= 4_000), "{batches:?}");
+}
+
+#[test]
+fn a_batch_is_told_of_without_reading_what_stands_in_front_of_it() {
+    let (mut host, _folder) = new();
+    let mut batches = 0;
+    for step in 1..=60 {
+        let before = host.masked().len();
+        messages_read();
+        host.steps(1);
+        let read = messages_read();
+        match host.masked().get(before) {
+            Some(first) => {
+                batches += 1;
+                assert_eq!(read, host.shown.len() - first, "step {step}");
+            }
+            None => assert_eq!(read, 0, "step {step}"),
+        }
+    }
+    assert!(batches > 1, "one batch has nothing in front of it");
 }
 
 #[test]
@@ -146,6 +166,20 @@ fn lines_that_never_arrived_settle_with_the_answer_that_does() {
     host.restart_process();
     host.request();
     assert_eq!(host.ops, ops);
+}
+
+#[test]
+fn what_was_due_at_a_call_that_failed_is_due_at_the_next() {
+    let ((mut plain, _folder), (mut refused, _other)) = (new(), new());
+    let mut failures = 0;
+    for step in 0..40 {
+        plain.steps(1);
+        refused.read(FILE);
+        failures += usize::from(refused.request_refused());
+        refused.request();
+        assert_eq!(refused.lines(), plain.lines(), "step {step}");
+    }
+    assert!(failures > 0 && !plain.masked().is_empty());
 }
 
 #[test]

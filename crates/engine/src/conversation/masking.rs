@@ -29,8 +29,11 @@ pub(super) struct Masking {
     weights: Vec<Weight>,
     /// Tokens of all results up to and including each message.
     heavy: Vec<usize>,
-    /// How many messages at the beginning are not new since the last call of the model.
+    /// How many messages at the beginning were there when it was looked last what is due.
     old: usize,
+    /// How many messages the session had shown by then, by first appearance. A call that failed is no look:
+    /// what it had shown comes again with the next one.
+    looked_at: u64,
     /// Whether something was due that was not on the disk yet.
     waits: bool,
     /// When the host called its model last.
@@ -44,15 +47,15 @@ impl Masking {
     pub(super) fn truncate(&mut self, keep: usize) {
         self.weights.truncate(keep);
         self.heavy.truncate(keep);
-        self.old = keep;
+        self.old = self.old.min(keep);
     }
 
-    /// Takes over a message, whether or not it is `new` to every process.
-    pub(super) fn show(&mut self, shown: &mut Shown, new: bool) {
+    /// Takes over a message; `place` is where it stands by first appearance.
+    pub(super) fn show(&mut self, shown: &mut Shown, place: u64) {
         let results = std::mem::take(&mut shown.results);
         let before = self.heavy.last().copied().unwrap_or_default();
         self.heavy.push(before + results.iter().map(|(_, tokens)| tokens).sum::<usize>());
-        if !new && self.old == self.weights.len() {
+        if place < self.looked_at && self.old == self.weights.len() {
             self.old += 1;
         }
         self.weights.push(Weight { all: shown.said + shown.heard, results });
@@ -101,8 +104,22 @@ impl Masking {
         self.called_at = Some(now);
     }
 
-    pub(super) fn load(&mut self, view: &View<'_>, session: &str) -> Result<(), StoreError> {
+    /// Takes note that a call of the model was followed to its end; `known` messages were shown so far.
+    pub(super) fn looked(&mut self, now: i64, known: u64) {
+        self.called(now);
+        self.old = self.weights.len();
+        self.looked_at = known;
+    }
+
+    /// Takes over a session that shows `known` messages: other processes have followed them.
+    pub(super) fn load(
+        &mut self,
+        view: &View<'_>,
+        session: &str,
+        known: u64,
+    ) -> Result<(), StoreError> {
         self.called_at = view.last_recorded(session)?;
+        self.looked_at = known;
         Ok(())
     }
 }
@@ -149,6 +166,18 @@ impl Conversation {
             calls: self.transcript.iter().filter(agent).count(),
             since_the_user: self.transcript.iter().rev().take_while(agent).count(),
         }
+    }
+
+    /// The last message that was there before all those of a batch. A host may show them in another order than
+    /// that in which they came.
+    fn in_front_of(&self, batch: &[SentResult<'_>]) -> Option<&str> {
+        let place = |id: &str| self.order.get(id).copied();
+        let first = batch.iter().filter_map(|result| place(result.message)).min()?;
+        let earlier = self.transcript.iter().filter_map(|message| {
+            let place = place(&message.id).filter(|place| *place < first);
+            place.map(|place| (place, message.id.as_str()))
+        });
+        earlier.max().map(|(_, id)| id)
     }
 
     /// The innermost frame whose open span begins in front of a message.
@@ -252,7 +281,8 @@ impl Engine {
         Ok(Some(lines))
     }
 
-    /// What the machine tells of a batch beyond what the request still says.
+    /// What the machine tells of a batch beyond what the request still says. Nothing in front of the batch is read
+    /// for it: of that, the words are at hand, and the inputs of calls that were made earlier do not count.
     fn evidence_of_batch(
         &self,
         conversation: &Conversation,
@@ -261,7 +291,9 @@ impl Engine {
         batch: &[SentResult<'_>],
     ) -> Result<Vec<String>, EngineError> {
         let Some(reader) = self.reader.get() else { return Ok(Vec::new()) };
-        let messages = self.store.read(|view| view.latest_between(session, None, None, READ))?;
+        let in_front = conversation.in_front_of(batch);
+        let messages =
+            self.store.read(|view| view.latest_between(session, in_front, None, READ))?;
         let places = conversation.transcript.iter().zip(&request.cut);
         let sent: HashSet<&str> =
             places.filter(|(_, cut)| !**cut).map(|(message, _)| message.id.as_str()).collect();

@@ -1,5 +1,6 @@
 //! A host whose agent reads large files, one a step, and whose process can end between any two steps.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use callstack_core::evidence::{Action, Call, Happening};
@@ -8,9 +9,10 @@ use callstack_core::transcript::{
 };
 use callstack_engine::operation::Caller;
 use callstack_engine::{
-    Engine, Level, MaskOutputs, Settings, Shown, SyncAnswer, SyncRequest, SystemRequest,
-    UserMessage, operations,
+    Engine, EngineError, Level, MaskOutputs, Settings, Shown, SyncAnswer, SyncRequest,
+    SystemRequest, UserMessage, operations,
 };
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::support::Clock;
@@ -48,8 +50,18 @@ fn open(folder: &Path, settings: &Settings, clock: &Clock) -> Engine {
     engine
 }
 
+thread_local! {
+    static READ: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How many messages were read since this was asked last.
+pub(super) fn messages_read() -> usize {
+    READ.take()
+}
+
 /// What the JSON of this host's messages tells.
 fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
+    READ.set(READ.get() + 1);
     let message: Value = serde_json::from_str(json).unwrap();
     let parts = message["parts"].as_array().unwrap().iter();
     let told = parts.filter(|part| part["type"] == "tool").map(|part| {
@@ -189,6 +201,15 @@ impl Host {
     }
 
     fn ask(&self, compacting: bool, shown: &[Shown], keep: usize) -> SyncAnswer {
+        self.asked(compacting, shown, keep).unwrap()
+    }
+
+    fn asked(
+        &self,
+        compacting: bool,
+        shown: &[Shown],
+        keep: usize,
+    ) -> Result<SyncAnswer, EngineError> {
         let request = SyncRequest {
             session: self.session.clone(),
             host: "test".to_owned(),
@@ -198,7 +219,7 @@ impl Host {
             ops: if compacting { 0 } else { self.ops.len() },
             applied: self.applied,
         };
-        self.engine.sync(request).unwrap()
+        self.engine.sync(request)
     }
 
     /// The model is about to be called, a few seconds after the last time.
@@ -211,10 +232,26 @@ impl Host {
         self.request_unanswered(false);
     }
 
+    /// The same while the store takes no lines. Whether the call failed for that.
+    pub(super) fn request_refused(&self) -> bool {
+        let store = Connection::open(self.folder.join(".callstack/callstack.db")).unwrap();
+        let refuse =
+            "CREATE TRIGGER refuses BEFORE INSERT ON masks BEGIN SELECT RAISE(ABORT, 'no'); END";
+        store.execute_batch(refuse).unwrap();
+        let answer = self.asked(false, &self.shown, self.same());
+        store.execute_batch("DROP TRIGGER refuses").unwrap();
+        answer.is_err()
+    }
+
+    /// How many messages are as the engine knows them.
+    fn same(&self) -> usize {
+        let same = self.shown.iter().zip(&self.known);
+        same.take_while(|(shown, known)| shown.message.id == **known).count()
+    }
+
     fn request_unanswered(&mut self, arrives: bool) {
         self.clock.pass(5_000);
-        let same = self.shown.iter().zip(&self.known);
-        let keep = same.take_while(|(shown, known)| shown.message.id == **known).count();
+        let keep = self.same();
         let answer = match self.ask(false, &self.shown, keep) {
             SyncAnswer::All => {
                 self.ops.clear();
