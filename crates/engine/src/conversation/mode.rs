@@ -5,6 +5,7 @@ use callstack_core::event::Event;
 use callstack_core::fold::{Input, fold};
 use callstack_core::returned::RENDERER_VERSION;
 
+use super::sync::common;
 use super::{Conversation, SyncAnswer};
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
@@ -73,7 +74,7 @@ impl Engine {
             stale_until: conversation.stale_until(),
             stale: &conversation.stale.steps,
         });
-        let keep = super::common(&conversation.sent, &folded.ops).min(held);
+        let keep = common(&conversation.sent, &folded.ops).min(held);
         let ops = folded.ops[keep..].to_vec();
         conversation.sent = folded.ops;
         SyncAnswer::Ops { serial: conversation.serial, keep, ops }

@@ -1,0 +1,249 @@
+//! A host calls its model: what it shows is followed, and it is told what to send.
+
+use callstack_core::fold::{Input, fold};
+use callstack_core::framing::identity_of;
+use callstack_core::transcript::{Anchor, FoldOp, Role};
+use callstack_store::MessageBody;
+
+use super::folding::live;
+use super::{Conversation, Shown, fork, stale};
+use crate::compaction::{Came, Summary};
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+
+/// A host is about to call its model.
+#[derive(Clone, Debug)]
+pub struct SyncRequest {
+    /// The session.
+    pub session: String,
+    /// The host.
+    pub host: String,
+    /// Whether the call is the host's own, for a compaction: it lacks the newest messages.
+    pub compacting: bool,
+    /// How many messages at the beginning are as they were at the last sync.
+    pub keep: usize,
+    /// The messages behind these.
+    pub shown: Vec<Shown>,
+    /// How many operations the host holds.
+    pub ops: usize,
+    /// The serial of the answer that the host's last call went out with: 0 if it made none yet, -1 if
+    /// it went out with none.
+    pub applied: i64,
+}
+
+/// What the host is to do to its messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SyncAnswer {
+    /// The base that the host builds on is not known here: it should send everything.
+    All,
+    /// The operations: the first `keep` that the host holds, and then these.
+    Ops {
+        /// Grows with every answer, across restarts too.
+        serial: i64,
+        /// How many operations of the host stay.
+        keep: usize,
+        /// The operations behind these.
+        ops: Vec<FoldOp>,
+    },
+}
+
+impl Engine {
+    /// Follows a host that is about to call its model, and answers what it should send.
+    pub fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
+        let session = request.session.clone();
+        self.tasks_returned(&request)?;
+        let conversation = self.conversation(&session);
+        let mut conversation = lock(&conversation);
+        let settings = self.current_settings()?;
+        if conversation.reasoning != settings.reasoning {
+            conversation.reasoning = settings.reasoning;
+            conversation.steady_since = None;
+        }
+        if request.compacting {
+            return self.fold_for_compaction(&mut conversation, request, settings.frame_mode);
+        }
+        if request.keep > conversation.transcript.len() || request.ops > conversation.sent.len() {
+            return Ok(SyncAnswer::All);
+        }
+        self.load(&mut conversation, &session)?;
+        let known_revision = conversation.revision;
+        self.frame_if_deserved(&mut conversation, &request)?;
+        self.load_spans(&mut conversation, &session)?;
+        let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
+        let forked = fork::is_fork(&conversation, &opened);
+        let first_words = request
+            .shown
+            .iter()
+            .find(|it| it.message.role == Role::User && !it.words.is_empty())
+            .map(|it| it.words.clone());
+        let unwitnessed =
+            if forked { Vec::new() } else { stale::unwitnessed(&conversation, &request) };
+        let only_steps = known_revision == conversation.revision
+            && conversation.framed == Some(settings.frame_mode)
+            && request.keep == conversation.transcript.len()
+            && request.shown.iter().all(|shown| stale::is_step(&shown.message))
+            && unwitnessed.is_empty()
+            && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
+        let from_before = !forked && begins_with_steps(&conversation, &request);
+        let summary = newest_summary(&request.shown);
+        self.broken(&session, |broken| broken.failure = None)?;
+        let bodies = conversation.take(request.keep, request.shown);
+        conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
+        self.keep_calibration(&mut conversation, &session)?;
+        self.follow_mode(&mut conversation, &session, settings.frame_mode)?;
+        if !settings.frame_mode {
+            return Ok(self.unframed(&mut conversation, request.ops));
+        }
+        let told = self.tell_results(&mut conversation, &session)?;
+        let masks = Self::masks(&settings);
+        if only_steps
+            && !told
+            && (!masks || !conversation.masking.is_worth_a_look(self.now()))
+            && !conversation.weighs_again(self.now())
+            && !self.follow_work(&mut conversation, &session)?
+            && !self.make_notes(&mut conversation, &session)?
+        {
+            return Ok(self.same_as_before(&mut conversation, request.ops));
+        }
+        // A root that was popped stays popped until the user speaks again, which the host tells apart.
+        let may_begin = conversation.frameless != Some(true);
+        if let Some(words) =
+            first_words.filter(|_| may_begin && self.session_root(&session).is_err())
+        {
+            let start = Anchor { message: None, call: None };
+            self.ensure_root(&session, &request.host, identity_of(&words), start)?;
+        }
+        if from_before {
+            self.forget_goal(&session)?;
+        }
+        if forked {
+            self.fork(&conversation, &session, &opened)?;
+        }
+        if let Some(summary) = &summary {
+            self.settle(&session, Came::Summary(summary), None)?;
+        }
+        self.load_spans(&mut conversation, &session)?;
+        if self.follow_undo(&conversation, &session)? {
+            self.load_spans(&mut conversation, &session)?;
+        }
+        if self.frame_work(&mut conversation, &session)? {
+            self.load_spans(&mut conversation, &session)?;
+        }
+        let steady = self.mark_stale(&mut conversation, &session, unwitnessed)?;
+        conversation.step_frame = self.active(&session)?;
+        self.tell_compactions(&mut conversation, &session)?;
+        self.make_notes(&mut conversation, &session)?;
+        conversation.serial = self.now().max(conversation.serial + 1);
+        let folded = self.folded(&mut conversation, &session, request.applied)?;
+        let folded = self.masked(&mut conversation, &session, (request.applied, masks), folded)?;
+        conversation.looked(self.now());
+        let settled = conversation.spans.iter().filter_map(|span| span.fold.as_ref());
+        let settled = settled.filter_map(|fold| fold.settled_serial).max().unwrap_or(0);
+        let settled = settled.max(conversation.masking.settled());
+        conversation.steady_since = Some(settled).filter(|_| steady && folded.unsettled.is_empty());
+        let keep = common(&conversation.sent, &folded.ops).min(request.ops);
+        let answer =
+            SyncAnswer::Ops { serial: conversation.serial, keep, ops: folded.ops[keep..].to_vec() };
+        conversation.sent = folded.ops;
+        Ok(answer)
+    }
+
+    /// The answer where only the model's own steps have been added, which fold nothing by themselves:
+    /// nothing is computed again, however long the session is.
+    fn same_as_before(&self, conversation: &mut Conversation, held: usize) -> SyncAnswer {
+        debug_assert_eq!(
+            conversation.fold(&live(&conversation.spans)).ops,
+            conversation.sent,
+            "steps alone have changed an operation"
+        );
+        let now = self.now();
+        conversation.looked(now);
+        conversation.serial = now.max(conversation.serial + 1);
+        let keep = held.min(conversation.sent.len());
+        SyncAnswer::Ops {
+            serial: conversation.serial,
+            keep,
+            ops: conversation.sent[keep..].to_vec(),
+        }
+    }
+
+    /// Stores messages that no later call may show soon, such as the closing reply of a turn.
+    pub fn record(&self, session: &str, mut shown: Vec<Shown>) -> Result<(), EngineError> {
+        let conversation = self.conversation(session);
+        let mut conversation = lock(&conversation);
+        let summary = newest_summary(&shown);
+        if let Some(last) = shown.last()
+            && last.message.role == Role::Assistant
+            && last.summary.is_none()
+        {
+            conversation.closing = Some(last.words.clone()).filter(|words| !words.is_empty());
+            conversation.used = last.tokens.or(conversation.used);
+        }
+        conversation.masking.called(self.now());
+        for shown in &mut shown {
+            conversation.framing.record(shown);
+        }
+        let bodies =
+            shown.into_iter().map(|it| MessageBody { id: it.message.id, json: it.json }).collect();
+        conversation.ticket = self.recorder()?.record(self.now(), session, bodies);
+        if let Some(summary) = &summary {
+            self.settle(session, Came::Summary(summary), None)?;
+        }
+        self.frame_late_message(&mut conversation, session)
+    }
+
+    /// A compaction's request is folded for its reader, the summariser, and remembered nowhere.
+    fn fold_for_compaction(
+        &self,
+        conversation: &mut Conversation,
+        request: SyncRequest,
+        framed: bool,
+    ) -> Result<SyncAnswer, EngineError> {
+        self.load(conversation, &request.session)?;
+        self.load_spans(conversation, &request.session)?;
+        let unknown: Vec<_> = request
+            .shown
+            .iter()
+            .filter(|shown| !conversation.order.contains_key(&shown.message.id))
+            .map(|shown| MessageBody { id: shown.message.id.clone(), json: shown.json.clone() })
+            .collect();
+        for body in &unknown {
+            let next = conversation.order.len() as u64;
+            conversation.order.insert(body.id.clone(), next);
+        }
+        conversation.ticket = self.recorder()?.record(self.now(), &request.session, unknown);
+        let transcript: Vec<_> = request.shown.into_iter().map(|shown| shown.message).collect();
+        let spans = live(&conversation.spans);
+        self.note_results(conversation, &transcript)?;
+        let folded = fold(&Input {
+            transcript: &transcript,
+            spans: if framed { &spans } else { &[] },
+            notes: &[],
+            masks: if framed { conversation.masking.lines() } else { &[] },
+            reasoning: conversation.reasoning,
+            stale_until: None,
+            stale: &[],
+        });
+        Ok(SyncAnswer::Ops { serial: conversation.serial, keep: 0, ops: folded.ops })
+    }
+}
+
+/// The newest summary among messages: a host that keeps what was said last word for word puts it
+/// behind the summary.
+fn newest_summary(shown: &[Shown]) -> Option<Summary> {
+    shown.iter().rev().find_map(|it| {
+        let text = it.summary.clone()?;
+        Some(Summary { message: it.message.id.clone(), text })
+    })
+}
+
+/// Whether a session that was never seen shows what its agent did in an earlier turn.
+fn begins_with_steps(conversation: &Conversation, request: &SyncRequest) -> bool {
+    let newest = request.shown.iter().rposition(|it| it.message.role == Role::User);
+    let earlier = request.shown.iter().take(newest.unwrap_or(0));
+    conversation.order.is_empty() && earlier.map(|it| &it.message).any(stale::is_step)
+}
+
+pub(super) fn common(held: &[FoldOp], new: &[FoldOp]) -> usize {
+    held.iter().zip(new).take_while(|(held, new)| held == new).count()
+}

@@ -1,0 +1,77 @@
+//! Where a frame stands among its siblings, and which of those a context may choose from.
+
+use callstack_core::frame::{Frame, FrameNum};
+use rusqlite::{Params, params};
+
+use super::rows::{FRAME, json_list};
+use crate::error::StoreError;
+use crate::project::{ROOTS, sql};
+use crate::store::View;
+
+/// Finished siblings that a context may choose from.
+#[derive(Debug, Clone, Default)]
+pub struct SiblingCandidates {
+    /// The frames, the one that ended last first.
+    pub frames: Vec<Frame>,
+    /// Finished siblings in all.
+    pub total: u64,
+}
+
+impl View<'_> {
+    /// The place of a frame among its siblings, from 1, as they came to be.
+    pub fn position(&self, num: FrameNum) -> Result<u64, StoreError> {
+        self.connection
+            .prepare_cached("SELECT position FROM frames WHERE num = ?1")
+            .and_then(|mut statement| statement.query_row([sql(num)], |row| row.get::<_, i64>(0)))
+            .map(i64::unsigned_abs)
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Finished siblings that are worth looking at: the newest `newest`, and for each of `words` the
+    /// newest `a_word` that are about it. The cost depends on these numbers alone.
+    pub fn sibling_candidates(
+        &self,
+        frame: &Frame,
+        words: &[String],
+        newest: u32,
+        a_word: u32,
+    ) -> Result<SiblingCandidates, StoreError> {
+        let mut nums: Vec<i64> = self.numbers(
+            "SELECT num FROM frames WHERE parent IS ?1 AND finished = 1 AND num <> ?2
+             ORDER BY ended_at DESC LIMIT ?3",
+            params![frame.parent.map(sql), sql(frame.num), newest],
+        )?;
+        for word in words {
+            nums.extend(self.numbers(
+                "SELECT frame FROM frame_words WHERE parent = ?1 AND word = ?2
+                 ORDER BY frame DESC LIMIT ?3",
+                params![frame.parent.map_or(ROOTS, sql), word, a_word],
+            )?);
+        }
+        nums.sort_unstable();
+        nums.dedup();
+        let mut frames = self.wholes(
+            &format!(
+                "{FRAME} WHERE num IN (SELECT value FROM json_each(?1)) AND num <> ?2
+                 AND finished = 1 AND detached = 0"
+            ),
+            params![json_list(nums), sql(frame.num)],
+        )?;
+        frames.sort_by_key(|sibling| (std::cmp::Reverse(sibling.ended_at), sibling.num));
+        let total = self
+            .counts(frame.parent)?
+            .into_iter()
+            .filter(|(status, _)| status.is_finished())
+            .map(|(_, count)| count)
+            .sum::<u64>()
+            .saturating_sub(u64::from(frame.status.is_finished()));
+        Ok(SiblingCandidates { frames, total })
+    }
+
+    fn numbers(&self, query: &str, params: impl Params) -> Result<Vec<i64>, StoreError> {
+        self.connection
+            .prepare_cached(query)
+            .and_then(|mut statement| statement.query_map(params, |row| row.get(0))?.collect())
+            .map_err(|source| self.failed(source))
+    }
+}
