@@ -354,7 +354,8 @@ fn is_likely(value: &str) -> bool {
         && ((letters && (digits || marks)) || (upper && value.len() >= 20))
 }
 
-/// Upper and lower case and digits: no word, no hash, no path.
+/// A value with a digit and a letter of ASCII, in upper or lower case: no mere word. A hash is one as well, so
+/// that only a pattern that names what stands in front of the value asks for it.
 fn is_mixed(value: &str) -> bool {
     let has = |is: fn(&char) -> bool| value.chars().any(|char| is(&char));
     is_value(value)

@@ -32,9 +32,9 @@ pub struct SentResult<'a> {
 pub struct Request<'a> {
     /// The results that are sent as they are, in order.
     pub results: Vec<SentResult<'a>>,
-    /// Tokens in front of each message of the transcript.
+    /// Estimated tokens in front of each message of the transcript, one number a message.
     pub in_front: Vec<usize>,
-    /// The messages that are not sent.
+    /// Whether a message of the transcript is not sent, one answer a message.
     pub cut: Vec<bool>,
 }
 
@@ -82,7 +82,9 @@ impl<'a> Request<'a> {
         request
     }
 
-    /// The tokens of the part of the request in front of a message, or of all that is known.
+    /// Estimated tokens of the request in front of the message at a place of the transcript, from 0. For a place
+    /// behind all of them they are those in front of the last message: what that one adds is never counted.
+    /// 0 where there is no message.
     pub fn up_to(&self, message: usize) -> usize {
         self.in_front.get(message).or(self.in_front.last()).copied().unwrap_or_default()
     }

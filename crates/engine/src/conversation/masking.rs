@@ -157,7 +157,7 @@ impl Conversation {
         folded.chain(masks).chain([step]).min().unwrap_or_default()
     }
 
-    /// A request of which the provider has `cached` tokens.
+    /// A request of which the provider has `cached` tokens. Its own are those in front of the newest message.
     fn sent_now(&self, request: &Request<'_>, cached: usize) -> masking::Request {
         let agent = |message: &&Message| message.role == Role::Assistant;
         masking::Request {
