@@ -60,16 +60,19 @@ fn while_the_cache_is_warm_it_has_to_pay() {
 proptest! {
     #[test]
     fn what_is_masked_is_large_and_old_and_frees_a_batch(
-        tokens in proptest::collection::vec(0_usize..6_000, 0..40),
+        oldest in 4_030_usize..6_000,
+        between in proptest::collection::vec(0_usize..6_000, 0..40),
+        newest in 5_000_usize..6_000,
         cached in 0_usize..100_000,
         calls in 0_usize..200,
     ) {
+        let tokens = [&[oldest], &between[..], &[newest]].concat();
         let outputs = outputs(&tokens);
         let limits = limits();
-        let chosen = due(&outputs, &request(cached, calls), &limits);
-        if chosen.is_empty() {
-            return Ok(());
-        }
+        let chosen = due(&outputs, &request(0, calls), &limits);
+        prop_assert_eq!(chosen.first(), Some(&0), "a batch is full, and after a pause it costs nothing");
+        let while_cached = due(&outputs, &request(cached, calls), &limits);
+        prop_assert!(while_cached.is_empty() || while_cached == chosen, "{:?}", while_cached);
         let freed: usize = chosen.iter().map(|at| outputs[*at].tokens - LINE).sum();
         prop_assert!(freed >= limits.batch);
         prop_assert!(chosen.is_sorted());
@@ -78,10 +81,13 @@ proptest! {
             prop_assert!(outputs[*at].tokens >= limits.least && newer >= limits.recent);
         }
         // What is masked once is a small line from then on, and nothing is due again at once.
-        let mut after = tokens.clone();
+        let mut after = tokens;
         for at in chosen {
             after[at] = LINE;
         }
-        prop_assert_eq!(due(&super::tests::outputs(&after), &request(cached, calls), &limits), Vec::<usize>::new());
+        let after = super::tests::outputs(&after);
+        for cached in [0, cached] {
+            prop_assert_eq!(due(&after, &request(cached, calls), &limits), Vec::<usize>::new());
+        }
     }
 }

@@ -145,14 +145,17 @@ fn it_is_shown_searched_logged_and_given_to_those_beside_the_frame() {
     assert!(search(engine, "rules.txt").contains(&evidence));
     assert!(search(engine, "cargo test 23").contains(&evidence), "with what is said");
     assert_eq!(search(engine, "23 rules")[0], (PlaceKind::Frame, "f3".to_owned()));
-    assert!(!search(engine, "ghp_abcdefghijklmnopqrstuvwxyz0123456789").contains(&evidence));
+    assert!(search(engine, "login").contains(&evidence), "the command is told");
+    assert!(!search(engine, TOKEN).contains(&evidence), "its secret is not");
+    let said = engine.messages(A).unwrap();
+    assert!(said.iter().any(|message| message.json.contains(TOKEN)), "it is kept as it was said");
     let told = project.did(A, "stack_search", json!({"query": "rules.txt"})).text;
     assert!(told.contains("- f3 \"grammar\", evidence: "), "{told}");
     let markdown = engine.export(None).unwrap().to_markdown();
     assert!(markdown.contains("**Evidence**") && markdown.contains("cargo test"), "{markdown}");
     let log = written_log(folder.path());
     assert!(log.contains("**Evidence**") && log.contains("cargo test"), "{log}");
-    assert!(!log.contains(TOKEN), "{log}");
+    assert!(log.contains("login ‹masked: GitHub token›") && !log.contains(TOKEN), "{log}");
 }
 
 /// The log file of `f3`, once it is there.

@@ -206,6 +206,7 @@ fn what_is_masked_stays_so_when_the_setting_is_turned_off() {
     host.steps(7);
     host.pass(6);
     host.steps(1);
+    assert_eq!(host.masked(), [1, 2, 3, 4]);
     let ops = host.ops.clone();
     host.restart_with(settings(MaskOutputs::Off));
     host.pass(6);
@@ -223,6 +224,7 @@ fn the_request_for_a_compaction_goes_without_what_is_masked() {
         let outputs = ops.iter().filter(|op| matches!(op, FoldOp::Output { .. }));
         outputs.cloned().collect::<Vec<_>>()
     };
+    assert_eq!(lines(&host.ops).len(), 4);
     assert_eq!(lines(&host.compacting(2)), lines(&host.ops));
 }
 
@@ -232,6 +234,7 @@ fn an_undo_takes_back_no_line_of_what_stays() {
     host.steps(7);
     host.pass(6);
     host.steps(1);
+    assert_eq!(host.masked(), [1, 2, 3, 4]);
     let lines = host.lines().join("\n");
     // The newest steps are taken back, with the message at which the lines settled.
     let from = host.shown[6].message.id.clone();
@@ -280,5 +283,6 @@ fn a_fork_has_lines_of_its_own_and_no_reasoning_from_behind_others() {
     host.request();
     let lines =
         |ops: &[FoldOp]| ops.iter().filter(|op| matches!(op, FoldOp::Output { .. })).count();
+    assert!(lines(&ops) >= 4);
     assert_eq!(lines(&host.ops), lines(&ops));
 }
