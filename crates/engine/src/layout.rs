@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+pub(crate) use callstack_store::restrict;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
@@ -255,15 +256,4 @@ fn unwritable(path: &Path, error: &io::Error) -> EngineError {
 
 fn unshaped(error: &serde_json::Error) -> EngineError {
     EngineError { kind: Kind::Internal, message: error.to_string(), hint: None }
-}
-
-#[cfg(unix)]
-pub(crate) fn restrict(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn restrict(_folder: &Path) -> io::Result<()> {
-    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use callstack_core::event::Errand;
 use callstack_core::transcript::{Anchor, SpanNum};
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{OptionalExtension as _, Row, params};
 
 use crate::error::StoreError;
 use crate::frames::frame_num;
@@ -21,26 +21,23 @@ pub struct StoredErrand {
     pub delivered: bool,
 }
 
-pub(crate) fn begin(connection: &Connection, errand: &Errand) -> rusqlite::Result<usize> {
-    connection
-        .prepare_cached(
-            "INSERT INTO errands (span, frame, session, caller, call_message, call, delivered)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
-        )?
-        .execute(params![
+pub(crate) fn begin(view: &View<'_>, errand: &Errand) -> Result<(), StoreError> {
+    view.run(
+        "INSERT INTO errands (span, frame, session, caller, call_message, call, delivered)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
+        params![
             signed(errand.span.0),
             sql(errand.frame),
             errand.session,
             errand.caller,
             errand.call.message,
             errand.call.call
-        ])
+        ],
+    )
 }
 
-pub(crate) fn deliver(connection: &Connection, span: SpanNum) -> rusqlite::Result<usize> {
-    connection
-        .prepare_cached("UPDATE errands SET delivered = 1 WHERE span = ?1")?
-        .execute([signed(span.0)])
+pub(crate) fn deliver(view: &View<'_>, span: SpanNum) -> Result<(), StoreError> {
+    view.run("UPDATE errands SET delivered = 1 WHERE span = ?1", [signed(span.0)])
 }
 
 impl View<'_> {

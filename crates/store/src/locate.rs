@@ -47,13 +47,15 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
     Ok(folder)
 }
 
+/// Lets nobody but its owner into a folder, where the system knows of owners.
 #[cfg(unix)]
-fn restrict(folder: &Path) -> std::io::Result<()> {
+pub fn restrict(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
 }
 
+/// Lets nobody but its owner into a folder, where the system knows of owners.
 #[cfg(not(unix))]
-fn restrict(_folder: &Path) -> std::io::Result<()> {
+pub fn restrict(_folder: &Path) -> std::io::Result<()> {
     Ok(())
 }

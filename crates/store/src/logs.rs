@@ -127,21 +127,15 @@ impl View<'_> {
 impl Change<'_> {
     /// Has the log of a frame written again, because its file has gone.
     pub fn want_log(&self, frame: FrameNum) -> Result<(), StoreError> {
-        let view = self.view();
-        view.connection
-            .prepare_cached("INSERT OR IGNORE INTO logs_due (frame, since) VALUES (?1, 0)")
-            .and_then(|mut statement| statement.execute([sql(frame)]))
-            .map(|_| ())
-            .map_err(|source| view.failed(source))
+        self.view()
+            .run("INSERT OR IGNORE INTO logs_due (frame, since) VALUES (?1, 0)", [sql(frame)])
     }
 
     /// The log that was due lies in its file now. It stays due if something happened since.
     pub fn log_written(&self, due: LogDue) -> Result<(), StoreError> {
-        let view = self.view();
-        view.connection
-            .prepare_cached("DELETE FROM logs_due WHERE frame = ?1 AND since = ?2")
-            .and_then(|mut statement| statement.execute(params![sql(due.frame), due.since]))
-            .map(|_| ())
-            .map_err(|source| view.failed(source))
+        self.view().run(
+            "DELETE FROM logs_due WHERE frame = ?1 AND since = ?2",
+            params![sql(due.frame), due.since],
+        )
     }
 }

@@ -78,27 +78,21 @@ impl Change<'_> {
     ) -> Result<(), StoreError> {
         let plain = message.json.as_bytes();
         let (code, body) = packed(plain);
-        let view = self.view();
-        view.connection
-            .prepare_cached(
-                "INSERT INTO messages (session, seq, version, id, hash, at, bytes, codec, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            )
-            .and_then(|mut insert| {
-                insert.execute(params![
-                    session,
-                    seq,
-                    version,
-                    message.id,
-                    hash,
-                    at,
-                    i64::try_from(plain.len()).unwrap_or(i64::MAX),
-                    code,
-                    body
-                ])
-            })
-            .map(|_| ())
-            .map_err(|source| view.failed(source))
+        self.view().run(
+            "INSERT INTO messages (session, seq, version, id, hash, at, bytes, codec, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                session,
+                seq,
+                version,
+                message.id,
+                hash,
+                at,
+                i64::try_from(plain.len()).unwrap_or(i64::MAX),
+                code,
+                body
+            ],
+        )
     }
 }
 

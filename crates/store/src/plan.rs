@@ -10,7 +10,6 @@ use crate::store::View;
 /// Puts a planned frame directly before a planned sibling: the places that the planned siblings have are
 /// dealt out anew among them.
 pub(crate) fn order(view: &View<'_>, frame: FrameNum, before: FrameNum) -> Result<(), StoreError> {
-    let failed = |source| view.failed(source);
     let planned: Vec<(i64, i64)> = view
         .connection
         .prepare_cached(
@@ -21,16 +20,13 @@ pub(crate) fn order(view: &View<'_>, frame: FrameNum, before: FrameNum) -> Resul
             let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
             statement.query_map([sql(frame)], row)?.collect()
         })
-        .map_err(failed)?;
+        .map_err(|source| view.failed(source))?;
     let mut nums: Vec<i64> = planned.iter().map(|(num, _)| *num).collect();
     nums.retain(|num| *num != sql(frame));
     let at = nums.iter().position(|num| *num == sql(before)).unwrap_or(nums.len());
     nums.insert(at, sql(frame));
     for (num, (_, ord)) in nums.iter().zip(&planned) {
-        view.connection
-            .prepare_cached("UPDATE frames SET ord = ?2 WHERE num = ?1")
-            .and_then(|mut statement| statement.execute(params![num, ord]))
-            .map_err(failed)?;
+        view.run("UPDATE frames SET ord = ?2 WHERE num = ?1", params![num, ord])?;
     }
     Ok(())
 }

@@ -168,11 +168,11 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         | Event::FilesRestoring { .. }
         | Event::FilesRestored { .. } => file_states::apply(&writer, event),
         Event::ErrandBegun { errand } => {
-            crate::errands::begin(view.connection, errand).map_err(|it| view.failed(it))?;
+            crate::errands::begin(view, errand)?;
             writer.caller_changed(errand.span)
         }
         Event::ErrandDelivered { span } => {
-            crate::errands::deliver(view.connection, *span).map_err(|it| view.failed(it))?;
+            crate::errands::deliver(view, *span)?;
             writer.caller_changed(*span)
         }
         Event::SettingSet { name, value: None } => {
@@ -203,11 +203,6 @@ pub(crate) struct Writer<'a, 'c> {
 
 impl Writer<'_, '_> {
     pub(crate) fn run(&self, statement: &str, params: &[&dyn ToSql]) -> Result<(), StoreError> {
-        self.view
-            .connection
-            .prepare_cached(statement)
-            .and_then(|mut statement| statement.execute(params))
-            .map(|_| ())
-            .map_err(|source| self.view.failed(source))
+        self.view.run(statement, params)
     }
 }

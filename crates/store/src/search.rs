@@ -203,14 +203,6 @@ impl View<'_> {
             params![what, upto],
         )
     }
-
-    pub(crate) fn run(&self, query: &str, params: impl rusqlite::Params) -> Result<(), StoreError> {
-        self.connection
-            .prepare_cached(query)
-            .and_then(|mut statement| statement.execute(params))
-            .map(|_| ())
-            .map_err(|source| self.failed(source))
-    }
 }
 
 fn indexed_message(row: &Row<'_>) -> rusqlite::Result<IndexedMessage> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use callstack_core::event::Event;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, TransactionBehavior};
 use sha2::{Digest as _, Sha256};
 
 use crate::change::Change;
@@ -199,6 +199,15 @@ impl View<'_> {
             body = serde_json::to_string(&Event::MessagesRecorded { session, messages })?;
         }
         Ok(Some(hex(&Sha256::digest(format!("{at}{body}").as_bytes())[..8])))
+    }
+
+    /// Carries out a statement that answers nothing.
+    pub(crate) fn run(&self, statement: &str, params: impl Params) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(statement)
+            .and_then(|mut statement| statement.execute(params))
+            .map(drop)
+            .map_err(|source| self.failed(source))
     }
 
     pub(crate) fn failed(&self, source: rusqlite::Error) -> StoreError {

@@ -1,7 +1,7 @@
 //! Child sessions as they are tracked.
 
 use callstack_core::subagent::{Change, Completion, SubagentSession, SubagentStats, Trouble};
-use rusqlite::{OptionalExtension as _, Params, Row, ToSql, params};
+use rusqlite::{OptionalExtension as _, Params, Row, params};
 
 use crate::error::StoreError;
 use crate::frames::frame_num;
@@ -108,14 +108,6 @@ impl View<'_> {
             .and_then(|mut statement| statement.query_map(params, subagent_of)?.collect())
             .map_err(|source| self.failed(source))
     }
-
-    fn change_subagent(&self, statement: &str, params: &[&dyn ToSql]) -> Result<(), StoreError> {
-        self.connection
-            .prepare_cached(statement)
-            .and_then(|mut statement| statement.execute(params))
-            .map(|_| ())
-            .map_err(|source| self.failed(source))
-    }
 }
 
 /// Projects what has become known of a child session.
@@ -126,14 +118,14 @@ pub(crate) fn apply(
     change: &Change,
 ) -> Result<(), StoreError> {
     match change {
-        Change::Seen { parent, title, caller, matches } => view.change_subagent(
+        Change::Seen { parent, title, caller, matches } => view.run(
             "INSERT INTO subagents (session, parent, title, caller, matches, created_at, active_at,
                aborted) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0)
              ON CONFLICT (session) DO UPDATE
                SET title = excluded.title, matches = excluded.matches",
             params![session, parent, title, caller.map(sql), matches, at],
         ),
-        Change::Idle { until, trouble } => view.change_subagent(
+        Change::Idle { until, trouble } => view.run(
             "UPDATE subagents SET idle_at = ?2, until = ?3, aborted = ?4, trouble = ?5
              WHERE session = ?1",
             params![
@@ -144,12 +136,12 @@ pub(crate) fn apply(
                 trouble.as_ref().map(|it| &it.message)
             ],
         ),
-        Change::Active => view.change_subagent(
+        Change::Active => view.run(
             "UPDATE subagents SET active_at = ?2, idle_at = NULL, until = NULL, aborted = 0,
                trouble = NULL WHERE session = ?1",
             params![session, at],
         ),
-        Change::Completed { by } => view.change_subagent(
+        Change::Completed { by } => view.run(
             "UPDATE subagents SET idle_at = coalesce(idle_at, ?2), until = NULL, completed_at = ?2,
                completed_by = ?3 WHERE session = ?1",
             params![session, at, by.as_str()],
@@ -166,12 +158,12 @@ pub(crate) fn active_set(
     works: bool,
 ) -> Result<(), StoreError> {
     if works {
-        return view.change_subagent(
+        return view.run(
             "UPDATE subagents SET completed_at = NULL, completed_by = NULL WHERE session = ?1",
             params![session],
         );
     }
-    view.change_subagent(
+    view.run(
         "UPDATE subagents SET until = NULL, completed_at = ?2, completed_by = ?3 WHERE session = ?1",
         params![session, at, Completion::Popped.as_str()],
     )
@@ -185,13 +177,13 @@ fn forget(view: &View<'_>, session: &str) -> Result<(), StoreError> {
     whats.extend(known.is_completed.then_some("completed"));
     whats.extend(known.completed_by.map(Completion::as_str));
     for what in whats {
-        view.change_subagent(
+        view.run(
             "INSERT INTO subagent_counts (what, n) VALUES (?1, 1)
              ON CONFLICT (what) DO UPDATE SET n = n + 1",
             params![what],
         )?;
     }
-    view.change_subagent("DELETE FROM subagents WHERE session = ?1", params![session])
+    view.run("DELETE FROM subagents WHERE session = ?1", params![session])
 }
 
 fn subagent_of(row: &Row<'_>) -> rusqlite::Result<SubagentSession> {

@@ -56,26 +56,21 @@ impl SuggestionCounts {
 }
 
 pub(crate) fn add(view: &View<'_>, suggestion: &Suggestion) -> Result<(), StoreError> {
-    view.connection
-        .prepare_cached(
-            "INSERT INTO suggestions (num, session, frame, heuristic, confidence, subject, reason,
-               created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )
-        .and_then(|mut insert| {
-            insert.execute(params![
-                signed(suggestion.num),
-                suggestion.session,
-                sql(suggestion.frame),
-                suggestion.heuristic.as_str(),
-                suggestion.confidence,
-                suggestion.subject,
-                suggestion.reason,
-                suggestion.created_at,
-                suggestion.expires_at
-            ])
-        })
-        .map(drop)
-        .map_err(|source| view.failed(source))
+    view.run(
+        "INSERT INTO suggestions (num, session, frame, heuristic, confidence, subject, reason,
+           created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
+            signed(suggestion.num),
+            suggestion.session,
+            sql(suggestion.frame),
+            suggestion.heuristic.as_str(),
+            suggestion.confidence,
+            suggestion.subject,
+            suggestion.reason,
+            suggestion.created_at,
+            suggestion.expires_at
+        ],
+    )
 }
 
 pub(crate) fn end(
@@ -84,11 +79,10 @@ pub(crate) fn end(
     end: SuggestionEnd,
     at: i64,
 ) -> Result<(), StoreError> {
-    view.connection
-        .prepare_cached("UPDATE suggestions SET outcome = ?2, ended_at = ?3 WHERE num = ?1")
-        .and_then(|mut update| update.execute(params![signed(num), end.as_str(), at]))
-        .map(drop)
-        .map_err(|source| view.failed(source))
+    view.run(
+        "UPDATE suggestions SET outcome = ?2, ended_at = ?3 WHERE num = ?1",
+        params![signed(num), end.as_str(), at],
+    )
 }
 
 impl View<'_> {
