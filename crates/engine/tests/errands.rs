@@ -9,11 +9,12 @@ use callstack_core::transcript::{
 use callstack_engine::effect::{Effect, EffectOutcome, Next};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, FrameSessions, Kind, Settings, Shown, SyncAnswer, SyncRequest,
-    SystemRequest, operations,
+    Engine, EngineError, FrameSessions, Kind, Settings, Shown, SyncAnswer, SystemRequest,
+    operations,
 };
 use serde_json::{Value, json};
 
+use crate::plugin::whole;
 use crate::support::Project;
 
 const ACTIVATE: &str = "stack_frame_activate";
@@ -134,16 +135,8 @@ fn message(id: &str, role: Role, body: PartBody) -> Shown {
 
 /// The texts that the host adds to the next request of a session that shows these calls.
 fn notes(engine: &Engine, session: &str, calls: &[(&str, CallState)]) -> Vec<String> {
-    let request = SyncRequest {
-        session: session.to_owned(),
-        host: "test".to_owned(),
-        compacting: false,
-        keep: 0,
-        shown: shown(calls),
-        ops: 0,
-        applied: 0,
-    };
-    let SyncAnswer::Ops { ops, .. } = engine.sync(request).unwrap() else { panic!("all was sent") };
+    let answer = engine.sync(whole(session, shown(calls))).unwrap();
+    let SyncAnswer::Ops { ops, .. } = answer else { panic!("all was sent") };
     let text = |op: FoldOp| match op {
         FoldOp::Append { text, .. } | FoldOp::Insert { text, .. } => Some(text.clone()),
         _ => None,

@@ -38,6 +38,8 @@ mod operations;
 #[cfg(test)]
 mod plans;
 #[cfg(test)]
+mod plugin;
+#[cfg(test)]
 mod restarts;
 #[cfg(test)]
 mod retry;

@@ -22,11 +22,11 @@ fn outputs_leave_in_batches_and_in_between_nothing_changes() {
     let (mut host, _folder) = new();
     let mut batches = Vec::new();
     for step in 1..=90 {
-        let before = (host.masked(), host.ops.clone());
+        let before = (host.masked(), host.plugin.ops.clone());
         host.steps(1);
         let masked = host.masked();
         if masked == before.0 {
-            assert!(host.ops.starts_with(&before.1), "step {step}");
+            assert!(host.plugin.ops.starts_with(&before.1), "step {step}");
         } else {
             assert!(masked.starts_with(&before.0), "what is masked stays so");
             batches.push(masked.len() - before.0.len());
@@ -117,7 +117,7 @@ fn a_restart_at_any_step_sends_the_same() {
             assert_eq!(restarted.masked(), plain.masked(), "step {step}, all: {all}");
             assert_eq!(restarted.lines(), plain.lines(), "step {step}, all: {all}");
             if !all {
-                assert_eq!(restarted.ops, plain.ops, "step {step}");
+                assert_eq!(restarted.plugin.ops, plain.plugin.ops, "step {step}");
             }
         }
         assert!(plain.masked().len() > 4);
@@ -130,22 +130,22 @@ fn another_process_on_the_same_store_goes_on_with_the_same_lines() {
     host.steps(12);
     host.pass(6);
     host.steps(1);
-    let ops = host.ops.clone();
+    let ops = host.plugin.ops.clone();
     assert!(!host.masked().is_empty());
     let other = host.other();
     let first = std::mem::replace(&mut host.engine, other);
     host.restart_process();
     host.request();
-    assert_eq!(host.ops, ops);
+    assert_eq!(host.plugin.ops, ops);
     host.steps(3);
     host.pass(6);
     host.steps(1);
-    let more = host.ops.clone();
+    let more = host.plugin.ops.clone();
     assert!(host.lines().len() > 4 && more.len() > ops.len());
     // The first one has held its knowledge all the time.
     host.engine = first;
     host.request();
-    assert_eq!(host.ops, more);
+    assert_eq!(host.plugin.ops, more);
 }
 
 #[test]
@@ -162,10 +162,10 @@ fn lines_that_never_arrived_settle_with_the_answer_that_does() {
     assert_eq!(host.unreasoned(), [2, 3, 4, 5, 6, 7, 8, 9]);
     host.steps(1);
     assert_eq!(host.unreasoned(), [2, 3, 4, 5, 6, 7, 8, 9]);
-    let ops = host.ops.clone();
+    let ops = host.plugin.ops.clone();
     host.restart_process();
     host.request();
-    assert_eq!(host.ops, ops);
+    assert_eq!(host.plugin.ops, ops);
 }
 
 #[test]
@@ -207,11 +207,11 @@ fn what_is_masked_stays_so_when_the_setting_is_turned_off() {
     host.pass(6);
     host.steps(1);
     assert_eq!(host.masked(), [1, 2, 3, 4]);
-    let ops = host.ops.clone();
+    let ops = host.plugin.ops.clone();
     host.restart_with(settings(MaskOutputs::Off));
     host.pass(6);
     host.steps(8);
-    assert_eq!(host.ops, ops);
+    assert_eq!(host.plugin.ops, ops);
 }
 
 #[test]
@@ -224,8 +224,8 @@ fn the_request_for_a_compaction_goes_without_what_is_masked() {
         let outputs = ops.iter().filter(|op| matches!(op, FoldOp::Output { .. }));
         outputs.cloned().collect::<Vec<_>>()
     };
-    assert_eq!(lines(&host.ops).len(), 4);
-    assert_eq!(lines(&host.compacting(2)), lines(&host.ops));
+    assert_eq!(lines(&host.plugin.ops).len(), 4);
+    assert_eq!(lines(&host.compacting(2)), lines(&host.plugin.ops));
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_fork_has_lines_of_its_own_and_no_reasoning_from_behind_others() {
     host.steps(3);
     let last = host.shown.len() - 1;
     assert!(host.masked().len() >= 4 && !host.unreasoned().contains(&last));
-    let (original, ops) = (host.shown.clone(), host.ops.clone());
+    let (original, ops) = (host.shown.clone(), host.plugin.ops.clone());
     host.fork();
     host.restart_with(settings(MaskOutputs::Off));
     host.user("Look at the others");
@@ -284,5 +284,5 @@ fn a_fork_has_lines_of_its_own_and_no_reasoning_from_behind_others() {
     let lines =
         |ops: &[FoldOp]| ops.iter().filter(|op| matches!(op, FoldOp::Output { .. })).count();
     assert!(lines(&ops) >= 4);
-    assert_eq!(lines(&host.ops), lines(&ops));
+    assert_eq!(lines(&host.plugin.ops), lines(&ops));
 }

@@ -14,11 +14,12 @@ use callstack_core::transcript::{
 use callstack_engine::operation::Answer;
 use callstack_engine::{
     ChildSession, Engine, EngineError, Kind, ReturnedTask, Settings, Shown, Standing,
-    SubagentFilter, SyncRequest, UserMessage, operations,
+    SubagentFilter, UserMessage, operations,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::plugin::whole;
 use crate::support::{Clock, caller};
 
 const PARENT: &str = "ses_parent";
@@ -96,16 +97,7 @@ impl Desk {
     }
 
     fn calls(&self, session: &str, shown: Vec<Shown>) {
-        let request = SyncRequest {
-            session: session.to_owned(),
-            host: "test".to_owned(),
-            compacting: false,
-            keep: 0,
-            shown,
-            ops: 0,
-            applied: 0,
-        };
-        self.engine.sync(request).unwrap();
+        self.engine.sync(whole(session, shown)).unwrap();
     }
 
     /// The parent's model is shown that its call has come back.

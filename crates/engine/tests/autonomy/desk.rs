@@ -8,11 +8,11 @@ use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
 };
 use callstack_engine::operation::{Answer, Caller};
-use callstack_engine::{
-    Engine, Settings, Shown, SyncAnswer, SyncRequest, SystemRequest, UserMessage, World, operations,
-};
+use callstack_engine::{Engine, Settings, Shown, SystemRequest, UserMessage, World, operations};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::plugin::Plugin;
 
 pub(super) const MINUTE: i64 = 60_000;
 
@@ -39,10 +39,7 @@ pub(super) struct Desk {
     pub(super) engine: Engine,
     pub(super) session: String,
     pub(super) shown: Vec<Shown>,
-    /// Messages that the engine has acknowledged, and what it answered.
-    known: usize,
-    held: Vec<FoldOp>,
-    serial: i64,
+    plugin: Plugin,
     /// What the model's context took at the last step.
     pub(super) tokens: u64,
 }
@@ -70,9 +67,7 @@ impl Desk {
             engine,
             session: "ses_a".to_owned(),
             shown: Vec::new(),
-            known: 0,
-            held: Vec::new(),
-            serial: 0,
+            plugin: Plugin::default(),
             tokens: 1_000,
         }
     }
@@ -81,7 +76,8 @@ impl Desk {
     pub(super) fn restart(&mut self) {
         let clock = Box::new(self.clock.clone());
         self.engine = Engine::open(self.folder.path(), self.settings.clone(), clock).unwrap();
-        (self.known, self.held) = (0, Vec::new());
+        self.plugin.known.clear();
+        self.plugin.ops.clear();
     }
 
     pub(super) fn wait(&self, ms: i64) {
@@ -164,31 +160,8 @@ impl Desk {
     pub(super) fn sync(&mut self) -> &[FoldOp] {
         let request = SystemRequest { session: self.session.clone(), limit: Some(128_000) };
         self.engine.system(&request).unwrap();
-        let answer = self.engine.sync(self.request()).unwrap();
-        let answer = match answer {
-            SyncAnswer::All => {
-                (self.known, self.held) = (0, Vec::new());
-                self.engine.sync(self.request()).unwrap()
-            }
-            answer @ SyncAnswer::Ops { .. } => answer,
-        };
-        let SyncAnswer::Ops { serial, keep, ops } = answer else { panic!("everything was sent") };
-        self.held.truncate(keep);
-        self.held.extend(ops);
-        (self.serial, self.known) = (serial, self.shown.len());
-        &self.held
-    }
-
-    fn request(&self) -> SyncRequest {
-        SyncRequest {
-            session: self.session.clone(),
-            host: "test".to_owned(),
-            compacting: false,
-            keep: self.known,
-            shown: self.shown[self.known..].to_vec(),
-            ops: self.held.len(),
-            applied: self.serial,
-        }
+        self.plugin.sync(&self.engine, &self.session, &self.shown);
+        &self.plugin.ops
     }
 
     /// What stands in the next request about pushing and popping.

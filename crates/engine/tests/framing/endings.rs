@@ -1,10 +1,11 @@
 //! Turns that end otherwise, and what several processes make of one session.
 
-use callstack_engine::{Level, SyncAnswer, SyncRequest};
+use callstack_engine::{Level, SyncAnswer};
 use insta::assert_snapshot;
 use serde_json::json;
 
 use super::host::{Host, SESSION};
+use crate::plugin::whole;
 
 #[test]
 fn a_turn_that_the_user_stops_goes_on_with_the_next_message() {
@@ -146,16 +147,7 @@ fn two_processes_frame_a_session_once() {
     let mut host = Host::new();
     let other = host.other();
     let sync = |host: &Host| {
-        let shown = host.shown.clone();
-        let answer = other.sync(SyncRequest {
-            session: SESSION.to_owned(),
-            host: "test".to_owned(),
-            compacting: false,
-            keep: 0,
-            shown,
-            ops: 0,
-            applied: 0,
-        });
+        let answer = other.sync(whole(SESSION, host.shown.clone()));
         assert!(matches!(answer, Ok(SyncAnswer::Ops { .. })));
     };
     host.user("Build it");

@@ -10,12 +10,13 @@ use callstack_core::transcript::{
 };
 use callstack_engine::operation::Caller;
 use callstack_engine::{
-    AutonomySettings, ChildSession, Engine, Fact, Level, Settings, Shown, SyncAnswer, SyncRequest,
-    SystemRequest, SystemWorld, UserMessage, World, operations,
+    AutonomySettings, ChildSession, Engine, Fact, Level, Settings, Shown, SystemRequest,
+    SystemWorld, UserMessage, World, operations,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::plugin::Plugin;
 use crate::witness::{did, happenings};
 
 pub(super) const SESSION: &str = "ses_1";
@@ -48,10 +49,7 @@ pub(super) struct Host {
     output: usize,
     pub(super) folder: TempDir,
     pub(super) shown: Vec<Shown>,
-    /// The messages that the engine has seen, and the operations that it has answered.
-    held: Vec<String>,
-    ops: Vec<FoldOp>,
-    serial: i64,
+    plugin: Plugin,
     made: usize,
 }
 
@@ -83,9 +81,7 @@ impl Host {
             output: SHORT,
             folder,
             shown: Vec::new(),
-            held: Vec::new(),
-            ops: Vec::new(),
-            serial: 0,
+            plugin: Plugin::default(),
             made: 0,
         }
     }
@@ -93,8 +89,8 @@ impl Host {
     /// Another process takes over.
     pub(super) fn restart(&mut self) {
         self.engine = self.other();
-        self.held.clear();
-        self.ops.clear();
+        self.plugin.known.clear();
+        self.plugin.ops.clear();
     }
 
     /// A further process on the same store.
@@ -277,24 +273,7 @@ impl Host {
 
     /// The model is about to be called.
     pub(super) fn sync(&mut self) {
-        let same = self.shown.iter().zip(&self.held);
-        let keep = same.take_while(|(shown, held)| shown.message.id == **held).count();
-        let request = SyncRequest {
-            session: SESSION.to_owned(),
-            host: "test".to_owned(),
-            compacting: false,
-            keep,
-            shown: self.shown[keep..].to_vec(),
-            ops: self.ops.len(),
-            applied: self.serial,
-        };
-        let SyncAnswer::Ops { serial, keep, ops } = self.engine.sync(request).unwrap() else {
-            panic!("the engine asks for everything");
-        };
-        self.ops.truncate(keep);
-        self.ops.extend(ops);
-        self.serial = serial;
-        self.held = self.shown.iter().map(|shown| shown.message.id.clone()).collect();
+        self.plugin.sync(&self.engine, SESSION, &self.shown);
         // Without a system prompt of ours every call is looked at as if much had happened.
         let system = SystemRequest { session: SESSION.to_owned(), limit: None };
         self.engine.system(&system).unwrap();
@@ -302,7 +281,7 @@ impl Host {
 
     /// The engine forgets what it holds beyond so many messages: the host shows them anew.
     pub(super) fn show_again_from(&mut self, message: usize) {
-        self.held.truncate(message);
+        self.plugin.known.truncate(message);
     }
 
     /// Ids of the messages that the model is sent, with what their calls return of ours and what was appended
@@ -310,7 +289,7 @@ impl Host {
     pub(super) fn sent(&self) -> Vec<String> {
         let mut sent: Vec<_> =
             self.shown.iter().map(|shown| (shown.message.id.clone(), String::new())).collect();
-        for op in &self.ops {
+        for op in &self.plugin.ops {
             match op {
                 FoldOp::Cut { from, to } => {
                     let at = |id: &String| sent.iter().position(|(known, _)| known == id).unwrap();

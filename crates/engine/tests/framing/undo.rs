@@ -4,6 +4,7 @@ use callstack_core::transcript::{Message, Part, PartBody, Role, Standing};
 use callstack_engine::Shown;
 
 use super::host::Host;
+use crate::plugin::whole;
 
 #[test]
 fn an_undone_turn_takes_its_frame_with_it() {
@@ -80,16 +81,7 @@ fn a_fork_has_frames_of_its_own() {
         copy
     };
     let shown: Vec<_> = host.shown.iter().map(copy).collect();
-    let answer = host.engine.sync(callstack_engine::SyncRequest {
-        session: "ses_fork".to_owned(),
-        host: "test".to_owned(),
-        compacting: false,
-        keep: 0,
-        shown,
-        ops: 0,
-        applied: 0,
-    });
-    answer.unwrap();
+    host.engine.sync(whole("ses_fork", shown)).unwrap();
     assert_eq!(host.tree().lines().next(), tree.lines().next());
     let of_fork = host.engine.tree(Some("ses_fork")).unwrap();
     let titles: Vec<_> = of_fork

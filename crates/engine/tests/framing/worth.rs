@@ -4,6 +4,7 @@ use callstack_core::transcript::Held;
 use callstack_engine::{Level, SyncAnswer, SyncRequest};
 
 use super::host::{Host, SESSION};
+use crate::plugin::whole;
 
 impl Host {
     /// Why the newest span of a frame is sent as it is.
@@ -209,15 +210,8 @@ fn what_a_summary_is_made_of_has_small_work_whole() {
     let mut host = Host::new();
     host.turn("Build it", "Built.");
     host.user("Thanks");
-    let answer = host.engine.sync(SyncRequest {
-        session: SESSION.to_owned(),
-        host: "test".to_owned(),
-        compacting: true,
-        keep: 0,
-        shown: host.shown.clone(),
-        ops: 0,
-        applied: 0,
-    });
+    let request = SyncRequest { compacting: true, ..whole(SESSION, host.shown.clone()) };
+    let answer = host.engine.sync(request);
     let Ok(SyncAnswer::Ops { ops, .. }) = answer else { panic!("{answer:?}") };
     assert_eq!(ops, []);
 }

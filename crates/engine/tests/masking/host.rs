@@ -9,12 +9,13 @@ use callstack_core::transcript::{
 };
 use callstack_engine::operation::Caller;
 use callstack_engine::{
-    Engine, EngineError, Level, MaskOutputs, Settings, Shown, SyncAnswer, SyncRequest,
-    SystemRequest, UserMessage, operations,
+    Engine, Level, MaskOutputs, Settings, Shown, SyncAnswer, SyncRequest, SystemRequest,
+    UserMessage, operations,
 };
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::plugin::{Plugin, whole};
 use crate::support::Clock;
 
 pub(super) const SESSION: &str = "ses_1";
@@ -28,9 +29,7 @@ pub(super) struct Host {
     clock: Clock,
     settings: Settings,
     pub(super) shown: Vec<Shown>,
-    known: Vec<String>,
-    pub(super) ops: Vec<FoldOp>,
-    applied: i64,
+    pub(super) plugin: Plugin,
     made: usize,
 }
 
@@ -88,9 +87,7 @@ impl Host {
             clock,
             settings,
             shown: Vec::new(),
-            known: Vec::new(),
-            ops: Vec::new(),
-            applied: 0,
+            plugin: Plugin::default(),
             made: 0,
         }
     }
@@ -108,14 +105,13 @@ impl Host {
     pub(super) fn restart_with(&mut self, settings: Settings) {
         self.settings = settings;
         self.engine = self.other();
-        self.known.clear();
+        self.plugin.known.clear();
     }
 
     /// The host ends, and its plugin with it.
     pub(super) fn restart_all(&mut self) {
         self.restart_process();
-        self.ops.clear();
-        self.applied = 0;
+        self.plugin = Plugin::default();
     }
 
     pub(super) fn pass(&self, minutes: i64) {
@@ -178,9 +174,7 @@ impl Host {
                 *part = renamed(part);
             }
         }
-        self.ops.clear();
-        self.known.clear();
-        self.applied = 0;
+        self.plugin = Plugin::default();
     }
 
     /// The agent thinks, and reads a file of so many tokens.
@@ -200,80 +194,41 @@ impl Host {
         shown.heard = tokens;
     }
 
-    fn ask(&self, compacting: bool, shown: &[Shown], keep: usize) -> SyncAnswer {
-        self.asked(compacting, shown, keep).unwrap()
-    }
-
-    fn asked(
-        &self,
-        compacting: bool,
-        shown: &[Shown],
-        keep: usize,
-    ) -> Result<SyncAnswer, EngineError> {
-        let request = SyncRequest {
-            session: self.session.clone(),
-            host: "test".to_owned(),
-            compacting,
-            keep,
-            shown: shown[keep..].to_vec(),
-            ops: if compacting { 0 } else { self.ops.len() },
-            applied: self.applied,
-        };
-        self.engine.sync(request)
-    }
-
     /// The model is about to be called, a few seconds after the last time.
     pub(super) fn request(&mut self) {
-        self.request_unanswered(true);
+        self.clock.pass(5_000);
+        self.plugin.sync(&self.engine, &self.session, &self.shown);
+        self.system();
     }
 
     /// The same, and the answer comes too late.
     pub(super) fn request_lost(&mut self) {
-        self.request_unanswered(false);
+        self.clock.pass(5_000);
+        self.plugin.ask(&self.engine, &self.session, &self.shown).unwrap();
+        self.system();
+    }
+
+    fn system(&self) {
+        let request = SystemRequest { session: self.session.clone(), limit: None };
+        self.engine.system(&request).unwrap();
     }
 
     /// The same while the store takes no lines. Whether the call failed for that.
-    pub(super) fn request_refused(&self) -> bool {
+    pub(super) fn request_refused(&mut self) -> bool {
         let store = Connection::open(self.folder.join(".callstack/callstack.db")).unwrap();
         let refuse =
             "CREATE TRIGGER refuses BEFORE INSERT ON masks BEGIN SELECT RAISE(ABORT, 'no'); END";
         store.execute_batch(refuse).unwrap();
-        let answer = self.asked(false, &self.shown, self.same());
+        let answer = self.plugin.ask(&self.engine, &self.session, &self.shown);
         store.execute_batch("DROP TRIGGER refuses").unwrap();
         answer.is_err()
-    }
-
-    /// How many messages are as the engine knows them.
-    fn same(&self) -> usize {
-        let same = self.shown.iter().zip(&self.known);
-        same.take_while(|(shown, known)| shown.message.id == **known).count()
-    }
-
-    fn request_unanswered(&mut self, arrives: bool) {
-        self.clock.pass(5_000);
-        let keep = self.same();
-        let answer = match self.ask(false, &self.shown, keep) {
-            SyncAnswer::All => {
-                self.ops.clear();
-                self.ask(false, &self.shown, 0)
-            }
-            answer @ SyncAnswer::Ops { .. } => answer,
-        };
-        let SyncAnswer::Ops { serial, keep, ops } = answer else { panic!("{answer:?}") };
-        if arrives {
-            self.ops.truncate(keep);
-            self.ops.extend(ops);
-            self.applied = serial;
-            self.known = self.shown.iter().map(|shown| shown.message.id.clone()).collect();
-        }
-        let system = SystemRequest { session: self.session.clone(), limit: None };
-        self.engine.system(&system).unwrap();
     }
 
     /// The operations for the host's request for a compaction, which lacks the newest messages.
     pub(super) fn compacting(&self, without: usize) -> Vec<FoldOp> {
         let shown = &self.shown[..self.shown.len() - without];
-        match self.ask(true, shown, 0) {
+        let request = SyncRequest { compacting: true, ..whole(&self.session, shown.to_vec()) };
+        match self.engine.sync(request).unwrap() {
             SyncAnswer::Ops { ops, .. } => ops,
             SyncAnswer::All => panic!("a compaction is answered whole"),
         }
@@ -291,7 +246,7 @@ impl Host {
     pub(super) fn masked(&self) -> Vec<usize> {
         let masked = |shown: &Shown| {
             let output = |op: &FoldOp| matches!(op, FoldOp::Output { message, .. } if *message == shown.message.id);
-            self.ops.iter().any(output)
+            self.plugin.ops.iter().any(output)
         };
         (0..self.shown.len()).filter(|at| masked(&self.shown[*at])).collect()
     }
@@ -300,14 +255,14 @@ impl Host {
     pub(super) fn unreasoned(&self) -> Vec<usize> {
         let cut = |shown: &Shown| {
             let keep = |op: &FoldOp| matches!(op, FoldOp::Keep { message, .. } if *message == shown.message.id);
-            self.ops.iter().any(keep)
+            self.plugin.ops.iter().any(keep)
         };
         (0..self.shown.len()).filter(|at| cut(&self.shown[*at])).collect()
     }
 
     /// The lines, in order.
     pub(super) fn lines(&self) -> Vec<&str> {
-        let lines = self.ops.iter().filter_map(|op| match op {
+        let lines = self.plugin.ops.iter().filter_map(|op| match op {
             FoldOp::Output { text, .. } => Some(text.as_str()),
             _ => None,
         });

@@ -6,28 +6,18 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use callstack_core::framing::{Mark, Todo, TodoStatus};
-use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
-};
+use callstack_core::transcript::{Anchor, CallState, Message, Part, PartBody, Role, Standing};
 use callstack_engine::effect::{EffectOutcome, Next, Reaction};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    ChildSession, Engine, Fact, ReturnedTask, Settings, Shown, SubagentFilter, SyncAnswer,
-    SyncRequest, SystemRequest, UserMessage, operations,
+    ChildSession, Engine, Fact, ReturnedTask, Settings, Shown, SubagentFilter, SystemRequest,
+    UserMessage, operations,
 };
 use serde_json::{Value, json};
 
+use crate::plugin::Plugin;
 use crate::support::Clock;
 use crate::witness::{did, happenings};
-
-/// What the host's plugin knows of a session.
-#[derive(Clone, Default)]
-struct Held {
-    /// Messages that the process has acknowledged.
-    known: Vec<String>,
-    ops: Vec<FoldOp>,
-    applied: i64,
-}
 
 pub(super) struct Host {
     engine: Engine,
@@ -35,7 +25,7 @@ pub(super) struct Host {
     world: Clock,
     settings: Settings,
     shown: BTreeMap<String, Vec<Shown>>,
-    held: BTreeMap<String, Held>,
+    plugins: BTreeMap<String, Plugin>,
     /// What the user has taken back.
     undone: Vec<Shown>,
     next: BTreeMap<String, Next>,
@@ -55,7 +45,7 @@ impl Host {
             world,
             settings,
             shown: BTreeMap::new(),
-            held: BTreeMap::new(),
+            plugins: BTreeMap::new(),
             undone: Vec::new(),
             next: BTreeMap::new(),
             given: Vec::new(),
@@ -71,15 +61,15 @@ impl Host {
     /// The process ends, and another one takes over. The plugin goes on with what it holds.
     pub(super) fn restart_process(&mut self) {
         self.engine = self.other();
-        for held in self.held.values_mut() {
-            held.known.clear();
+        for plugin in self.plugins.values_mut() {
+            plugin.known.clear();
         }
     }
 
     /// The host ends, and its plugin with it.
     pub(super) fn restart_all(&mut self) {
         self.engine = self.other();
-        self.held.clear();
+        self.plugins.clear();
     }
 
     /// The same host at the same place with another project, which begins as this one is now.
@@ -92,7 +82,7 @@ impl Host {
             world,
             settings: self.settings.clone(),
             shown: self.shown.clone(),
-            held: self.held.clone(),
+            plugins: self.plugins.clone(),
             undone: self.undone.clone(),
             next: self.next.clone(),
             given: Vec::new(),
@@ -104,9 +94,9 @@ impl Host {
     /// Another process goes on; the one that did so far stays as it is.
     pub(super) fn swap(&mut self, aside: &mut (Engine, BTreeMap<String, Vec<String>>)) {
         std::mem::swap(&mut self.engine, &mut aside.0);
-        for (session, held) in &mut self.held {
+        for (session, plugin) in &mut self.plugins {
             let theirs = aside.1.remove(session).unwrap_or_default();
-            let ours = std::mem::replace(&mut held.known, theirs);
+            let ours = std::mem::replace(&mut plugin.known, theirs);
             aside.1.insert(session.clone(), ours);
         }
     }
@@ -159,37 +149,13 @@ impl Host {
     /// The model is about to be called: with all that was shown and then with the system prompt.
     pub(super) fn request(&mut self, session: &str) {
         let shown = self.shown.get(session).cloned().unwrap_or_default();
-        let held = self.held.entry(session.to_owned()).or_default();
-        let same = shown.iter().zip(&held.known);
-        let mut keep = same.take_while(|(shown, known)| shown.message.id == **known).count();
-        let answer = loop {
-            let request = SyncRequest {
-                session: session.to_owned(),
-                host: "test".to_owned(),
-                compacting: false,
-                keep,
-                shown: shown[keep..].to_vec(),
-                ops: held.ops.len(),
-                applied: held.applied,
-            };
-            match self.engine.sync(request).unwrap() {
-                SyncAnswer::All => {
-                    keep = 0;
-                    held.ops.clear();
-                }
-                SyncAnswer::Ops { serial, keep, ops } => break (serial, keep, ops),
-            }
-        };
-        let (serial, keep, ops) = answer;
-        held.ops.truncate(keep);
-        held.ops.extend(ops);
-        held.applied = serial;
-        held.known = shown.iter().map(|shown| shown.message.id.clone()).collect();
-        let given = held.known.last().map(|id| (session.to_owned(), id.clone()));
+        let plugin = self.plugins.entry(session.to_owned()).or_default();
+        plugin.sync(&self.engine, session, &shown);
+        let given = plugin.known.last().map(|id| (session.to_owned(), id.clone()));
         self.given.extend(given);
         let request = SystemRequest { session: session.to_owned(), limit: Some(30_000) };
         let system = self.engine.system(&request).unwrap();
-        self.said.push(format!("sent to {session}: {:#?}\n{system:#?}", held.ops));
+        self.said.push(format!("sent to {session}: {:#?}\n{system:#?}", plugin.ops));
     }
 
     /// The agent's step runs commands that end with these codes.

@@ -1,0 +1,68 @@
+//! What a host's plugin does at a call of the model, for one session: it shows what the process behind it does not
+//! know yet, and holds the operations that it was answered.
+
+use callstack_core::transcript::FoldOp;
+use callstack_engine::{Engine, EngineError, Shown, SyncAnswer, SyncRequest};
+
+#[derive(Clone, Default)]
+pub(crate) struct Plugin {
+    /// Messages that the process has acknowledged; empty where another one has taken over.
+    pub(crate) known: Vec<String>,
+    pub(crate) ops: Vec<FoldOp>,
+    /// The serial of the answer that the last call went out with.
+    applied: i64,
+}
+
+/// An answer: its serial, how many operations stay, and those behind these.
+type Answer = (i64, usize, Vec<FoldOp>);
+
+/// A request that shows all, of a plugin that holds nothing.
+pub(crate) fn whole(session: &str, shown: Vec<Shown>) -> SyncRequest {
+    SyncRequest {
+        session: session.to_owned(),
+        host: "test".to_owned(),
+        compacting: false,
+        keep: 0,
+        shown,
+        ops: 0,
+        applied: 0,
+    }
+}
+
+impl Plugin {
+    /// The model is called: what is answered is taken over.
+    #[track_caller]
+    pub(crate) fn sync(&mut self, engine: &Engine, session: &str, shown: &[Shown]) {
+        let (serial, keep, ops) = self.ask(engine, session, shown).unwrap();
+        self.ops.truncate(keep);
+        self.ops.extend(ops);
+        self.applied = serial;
+        self.known = shown.iter().map(|shown| shown.message.id.clone()).collect();
+    }
+
+    /// Asks, all over again where the engine wants everything. What is answered comes too late.
+    pub(crate) fn ask(
+        &mut self,
+        engine: &Engine,
+        session: &str,
+        shown: &[Shown],
+    ) -> Result<Answer, EngineError> {
+        let same = shown.iter().zip(&self.known);
+        let mut keep = same.take_while(|(shown, known)| shown.message.id == **known).count();
+        loop {
+            let request = SyncRequest {
+                keep,
+                ops: self.ops.len(),
+                applied: self.applied,
+                ..whole(session, shown[keep..].to_vec())
+            };
+            match engine.sync(request)? {
+                SyncAnswer::All => {
+                    keep = 0;
+                    self.ops.clear();
+                }
+                SyncAnswer::Ops { serial, keep, ops } => return Ok((serial, keep, ops)),
+            }
+        }
+    }
+}
