@@ -14,6 +14,7 @@ mod errors;
 mod gather;
 mod join;
 mod lines;
+mod remains;
 mod runners;
 pub mod terms;
 mod weigh;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use changes::{Edit, FileChange};
 pub use closing::{RESULTS_TOKENS, extract_results};
 pub use gather::command_line;
+pub use remains::{OpenItems, Remains};
 pub use runners::{TestCounts, counts};
 
 use crate::text::estimate_tokens;
@@ -110,6 +112,9 @@ pub struct Evidence {
     /// What was written between quotes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strings: Vec<String>,
+    /// What was still to be done at the end.
+    #[serde(skip_serializing_if = "Remains::is_empty")]
+    pub remains: Remains,
 }
 
 /// A file that was written.

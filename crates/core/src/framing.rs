@@ -39,8 +39,9 @@ mod turn_tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use framer::{Change, Framer};
-pub use todos::{Todo, TodoStatus};
+pub use todos::{Todo, TodoStatus, open_items};
 
+use crate::evidence::OpenItems;
 use crate::fold::user_speaks;
 use crate::frame::{Identity, Status};
 use crate::text::{first_words, truncate_to_token_budget};
@@ -94,8 +95,20 @@ pub struct Stretch {
     pub status: Status,
     /// Why it is no longer relevant, where it was given up.
     pub reason: Option<&'static str>,
-    /// Items that the todo list still held when it was closed, unfinished ones.
-    pub left: Vec<String>,
+    /// Items that the todo list still held when it was closed, unfinished ones, those in progress first. None
+    /// where no list was written in it, and of a subagent's call.
+    pub left: Option<Vec<String>>,
+}
+
+impl Stretch {
+    /// What is told of the items that the todo list still held when it was closed.
+    pub fn open_items(&self) -> Option<OpenItems> {
+        let open = self.left.as_deref()?;
+        Some(match self.kind {
+            Kind::Todo => OpenItems::behind_an_item(open),
+            Kind::Turn | Kind::Subagent => OpenItems::at_the_end(open),
+        })
+    }
 }
 
 /// Something that a call shows of how work is divided.

@@ -243,15 +243,13 @@ impl Engine {
         }))
     }
 
-    /// What stands for a finished frame that nobody pushed. `replied` and `left` are those of
-    /// [`Unpushed`].
+    /// What stands for a finished frame that nobody pushed. `replied` is that of [`Unpushed`].
     pub(crate) fn unpushed(
         &self,
         view: &View<'_>,
         num: FrameNum,
         evidence: &Evidence,
         replied: bool,
-        left: &[String],
     ) -> Result<String, EngineError> {
         let frame = view.frame(num)?;
         let mut inside = Vec::new();
@@ -265,7 +263,6 @@ impl Engine {
             inside: &inside,
             evidence: &evidence.lines(),
             replied,
-            left,
             pins: &pins,
             dialect: self.dialect(),
         }))

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use callstack_core::event::Event;
-use callstack_core::evidence::{Budget, Evidence, Happening, span_tokens, take};
+use callstack_core::evidence::{
+    Budget, Evidence, Happening, OpenItems, Remains, span_tokens, take,
+};
 use callstack_core::frame::{Artifact, Frame, FrameNum};
 use callstack_core::log_line::LogLine;
 use callstack_core::transcript::{Span, SpanNum};
@@ -36,8 +38,17 @@ impl Engine {
         let taken = taken.and_then(|span| {
             let Some(span) = span else { return Ok(Evidence::default()) };
             self.wait_until_written(&span.session);
-            let folder = lock(&self.conversation(&span.session)).folder(self).to_path_buf();
-            self.store.read(|view| self.evidence_of(view, &span, results, &folder))
+            let (folder, open) = {
+                let conversation = self.conversation(&span.session);
+                let conversation = lock(&conversation);
+                let open = conversation.open_items(span.open.message.as_deref());
+                (conversation.folder(self).to_path_buf(), open)
+            };
+            let seen = self.store.read(|view| self.evidence_of(view, &span, results, &folder));
+            seen.map(|mut evidence| {
+                evidence.remains.list = open.as_deref().map(OpenItems::at_the_end);
+                evidence
+            })
         });
         taken.unwrap_or_else(|error: EngineError| {
             self.tell_log(&LogLine::new("Evidence can't be taken").with("why", error.message));
@@ -87,7 +98,8 @@ impl Engine {
     ) -> Result<Evidence, EngineError> {
         let span = self.happenings_between(view, session, between, folder)?;
         let project = folder.to_string_lossy();
-        Ok(take(&span, told, &project, budget.of(span_tokens(&span))))
+        let evidence = take(&span, told, &project, budget.of(span_tokens(&span)));
+        Ok(Evidence { remains: Remains::of(&span, &project), ..evidence })
     }
 
     /// Waits until what this process was shown of a session is on the disk.

@@ -2,6 +2,7 @@
 
 mod endings;
 mod host;
+mod remains;
 mod undo;
 mod work;
 mod worth;

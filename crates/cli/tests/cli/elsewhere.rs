@@ -188,6 +188,8 @@ fn past_sessions_of_agents() {
       changed basket.py (+1 -1): `+sum(items) * 9 // 10`
       commands: `python -m pytest -q` (exit 1)
       errors: 1 failed, 3 passed (not seen to be gone)
+      remains on the todo list: Test the discount
+      no command was run after the last change
     ");
     says!(desk, ["search", "1 failed"], @r"
     exit 0

@@ -42,6 +42,7 @@ impl Evidence {
         list("numbers", " ", self.numbers.iter().cloned(), &mut lines);
         list("strings", " ", self.strings.iter().map(in_quotes), &mut lines);
         list("addresses", " ", self.urls.iter().cloned(), &mut lines);
+        lines.extend(self.remains.lines());
         lines
     }
 

@@ -61,6 +61,8 @@ struct Turn {
     tokens: usize,
     /// It has a stretch, or is in no need of one.
     framed: bool,
+    /// The list was written in it.
+    listed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -159,6 +161,7 @@ impl Framer {
                 calls: 0,
                 tokens: 0,
                 framed: self.pushed > 0 || !self.open.is_empty(),
+                listed: false,
             });
             if taken.turns.contains(&moment.message) {
                 self.open_turn();
@@ -223,11 +226,16 @@ impl Framer {
         turn.framed = true;
         let identity = identity_of(&turn.words);
         let opened = Anchor { message: Some(turn.message.clone()), call: None };
+        let listed = turn.listed;
         self.begin(Kind::Turn, identity, opened, None);
+        if let Some(open) = self.open.last_mut() {
+            open.listed = listed;
+        }
     }
 
     fn list_written(&mut self, moment: &Moment, call: &str, items: &[Todo]) {
         self.todos.write(items);
+        self.todos.whole = true;
         self.note_list();
         let current = self.open.iter_mut().rfind(|open| open.item.is_some());
         if let Some(open) = current {
@@ -248,11 +256,13 @@ impl Framer {
         let identity = identity_of_item(&item.content);
         self.open_turn();
         let opened = Anchor { message: Some(moment.message.clone()), call: Some(call.to_owned()) };
-        self.note_list();
         self.begin(Kind::Todo, identity, opened, Some(number));
     }
 
     fn note_list(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.listed = true;
+        }
         if let Some(outer) = self.open.first_mut() {
             outer.listed = true;
         }
@@ -305,7 +315,7 @@ impl Framer {
             results: None,
             status: Status::InProgress,
             reason: None,
-            left: Vec::new(),
+            left: None,
         });
         self.changes.push(Change::Opened(stretch));
         self.open.push(Open { stretch, item, said: None, ended: None, turns: 0, listed: false });
@@ -325,7 +335,7 @@ impl Framer {
         stretch.results = results.or(open.said).filter(|words| !words.trim().is_empty());
         stretch.status = status;
         stretch.reason = reason;
-        if stretch.kind == Kind::Turn && open.listed {
+        if stretch.kind == Kind::Todo || open.listed {
             stretch.left = self.todos.left();
         }
         self.changes.push(Change::Closed(open.stretch));

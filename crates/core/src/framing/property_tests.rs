@@ -77,7 +77,7 @@ proptest! {
                         results: None,
                         status: Status::InProgress,
                         reason: None,
-                        left: Vec::new(),
+                        left: None,
                         ..is.clone()
                     };
                     prop_assert_eq!(was, &open);

@@ -142,8 +142,8 @@ pub(super) fn show(stretches: &[Stretch]) -> String {
         if let Some(reason) = stretch.reason {
             write!(out, " ({reason})").unwrap();
         }
-        if !stretch.left.is_empty() {
-            write!(out, " [left: {}]", stretch.left.join(", ")).unwrap();
+        if let Some(left) = &stretch.left {
+            write!(out, " [left: {}]", left.join(", ")).unwrap();
         }
         out.push('\n');
     }

@@ -21,8 +21,8 @@ fn items_are_units_inside_their_turn() {
     "#
     ), @r#"
     turn "Add dates" m1..m7 completed: Dates are in. [left: Tell the user]
-      todo "Write the parser" m2.0..m4.0 completed: The parser reads dates.
-      todo "Write tests" m4.0..m6.0 completed: All four tests pass.
+      todo "Write the parser" m2.0..m4.0 completed: The parser reads dates. [left: Write tests, Tell the user]
+      todo "Write tests" m4.0..m6.0 completed: All four tests pass. [left: Tell the user]
     "#);
 }
 
@@ -40,9 +40,9 @@ fn an_item_that_is_cancelled_or_gone_is_given_up() {
     "#
     ), @r#"
     turn "Add dates" m1.. in_progress
-      todo "parser" m2.0..m3.0 invalidated (it was cancelled on the todo list)
-      todo "tests" m3.0..m5.0 invalidated (it is no longer on the todo list)
-      todo "prose" m5.0..m6.0 blocked
+      todo "parser" m2.0..m3.0 invalidated (it was cancelled on the todo list) [left: tests]
+      todo "tests" m3.0..m5.0 invalidated (it is no longer on the todo list) [left: prose]
+      todo "prose" m5.0..m6.0 blocked [left: prose]
       todo "prose" m7.0.. in_progress
     "#);
 }
@@ -75,7 +75,7 @@ fn of_several_in_progress_the_first_is_worked_on() {
     "#
     ), @r#"
     turn "Add dates" m1.. in_progress
-      todo "parser" m2.0..m6.0 completed
+      todo "parser" m2.0..m6.0 completed [left: prose]
       todo "prose" m6.0.. in_progress
     "#);
 }
@@ -96,8 +96,8 @@ fn order_ids_and_wording_may_change() {
     "#
     ), @r#"
     turn "Add dates" m1.. in_progress
-      todo "Write the parser" m2.0..m6.0 completed
-      todo "Deploy" m7.0..m8.0 completed
+      todo "Write the parser" m2.0..m6.0 completed [left: Write tests]
+      todo "Deploy" m7.0..m8.0 completed [left: ]
       todo "Ship" m9.0.. in_progress
     "#);
 }
@@ -118,7 +118,7 @@ fn an_item_in_progress_keeps_its_turn_open() {
     "#
     ), @r#"
     turn "Add dates" m1..m7 completed: The tests are next. [left: tests]
-      todo "parser" m2.0..m6.0 completed: ISO is read.
+      todo "parser" m2.0..m6.0 completed: ISO is read. [left: tests]
     "#);
 }
 
@@ -140,7 +140,7 @@ fn an_item_that_nobody_speaks_of_again_is_forgotten() {
     "#
     ), @r#"
     turn "Add dates" m1..m7 completed: They are fine. [left: parser]
-      todo "parser" m2.0..m7 invalidated: They are fine. (it was left in progress and not spoken of again)
+      todo "parser" m2.0..m7 invalidated: They are fine. (it was left in progress and not spoken of again) [left: parser]
     turn "Add times" m8..m10 completed: Times are in.
     "#);
 }
@@ -160,7 +160,7 @@ fn an_item_ends_with_the_pushed_frame_in_it() {
     "#
     ), @r#"
     turn "Add dates" m1.. in_progress
-      todo "parser" m2.0..m5 completed
+      todo "parser" m2.0..m5 completed [left: tests]
       todo "tests" m7.0.. in_progress
     "#);
 }
@@ -180,8 +180,8 @@ fn items_behind_a_pushed_frame_stand_by_themselves() {
         a todo(+parser,+tests) "All pass."
     "#
     ), @r#"
-    todo "parser" m4.0..m6.0 completed: It reads.
-    todo "tests" m6.0..m9.0 completed: All pass.
+    todo "parser" m4.0..m6.0 completed: It reads. [left: tests]
+    todo "tests" m6.0..m9.0 completed: All pass. [left: ]
     "#);
 }
 
@@ -192,6 +192,39 @@ fn a_subagent_works_for_the_item_of_its_step() {
       todo "parser" m2.0.. in_progress
         subagent "look" m2.1..m2.1 completed: fine
     "#);
+}
+
+#[test]
+fn what_is_in_progress_is_left_before_what_is_to_come() {
+    assert_snapshot!(tree(
+        r#"
+        u "Add dates"
+        a todo(tests,prose,>parser,>look)
+        a edit
+        a todo(tests,prose,+parser,>look)
+        a edit
+        a "Dates are in."
+        u "thanks"
+    "#
+    ), @r#"
+    turn "Add dates" m1.. in_progress
+      todo "parser" m2.0..m4.0 completed [left: look, tests, prose]
+      todo "look" m4.0.. in_progress
+    "#);
+}
+
+#[test]
+fn of_a_list_that_nobody_has_seen_nothing_is_left() {
+    let session = Session::read(
+        "a \"So.\"\nu \"go on\"\na \"So.\"\nu \"go on\"\na \"So.\"\nu \"go on\"\na \"So.\"\nu \"bye\"",
+    );
+    let opened = Anchor { message: Some("m0".to_owned()), call: Some("m0.0".to_owned()) };
+    let open = vec![(Kind::Todo, identity_of_item("Write the parser"), opened)];
+    let mut framer = Framer::resume(&session.taken, open);
+    for moment in &session.moments {
+        framer.read(moment, &session.taken);
+    }
+    assert_snapshot!(show(framer.stretches()), @r#"todo "Write the parser" m0.0..m5 invalidated: So. (it was left in progress and not spoken of again)"#);
 }
 
 #[test]
@@ -208,7 +241,7 @@ fn an_item_whose_beginning_is_hidden_is_found_again() {
     }
     assert_snapshot!(show(framer.stretches()), @r#"
     turn "Add dates" m0.. in_progress
-      todo "Write the parser" m0.0..m2.0 completed
+      todo "Write the parser" m0.0..m2.0 completed [left: tests]
       todo "tests" m2.0.. in_progress
     "#);
 }

@@ -37,6 +37,8 @@ impl TodoStatus {
 pub(super) struct Todos {
     pub(super) items: Vec<(u64, Todo)>,
     next: u64,
+    /// Whether this is the whole list as the agent wrote it.
+    pub(super) whole: bool,
 }
 
 impl Todos {
@@ -81,11 +83,18 @@ impl Todos {
             .map(|(number, item)| (*number, item))
     }
 
-    /// What is on the list and not over.
-    pub(super) fn left(&self) -> Vec<String> {
-        let open = self.items.iter().filter(|(_, item)| !item.status.is_over());
-        open.map(|(_, item)| item.content.trim().to_owned()).collect()
+    /// What is on the list and not over; none where the list is not known.
+    pub(super) fn left(&self) -> Option<Vec<String>> {
+        self.whole.then(|| open_items(self.items.iter().map(|(_, item)| item)))
     }
+}
+
+/// What a list holds that is not over: what is in progress, then what is to come.
+pub fn open_items<'a>(list: impl IntoIterator<Item = &'a Todo>) -> Vec<String> {
+    let list: Vec<&Todo> = list.into_iter().collect();
+    let of = |status| list.iter().filter(move |item| item.status == status);
+    let open = of(TodoStatus::InProgress).chain(of(TodoStatus::Pending));
+    open.map(|item| item.content.trim().to_owned()).collect()
 }
 
 fn plain(content: &str) -> String {

@@ -20,8 +20,6 @@ pub struct Unpushed<'a> {
     pub evidence: &'a [String],
     /// Whether its results are the agent's reply, which is sent as it is.
     pub replied: bool,
-    /// What the todo list still held when it ended.
-    pub left: &'a [String],
     /// Pins that were made since the system prompt was built.
     pub pins: &'a [ScopedPin],
     /// How the reader is spoken to.
@@ -71,7 +69,6 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
         "Artifacts (read them again before you edit)",
         paths.filter(|path| seen.insert(*path)),
     );
-    text.list("Still on the todo list", unpushed.left.iter().map(String::as_str));
     text.log(frame);
     text.pins(unpushed.pins);
     text.out
@@ -105,7 +102,6 @@ mod tests {
             inside: &inside,
             evidence: &["commands: `make test` (exit 0)".to_owned()],
             replied: true,
-            left: &["Tell the user".to_owned()],
             pins: &[],
             dialect: Dialect::Stack,
         });
@@ -117,8 +113,6 @@ mod tests {
         - commands: `make test` (exit 0)
         Artifacts (read them again before you edit):
         - src/date.rs
-        Still on the todo list:
-        - Tell the user
         Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f2"}} (at a terminal: callstack log f2)
         "#);
     }
@@ -131,7 +125,6 @@ mod tests {
             inside: &[],
             evidence: &[],
             replied: false,
-            left: &[],
             pins: &[],
             dialect: Dialect::Stack,
         };

@@ -7,7 +7,7 @@ mod carry;
 
 use std::collections::HashSet;
 
-use callstack_core::framing::{Framer, Kind, Mark, Moment, Speaker, Taken};
+use callstack_core::framing::{Framer, Kind, Mark, Moment, Speaker, Taken, open_items};
 use callstack_core::transcript::{Span, SpanOrigin, Standing};
 
 use super::{Conversation, Fact, Shown};
@@ -69,6 +69,18 @@ impl Framing {
     /// What the user said and the agent's last words in each message.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.moments.iter().map(|moment| moment.words.as_str())
+    }
+
+    /// The items that are open on the list that was written last behind a message, or in all of the
+    /// session; none where no list was.
+    fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
+        let all = || self.moments.iter().chain(&self.recorded).rev();
+        let work = all().take_while(|moment| behind != Some(moment.message.as_str()));
+        let list = work.flat_map(|moment| moment.marks.iter().rev()).find_map(|mark| match mark {
+            Mark::Todos { items, .. } => Some(items),
+            _ => None,
+        });
+        list.map(open_items)
     }
 
     fn is_due(&self) -> bool {
@@ -264,6 +276,11 @@ impl Engine {
 }
 
 impl Conversation {
+    /// What the todo list holds that was written behind a message.
+    pub(crate) fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
+        self.framing.open_items(behind)
+    }
+
     fn is_compacted(&self) -> bool {
         self.transcript.iter().any(|message| message.standing == Standing::Summary)
     }

@@ -64,8 +64,7 @@ fn finished_turns_are_folded_when_the_user_speaks_again() {
     Evidence, recorded by the machine:
     - written (read again before you edit): date.rs
     - commands: `make test` (exit 0)
-    Still on the todo list:
-    - Tell the user
+    - remains on the todo list: Tell the user
     Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f3"}} (at a terminal: callstack log f3)
     "#);
 }

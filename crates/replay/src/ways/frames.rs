@@ -8,7 +8,7 @@ mod told;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use callstack_core::dialect::Dialect;
-use callstack_core::evidence::{Budget, Happening, span_tokens, take_untold};
+use callstack_core::evidence::{Budget, Happening, Remains, span_tokens, take_untold};
 use callstack_core::fold::{Folded, Input, Last, Mask, ReasoningPolicy, fold, weigh_against};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Status};
 use callstack_core::framing::{Change, Framer, Kind, Stretch, Taken};
@@ -299,15 +299,16 @@ impl<'s> Work<'s> {
         };
         let room = self.policy.evidence.of(span_tokens(happened));
         let project = &self.session.project;
-        let evidence = take_untold(happened, results, project, room, &is_told).lines();
+        let mut evidence = take_untold(happened, results, project, room, &is_told);
+        evidence.remains = Remains::of(happened, project);
+        evidence.remains.list = stretch.open_items();
         let mut inside = Vec::new();
         self.below(num, &mut inside);
         unpushed(&Unpushed {
             frame: self.frame(num),
             inside: &inside,
-            evidence: &evidence,
+            evidence: &evidence.lines(),
             replied: stretch.kind == Kind::Turn && stretch.results.is_some(),
-            left: &stretch.left,
             pins: &[],
             dialect: Dialect::Stack,
         })

@@ -304,11 +304,13 @@ impl Carrier<'_> {
         let told = self.told_in_front(&view, it)?;
         let told = (told.as_str(), Budget::UNPUSHED);
         let folder = self.conversation.folder(self.engine);
-        let evidence = self.engine.evidence_between(&view, self.session, between, told, folder)?;
+        let mut evidence =
+            self.engine.evidence_between(&view, self.session, between, told, folder)?;
+        evidence.remains.list = it.open_items();
         // Files are not read in a hook: what they held was recorded when they were written.
         let evidence = evidence::with_hashes(evidence, &view.frame(bound.frame)?.artifacts);
         let replied = it.kind == Kind::Turn && it.results.is_some();
-        let text = self.engine.unpushed(&view, bound.frame, &evidence, replied, &it.left)?;
+        let text = self.engine.unpushed(&view, bound.frame, &evidence, replied)?;
         let mut folds: Vec<_> = decision
             .events
             .iter()

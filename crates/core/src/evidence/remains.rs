@@ -1,0 +1,196 @@
+//! What a span leaves to be done, as far as it shows: items of the todo list, checks that failed, changes that
+//! nothing was run after.
+
+use serde::{Deserialize, Serialize};
+
+use super::gather::command_line;
+use super::{Action, Call, CommandRun, Happening, counts};
+use crate::text::{CUT, cap, truncate_to_token_budget};
+
+/// What was still to be done at the end of a span.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Remains {
+    /// What the todo list still held; none if no list was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list: Option<OpenItems>,
+    /// Tests, builds and the like that failed when they were run last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<CommandRun>,
+    /// Whether files were changed and no command was run after that.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub untried: bool,
+}
+
+/// Items of a todo list that were not over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OpenItems {
+    /// Those that come first, cut to a line.
+    pub next: Vec<String>,
+    /// How many there were behind them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more: usize,
+}
+
+/// Items that are told behind one of them, and behind all work on the list.
+const NEXT: usize = 3;
+const ALL: usize = 8;
+/// Estimated tokens of an item.
+const ITEM: usize = 16;
+
+/// Commands that are told, and bytes of each.
+const FAILING: usize = 2;
+const COMMAND: usize = 80;
+
+impl OpenItems {
+    /// What comes next behind an item, by the items that are open then, in order.
+    pub fn behind_an_item(open: &[String]) -> Self {
+        Self::of(open, NEXT)
+    }
+
+    /// What a turn or a frame leaves of the list.
+    pub fn at_the_end(open: &[String]) -> Self {
+        Self::of(open, ALL)
+    }
+
+    fn of(open: &[String], most: usize) -> Self {
+        let in_a_line = |item: &String| {
+            let line = item.split_whitespace().collect::<Vec<_>>().join(" ");
+            truncate_to_token_budget(&line, ITEM, CUT).into_owned()
+        };
+        let next: Vec<_> = open.iter().take(most).map(in_a_line).collect();
+        Self { more: open.len() - next.len(), next }
+    }
+}
+
+impl Remains {
+    /// Whether nothing is known to remain.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What a span itself shows; `project` is the project's folder, or empty.
+    pub fn of(span: &[Happening], project: &str) -> Self {
+        let mut remains = Self::default();
+        let calls = span.iter().filter_map(|happening| match happening {
+            Happening::Called(call) => Some(call),
+            _ => None,
+        });
+        for call in calls {
+            match &call.action {
+                Action::Ran(command) => {
+                    remains.untried = false;
+                    remains.ran(command_line(command, project), call);
+                }
+                Action::Wrote(paths) if !paths.is_empty() && !has_failed(call) => {
+                    remains.untried = true;
+                }
+                _ => {}
+            }
+        }
+        let many = remains.failing.len().saturating_sub(FAILING);
+        remains.failing.drain(..many);
+        for run in &mut remains.failing {
+            if run.line.len() > COMMAND {
+                run.line = format!("{}{CUT}", cap(&run.line, COMMAND));
+            }
+        }
+        remains
+    }
+
+    fn ran(&mut self, line: String, call: &Call) {
+        let tests = counts(&call.output);
+        let failed = has_failed(call) || tests.is_some_and(|tests| tests.failed > 0);
+        if failed && tests.is_none() && !checks(&line) {
+            return;
+        }
+        // What was run again, if only in part, or as a part of more.
+        self.failing.retain(|run| !is_alike(&run.line, &line));
+        if failed {
+            self.failing.push(CommandRun { line, exits: call.exit.into_iter().collect() });
+        }
+    }
+
+    /// What remained behind two stretches of work.
+    pub(super) fn then(self, later: Self) -> Self {
+        Self { list: later.list.or(self.list), ..later }
+    }
+
+    /// A line for each kind of things.
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        let list = self.list.as_ref().map(|open| {
+            let mut items = open.next.clone();
+            match (items.is_empty(), open.more) {
+                (true, _) => items.push("nothing".to_owned()),
+                (_, 0) => {}
+                (_, more) => items.push(format!("and {more} more")),
+            }
+            format!("remains on the todo list: {}", items.join("; "))
+        });
+        let failing = (!self.failing.is_empty()).then(|| {
+            let runs = self.failing.iter().map(|run| match run.exits.last() {
+                Some(exit) => format!("`{}` (exit {exit})", run.line),
+                None => format!("`{}`", run.line),
+            });
+            format!("failed when run last: {}", runs.collect::<Vec<_>>().join("; "))
+        });
+        let untried = self.untried.then(|| "no command was run after the last change".to_owned());
+        list.into_iter().chain(failing).chain(untried)
+    }
+}
+
+fn has_failed(call: &Call) -> bool {
+    call.failed || call.exit.is_some_and(|exit| exit != 0)
+}
+
+/// Whether a command is one that says whether work is right, by the words in it: a search that finds nothing
+/// fails, too.
+fn checks(line: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "test",
+        "tests",
+        "check",
+        "lint",
+        "build",
+        "compile",
+        "tsc",
+        "pytest",
+        "clippy",
+        "make",
+        "vet",
+        "typecheck",
+    ];
+    const LOOKS: [&str; 8] = ["rg", "grep", "ls", "find", "cat", "git", "sed", "which"];
+    let first = program(line).next().unwrap_or_default();
+    let mut words = program(line).flat_map(|word| word.split([':', '-']));
+    !LOOKS.contains(&first) && words.any(|word| WORDS.contains(&word))
+}
+
+/// Words of a command that say what it is, up to the first one that says on what.
+fn program(line: &str) -> impl Iterator<Item = &str> {
+    let line = match line.split_once(" && ") {
+        Some((first, rest)) if first.starts_with("cd ") => rest,
+        _ => line,
+    };
+    let is_set = |word: &&str| word.contains('=') && !word.starts_with('-');
+    let is_what = |word: &&str| {
+        !word.starts_with('-') && !word.contains(['/', '.', '|', '>', '&', ';', '"', '\''])
+    };
+    line.split_whitespace().skip_while(is_set).take_while(is_what)
+}
+
+/// Whether one of two commands does what the other does, or more of the same.
+fn is_alike(one: &str, other: &str) -> bool {
+    let both = || program(one).zip(program(other));
+    one == other || (both().next().is_some() && both().all(|(one, other)| one == other))
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+#[cfg(test)]
+#[path = "remains_tests.rs"]
+mod tests;
