@@ -11,6 +11,7 @@ mod import;
 mod life;
 mod manage;
 mod plan;
+mod recorded;
 mod refusal;
 mod undo;
 mod walk;
@@ -22,6 +23,7 @@ pub use import::{Import, ImportCounts, Imported, Takeover, import};
 pub use life::{Activate, Invalidate, OpenRoot, Pop, Push, Reopen};
 pub use manage::Create;
 pub use plan::{Plan, PlannedChild};
+pub use recorded::GoOn;
 pub use refusal::Refusal;
 pub use undo::{Fork, ForkedSpan, Reconcile};
 
@@ -91,6 +93,15 @@ pub enum Command {
     Invalidate(Invalidate),
     /// Bring a terminal frame back.
     Reopen(Reopen),
+    /// Go on with a recorded session that had ended.
+    GoOn(GoOn),
+    /// Put an outermost frame below the one whose work it turned out to be. One that has a parent stays.
+    Place {
+        /// The frame.
+        frame: FrameNum,
+        /// Its parent from now on.
+        parent: FrameNum,
+    },
     /// Begin a frame that has a session of its own, below a frame that is named.
     Create(Create),
     /// Give a frame another id; the old one goes on meaning it.
@@ -193,6 +204,8 @@ pub fn decide<N: Neighbourhood>(
         Command::Delegate(command) => errand::delegate(tree, command, limits),
         Command::Invalidate(command) => life::invalidate(tree, command),
         Command::Reopen(command) => life::reopen(tree, command, limits),
+        Command::GoOn(command) => recorded::go_on(tree, command),
+        Command::Place { frame, parent } => recorded::place(tree, *frame, *parent),
         Command::Create(command) => manage::create(tree, command, limits, now),
         Command::Rename { frame, id } => manage::rename(tree, *frame, id),
         Command::Focus { frame } => manage::focus(tree, *frame),

@@ -166,6 +166,13 @@ pub enum Event {
         /// The status that it has again.
         status: Status,
     },
+    /// An outermost frame turned out to be part of another one's work.
+    FramePlaced {
+        /// The frame.
+        frame: FrameNum,
+        /// Its parent from now on.
+        parent: FrameNum,
+    },
     /// Another frame stands for a finished one from now on, until it is open again.
     FrameConsolidated {
         /// The frame.

@@ -88,6 +88,9 @@ impl LogLine {
             Event::FrameReopened { frame, status } => {
                 Self::of_frame("Frame reopened", *frame).with("status", status.as_str())
             }
+            Event::FramePlaced { frame, parent } => {
+                Self::of_frame("Frame placed", *frame).with("parent", parent.to_string())
+            }
             Event::FrameConsolidated { frame, into } => {
                 Self::of_frame("Frame consolidated", *frame).with("into", into.to_string())
             }

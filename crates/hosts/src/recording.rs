@@ -13,6 +13,7 @@ mod codex;
 mod detect;
 mod disk;
 mod error;
+mod kin;
 mod lines;
 mod link;
 mod mini_swe_agent;

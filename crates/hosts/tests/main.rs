@@ -12,6 +12,7 @@ mod bad_input;
 mod claude_code;
 mod codex;
 mod importing;
+mod kin;
 mod mini_swe_agent;
 mod opencode;
 mod pi;

@@ -2,6 +2,7 @@
 //! be derived anew from the log.
 
 mod frames;
+mod placed;
 mod spans;
 
 use callstack_core::event::Event;
@@ -71,6 +72,11 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         }
         Event::FrameAttached { frame } => {
             writer.detach(*frame, false)?;
+            logs::changed(&writer, *frame)
+        }
+        Event::FramePlaced { frame, parent } => {
+            writer.place(*frame, *parent)?;
+            writer.touch(*frame)?;
             logs::changed(&writer, *frame)
         }
         Event::FrameConsolidated { frame, into } => writer.consolidate(*frame, Some(*into)),

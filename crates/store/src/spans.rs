@@ -159,6 +159,16 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// The sessions that a session started.
+    pub fn sessions_below(&self, session: &str) -> Result<Vec<Session>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT id, host, parent, root, active FROM sessions WHERE parent = ?1 ORDER BY id",
+            )
+            .and_then(|mut statement| statement.query_map([session], session_of)?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
     /// The session that was worked in last; those that were only read from recordings are none.
     pub fn latest_session(&self) -> Result<Option<Session>, StoreError> {
         self.connection

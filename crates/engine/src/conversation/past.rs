@@ -5,13 +5,14 @@
 //! session in which all work has ended ends with what its agent said last; one that was broken off stays
 //! as it was.
 
+mod kin;
+
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use callstack_core::decide::{Command, Neighbourhood as _, Pop};
+use callstack_core::decide::{Command, GoOn, Neighbourhood as _, OpenRoot, Pop};
 use callstack_core::event::{Event, Session};
-use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
-use callstack_core::framing::{identity_of, title_of};
+use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::results::ResultsSource;
 use callstack_core::transcript::{Anchor, Outcome, Role};
 use callstack_store::{MessageBody, StoreError};
@@ -47,6 +48,9 @@ pub struct PastSession {
     pub outcome: Option<(Status, String)>,
     /// The ids of its messages, in order.
     pub messages: Vec<String>,
+    /// Whether it was had from the store, for the sake of those that it started or that started it: there is
+    /// nothing new in it.
+    pub stored: bool,
 }
 
 /// What started a recorded session.
@@ -196,9 +200,17 @@ impl<'a> Takeover<'a> {
         }
         let known: HashSet<String> = order.into_iter().collect();
         let has_all = session.messages.iter().all(|id| known.contains(id));
-        if has_all && !self.has_grown(place)? {
-            self.counts.known += 1;
-            return self.children_of(session);
+        if session.stored || (has_all && !self.has_grown(place)?) {
+            self.counts.known += u64::from(!session.stored);
+            if let Some(caller) = caller {
+                let last = session.messages.len().checked_sub(1);
+                let last = last.and_then(|last| (self.messages)(place, last));
+                self.engine.set_past(last.and_then(|message| message.at));
+                self.place(session, caller)?;
+                self.end(session)?;
+            }
+            self.name(place)?;
+            return self.children_of(place);
         }
         self.counts.sessions += 1;
         let way = Way { session, place, known, caller, at: None, unwritten: Vec::new() };
@@ -215,20 +227,13 @@ impl<'a> Takeover<'a> {
         let Some(last) = last.and_then(|last| (self.messages)(place, last)) else {
             return Ok(false);
         };
-        let kept = self.engine.store.read(|view| view.last_messages(&session.session, 1))?;
-        Ok(kept.first().is_some_and(|kept| !kept.purged && kept.json != last.shown.json))
+        self.differs(&session.session, &last)
     }
 
-    /// Those that a session started, where there is nothing new in it.
-    fn children_of(&mut self, session: &PastSession) -> Result<(), EngineError> {
-        let mut started: Vec<usize> = self
-            .children
-            .iter()
-            .filter(|((caller, _), _)| *caller == session.session)
-            .flat_map(|(_, places)| places.iter().copied())
-            .collect();
-        started.sort_unstable();
-        started.into_iter().try_for_each(|place| self.session(place, None))
+    /// Whether the last message that the store has of a session says something else than this one.
+    fn differs(&self, session: &str, last: &PastMessage) -> Result<bool, EngineError> {
+        let kept = self.engine.store.read(|view| view.last_messages(session, 1))?;
+        Ok(kept.first().is_some_and(|kept| !kept.purged && kept.json != last.shown.json))
     }
 
     fn go(&mut self, mut way: Way<'a>) -> Result<(), EngineError> {
@@ -245,19 +250,28 @@ impl<'a> Takeover<'a> {
             way.at = message.at.or(way.at);
             engine.set_past(way.at);
             let is_new = !way.known.contains(&message.shown.message.id);
-            if is_new && engine.active(id)?.is_none() {
+            // The last one that was known may have been gone on with since.
+            let next = way.session.messages.get(place + 1);
+            let is_last = !is_new && next.is_none_or(|next| !way.known.contains(next));
+            let has_news = is_new || (is_last && self.differs(id, &message)?);
+            if has_news && engine.active(id)?.is_none() {
                 self.begin(&way, place, &message)?;
             }
             let calls = message.calls.clone();
-            self.message(&mut way, message, is_new)?;
+            let frame = if has_news { engine.active(id)? } else { None };
+            self.message(&mut way, message, frame)?;
             for call in calls {
                 let Some(started) = self.children.get(&(id.as_str(), call.as_str())) else {
                     continue;
                 };
                 let started = started.clone();
                 self.counts.messages += way.write(engine)?;
-                engine.frame_handing_on(id)?;
-                let caller = engine.active(id)?;
+                let caller = if is_new {
+                    engine.frame_handing_on(id)?;
+                    engine.active(id)?
+                } else {
+                    self.frame_at(way.session, place)?
+                };
                 for child in started {
                     self.session(child, caller)?;
                     engine.set_past(way.at);
@@ -266,15 +280,16 @@ impl<'a> Takeover<'a> {
         }
         self.counts.messages += way.write(engine)?;
         engine.frame_resting(id)?;
-        self.end(&way)
+        self.name(way.place)?;
+        self.end(way.session)
     }
 
-    /// Gives a session its root: with its first message, or with the first that is new where it had
-    /// ended.
+    /// Gives a session its root with its first message; one that had ended goes on in the root that it has.
     fn begin(&self, way: &Way<'_>, place: usize, first: &PastMessage) -> Result<(), EngineError> {
         let engine = self.engine;
-        let PastSession { session, host, title, caller, .. } = way.session;
-        if engine.store.read(|view| view.session_row(session))?.is_none() {
+        let PastSession { session, host, caller, .. } = way.session;
+        let row = engine.store.read(|view| view.session_row(session))?;
+        if row.is_none() {
             let opened = Session {
                 id: session.clone(),
                 host: host.clone(),
@@ -287,37 +302,47 @@ impl<'a> Takeover<'a> {
             let events = [Event::SessionOpened { session: opened }, recorded];
             engine.store.write(|change| change.append(engine.now(), &events))?;
         }
-        let goes_on = !way.known.is_empty();
-        let told = (place..way.session.messages.len())
-            .filter_map(|place| (self.messages)(way.place, place))
-            .find(|it| it.shown.message.role == Role::User && !it.shown.words.is_empty());
-        let words = told.map(|it| it.shown.words).unwrap_or_default();
-        let mut identity = identity_of(&words);
-        if let Some(title) = title.as_ref().filter(|it| !goes_on && !it.trim().is_empty()) {
-            identity = Identity { title: title_of(title), ..identity };
-        }
         let before = place.checked_sub(1).and_then(|it| way.session.messages.get(it)).cloned();
         debug_assert!(before.as_ref() != Some(&first.shown.message.id));
         let anchor = Anchor { message: before, call: None };
-        engine.ensure_root_below(session, host, identity, anchor, way.caller)?;
-        Ok(())
+        if let Some(frame) = row.and_then(|row| row.root) {
+            let go_on = GoOn { frame, session: session.clone(), anchor };
+            engine.change(&Command::GoOn(go_on))?;
+            return Ok(());
+        }
+        let identity = self.identity(way.place);
+        let around = caller.as_ref().filter(|_| way.caller.is_none());
+        engine.change(&Command::OpenRoot(OpenRoot {
+            session: session.clone(),
+            host: host.clone(),
+            parent_session: around.map(|caller| caller.session.clone()),
+            caller: way.caller,
+            identity,
+            derived: true,
+            spare_id: engine.world().id("frm-"),
+            anchor,
+        }))?;
+        match way.caller {
+            // Where the frame of the call has ended by now, nothing was begun in it.
+            Some(caller) => self.place(way.session, caller),
+            None => Ok(()),
+        }
     }
 
     fn message(
         &mut self,
         way: &mut Way<'_>,
         message: PastMessage,
-        is_new: bool,
+        frame: Option<FrameNum>,
     ) -> Result<(), EngineError> {
         let (engine, id) = (self.engine, &way.session.session);
-        let frame = engine.active(id)?;
         let files: Vec<String> = message.shown.facts.iter().filter_map(written).collect();
         let conversation = engine.conversation(id);
         let mut conversation = lock(&conversation);
         let end = conversation.transcript.len();
         let bodies = conversation.take(end, vec![message.shown]);
         way.unwritten.extend(bodies.into_iter().map(|body| (engine.now(), body)));
-        if is_new && let Some(frame) = frame {
+        if let Some(frame) = frame {
             for path in files {
                 let artifact = Artifact { path, hash: None };
                 engine.change(&Command::AddArtifact { frame, artifact })?;
@@ -335,8 +360,8 @@ impl<'a> Takeover<'a> {
     }
 
     /// Ends a session in which nothing is left to be done.
-    fn end(&mut self, way: &Way<'_>) -> Result<(), EngineError> {
-        let (engine, session) = (self.engine, way.session);
+    fn end(&self, session: &PastSession) -> Result<(), EngineError> {
+        let engine = self.engine;
         let (open, message) = engine.store.read(|view| {
             let open = view.session_open_spans(&session.session)?;
             Ok::<_, EngineError>((open, view.last_message(&session.session)?))

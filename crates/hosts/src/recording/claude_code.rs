@@ -16,6 +16,7 @@ use super::link::AGENT;
 use super::tools::{taken, text};
 use super::{Format, Parent, Recording, Skipped, Usage, lines};
 use assembly::assemble;
+pub(super) use assembly::handed_on;
 use entry::Entry;
 
 /// Records by the side chain that they belong to; those of the session itself under none.

@@ -382,6 +382,13 @@ fn division(tool: &str, input: &Value) -> Option<Division> {
             let items = input["plan"].as_array()?;
             Some(Division::Todos(items.iter().filter_map(todo).collect()))
         }
+        tool => handed_on(tool, input),
+    }
+}
+
+/// Work that a call hands to a subagent.
+pub(super) fn handed_on(tool: &str, input: &Value) -> Option<Division> {
+    match tool {
         "spawn_agent" => {
             let prompt = match text(&input["message"]) {
                 "" => tools::content(&input["items"]),

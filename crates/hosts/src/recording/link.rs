@@ -1,5 +1,7 @@
 //! Which call started which session.
 
+use std::collections::HashMap;
+
 use callstack_core::transcript::Role;
 
 use super::{Division, Parent, Recorded, RecordedCall, RecordedPart, Recording};
@@ -10,38 +12,51 @@ pub(super) const AGENT: &str = ".agent-";
 /// Finds the call for each session that another one started, by what the call answered or by what it
 /// told the subagent. A subagent's subagent finds the one that started it.
 pub(super) fn link(recordings: &mut [Recording]) {
-    for place in 0..recordings.len() {
-        let Some(parent) = recordings[place].parent.clone() else { continue };
-        if parent.call.is_some() {
-            continue;
-        }
-        if let Some(found) = caller(recordings, place, &parent.session) {
-            recordings[place].parent = Some(found);
-        }
+    let all: Vec<&Recording> = recordings.iter().collect();
+    for (place, parent) in links(&all) {
+        recordings[place].parent = Some(parent);
     }
 }
 
-fn caller(recordings: &[Recording], place: usize, parent: &str) -> Option<Parent> {
-    let child = &recordings[place];
+/// The same, told by the sessions' places: those whose call was not known.
+pub(super) fn links(recordings: &[&Recording]) -> HashMap<usize, Parent> {
+    let mut linked = HashMap::new();
+    for (place, recording) in recordings.iter().enumerate() {
+        if let Some(Parent { session, call: None }) = &recording.parent
+            && let Some(found) = caller(recordings, &linked, place, session)
+        {
+            linked.insert(place, found);
+        }
+    }
+    linked
+}
+
+fn caller(
+    recordings: &[&Recording],
+    linked: &HashMap<usize, Parent>,
+    place: usize,
+    parent: &str,
+) -> Option<Parent> {
+    let child = recordings[place];
     let key = child.session.rsplit(AGENT).next().unwrap_or_default();
     let told = child.messages.iter().find(|it| it.role == Role::User).map(all_words);
     let told = told.unwrap_or_default();
-    let of_parent = |other: &&Recording| {
-        other.session != child.session
-            && other.format == child.format
-            && (other.session == parent
-                || other.parent.as_ref().is_some_and(|it| it.session == parent))
-    };
+    let parent_of = |place: usize| linked.get(&place).or(recordings[place].parent.as_ref());
     let calls = || {
-        let candidates = recordings.iter().filter(of_parent);
-        candidates.flat_map(|other| {
+        let candidates = recordings.iter().enumerate().filter(|(place, other)| {
+            other.session != child.session
+                && other.format == child.format
+                && (other.session == parent
+                    || parent_of(*place).is_some_and(|it| it.session == parent))
+        });
+        candidates.flat_map(|(_, other)| {
             let calls = other.messages.iter().flat_map(Recorded::calls);
             calls.filter(|call| is_subagent(call)).map(move |call| (other, call))
         })
     };
     let taken = |other: &Recording, call: &RecordedCall| {
-        let this = Some(Parent { session: other.session.clone(), call: Some(call.id.clone()) });
-        recordings.iter().any(|recording| recording.parent == this)
+        let this = Parent { session: other.session.clone(), call: Some(call.id.clone()) };
+        (0..recordings.len()).any(|place| parent_of(place) == Some(&this))
     };
     let named = calls().find(|(_, call)| call.output.as_ref().is_some_and(|it| it.contains(key)));
     let (other, call) = named

@@ -184,12 +184,15 @@ fn division(tool: &str, input: &Value, status: &str) -> Option<Division> {
         "todowrite" if status == "completed" => {
             tools::todos(&input["todos"], "content").map(Division::Todos)
         }
-        "task" => {
-            let field = |name: &str| text(&input[name]).to_owned();
-            Some(Division::Subagent { title: field("description"), prompt: field("prompt") })
-        }
-        _ => None,
+        tool => handed_on(tool, input),
     }
+}
+
+/// Work that a call hands to a subagent.
+pub(super) fn handed_on(tool: &str, input: &Value) -> Option<Division> {
+    let field = |name: &str| text(&input[name]).to_owned();
+    (tool == "task")
+        .then(|| Division::Subagent { title: field("description"), prompt: field("prompt") })
 }
 
 /// `input` are those tokens that no cache had a part in.

@@ -11,7 +11,7 @@ use callstack_engine::{
 };
 
 use super::stored::{body, inside};
-use super::{Division, Format, Recorded, RecordedCall, RecordedPart, Recording};
+use super::{Division, Format, Parent, Recorded, RecordedCall, RecordedPart, Recording, kin};
 use crate::opencode::decode;
 
 /// What a failure or a command line is told with: its beginning.
@@ -38,17 +38,23 @@ pub fn import(
     recordings: &[Recording],
     told: &mut dyn FnMut(usize, usize),
 ) -> Result<PastCounts, EngineError> {
-    let sessions: Vec<PastSession> =
-        recordings.iter().map(|recording| session(recording, recordings)).collect();
+    let kin = kin::of(engine, recordings)?;
+    let all: Vec<&Recording> = recordings.iter().chain(&kin.stored).collect();
+    let parent = |at: usize| kin.linked.get(&at).or(all[at].parent.as_ref());
+    let sessions: Vec<PastSession> = (0..all.len())
+        .map(|at| PastSession {
+            stored: at >= recordings.len(),
+            ..session(all[at], parent(at), &all)
+        })
+        .collect();
     let message = |session: usize, place: usize| {
-        let recording = recordings.get(session)?;
+        let recording = all.get(session)?;
         message(recording, recording.messages.get(place)?)
     };
     engine.take_over_sessions(&sessions, &message, told)
 }
 
-fn session(recording: &Recording, all: &[Recording]) -> PastSession {
-    let parent = recording.parent.as_ref();
+fn session(recording: &Recording, parent: Option<&Parent>, all: &[&Recording]) -> PastSession {
     let caller = parent.and_then(|parent| {
         let caller = all.iter().find(|it| it.session == parent.session)?;
         let mut calls = caller.messages.iter().flat_map(Recorded::calls);
@@ -69,6 +75,7 @@ fn session(recording: &Recording, all: &[Recording]) -> PastSession {
         title: given.or_else(|| recording.title.clone()),
         outcome: caller.map_or_else(|| handed_in(recording), returned),
         messages: recording.messages.iter().map(|message| message.id.clone()).collect(),
+        stored: false,
     }
 }
 

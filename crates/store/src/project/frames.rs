@@ -217,7 +217,12 @@ impl Writer<'_, '_> {
         self.count_in(WHOLE, status, change)
     }
 
-    fn count_in(&self, parent: i64, status: Status, change: i64) -> Result<(), StoreError> {
+    pub(super) fn count_in(
+        &self,
+        parent: i64,
+        status: Status,
+        change: i64,
+    ) -> Result<(), StoreError> {
         self.run(
             "INSERT INTO frame_counts (parent, status, n) VALUES (?1, ?2, ?3)
              ON CONFLICT (parent, status) DO UPDATE SET n = n + excluded.n",

@@ -193,10 +193,14 @@ fn division(
             tasks.create(&call.input, answered.and_then(|it| it.task.as_deref()), output)
         }
         "TaskUpdate" if done && answered.is_none_or(|it| !it.refused) => tasks.update(&call.input),
-        "Task" | "Agent" if call.action == Action::Other => {
-            let field = |name: &str| text(&call.input[name]).to_owned();
-            Some(Division::Subagent { title: field("description"), prompt: field("prompt") })
-        }
+        tool if call.action == Action::Other => handed_on(tool, &call.input),
         _ => None,
     }
+}
+
+/// Work that a call hands to a subagent.
+pub(in crate::recording) fn handed_on(tool: &str, input: &Value) -> Option<Division> {
+    let field = |name: &str| text(&input[name]).to_owned();
+    matches!(tool, "Task" | "Agent")
+        .then(|| Division::Subagent { title: field("description"), prompt: field("prompt") })
 }
