@@ -18,7 +18,8 @@
 //!   others begin when it ends. One that is completed without having been in progress has no stretch: there
 //!   is nothing that could be called its work.
 //! - An item that is in progress when its turn ends stays open, and the turn with it, until the item
-//!   ends or [`FORGOTTEN`] user messages have passed without a word on the list.
+//!   ends or [`FORGOTTEN`] user messages have passed without a word on the list. Nor is it one that the list
+//!   is written with another item in progress: who leaves an item for another one may forget to say so.
 //! - What somebody pushed is framed already ([`Taken`]): a turn in which the agent pushes before the
 //!   turn is clear makes no stretch, and none begins inside a pushed frame.
 //!
@@ -60,7 +61,7 @@ pub const WORK_TOKENS: usize = 3_000;
 pub const LEAST_TOKENS: usize = 300;
 
 /// User messages after which a todo item that is still in progress counts as forgotten, if the list was
-/// not written in between.
+/// not written in between with nothing else in progress.
 pub const FORGOTTEN: usize = 3;
 
 /// What a stretch is made of.

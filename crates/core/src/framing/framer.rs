@@ -46,7 +46,7 @@ struct Open {
     said: Option<String>,
     /// With what its item ended while a pushed frame inside was open: it ends when that one does.
     ended: Option<TodoStatus>,
-    /// User messages since the list was written.
+    /// User messages since the list was written with nothing else in progress.
     turns: usize,
     /// The list was written in it.
     listed: bool,
@@ -179,6 +179,7 @@ impl Framer {
             && open.item.is_some()
             && open.turns >= FORGOTTEN
         {
+            self.todos.forgotten.extend(open.item);
             self.close(&end, Status::Invalidated, Some(LEFT), None);
         }
         if let [open] = &self.open[..]
@@ -239,7 +240,10 @@ impl Framer {
         self.note_list();
         let current = self.open.iter_mut().rfind(|open| open.item.is_some());
         if let Some(open) = current {
-            open.turns = 0;
+            // Written for the sake of another one, it says nothing of this one.
+            if !self.todos.is_beside_another(open.item) {
+                open.turns = 0;
+            }
             let status = open.item.map(|item| self.todos.status_of(item));
             let ended = match status.flatten() {
                 Some(TodoStatus::InProgress) => None,

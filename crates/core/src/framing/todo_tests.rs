@@ -146,6 +146,34 @@ fn an_item_that_nobody_speaks_of_again_is_forgotten() {
 }
 
 #[test]
+fn an_item_that_was_left_for_others_is_forgotten_although_the_list_goes_on() {
+    assert_snapshot!(tree(
+        r#"
+        u "Add dates"
+        a todo(>parser,tests,prose)
+        a edit "It reads."
+        a todo(>parser,>tests,prose)
+        a "Shall I?"
+        u "yes"
+        a todo(>parser,+tests,>prose)
+        a "Half of it."
+        u "go on"
+        a todo(>parser,+tests,+prose,>times)
+        a "And times."
+        u "fine"
+        a todo(>parser,+tests,+prose,+times,>years)
+        a "Years are in."
+        u "thanks"
+    "#
+    ), @r#"
+    turn "Add dates" m1..m11 completed: And times. [left: parser, times]
+      todo "parser" m2.0..m11 invalidated: And times. (it was left in progress and not spoken of again) [left: parser, times]
+    turn "fine" m12.. in_progress
+      todo "years" m13.0.. in_progress
+    "#);
+}
+
+#[test]
 fn an_item_ends_with_the_pushed_frame_in_it() {
     assert_snapshot!(tree(
         r#"

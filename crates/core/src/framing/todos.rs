@@ -39,6 +39,8 @@ pub(super) struct Todos {
     next: u64,
     /// Whether this is the whole list as the agent wrote it.
     pub(super) whole: bool,
+    /// Items that were forgotten while they were in progress.
+    pub(super) forgotten: Vec<u64>,
 }
 
 impl Todos {
@@ -76,11 +78,19 @@ impl Todos {
         self.items.iter().find(|(known, _)| *known == number).map(|(_, item)| item.status)
     }
 
+    /// Whether an item is in progress and another one, too.
+    pub(super) fn is_beside_another(&self, item: Option<u64>) -> bool {
+        let in_progress = |it: &&(u64, Todo)| it.1.status == TodoStatus::InProgress;
+        let (this, others): (Vec<_>, Vec<_>) =
+            self.items.iter().filter(in_progress).partition(|(number, _)| Some(*number) == item);
+        !this.is_empty() && !others.is_empty()
+    }
+
+    /// What is worked on: the first item in progress, one that was not forgotten if there is any.
     pub(super) fn first_in_progress(&self) -> Option<(u64, &Todo)> {
-        self.items
-            .iter()
-            .find(|(_, item)| item.status == TodoStatus::InProgress)
-            .map(|(number, item)| (*number, item))
+        let all = || self.items.iter().filter(|(_, it)| it.status == TodoStatus::InProgress);
+        let found = all().find(|(number, _)| !self.forgotten.contains(number));
+        found.or_else(|| all().next()).map(|(number, item)| (*number, item))
     }
 
     /// What is on the list and not over; none where the list is not known.
