@@ -210,7 +210,7 @@ const LEAST: usize = 120;
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { share: 25, floor: 300, ceiling: 700, changes: 0, strings: false }
+        Self { share: 23, floor: 280, ceiling: 650, changes: 0, strings: false }
     }
 }
 

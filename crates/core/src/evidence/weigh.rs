@@ -93,12 +93,12 @@ fn term_chance(term: &Term<'_>, length: usize) -> Chance {
     let late = used.last_own * 4 > length * 3;
     let bonus = if used.own > 0 && late { 120 } else { 0 };
     let chance = match term.kind {
-        Kind::Path if used.own == 0 => 150,
+        Kind::Path if used.own == 0 => 110,
         Kind::Path if term.file == FileUse::Written => by_times([0, 600, 700, 800, 850], used.own),
         Kind::Path => by_times([0, 400, 550, 700, 750], used.own),
         Kind::Identifier if used.own == 0 => by_times([0, 170, 350, 350, 350], used.shown),
         Kind::Identifier => by_times([0, 480, 540, 600, 750], used.own),
-        Kind::Number if used.own == 0 => by_times([0, 60, 100, 100, 100], used.shown),
+        Kind::Number if used.own == 0 => by_times([0, 30, 50, 50, 50], used.shown),
         Kind::Number => by_times([0, 420, 500, 600, 700], used.own),
         Kind::Url => by_times([150, 300, 400, 400, 400], used.own),
         Kind::File if used.own == 0 => 80,
@@ -123,5 +123,5 @@ fn worth(kind: Kind) -> usize {
 fn command_chance(runs: usize, behind: usize, failed: bool) -> Chance {
     let last = 400 / behind.min(8);
     let again = 150 * runs.min(4);
-    (last + again + if failed { 50 } else { 0 }) * 16
+    (last + again + if failed { 50 } else { 0 }) * 12
 }
