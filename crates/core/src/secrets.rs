@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use regex::Regex;
 use serde_json::Value;
@@ -124,30 +124,31 @@ const FORMS: &[Form] = &[
     Form {
         name: "password",
         signs: &["="],
-        pattern: r#"(?m)\b[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|CREDENTIALS?)=(?P<s>"[^"\s]{6,500}"|'[^'\s]{6,500}'|[^\s"'`;&|<>,)\]}\\]{6,500})"#,
+        pattern: r#"(?m)\b[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|CREDENTIALS?)=(?P<s>"[^"\s]{6,}"|'[^'\s]{6,}'|[^\s"'`;&|<>,)\]}\\]{6,})"#,
         judge: is_value,
     },
     Form {
         name: "password",
         signs: &["ass", "ASS", "pwd", "PWD", "ecret", "ECRET", "oken", "OKEN", "ey", "EY"],
-        pattern: r#"(?i)\b[a-z0-9_.\-]*(?:password|passwd|passphrase|pwd|secret|token|api[_\-]?key|access[_\-]?key|secret[_\-]?key|private[_\-]?key|auth[_\-]?key)\\?["']?\s{0,3}(?::|=|=>|:=)\s{0,3}\\?(?P<s>"[^"\s\\]{6,500}\\?"|'[^'\s\\]{6,500}\\?')"#,
+        pattern: r#"(?i)\b[a-z0-9_.\-]*(?:password|passwd|passphrase|pwd|secret|token|api[_\-]?key|access[_\-]?key|secret[_\-]?key|private[_\-]?key|auth[_\-]?key)\\?["']?\s{0,3}(?::|=|=>|:=)\s{0,3}\\?(?P<s>"[^"\s\\]{6,}\\?"|'[^'\s\\]{6,}\\?')"#,
         judge: is_likely,
     },
     Form {
         name: "password",
         signs: &["ass", "ASS", "pwd", "PWD", "ecret", "oken", "ey"],
-        pattern: r#"(?i)(?:[?&;]|\b)(?:password|passwd|pwd|secret|client_secret|access_token|refresh_token|id_token|auth_token|api[_\-]?key)=(?P<s>[^\s"'`;&|<>,)\]}\\]{6,500})"#,
+        pattern: r#"(?i)(?:[?&;]|\b)(?:password|passwd|pwd|secret|client_secret|access_token|refresh_token|id_token|auth_token|api[_\-]?key)=(?P<s>[^\s"'`;&|<>,)\]}\\]{6,})"#,
         judge: is_likely,
     },
     Form {
         name: "password",
         signs: &["assword", "ecret", "oken", "ey"],
-        pattern: r#"(?im)^[ \t\-]*[a-z0-9_.\-]*(?:password|passwd|passphrase|secret|token|api[_\-]?key|access[_\-]?key|secret[_\-]?key)[ \t]*:[ \t]+(?P<s>[^\s"'`;&|<>,()\[\]{}\\]{8,500})[ \t]*$"#,
+        pattern: r#"(?im)^[ \t\-]*[a-z0-9_.\-]*(?:password|passwd|passphrase|secret|token|api[_\-]?key|access[_\-]?key|secret[_\-]?key)[ \t]*:[ \t]+(?P<s>[^\s"'`;&|<>,()\[\]{}\\]{8,})[ \t]*$"#,
         judge: is_likely,
     },
 ];
 
-static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| FORMS.iter().map(compiled).collect());
+/// Each is compiled when a text first has one of its signs: most are never needed, and each takes memory.
+static PATTERNS: [OnceLock<Regex>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
 
 #[expect(clippy::expect_used, reason = "the table is fixed, and a test compiles all of it")]
 fn compiled(form: &Form) -> Regex {
@@ -175,11 +176,11 @@ pub struct Secret {
 /// The secrets in a text, in their order; none overlaps another.
 pub fn secrets(text: &str) -> Vec<Secret> {
     let mut found: Vec<Secret> = Vec::new();
-    for (form, pattern) in FORMS.iter().zip(PATTERNS.iter()) {
+    for (form, pattern) in FORMS.iter().zip(&PATTERNS) {
         if !form.signs.iter().any(|sign| text.contains(sign)) {
             continue;
         }
-        for captures in pattern.captures_iter(text) {
+        for captures in pattern.get_or_init(|| compiled(form)).captures_iter(text) {
             let Some(whole) = captures.name("s").or_else(|| captures.get(0)) else { continue };
             let place = unquoted(text, whole.range());
             let value = text.get(place.clone()).unwrap_or_default();
