@@ -96,6 +96,21 @@ fn every_form_is_masked_wherever_it_stands() {
 }
 
 #[test]
+fn a_long_value_is_masked_to_its_end() {
+    let value = made(2_000, MIXED);
+    let end = &value[1_990..];
+    for text in [
+        format!("DB_PASSWORD={value}"),
+        format!("password = \"{value}\""),
+        format!("https://example.test/x?access_token={value}&y=1"),
+        format!("  password: {value}"),
+    ] {
+        let masked = mask(&text);
+        assert!(masked.contains("‹masked: ") && !masked.contains(end), "{masked}");
+    }
+}
+
+#[test]
 fn values_are_masked_by_what_they_are_called() {
     let value = ["hunter", "2", "hunter"].concat();
     let long = made(40, MIXED);

@@ -1,12 +1,15 @@
 //! What an agent's search finds while it waits: what stands in one old message as well as what stands in
 //! all, and the truth where it could not look at everything.
 
+use callstack_core::transcript::{Message, Role, Standing};
+use callstack_engine::Shown;
 use callstack_engine::search::{SearchAnswer, SearchRequest};
-use callstack_store::{FOLDER, MessageBody, Store};
+use callstack_store::{FOLDER, MessageBody, Store, StoreError};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::Project;
+use crate::plugin::Plugin;
+use crate::support::{Project, wait};
 
 const A: &str = "ses_a";
 /// So many messages that not all of them are looked at while an agent waits.
@@ -107,4 +110,22 @@ fn signs_without_a_letter_are_found_too() {
     let searched = Searched::new("<=>", "->");
     assert_eq!(searched.ask("\"->\"", false, false).places.len(), 10);
     assert_eq!(messages(&searched.ask("<=>", true, true)), ["msg_0000"]);
+}
+
+#[test]
+fn what_a_host_shows_is_known_before_anybody_searches() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    project.user(A, "Look for it");
+    let (role, standing) = (Role::User, Standing::Normal);
+    let message = Message { id: "msg_1".to_owned(), role, standing, parts: Vec::new() };
+    let shown = [Shown::of(message, json!({"parts": []}).to_string())];
+    Plugin::default().sync(&project.engine, A, &shown);
+    let store = Store::open(&folder.path().join(FOLDER)).unwrap();
+    let kept = || {
+        let messages_and_behind =
+            store.read(|view| Ok::<_, StoreError>((view.messages(A)?.len(), view.is_behind()?)));
+        messages_and_behind.unwrap()
+    };
+    wait(|| kept() == (1, false));
 }
