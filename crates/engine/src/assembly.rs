@@ -268,6 +268,17 @@ impl Engine {
         }))
     }
 
+    /// The answer of a call that has ended frames, about the one that ended last.
+    pub(crate) fn last_ended(
+        view: &View<'_>,
+        ended: Vec<(FrameNum, String)>,
+    ) -> Result<Answer, EngineError> {
+        match ended.into_iter().next_back() {
+            Some((num, text)) => Self::ended(view, num, text),
+            None => Ok(Answer::default()),
+        }
+    }
+
     /// The answer of a pop.
     pub(crate) fn ended(
         view: &View<'_>,

@@ -12,6 +12,7 @@ use callstack_core::decide::{self, decide};
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::transcript::Outcome;
+use callstack_store::View;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
@@ -193,22 +194,7 @@ impl Engine {
 
     /// Refuses to begin work in a session whose frame is about to end: it would begin inside that one.
     pub(crate) fn check_nothing_ends(&self, session: &str) -> Result<(), EngineError> {
-        let pending = self.pending_compaction(session)?;
-        let Some(pending) = pending.filter(|it| it.requested && it.completion.is_some()) else {
-            return Ok(());
-        };
-        Err(EngineError {
-            kind: Kind::Conflict,
-            message: format!(
-                "frame {} is ending: its summary is generated first",
-                self.frame(pending.frame)?.label()
-            ),
-            hint: Some(
-                "Begin the next frame behind the summary, or end this one at once with \
-                 `stack_frame_pop` and results."
-                    .to_owned(),
-            ),
-        })
+        self.store.read(|view| nothing_ends(view, session))
     }
 
     /// The frame that the calling session works in, which `named` must be.
@@ -246,6 +232,26 @@ impl Engine {
         let frame = Box::new(frame.clone());
         Err(decide::Refusal::OpenChildren::<callstack_store::StoreError> { frame, open }.into())
     }
+}
+
+/// Refuses where the frame that a session works in is about to end with a summary.
+pub(crate) fn nothing_ends(view: &View<'_>, session: &str) -> Result<(), EngineError> {
+    let pending = view.pending_compaction(session)?;
+    let Some(pending) = pending.filter(|it| it.requested && it.completion.is_some()) else {
+        return Ok(());
+    };
+    Err(EngineError {
+        kind: Kind::Conflict,
+        message: format!(
+            "frame {} is ending: its summary is generated first",
+            view.frame(pending.frame)?.label()
+        ),
+        hint: Some(
+            "Begin the next frame behind the summary, or end this one at once with \
+             `stack_frame_pop` and results."
+                .to_owned(),
+        ),
+    })
 }
 
 fn asked(

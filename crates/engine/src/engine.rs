@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use callstack_core::context::ContextCache;
-use callstack_core::decide::{Command, Decision, OpenRoot, decide};
+use callstack_core::decide::{Command, Decision, OpenRoot, Pop, decide};
 use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::evidence::Evidence;
@@ -311,25 +311,39 @@ impl Engine {
     }
 
     /// Ends a frame, and fixes in the same transaction what stands for its span from now on.
-    pub(crate) fn end(&self, caller: &Caller, command: &Command) -> Result<Answer, EngineError> {
-        self.settle_before(command)?;
-        let evidence = match command {
-            Command::Pop(pop) => {
-                self.evidence(&pop.session, pop.frame, pop.outcome.results.as_deref())
-            }
-            _ => Evidence::default(),
-        };
+    pub(crate) fn end(&self, caller: &Caller, pop: Pop) -> Result<Answer, EngineError> {
+        self.end_in_turn(caller, vec![pop], |change, ended| Self::last_ended(&change.view(), ended))
+    }
+
+    /// Ends frames one after the other, and does `then` with what stands for each of them: all in one
+    /// transaction, so that nobody sees some of them ended and others not.
+    pub(crate) fn end_in_turn<T>(
+        &self,
+        caller: &Caller,
+        pops: Vec<Pop>,
+        then: impl FnOnce(&mut Change<'_>, Vec<(FrameNum, String)>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let mut ends = Vec::new();
+        for pop in pops {
+            self.settle_before(&pop)?;
+            let evidence = self.evidence(&pop.session, pop.frame, pop.outcome.results.as_deref());
+            ends.push((Command::Pop(pop), evidence));
+        }
         self.store.write(|change| {
-            let (num, text) = self.end_in(change, &caller.session, command, &evidence)?;
-            Self::ended(&change.view(), num, text)
+            let mut ended = Vec::new();
+            for (command, evidence) in &ends {
+                ended.push(self.end_in(change, &caller.session, command, evidence)?);
+            }
+            then(change, ended)
         })
     }
 
     /// Whether a frame could end so now; the frame.
-    pub(crate) fn check_end(&self, command: &Command) -> Result<Frame, EngineError> {
-        self.settle_before(command)?;
+    pub(crate) fn check_end(&self, pop: Pop) -> Result<Frame, EngineError> {
+        self.settle_before(&pop)?;
         self.store.read(|view| {
-            let decision = decide(view, command, &self.settings_in(view)?.limits, self.now())?;
+            let decision =
+                decide(view, &Command::Pop(pop), &self.settings_in(view)?.limits, self.now())?;
             Ok(view.frame(first(&decision)?)?)
         })
     }

@@ -223,13 +223,13 @@ impl FrameStateManager<'_> {
     }
 
     fn end(&self, frame: &Frame, outcome: Outcome) -> Result<(), EngineError> {
-        let command = Command::Pop(Pop {
+        let pop = Pop {
             session: self.caller.session.clone(),
             frame: Some(frame.num),
             anchor: self.engine.anchor_in(&self.caller, frame)?,
             outcome,
-        });
-        self.engine.end(&self.caller, &command).map(drop)
+        };
+        self.engine.end(&self.caller, pop).map(drop)
     }
 
     fn reopen(&self, frame: &Frame) -> Result<(), EngineError> {

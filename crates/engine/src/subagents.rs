@@ -163,7 +163,7 @@ impl Engine {
     }
 }
 
-fn event(session: &str, change: Change) -> Event {
+pub(crate) fn event(session: &str, change: Change) -> Event {
     Event::Subagent { session: session.to_owned(), change }
 }
 

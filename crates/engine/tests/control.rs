@@ -148,6 +148,30 @@ fn an_agent_goes_up_by_setting_aside_and_down_by_beginning() {
     assert!(tree(&project).starts_with("one*"));
 }
 
+/// What stands in the way of a later step of a way undoes the earlier ones.
+#[test]
+fn a_way_over_several_frames_is_gone_wholly_or_not_at_all() {
+    let project = planned();
+    for frame in ["f2", "f3"] {
+        project.did("ses_a", "stack_frame_activate", json!({"frame": frame}));
+    }
+    let other = project.engine.manager("ses_b", "test");
+    let identity = project.engine.resolve("f4").unwrap().identity;
+    other.create_frame("ses_b", identity, Some("f2")).unwrap();
+    let before = project.engine.state().unwrap();
+    for call in [Project::call, Project::by_hand] {
+        for to in ["f1", "f5"] {
+            let error = call(&project, "ses_a", "stack_navigate", json!({"to": to})).unwrap_err();
+            assert_eq!(error.kind, Kind::Conflict, "{error}");
+        }
+    }
+    assert_eq!(project.engine.state().unwrap().frames, before.frames);
+    assert_eq!(
+        project.engine.active("ses_a").unwrap(),
+        project.engine.resolve("f3").ok().map(|it| it.num)
+    );
+}
+
 #[test]
 fn people_go_to_siblings_at_once() {
     let project = planned();

@@ -388,13 +388,13 @@ impl<'a> Takeover<'a> {
         };
         for span in open.iter().rev() {
             let outcome = Outcome::with(status, results.clone(), None, ResultsSource::LastWords);
-            let pop = Command::Pop(Pop {
+            let pop = Pop {
                 session: session.session.clone(),
                 frame: Some(span.frame),
                 anchor: anchor.clone(),
                 outcome,
-            });
-            match engine.end(&caller, &pop) {
+            };
+            match engine.end(&caller, pop) {
                 // Something inside it was broken off and is open still: it stays as it was.
                 Err(error) if error.kind == Kind::Conflict => return Ok(()),
                 ended => ended.map(drop)?,

@@ -112,7 +112,7 @@ pub(super) fn end_with(
         None => caller.anchor.clone(),
     };
     let (session, frame) = (caller.session.clone(), frame.map(|frame| frame.num));
-    engine.end(caller, &Command::Pop(decide::Pop { session, frame, anchor, outcome }))
+    engine.end(caller, decide::Pop { session, frame, anchor, outcome })
 }
 
 /// `stack_frame_invalidate`.

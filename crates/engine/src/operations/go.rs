@@ -1,13 +1,15 @@
 //! Going to another frame.
 
+use callstack_core::decide::{Activate, Command, Pop};
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::ResultsSource;
 use callstack_core::transcript::Outcome;
+use callstack_store::View;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::end::end_with;
+use crate::compaction::nothing_ends;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller, Operate};
@@ -50,36 +52,57 @@ impl Operate for Navigate {
             return Ok(at(open, text));
         }
         let keep = keep(engine, caller, &stack, &target)?;
-        let mut answer = Answer::default();
-        let mut aside: Vec<_> = stack.iter().skip(keep).map(|frame| frame.num).collect();
-        for left in stack.iter().skip(keep).rev() {
-            let results = params.results.clone().filter(|results| !results.trim().is_empty());
+        let results = params.results.filter(|results| !results.trim().is_empty());
+        let (results, source) = if let Some(results) = results {
+            (results, caller.source())
+        } else {
             let aside = format!("Set aside: work went on in {}.", target.label());
-            let (results, source) = match results {
-                Some(results) => (results, caller.source()),
-                None => (aside, ResultsSource::Callstack),
-            };
-            let outcome = Outcome::with(Status::Blocked, results, None, source);
-            answer = end_with(engine, caller, Some(left), outcome)?;
-        }
-        let named = answer.closed.filter(|_| target.status == Status::InProgress);
-        aside.retain(|num| Some(*num) != named);
-        engine.record_ends(&aside);
+            (aside, ResultsSource::Callstack)
+        };
+        let outcome = Outcome::with(Status::Blocked, results, None, source);
+        let left = stack.get(keep..).unwrap_or_default();
+        let pops = left.iter().rev().map(|frame| {
+            let anchor = engine.anchor_in(caller, frame)?;
+            let (session, outcome) = (caller.session.clone(), outcome.clone());
+            Ok(Pop { session, frame: Some(frame.num), anchor, outcome })
+        });
+        let pops = pops.collect::<Result<Vec<_>, EngineError>>()?;
+        let mut aside: Vec<_> = left.iter().map(|frame| frame.num).collect();
         if target.status == Status::InProgress {
-            let text = format!(
-                "You are in frame {} again. What was left is blocked and can be activated.\n{}",
-                target.label(),
-                answer.text
-            );
-            return Ok(Answer { closed: answer.closed, ..at(&target, text) });
+            let answer = engine.end_in_turn(caller, pops, |change, ended| {
+                let view = change.view();
+                gone_back(&view, Engine::last_ended(&view, ended)?)
+            })?;
+            aside.retain(|num| Some(*num) != answer.closed);
+            engine.record_ends(&aside);
+            return Ok(answer);
         }
-        run(
-            engine,
-            caller,
-            "stack_frame_activate",
-            json!({"frame": target.num.to_string(), "in": "here"}),
-        )
+        let activate = Command::Activate(Activate {
+            frame: target.num,
+            session: caller.session.clone(),
+            anchor: caller.anchor.clone(),
+            id: engine.world().id("frm-"),
+        });
+        engine.end_in_turn(caller, pops, |change, _| {
+            nothing_ends(&change.view(), &caller.session)?;
+            engine.carry_out(change, &activate)
+        })?;
+        engine.record_ends(&aside);
+        engine.store.read(|view| engine.began(view, caller, target.num))
     }
+}
+
+/// The answer of a call that went back to the frame above the one that it ended last.
+fn gone_back(view: &View<'_>, ended: Answer) -> Result<Answer, EngineError> {
+    let above = ended.closed.map(|closed| view.frame(closed)).transpose()?;
+    let Some(above) = above.and_then(|closed| closed.parent) else { return Ok(ended) };
+    let above = view.frame(above)?;
+    let text = format!(
+        "You are in frame {} again. What was left is blocked and can be activated.\n{}",
+        above.label(),
+        ended.text
+    );
+    Ok(Answer { closed: ended.closed, ..at(&above, text) })
 }
 
 /// How many frames of the session's stack, from the root on, stay open when it goes to `target`.
@@ -161,20 +184,6 @@ fn target(engine: &Engine, open: &Frame, to: &str) -> Result<Frame, EngineError>
             "`stack_tree` shows all frames.",
         )
     })
-}
-
-fn run(
-    engine: &Engine,
-    caller: &Caller,
-    operation: &str,
-    arguments: serde_json::Value,
-) -> Result<Answer, EngineError> {
-    let operation = super::find(operation).ok_or_else(|| EngineError {
-        kind: Kind::Internal,
-        message: format!("there is no operation `{operation}`"),
-        hint: None,
-    })?;
-    operation.run(engine, caller, arguments)
 }
 
 fn at(frame: &Frame, text: String) -> Answer {

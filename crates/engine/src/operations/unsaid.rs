@@ -1,7 +1,7 @@
 //! A frame that is to end by a call that gives no results: they are made, and the call may wait for a
 //! model that makes them.
 
-use callstack_core::decide::{Command, Pop};
+use callstack_core::decide::Pop;
 use callstack_core::dialect::Dialect;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::ResultsSource;
@@ -37,12 +37,12 @@ pub(super) fn end_unsaid(
     status: Status,
 ) -> Result<Answer, EngineError> {
     // What can't end is refused before anybody is asked for its results.
-    let frame = engine.check_end(&Command::Pop(Pop {
+    let frame = engine.check_end(Pop {
         session: caller.session.clone(),
         frame: named.map(|frame| frame.num),
         anchor: caller.anchor.clone(),
         outcome: Outcome::without_results(status),
-    }))?;
+    })?;
     let making = engine.make_results(&frame, status, caller.performs)?;
     go_on(engine, caller, &frame, status, None, making)
 }

@@ -1,11 +1,12 @@
 //! How the frames of a child session end: when it has been silent for long enough, when the call that
 //! started it returns, or by hand. The deadline is in the store, so that no restart loses it.
 
-use callstack_core::decide::{Command, Neighbourhood as _, Pop};
-use callstack_core::frame::{FrameNum, Status};
+use callstack_core::decide::{Neighbourhood as _, Pop};
+use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::{ResultsSource, dense};
-use callstack_core::subagent::{AtIdle, Change, Completion, SubagentSession, Trouble};
+use callstack_core::subagent::{AtIdle, Change as Noted, Completion, SubagentSession, Trouble};
 use callstack_core::transcript::{Anchor, Outcome};
+use callstack_store::Change;
 
 use crate::conversation::ReturnedTask;
 use crate::effect::Reaction;
@@ -14,6 +15,7 @@ use crate::errands::{SILENT, WORDLESS};
 use crate::error::{EngineError, Kind};
 use crate::log;
 use crate::operation::Caller;
+use crate::subagents::event;
 
 /// Messages among which a session's last words are looked for.
 const LAST: u32 = 8;
@@ -69,7 +71,7 @@ impl Engine {
                 AtIdle::Complete => Some(now),
                 AtIdle::Nothing | AtIdle::Stays => None,
             };
-            self.note(session, Change::Idle { until, trouble })?;
+            self.note(session, Noted::Idle { until, trouble })?;
         }
         Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? })
     }
@@ -102,7 +104,7 @@ impl Engine {
         for tracked in self.store.read(|view| view.subagents_due(now))? {
             let trouble = tracked.trouble.clone();
             if !settings.auto_complete {
-                self.note(&tracked.session, Change::Idle { until: None, trouble })?;
+                self.note(&tracked.session, Noted::Idle { until: None, trouble })?;
                 continue;
             }
             let worked = tracked.idle_since.is_some_and(|since| tracked.last_activity_at > since);
@@ -116,7 +118,7 @@ impl Engine {
                 Ok(false) | Err(_) => {
                     let delay = i64::try_from(settings.idle_delay).unwrap_or(i64::MAX).max(AGAIN);
                     let until = Some(now.saturating_add(delay));
-                    self.note(&tracked.session, Change::Idle { until, trouble })?;
+                    self.note(&tracked.session, Noted::Idle { until, trouble })?;
                 }
             }
         }
@@ -126,8 +128,7 @@ impl Engine {
 
     /// Ends the frames of silent sessions below a frame that is about to end, so that it need not wait
     /// for them.
-    pub(crate) fn settle_before(&self, command: &Command) -> Result<(), EngineError> {
-        let Command::Pop(pop) = command else { return Ok(()) };
+    pub(crate) fn settle_before(&self, pop: &Pop) -> Result<(), EngineError> {
         let frame = match pop.frame {
             Some(frame) => Some(frame),
             None => self.active(&pop.session)?,
@@ -202,13 +203,24 @@ impl Engine {
         Ok(self.active(&tracked.session)?.is_none())
     }
 
-    /// Ends all frames of a child session, the innermost first; returns them.
+    /// Ends all frames of a child session, the innermost first and all or none; returns them.
     pub(crate) fn complete_session(
         &self,
         session: &str,
         by: Completion,
         ending: &Ending,
     ) -> Result<Vec<FrameNum>, EngineError> {
+        self.complete_session_and(session, by, ending, |_, ended| Ok(ended))
+    }
+
+    /// The same, with something that is to be done in the same step.
+    pub(crate) fn complete_session_and<T>(
+        &self,
+        session: &str,
+        by: Completion,
+        ending: &Ending,
+        and: impl Fn(&mut Change<'_>, Vec<FrameNum>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         let (host, message) = self.store.read(|view| {
             let host = view.session_row(session)?.map(|known| known.host);
             Ok::<_, EngineError>((host, view.last_message(session)?))
@@ -220,30 +232,35 @@ impl Engine {
             agent: None,
             performs: false,
         };
-        let mut ended = Vec::new();
-        while let Some(num) = self.active(session)? {
+        loop {
             let stack = self.stack(session)?;
-            let own = stack.iter().find(|frame| frame.session.as_deref() == Some(session));
-            let outermost = own.map_or(num, |own| own.num);
-            let command = Command::Pop(Pop {
-                session: session.to_owned(),
-                frame: Some(num),
-                anchor: caller.anchor.clone(),
-                outcome: outcome(ending, (num != outermost).then_some(outermost)),
+            let own = |frame: &&Frame| frame.session.as_deref() == Some(session);
+            let outermost = stack.iter().find(own).map(|frame| frame.num);
+            let open = stack.iter().rev().take_while(own);
+            let open = open.filter(|frame| frame.status == Status::InProgress);
+            let pops: Vec<_> = open
+                .map(|frame| Pop {
+                    session: session.to_owned(),
+                    frame: Some(frame.num),
+                    anchor: caller.anchor.clone(),
+                    outcome: outcome(ending, outermost.filter(|it| *it != frame.num)),
+                })
+                .collect();
+            let completed = self.end_in_turn(&caller, pops, |change, ended| {
+                let noted = if !ended.is_empty() || by == Completion::Manual {
+                    Noted::Completed { by }
+                } else {
+                    Noted::Idle { until: None, trouble: None }
+                };
+                change.append(self.now(), &[event(session, noted)])?;
+                and(change, ended.into_iter().map(|(num, _)| num).collect())
             });
-            match self.end(&caller, &command) {
-                Ok(_) => ended.push(num),
+            match completed {
                 // Another process was faster.
-                Err(_) if self.active(session)? != Some(num) => {}
-                Err(error) => return Err(error),
+                Err(_) if self.active(session)? != stack.last().map(|frame| frame.num) => {}
+                completed => return completed,
             }
         }
-        if !ended.is_empty() || by == Completion::Manual {
-            self.note(session, Change::Completed { by })?;
-        } else {
-            self.note(session, Change::Idle { until: None, trouble: None })?;
-        }
-        Ok(ended)
     }
 
     /// How a session ends by what it said last, and by what broke it off.
