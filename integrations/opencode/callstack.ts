@@ -650,12 +650,12 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         const outcome = await performer.perform(answer.next, abort)
         const { token } = answer
         // Told in any case: an effect that was stopped has to be taken note of, too.
-        const tell = async () => {
+        const tell = async (again?: boolean) => {
           host.ensure(true)
-          return within(TOOL_MS, host.request("continue", { ...caller, token, outcome }))
+          return within(TOOL_MS, host.request("continue", { ...caller, token, outcome, again }))
         }
         // Whatever a process had begun when it ended, the next one finds in the store.
-        answer = await tell().catch((error) => (error instanceof Gone ? tell() : Promise.reject(error)))
+        answer = await tell().catch((error) => (error instanceof Gone ? tell(true) : Promise.reject(error)))
       }
       const { output, title, metadata } = answer
       if (typeof output !== "string") throw new Error("it answered without an output")

@@ -2,6 +2,7 @@
 //! derived from them and from nothing else.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::autonomy::{Suggestion, SuggestionEnd};
 use crate::compaction::{Compaction, PendingCompaction};
@@ -99,6 +100,20 @@ pub struct MaskedOutput {
     pub part: String,
     /// The line.
     pub text: String,
+}
+
+/// What a call was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenAnswer {
+    /// A few words that say what happened.
+    pub title: String,
+    /// The answer as an agent reads it.
+    pub text: String,
+    /// The answer as a program reads it.
+    pub data: Value,
+    /// The frame in which work ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<FrameNum>,
 }
 
 /// One change.
@@ -338,6 +353,16 @@ pub enum Event {
     ErrandDelivered {
         /// The span in which the errand was worked on.
         span: SpanNum,
+    },
+    /// A call has changed something that does not tell by which call it was changed. It is answered the
+    /// same when it is made again because the answer was lost.
+    CallAnswered {
+        /// The session that made the call.
+        session: String,
+        /// The call.
+        call: Anchor,
+        /// What it was answered.
+        answer: Box<GivenAnswer>,
     },
     /// A setting of the store has another value, or none any more.
     SettingSet {

@@ -171,6 +171,7 @@ impl LogLine {
             | Event::FoldSet { .. }
             | Event::EvidenceTaken { .. }
             | Event::Rendered { .. }
+            | Event::CallAnswered { .. }
             | Event::MessagesRecorded { .. }
             | Event::FilesRecorded { .. }
             | Event::CompactionTold { .. } => return None,

@@ -22,16 +22,8 @@ const DENSE: usize = 300;
 const ARTIFACTS: usize = 100;
 
 impl Engine {
-    /// Has one frame stand for all but the newest `keep` finished children of a frame. None where there
-    /// are not at least two of them.
-    pub fn consolidate(&self, parent: FrameNum, keep: u64) -> Result<Option<Frame>, EngineError> {
-        self.store.write(|change| match self.consolidate_in(change, parent, keep)? {
-            Some(num) => Ok(Some(change.view().frame(num)?)),
-            None => Ok(None),
-        })
-    }
-
-    /// The same, once a frame that has just ended is one too many beside its siblings.
+    /// Has one frame stand for the older ones, once a frame that has just ended is one too many beside its
+    /// siblings.
     pub(crate) fn consolidate_if_many(
         &self,
         change: &mut Change<'_>,
@@ -49,7 +41,9 @@ impl Engine {
         Ok(())
     }
 
-    fn consolidate_in(
+    /// Has one frame stand for all but the newest `keep` finished children of a frame. None where there
+    /// are not at least two of them.
+    pub(crate) fn consolidate_in(
         &self,
         change: &mut Change<'_>,
         parent: FrameNum,

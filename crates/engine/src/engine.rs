@@ -312,7 +312,12 @@ impl Engine {
 
     /// Ends a frame, and fixes in the same transaction what stands for its span from now on.
     pub(crate) fn end(&self, caller: &Caller, pop: Pop) -> Result<Answer, EngineError> {
-        self.end_in_turn(caller, vec![pop], |change, ended| Self::last_ended(&change.view(), ended))
+        self.end_in_turn(caller, vec![pop], |change, ended| {
+            let frames: Vec<_> = ended.iter().map(|(num, _)| *num).collect();
+            let answer = Self::last_ended(&change.view(), ended)?;
+            self.keep_answer_if_elsewhere(change, caller, &frames, &answer)?;
+            Ok(answer)
+        })
     }
 
     /// Ends frames one after the other, and does `then` with what stands for each of them: all in one

@@ -1,17 +1,17 @@
 //! The table of operations. A new one is a type in a file of this folder and a line here.
 
 mod autonomy;
-mod begin;
+pub(crate) mod begin;
 mod compaction;
 mod consolidate;
 mod end;
-mod go;
+pub(crate) mod go;
 mod log;
 mod look;
-pub(crate) mod plan;
-pub(crate) mod preset;
+mod plan;
+mod preset;
 pub(crate) mod reach;
-pub(crate) mod record;
+mod record;
 mod replan;
 pub(crate) mod retry;
 mod search;

@@ -9,7 +9,7 @@ use crate::support::Project;
 
 /// A user's root `f1` with the pin `p1`; below it `f2` and `f3` planned, `f4` completed, `f5` failed. And
 /// a session `ses_sub` that it has started for a question, without a frame.
-fn project() -> Project {
+pub(crate) fn project() -> Project {
     let project = Project::new();
     project.user("ses_a", "Write the parser for the new format, please");
     let child = |title: &str| json!({"title": title, "successCriteria": "it is done"});
@@ -89,7 +89,7 @@ fn right() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn right_for(operation: &Operation) -> Value {
+pub(crate) fn right_for(operation: &Operation) -> Value {
     let found = right().into_iter().find(|(name, _)| *name == operation.name);
     found.unwrap_or_else(|| panic!("{} is not tried here yet", operation.name)).1
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use callstack_core::dialect::Dialect;
 use callstack_core::evidence::{Action, Call, Happening};
 use callstack_core::results::ResultsSource;
 use callstack_core::transcript::{Anchor, Message, Role, Standing};
@@ -11,7 +12,7 @@ use callstack_engine::effect::{Effect, EffectOutcome};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
     Engine, EngineError, Kind, Settings, Shown, Summarizer, SummarizerError, SummarizerSettings,
-    SummaryRequest, SystemWorld, UserMessage, operations,
+    SummaryRequest, SystemWorld, UserMessage, operations, tools,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -329,6 +330,20 @@ fn another_process_asks_again_for_what_is_left_of_the_time() {
     assert_eq!(desk.results("f2"), (Some(ResultsSource::Model), "It is read.".to_owned()));
     assert_eq!(fake.requests().len(), 1);
     silent.answer(Ok("Too late.".to_owned()));
+}
+
+#[test]
+fn an_answer_that_is_lost_after_the_wait_is_given_again() {
+    let fake = Fake::saying("It is read.");
+    let mut desk = Desk::asking(&fake);
+    desk.shows(WORK);
+    let waits = desk.call(POP, json!({}), true).unwrap().next.unwrap();
+    let answer = desk.resume(&waits.token, EffectOutcome::Ok(json!({})));
+    let first = desk.until_answered(answer);
+    desk.restart(Some(&fake));
+    let pop = tools::find(Dialect::Stack, POP).unwrap();
+    let again = desk.engine.done_before(&desk.caller(true), &pop, &Value::Null).unwrap().unwrap();
+    assert_eq!(format!("{again:?}"), format!("{first:?}"));
 }
 
 #[test]

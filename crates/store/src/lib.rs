@@ -3,6 +3,7 @@
 //!
 //! Not here: what a command means (`core`), who asks (`engine`, `hosts`).
 
+mod answers;
 mod bodies;
 mod change;
 mod compactions;

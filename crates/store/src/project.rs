@@ -181,6 +181,9 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
             crate::errands::deliver(view, *span)?;
             writer.caller_changed(*span)
         }
+        Event::CallAnswered { session, call, answer } => {
+            crate::answers::give(view, session, call, answer)
+        }
         Event::SettingSet { name, value: None } => {
             writer.run("DELETE FROM settings WHERE name = ?1", params![name])
         }

@@ -11,7 +11,8 @@ use crate::project;
 use crate::store::{Store, View};
 
 /// Tables that are derived from the events, children before those that they refer to.
-const DERIVED: [&str; 21] = [
+const DERIVED: [&str; 22] = [
+    "answers",
     "file_states",
     "file_restores",
     "suggestions",

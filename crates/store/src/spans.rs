@@ -128,16 +128,15 @@ impl View<'_> {
         Ok(opened.into_iter().next())
     }
 
-    /// The span that a call of a session closed, unless that was undone.
-    pub fn span_closed_at(&self, session: &str, at: &Anchor) -> Result<Option<Span>, StoreError> {
-        let closed = self.spans(
+    /// The spans that a call of a session closed, unless that was undone, the outermost first.
+    pub fn spans_closed_at(&self, session: &str, at: &Anchor) -> Result<Vec<Span>, StoreError> {
+        self.spans(
             &format!(
                 "{SPAN} WHERE session = ?1 AND close_message = ?2 AND close_call = ?3
-                 AND close_undone = 0 AND detached = 0 ORDER BY num DESC LIMIT 1"
+                 AND close_undone = 0 AND detached = 0 ORDER BY num"
             ),
             params![session, at.message, at.call],
-        )?;
-        Ok(closed.into_iter().next())
+        )
     }
 
     /// A session by the host's id.

@@ -13,7 +13,7 @@ use callstack_core::compaction::{
 use callstack_core::decide::{
     Activate, Command, Delegate, Invalidate, Plan, PlannedChild, Pop, Push, Reconcile, Reopen,
 };
-use callstack_core::event::{Event, MaskedOutput};
+use callstack_core::event::{Event, GivenAnswer, MaskedOutput};
 use callstack_core::evidence::{CommandRun, Evidence, WrittenFile};
 use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::results::ResultsSource;
@@ -165,6 +165,16 @@ pub(crate) fn fill(store: &Store) {
             suggestion(1, "ses_a", 1, Heuristic::FailureBoundary),
             suggestion(2, "ses_a", 2, Heuristic::Stagnation),
             Event::SuggestionEnded { suggestion: 1, end: SuggestionEnd::ActedOn },
+            Event::CallAnswered {
+                session: "ses_a".to_owned(),
+                call: at(7),
+                answer: Box::new(GivenAnswer {
+                    title: "invalidated f5".to_owned(),
+                    text: "Frame f5 is invalidated.".to_owned(),
+                    data: serde_json::json!({"invalidated": [5]}),
+                    closed: Some(FrameNum(5)),
+                }),
+            },
             Event::SettingSet { name: "autonomy".to_owned(), value: Some("manual".to_owned()) },
             subagent("ses_b", seen("look (@general subagent)", true)),
             subagent("ses_b", Change::Idle { until: Some(6_000), trouble: Some(trouble) }),
@@ -323,6 +333,7 @@ pub(crate) fn describe(store: &Store) -> String {
                 writeln!(text, "{session:?}").unwrap();
             }
             writeln!(text, "{:?}", view.subagent_stats()?).unwrap();
+            writeln!(text, "{:?}", view.answer_given("ses_a", &at(7))?).unwrap();
             writeln!(text, "plan-a is {}", view.resolve("plan-a")?.num).unwrap();
             writeln!(text, "{:?} {:?}", view.all_counts()?, view.setting("autonomy")?).unwrap();
             Ok(())

@@ -105,6 +105,23 @@ test(
 )
 
 test(
+  "what became of an effect is told again, as such, when the process that was told is gone",
+  staged(async (stage) => {
+    const child = await stage.child(0)
+    const result = stage.tool(push, {})
+    child.answer(await child.next("tool"), { next: { do: "wait", ms: 0 }, token: { step: 1 } })
+    const first = await child.next("continue")
+    assert.equal(first.params["again"], undefined)
+    await child.crash()
+    const heir = await stage.child(1)
+    const second = await heir.next("continue")
+    assert.deepEqual(second.params, { ...first.params, again: true })
+    heir.answer(second, answered)
+    assert.deepEqual(await result, answered)
+  }),
+)
+
+test(
   "effects beside an answer are performed in order, and nobody waits for them",
   staged(async (stage) => {
     const child = await stage.child(0)

@@ -23,8 +23,8 @@ fn child(title: &str) -> Value {
     json!({"title": title, "successCriteria": format!("the {title} works")})
 }
 
-/// Messages, plans, a push, a pin, a decision, pops with results, another try, and a frame that another
-/// session works on for this one.
+/// Messages, plans, a push, a pin, a decision, pops with results, another try, what takes all of that back,
+/// a way over several frames, and a frame that another session works on for this one.
 fn work(host: &mut Host) {
     host.user(A, "Write the parser of the configuration");
     host.call(A, "stack_frame_plan", &json!({"children": [child("tables"), child("docs")]}));
@@ -43,6 +43,17 @@ fn work(host: &mut Host) {
     host.call(A, "stack_frame_pop", &json!({"results": "24 rules in grammar.txt"}));
     let preset = json!({"name": "feature", "values": {"feature": "imports"}, "parent": "f3"});
     host.call(A, "stack", &json!({"op": "stack_preset", "args": preset}));
+    let other = |host: &mut Host, op: &str, args: Value| {
+        host.call(A, "stack", &json!({"op": op, "args": args}));
+    };
+    host.call(A, "stack_pin", &json!({"text": "no network"}));
+    other(host, "stack_unpin", json!({"pin": "p2"}));
+    other(host, "stack_frame_unplan", json!({"frame": "f6"}));
+    host.call(A, "stack_frame_push", &child("cache"));
+    host.call(A, "stack_frame_push", &child("index"));
+    other(host, "stack_navigate", json!({"to": "f1"}));
+    other(host, "stack_frame_invalidate", json!({"frame": "f3", "reason": "written already"}));
+    other(host, "stack_frame_consolidate", json!({"keep": 0}));
     host.delegate(A, "f2", C, |host| {
         host.run(C, "make tables", 0);
         host.call(C, "stack_frame_push", &child("rows"));
@@ -112,7 +123,7 @@ fn same(mut state: Value) -> Value {
         .map(|(id, frame)| (id.clone(), frame["handle"].as_str().unwrap().to_owned()))
         .collect();
     for frame in state["frames"].as_object_mut().unwrap().values_mut() {
-        for time in ["createdAt", "updatedAt", "endedAt"] {
+        for time in ["createdAt", "updatedAt", "endedAt", "invalidatedAt"] {
             frame[time] = Value::Null;
         }
         // Planned before it was given a session.

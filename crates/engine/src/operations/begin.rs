@@ -57,6 +57,20 @@ impl Where {
     }
 }
 
+/// The answer of a frame's beginning, with why it was begun here although the call's arguments say
+/// otherwise.
+pub(crate) fn begun_here(
+    engine: &Engine,
+    caller: &Caller,
+    arguments: &Value,
+    begun: Answer,
+) -> Result<Answer, EngineError> {
+    let wish = Option::<Where>::deserialize(&arguments["in"]).unwrap_or_default();
+    let sessions = engine.current_settings()?.sessions;
+    let (_, why) = Where::settled(sessions, caller, wish, Where::Here);
+    Ok(told_why(begun, why))
+}
+
 /// An answer that says why the work is to be done by the caller although another session was asked for.
 fn told_why(mut answer: Answer, why: Option<&str>) -> Answer {
     if let Some(why) = why {

@@ -37,28 +37,32 @@ impl Operate for Consolidate {
     ) -> Result<Answer, EngineError> {
         let parent = target(engine, caller, params.frame.as_deref())?;
         let keep = params.keep.unwrap_or(KEPT);
-        let Some(frame) = engine.consolidate(parent.num, keep)? else {
-            return Err(EngineError {
-                kind: Kind::Conflict,
-                message: format!(
-                    "{} has less than two finished children besides the newest {keep}",
-                    parent.label()
+        engine.answering(caller, |change| {
+            let Some(num) = engine.consolidate_in(change, parent.num, keep)? else {
+                return Err(EngineError {
+                    kind: Kind::Conflict,
+                    message: format!(
+                        "{} has less than two finished children besides the newest {keep}",
+                        parent.label()
+                    ),
+                    hint: Some("Give a smaller `keep` to take in newer ones.".to_owned()),
+                });
+            };
+            let view = change.view();
+            let frame = view.frame(num)?;
+            let below = view.children(Some(num))?;
+            let below: Vec<_> = below.iter().map(|child| child.num.to_string()).collect();
+            Ok(Answer {
+                title: format!("consolidated {}", below.len()),
+                text: format!(
+                    "{} stands for {} frames: {}.",
+                    frame.label(),
+                    below.len(),
+                    below.join(", ")
                 ),
-                hint: Some("Give a smaller `keep` to take in newer ones.".to_owned()),
-            });
-        };
-        let below = engine.store.read(|view| view.children(Some(frame.num)))?;
-        let below: Vec<_> = below.iter().map(|child| child.num.to_string()).collect();
-        Ok(Answer {
-            title: format!("consolidated {}", below.len()),
-            text: format!(
-                "{} stands for {} frames: {}.",
-                frame.label(),
-                below.len(),
-                below.join(", ")
-            ),
-            data: json!({"handle": frame.num.to_string(), "id": frame.id, "consolidated": below}),
-            ..Answer::default()
+                data: json!({"handle": num.to_string(), "id": frame.id, "consolidated": below}),
+                ..Answer::default()
+            })
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Operations with which a frame ends.
 
-use callstack_core::decide::{self, Command};
+use callstack_core::decide::{self, Command, Decision};
 use callstack_core::frame::{Frame, Status};
 use callstack_core::transcript::Outcome;
 use schemars::JsonSchema;
@@ -146,28 +146,33 @@ impl Operate for Invalidate {
             reason: params.reason,
             anchor: engine.anchor_in(caller, &frame)?,
         });
-        let decision = engine.change(&command)?;
-        let mut text = format!("Frame {} is invalidated.", frame.label());
-        if decision.frames.len() > 1 {
-            let gone: Vec<_> = decision.frames.iter().skip(1).map(ToString::to_string).collect();
-            let gone = gone.join(", ");
-            text = format!("{text} With it went what was planned below: {gone}.");
-        }
-        if !decision.left.is_empty() {
-            let left: Vec<_> = decision.left.iter().map(Frame::label).collect();
-            let left = left.join(", ");
-            text = format!("{text} Still in progress below it, pop or invalidate them: {left}.");
-        }
-        let data = json!({
-            "invalidated": decision.frames,
-            "inProgress": decision.left.iter().map(|frame| frame.num).collect::<Vec<_>>(),
-        });
-        Ok(Answer {
-            title: format!("invalidated {}", frame.num),
-            text,
-            data,
-            closed: decision.left.is_empty().then_some(frame.num),
-            ..Answer::default()
+        engine.answering(caller, |change| {
+            Ok(invalidated(&frame, &engine.carry_out(change, &command)?))
         })
+    }
+}
+
+fn invalidated(frame: &Frame, decision: &Decision) -> Answer {
+    let mut text = format!("Frame {} is invalidated.", frame.label());
+    if decision.frames.len() > 1 {
+        let gone: Vec<_> = decision.frames.iter().skip(1).map(ToString::to_string).collect();
+        let gone = gone.join(", ");
+        text = format!("{text} With it went what was planned below: {gone}.");
+    }
+    if !decision.left.is_empty() {
+        let left: Vec<_> = decision.left.iter().map(Frame::label).collect();
+        let left = left.join(", ");
+        text = format!("{text} Still in progress below it, pop or invalidate them: {left}.");
+    }
+    let data = json!({
+        "invalidated": decision.frames,
+        "inProgress": decision.left.iter().map(|frame| frame.num).collect::<Vec<_>>(),
+    });
+    Answer {
+        title: format!("invalidated {}", frame.num),
+        text,
+        data,
+        closed: decision.left.is_empty().then_some(frame.num),
+        ..Answer::default()
     }
 }

@@ -71,7 +71,9 @@ impl Operate for Navigate {
         if target.status == Status::InProgress {
             let answer = engine.end_in_turn(caller, pops, |change, ended| {
                 let view = change.view();
-                gone_back(&view, Engine::last_ended(&view, ended)?)
+                let answer = gone_back(&view, Engine::last_ended(&view, ended)?)?;
+                engine.keep_answer_if_elsewhere(change, caller, &aside, &answer)?;
+                Ok(answer)
             })?;
             aside.retain(|num| Some(*num) != answer.closed);
             engine.record_ends(&aside);
@@ -93,7 +95,7 @@ impl Operate for Navigate {
 }
 
 /// The answer of a call that went back to the frame above the one that it ended last.
-fn gone_back(view: &View<'_>, ended: Answer) -> Result<Answer, EngineError> {
+pub(crate) fn gone_back(view: &View<'_>, ended: Answer) -> Result<Answer, EngineError> {
     let above = ended.closed.map(|closed| view.frame(closed)).transpose()?;
     let Some(above) = above.and_then(|closed| closed.parent) else { return Ok(ended) };
     let above = view.frame(above)?;

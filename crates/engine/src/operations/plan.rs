@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use callstack_core::decide;
+use callstack_core::dialect::Dialect;
 use callstack_core::frame::FrameNum;
+use callstack_store::View;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -120,16 +122,22 @@ fn plan(
     }
     let children = planned(engine.world(), children)?;
     let command = decide::Command::Plan(decide::Plan { parent, children });
-    let decision = engine.change(&command)?;
-    planned_answer(engine, &decision.frames)
+    engine.answering(caller, |change| {
+        let decision = engine.carry_out(change, &command)?;
+        planned_answer(&change.view(), engine.dialect(), &decision.frames)
+    })
 }
 
 /// What an agent is told of frames that it has planned.
-pub(crate) fn planned_answer(engine: &Engine, frames: &[FrameNum]) -> Result<Answer, EngineError> {
+fn planned_answer(
+    view: &View<'_>,
+    dialect: Dialect,
+    frames: &[FrameNum],
+) -> Result<Answer, EngineError> {
     let mut text = String::from("Planned:\n");
     let mut data = Vec::new();
     for num in frames {
-        let frame = engine.frame(*num)?;
+        let frame = view.frame(*num)?;
         let indent = "  ".repeat(frame.depth.saturating_sub(1) as usize);
         // Writing to a string can't fail.
         let _ = writeln!(text, "{indent}- {}", frame.label());
@@ -137,17 +145,14 @@ pub(crate) fn planned_answer(engine: &Engine, frames: &[FrameNum]) -> Result<Ans
             "title": frame.identity.title}));
     }
     // Writing to a string can't fail.
-    let _ = write!(text, "Start one with {}.", engine.dialect().tool("stack_frame_activate"));
+    let _ = write!(text, "Start one with {}.", dialect.tool("stack_frame_activate"));
     let title = format!("planned {}", data.len());
     Ok(Answer { title, text, data: data.into(), ..Answer::default() })
 }
 
 /// The frame below which a session plans when it names none: its active one, else its root while that
 /// can still be worked in, else none, which plans roots.
-pub(crate) fn parent_of_plans(
-    engine: &Engine,
-    caller: &Caller,
-) -> Result<Option<FrameNum>, EngineError> {
+fn parent_of_plans(engine: &Engine, caller: &Caller) -> Result<Option<FrameNum>, EngineError> {
     if let Some(active) = engine.active(&caller.session)? {
         return Ok(Some(active));
     }

@@ -59,13 +59,6 @@ impl PresetParams {
     }
 }
 
-/// The arguments of `stack_frame_plan` that those of `stack_preset` come to; none where it plans nothing.
-pub(crate) fn as_plan(project: &Path, arguments: &Value) -> Result<Option<Value>, EngineError> {
-    let params = PresetParams::deserialize(arguments)
-        .map_err(|error| EngineError::invalid(error.to_string(), "See `stack_preset`."))?;
-    params.into_plan(project)
-}
-
 fn child(frame: &PresetFrame) -> Value {
     let children: Vec<Value> = frame.children.iter().map(child).collect();
     json!({"title": frame.title, "successCriteria": frame.criteria, "children": children})

@@ -38,8 +38,8 @@ impl Operate for AddDecision {
         params: DecisionParams,
     ) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        engine.change(&Command::AddDecision { frame, text: params.decision })?;
-        Ok(noted(frame, "decision"))
+        let command = Command::AddDecision { frame, text: params.decision };
+        noted_down(engine, caller, &command, noted(frame, "decision"))
     }
 }
 
@@ -70,8 +70,8 @@ impl Operate for AddArtifact {
     ) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let (path, hash) = engine.project_file(&params.artifact);
-        engine.change(&Command::AddArtifact { frame, artifact: Artifact { path, hash } })?;
-        Ok(noted(frame, "artifact"))
+        let command = Command::AddArtifact { frame, artifact: Artifact { path, hash } };
+        noted_down(engine, caller, &command, noted(frame, "artifact"))
     }
 }
 
@@ -111,8 +111,9 @@ impl Operate for SetGoal {
         let identity =
             identity(&params.title, params.success_criteria, params.success_criteria_compacted)?;
         let anew = params.current;
-        engine.change(&Command::SetIdentity { frame, identity, derived: false, anew })?;
-        Ok(Answer { text: format!("The goal of {frame} is set."), ..noted(frame, "goal") })
+        let command = Command::SetIdentity { frame, identity, derived: false, anew };
+        let text = format!("The goal of {frame} is set.");
+        noted_down(engine, caller, &command, Answer { text, ..noted(frame, "goal") })
     }
 }
 
@@ -137,12 +138,15 @@ impl Operate for PinConstraint {
 
     fn run(engine: &Engine, caller: &Caller, params: PinParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        let decision = engine.change(&Command::Pin { frame, text: params.text })?;
-        let made = decision.events.iter().find_map(|event| match event {
-            Event::PinSet { pin, .. } => Some(pin.num),
-            _ => None,
-        });
-        Ok(pinned(frame, made))
+        let command = Command::Pin { frame, text: params.text };
+        engine.answering(caller, |change| {
+            let decision = engine.carry_out(change, &command)?;
+            let made = decision.events.iter().find_map(|event| match event {
+                Event::PinSet { pin, .. } => Some(pin.num),
+                _ => None,
+            });
+            Ok(pinned(frame, made))
+        })
     }
 }
 
@@ -172,9 +176,9 @@ impl Operate for Unpin {
                 "Pins are shown with their number, such as p3.",
             )
         })?;
-        engine.change(&Command::Unpin { frame, pin })?;
         let text = format!("The pin p{pin} of {frame} holds no more.");
-        Ok(Answer { text, ..noted(frame, "pin removed") })
+        let answer = Answer { text, ..noted(frame, "pin removed") };
+        noted_down(engine, caller, &Command::Unpin { frame, pin }, answer)
     }
 }
 
@@ -191,15 +195,25 @@ fn target(
     }
 }
 
+/// Carries out what is answered so.
+fn noted_down(
+    engine: &Engine,
+    caller: &Caller,
+    command: &Command,
+    answer: Answer,
+) -> Result<Answer, EngineError> {
+    engine.answering(caller, |change| engine.carry_out(change, command).map(|_| answer))
+}
+
 /// What an agent is told of a pin that it has set in a frame.
-pub(crate) fn pinned(frame: FrameNum, num: Option<u64>) -> Answer {
+fn pinned(frame: FrameNum, num: Option<u64>) -> Answer {
     let number = num.map_or_else(String::new, |num| format!(" as p{num}"));
     let text = format!("Pinned{number}: it holds in {frame} and in every frame below.");
     Answer { text, ..noted(frame, "pin") }
 }
 
 /// What an agent is told of something that it has noted down in a frame.
-pub(crate) fn noted(frame: FrameNum, what: &str) -> Answer {
+fn noted(frame: FrameNum, what: &str) -> Answer {
     Answer {
         title: format!("{what} in {frame}"),
         text: format!("Noted in {frame}."),

@@ -36,7 +36,7 @@ impl Operate for Replan {
     const SUMMARY: &'static str = "Change a planned frame: its title, its criteria, its place among what is planned beside it.";
     type Params = ReplanParams;
 
-    fn run(engine: &Engine, _: &Caller, params: ReplanParams) -> Result<Answer, EngineError> {
+    fn run(engine: &Engine, caller: &Caller, params: ReplanParams) -> Result<Answer, EngineError> {
         let frame = planned(engine, &params.frame)?;
         let before = params.before.as_deref().map(|it| planned(engine, it)).transpose()?;
         let changes = params.title.is_some() || params.success_criteria.is_some();
@@ -65,7 +65,7 @@ impl Operate for Replan {
                 .unwrap_or_else(|| frame.identity.success_criteria.clone()),
             success_criteria_compacted: dense,
         };
-        engine.store.write(|change| {
+        engine.answering(caller, |change| {
             if identity != frame.identity {
                 let command =
                     Command::SetIdentity { frame: frame.num, identity, derived: false, anew: true };
@@ -75,16 +75,16 @@ impl Operate for Replan {
                 let command = Command::OrderPlan { frame: frame.num, before: before.num };
                 engine.carry_out(change, &command)?;
             }
-            Ok::<_, EngineError>(())
-        })?;
-        let now = engine.frame(frame.num)?;
-        let place = before.map_or_else(String::new, |it| format!(", and comes before {}", it.num));
-        Ok(Answer {
-            title: format!("changed {}", now.num),
-            text: format!("{} is changed{place}.", now.label()),
-            data: json!({"handle": now.num.to_string(), "title": now.identity.title,
-                "successCriteria": now.identity.success_criteria}),
-            ..Answer::default()
+            let now = change.view().frame(frame.num)?;
+            let place =
+                before.map_or_else(String::new, |it| format!(", and comes before {}", it.num));
+            Ok(Answer {
+                title: format!("changed {}", now.num),
+                text: format!("{} is changed{place}.", now.label()),
+                data: json!({"handle": now.num.to_string(), "title": now.identity.title,
+                    "successCriteria": now.identity.success_criteria}),
+                ..Answer::default()
+            })
         })
     }
 }
@@ -107,17 +107,19 @@ impl Operate for Unplan {
         To keep it in sight with a reason, use stack_frame_invalidate.";
     type Params = UnplanParams;
 
-    fn run(engine: &Engine, _: &Caller, params: UnplanParams) -> Result<Answer, EngineError> {
+    fn run(engine: &Engine, caller: &Caller, params: UnplanParams) -> Result<Answer, EngineError> {
         let frame = planned(engine, &params.frame)?;
-        let decision = engine.change(&Command::Unplan { frame: frame.num })?;
-        let gone: Vec<_> = decision.frames.iter().map(ToString::to_string).collect();
-        let below = gone.len().saturating_sub(1);
-        let with = if below == 0 { String::new() } else { format!(", with {below} below it") };
-        Ok(Answer {
-            title: format!("removed {}", frame.num),
-            text: format!("{} is out of the plan{with}.", frame.label()),
-            data: json!({"removed": gone}),
-            ..Answer::default()
+        engine.answering(caller, |change| {
+            let decision = engine.carry_out(change, &Command::Unplan { frame: frame.num })?;
+            let gone: Vec<_> = decision.frames.iter().map(ToString::to_string).collect();
+            let below = gone.len().saturating_sub(1);
+            let with = if below == 0 { String::new() } else { format!(", with {below} below it") };
+            Ok(Answer {
+                title: format!("removed {}", frame.num),
+                text: format!("{} is out of the plan{with}.", frame.label()),
+                data: json!({"removed": gone}),
+                ..Answer::default()
+            })
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use callstack_core::frame::Status;
+use callstack_core::frame::{FrameNum, Status};
 use callstack_core::subagent::{Completion, SubagentSession, SubagentStats};
 use callstack_core::text::format_duration;
 use schemars::JsonSchema;
@@ -342,22 +342,21 @@ impl Operate for Complete {
             source: if results.is_some() { caller.source() } else { last.source },
             results: results.unwrap_or(last.results),
         };
-        let ended = engine.complete_session(&session.session, Completion::Manual, &ending)?;
-        let named: Vec<_> = ended.iter().map(ToString::to_string).collect();
-        let text = match named.as_slice() {
-            [] => format!("The session {} is completed; it had no open frame.", session.session),
-            _ => format!(
-                "The session {} is completed: {} ended as {}.",
-                session.session,
-                named.join(", "),
-                ending.status
-            ),
-        };
-        let data = json!({
-            "sessionID": session.session,
-            "frames": ended,
-            "status": ending.status.to_string(),
-        });
-        Ok(Answer { title: "subagent completed".to_owned(), text, data, ..Answer::default() })
+        let session = &session.session;
+        engine.complete_session_and(session, Completion::Manual, &ending, |change, ended| {
+            let answer = completed(session, &ended, ending.status);
+            engine.keep_answer(change, caller, &answer)?;
+            Ok(answer)
+        })
     }
+}
+
+fn completed(session: &str, ended: &[FrameNum], status: Status) -> Answer {
+    let named: Vec<_> = ended.iter().map(ToString::to_string).collect();
+    let text = match named.as_slice() {
+        [] => format!("The session {session} is completed; it had no open frame."),
+        _ => format!("The session {session} is completed: {} ended as {status}.", named.join(", ")),
+    };
+    let data = json!({"sessionID": session, "frames": ended, "status": status.to_string()});
+    Answer { title: "subagent completed".to_owned(), text, data, ..Answer::default() }
 }

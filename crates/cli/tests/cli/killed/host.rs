@@ -105,9 +105,7 @@ impl Host {
             return answer;
         }
         let mut params = params.clone();
-        if method == "tool" {
-            params["again"] = true.into();
-        }
+        params["again"] = true.into();
         self.ask(method, &params).unwrap()
     }
 

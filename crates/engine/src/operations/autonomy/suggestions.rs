@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use callstack_core::autonomy::{Heuristic, Kind, SuggestionEnd};
 use callstack_core::event::Event;
 use callstack_core::text::format_duration;
-use callstack_store::{StoredSuggestion, SuggestionCounts};
+use callstack_store::{Change, StoredSuggestion, SuggestionCounts, View};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -46,60 +46,73 @@ impl Operate for AutoSuggest {
             let [.., in_context, _] = AutonomySettings::VARIABLES;
             engine.configure(Setting::named(in_context)?, Some(&switch(enabled)))?;
         }
-        let cleared = if params.clear == Some(true) { clear(engine, &caller.session)? } else { 0 };
-        let settings = engine.autonomy()?;
         let now = engine.now();
-        let waiting = engine.store.read(|view| view.pending_suggestions(&caller.session, now))?;
-        let mut text = match (settings.level, settings.suggest_in_context) {
-            (Level::Manual, _) => format!(
-                "Nothing is suggested: the level is manual ({} changes it).",
-                engine.dialect().tool(Autonomy::NAME)
-            ),
-            (_, true) => "Suggestions are on: the model is sent them.".to_owned(),
-            (_, false) => "Suggestions are off: they are noted here and not sent.".to_owned(),
-        };
-        if params.clear == Some(true) {
-            // Writing to a string can't fail.
-            let _ = write!(text, "\n{cleared} cleared.");
+        if params.clear != Some(true) {
+            return engine.store.read(|view| waiting(engine, view, &caller.session, now, None));
         }
-        for suggestion in &waiting {
-            let _ = write!(
-                text,
-                "\n- s{} {} {} ({}, {} %, {} left): {}",
-                suggestion.num,
-                suggestion.kind(),
-                suggestion.frame,
-                suggestion.heuristic,
-                suggestion.confidence,
-                format_duration(suggestion.expires_at - now),
-                suggestion.reason
-            );
-        }
-        if waiting.is_empty() {
-            text.push_str("\nNone waits in this session.");
-        }
-        let data = json!({
-            "enabled": settings.level != Level::Manual && settings.suggest_in_context,
-            "level": settings.level.as_str(),
-            "cleared": cleared,
-            "pendingSuggestions": waiting,
-        });
-        Ok(Answer { title: "suggestions".to_owned(), text, data, ..Answer::default() })
+        engine.answering(caller, |change| {
+            let cleared = clear(change, &caller.session, now)?;
+            waiting(engine, &change.view(), &caller.session, now, Some(cleared))
+        })
     }
 }
 
+/// What waits in a session, and how many were cleared.
+fn waiting(
+    engine: &Engine,
+    view: &View<'_>,
+    session: &str,
+    now: i64,
+    cleared: Option<usize>,
+) -> Result<Answer, EngineError> {
+    let settings = engine.settings_in(view)?.autonomy.clone();
+    let waiting = view.pending_suggestions(session, now)?;
+    let mut text = match (settings.level, settings.suggest_in_context) {
+        (Level::Manual, _) => format!(
+            "Nothing is suggested: the level is manual ({} changes it).",
+            engine.dialect().tool(Autonomy::NAME)
+        ),
+        (_, true) => "Suggestions are on: the model is sent them.".to_owned(),
+        (_, false) => "Suggestions are off: they are noted here and not sent.".to_owned(),
+    };
+    if let Some(cleared) = cleared {
+        // Writing to a string can't fail.
+        let _ = write!(text, "\n{cleared} cleared.");
+    }
+    for suggestion in &waiting {
+        let _ = write!(
+            text,
+            "\n- s{} {} {} ({}, {} %, {} left): {}",
+            suggestion.num,
+            suggestion.kind(),
+            suggestion.frame,
+            suggestion.heuristic,
+            suggestion.confidence,
+            format_duration(suggestion.expires_at - now),
+            suggestion.reason
+        );
+    }
+    if waiting.is_empty() {
+        text.push_str("\nNone waits in this session.");
+    }
+    let data = json!({
+        "enabled": settings.level != Level::Manual && settings.suggest_in_context,
+        "level": settings.level.as_str(),
+        "cleared": cleared.unwrap_or(0),
+        "pendingSuggestions": waiting,
+    });
+    Ok(Answer { title: "suggestions".to_owned(), text, data, ..Answer::default() })
+}
+
 /// Clears what waits in a session; returns how many that were.
-fn clear(engine: &Engine, session: &str) -> Result<usize, EngineError> {
-    let now = engine.now();
-    engine.store.write(|change| {
-        let waiting = change.view().pending_suggestions(session, now)?;
-        let ends: Vec<_> = waiting
-            .iter()
-            .map(|it| Event::SuggestionEnded { suggestion: it.num, end: SuggestionEnd::Cleared })
-            .collect();
-        change.append(now, &ends)?;
-        Ok(ends.len())
-    })
+fn clear(change: &mut Change<'_>, session: &str, now: i64) -> Result<usize, EngineError> {
+    let waiting = change.view().pending_suggestions(session, now)?;
+    let ends: Vec<_> = waiting
+        .iter()
+        .map(|it| Event::SuggestionEnded { suggestion: it.num, end: SuggestionEnd::Cleared })
+        .collect();
+    change.append(now, &ends)?;
+    Ok(ends.len())
 }
 
 /// `stack_autonomy_stats`.
