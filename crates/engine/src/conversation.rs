@@ -37,7 +37,7 @@ use calibration::Calibration;
 use folding::PATIENCE;
 use framing::Framing;
 use masking::Masking;
-pub use shown::{ReturnedTask, Shown};
+pub use shown::{CallTimes, ReturnedTask, Shown};
 use stale::Stale;
 pub use sync::{SyncAnswer, SyncRequest};
 use watch::Watch;
@@ -47,6 +47,7 @@ use watch::Watch;
 pub(crate) struct Conversation {
     transcript: Vec<Message>,
     facts: Vec<Vec<Fact>>,
+    calls: Vec<Vec<CallTimes>>,
     /// What the heuristics need of each message.
     seen: Vec<Seen>,
     watch: Watch,
@@ -119,6 +120,30 @@ impl Conversation {
         self.facts.iter().take(end).skip(from).flatten()
     }
 
+    /// The spans of frames that began by themselves behind a message, or at a call in it.
+    pub(crate) fn began_by_themselves(&self, message: &str) -> impl Iterator<Item = &Span> {
+        self.spans.iter().filter(move |span| {
+            span.origin.is_automatic()
+                && !span.detached
+                && span.open.message.as_deref() == Some(message)
+        })
+    }
+
+    /// Whether no call was being carried out between two moments at a place: those up to it had ended by
+    /// the first, and those behind it began after the second. What the host does not tell counts as no.
+    pub(crate) fn was_still_at(&self, place: &Anchor, (from, until): (i64, i64)) -> bool {
+        let id = place.message.as_deref();
+        let at = self.transcript.iter().rposition(|message| Some(message.id.as_str()) == id);
+        let Some(at) = at else { return false };
+        let before = |call: &CallTimes| call.ended.is_some_and(|ended| ended <= from);
+        let behind = |call: &CallTimes| call.began.is_some_and(|began| began > until);
+        let here = &self.calls[at];
+        let own = here.iter().position(|call| Some(&call.call) == place.call.as_ref());
+        let (up_to, further) = here.split_at(own.map_or(0, |own| own + 1));
+        self.calls[..at].iter().flatten().chain(up_to).all(before)
+            && further.iter().chain(self.calls[at + 1..].iter().flatten()).all(behind)
+    }
+
     /// Which context the system prompt belongs to: a new one begins with every compaction.
     pub(crate) fn epoch(&self) -> &str {
         self.transcript
@@ -155,6 +180,7 @@ impl Conversation {
     fn take(&mut self, keep: usize, shown: Vec<Shown>) -> Vec<MessageBody> {
         self.transcript.truncate(keep);
         self.facts.truncate(keep);
+        self.calls.truncate(keep);
         self.seen.truncate(keep);
         self.calibration.truncate(keep);
         self.watch.keep(keep);
@@ -175,6 +201,7 @@ impl Conversation {
             }
             self.transcript.push(shown.message);
             self.facts.push(shown.facts);
+            self.calls.push(shown.calls);
         }
         bodies
     }

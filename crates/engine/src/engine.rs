@@ -31,7 +31,7 @@ use crate::recorder::Recorder;
 use crate::settings::Settings;
 use crate::staleness::Seen;
 use crate::summarizer::{Asked, Summarizer};
-use crate::work_tree::Recording;
+use crate::work_tree::FileRecorder;
 use crate::world::World;
 
 /// The engine of one project. May be shared between threads and exist in several processes at once.
@@ -43,7 +43,7 @@ pub struct Engine {
     pub(crate) cache: Mutex<ContextCache>,
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
     pub(crate) reader: OnceLock<Reader>,
-    pub(crate) recording: OnceLock<Recording>,
+    pub(crate) recording: OnceLock<FileRecorder>,
     pub(crate) summarizer: OnceLock<Arc<dyn Summarizer>>,
     pub(crate) asked: Asked,
     // In this order: what the one writes last, the next has to write about.

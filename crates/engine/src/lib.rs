@@ -56,7 +56,7 @@ pub use conversation::mode::off as frame_mode_is_off;
 pub use conversation::past::{
     PastCaller, PastCounts, PastMessage, PastMessages, PastSession, RECORDED,
 };
-pub use conversation::{Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
+pub use conversation::{CallTimes, Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};
 pub use error::{EngineError, Kind};
 pub use evidence::Reader;

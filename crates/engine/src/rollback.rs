@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::files;
-use crate::work_tree::{FileChange, FileChangeKind, WorkTree};
+use crate::work_tree::{FileChange, FileChangeKind, FileRecorder, WorkTree};
 
 /// How long somebody who rolls files back waits for a state of all files.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -210,10 +210,10 @@ impl Engine {
     }
 
     fn files_now(&self) -> Result<(&dyn WorkTree, String), EngineError> {
-        let work_tree = self.recording.get().map(|recording| &recording.work_tree);
+        let work_tree = self.recording.get().map(FileRecorder::work_tree);
         let state = work_tree.map(|it| it.record(PATIENCE)).transpose()?.flatten();
         match (work_tree, state) {
-            (Some(work_tree), Some(state)) => Ok((work_tree.as_ref(), state)),
+            (Some(work_tree), Some(state)) => Ok((work_tree, state)),
             _ => Err(EngineError {
                 kind: Kind::Conflict,
                 message: format!("{} is no git work tree", self.project().display()),
@@ -264,7 +264,8 @@ fn not_recorded(frame: &Frame) -> EngineError {
         message: format!("the files were not recorded when frame {} began", frame.label()),
         hint: Some(
             "They are when a frame is pushed or activated in a git work tree, and STACK_ROLLBACK \
-             is on; what frames wrote is told by `callstack show`."
+             is on, and for one that begins by itself where it could be done before its first call; \
+             what frames wrote is told by `callstack show`."
                 .to_owned(),
         ),
     }

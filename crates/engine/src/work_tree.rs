@@ -1,15 +1,22 @@
 //! States of the project's files: what records and restores them is given from outside.
 
+mod places;
+
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
+use callstack_store::Store;
 
-use crate::engine::Engine;
+use crate::background::{Background, Work};
+use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
 use crate::operation::Answer;
+use places::Places;
 
 /// Records states of the project's files, tells what differs between two, and restores files.
 pub trait WorkTree: Send + Sync {
@@ -22,6 +29,13 @@ pub trait WorkTree: Send + Sync {
 
     /// Makes these files what they were in a state. Those that were not there are removed.
     fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError>;
+
+    /// Whether it is time to drop states that nobody needs.
+    fn is_crowded(&self) -> bool;
+
+    /// Drops states that are not among `needed`, but for those that were recorded lately. What is not done
+    /// within `patience` is left for another time.
+    fn keep_only(&self, needed: &[String], patience: Duration) -> Result<(), EngineError>;
 }
 
 /// A file that differs between two states.
@@ -51,18 +65,82 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Milliseconds for which no state is recorded for calls of agents once one has taken too long.
 const REST: i64 = 10 * 60 * 1000;
 
-/// What records states, and since when it has been too slow for that.
-pub(crate) struct Recording {
-    pub(crate) work_tree: Box<dyn WorkTree>,
-    /// When it is tried again.
+/// What records states.
+pub(crate) struct FileRecorder {
+    shared: Arc<Recording>,
+    /// Records those at places of transcripts.
+    behind: Background,
+}
+
+/// What calls and the work behind them record with.
+struct Recording {
+    work_tree: Box<dyn WorkTree>,
+    /// Where the store is that knows which states are needed.
+    folder: PathBuf,
+    /// When it is tried again after it was too slow.
     rests_until: AtomicI64,
+    places: Mutex<Places>,
+}
+
+impl FileRecorder {
+    fn new(work_tree: Box<dyn WorkTree>, folder: PathBuf) -> Self {
+        let (rests_until, places) = (AtomicI64::new(0), Mutex::default());
+        let shared = Arc::new(Recording { work_tree, folder, rests_until, places });
+        let recording = Arc::clone(&shared);
+        let behind = Background::new("callstack-files", move || -> Work {
+            let recording = Arc::clone(&recording);
+            Box::new(move || recording.record_places())
+        });
+        Self { shared, behind }
+    }
+
+    pub(crate) fn work_tree(&self) -> &dyn WorkTree {
+        self.shared.work_tree.as_ref()
+    }
+}
+
+impl Recording {
+    /// Whether it was too slow a while ago.
+    fn rests(&self, now: i64) -> bool {
+        now < self.rests_until.load(Ordering::Relaxed)
+    }
+
+    /// Records the state of the files, and rests where that takes too long.
+    fn record(&self, now: i64) -> Result<Option<String>, EngineError> {
+        let recorded = self.work_tree.record(PATIENCE);
+        if recorded.as_ref().is_err_and(too_slow) {
+            self.rests_until.store(now + REST, Ordering::Relaxed);
+        }
+        recorded
+    }
+
+    /// Has states dropped, now and then, that no frame has been given.
+    fn forget_unneeded(&self) -> Result<(), EngineError> {
+        if !self.work_tree.is_crowded() {
+            return Ok(());
+        }
+        let store = Store::open(&self.folder)?;
+        let mut needed = store.read(|view| Ok::<_, EngineError>(view.needed_file_states()?))?;
+        needed.extend(lock(&self.places).states());
+        self.work_tree.keep_only(&needed, PATIENCE)
+    }
+}
+
+fn too_slow(error: &EngineError) -> bool {
+    error.kind == Kind::Unavailable
+}
+
+/// Why files were not recorded, as the log tells it.
+fn untaken(line: LogLine, error: &EngineError) -> LogLine {
+    let again = if too_slow(error) { "in ten minutes" } else { "at once" };
+    line.with("error", error.sentence()).with("triedAgain", again)
 }
 
 impl Engine {
     /// Has the state of the project's files recorded where frames begin and end. Without it they can't be
     /// rolled back. The first one counts.
     pub fn record_files_with(&self, work_tree: Box<dyn WorkTree>) {
-        self.recording.get_or_init(|| Recording { work_tree, rests_until: AtomicI64::new(0) });
+        self.recording.get_or_init(|| FileRecorder::new(work_tree, self.folder.clone()));
     }
 
     /// Records the state of the files where a call has begun or ended work in a frame. That it can't be
@@ -95,17 +173,13 @@ impl Engine {
 
     fn record_files(&self, frames: &[FrameNum], moment: FileMoment) {
         let Some(recording) = self.recording.get() else { return };
-        if self.world().now() < recording.rests_until.load(Ordering::Relaxed) {
+        if recording.shared.rests(self.world().now()) {
             return;
         }
         let recorded = match self.current_settings() {
-            Ok(settings) if settings.kept.rollback => recording.work_tree.record(PATIENCE),
+            Ok(settings) if settings.kept.rollback => recording.shared.record(self.world().now()),
             _ => return,
         };
-        let rests = recorded.as_ref().is_err_and(|error| error.kind == Kind::Unavailable);
-        if rests {
-            recording.rests_until.store(self.world().now() + REST, Ordering::Relaxed);
-        }
         let written = recorded.and_then(|state| {
             let Some(state) = state else { return Ok(()) };
             let recorded = |frame: &FrameNum| {
@@ -118,9 +192,7 @@ impl Engine {
         if let Err(error) = written {
             let frames: Vec<_> = frames.iter().map(ToString::to_string).collect();
             let line = LogLine::new("Files not recorded").with("frame", frames.join(", "));
-            let line = line.with("error", error.sentence());
-            let again = if rests { "in ten minutes" } else { "at once" };
-            self.tell_log(&line.with("triedAgain", again));
+            self.tell_log(&untaken(line, &error));
         }
     }
 }

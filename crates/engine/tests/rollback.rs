@@ -24,18 +24,36 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 /// Keeps copies of the files of a folder, without those in folders of it.
 #[derive(Clone)]
-struct Copies {
+pub(crate) struct Copies {
     folder: PathBuf,
     states: Arc<Mutex<Vec<Files>>>,
     /// How long each call would have waited.
     asked: Arc<Mutex<Vec<Duration>>>,
     slow: Arc<AtomicBool>,
+    /// Nothing is recorded as long as somebody holds it.
+    pub(crate) gate: Arc<Mutex<()>>,
+    /// Whether it is time to drop states, and those that were not to be dropped then.
+    pub(crate) crowded: Arc<AtomicBool>,
+    pub(crate) kept: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Copies {
-    fn of(engine: &Engine) -> Self {
+    pub(crate) fn of(engine: &Engine) -> Self {
         let folder = engine.project().to_path_buf();
-        Self { folder, states: Arc::default(), asked: Arc::default(), slow: Arc::default() }
+        Self {
+            folder,
+            states: Arc::default(),
+            asked: Arc::default(),
+            slow: Arc::default(),
+            gate: Arc::default(),
+            crowded: Arc::default(),
+            kept: Arc::default(),
+        }
+    }
+
+    /// How many states were recorded.
+    pub(crate) fn recorded(&self) -> usize {
+        self.states.lock().unwrap().len()
     }
 
     fn state(&self, name: &str) -> Files {
@@ -56,6 +74,7 @@ impl WorkTree for Copies {
             let (kind, message) = (Kind::Unavailable, "it took too long".to_owned());
             return Err(EngineError { kind, message, hint: None });
         }
+        drop(self.gate.lock().unwrap());
         let mut states = self.states.lock().unwrap();
         states.push(files(&self.folder));
         Ok(Some((states.len() - 1).to_string()))
@@ -85,6 +104,15 @@ impl WorkTree for Copies {
                 None => fs::remove_file(file).unwrap(),
             }
         }
+        Ok(())
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.crowded.load(Ordering::Relaxed)
+    }
+
+    fn keep_only(&self, needed: &[String], _: Duration) -> Result<(), EngineError> {
+        self.kept.lock().unwrap().extend(needed.iter().cloned());
         Ok(())
     }
 }
@@ -123,7 +151,7 @@ fn plan(project: &Project, frame: &str, reach: Reach) -> RollbackPlan {
     project.engine.rollback_plan(frame, reach).unwrap()
 }
 
-fn restored(plan: &RollbackPlan) -> Vec<&str> {
+pub(crate) fn restored(plan: &RollbackPlan) -> Vec<&str> {
     plan.restored.iter().map(|file| file.path.as_str()).collect()
 }
 

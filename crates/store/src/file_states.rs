@@ -60,6 +60,18 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// The states that frames have been given, and those by which rollbacks can be taken back.
+    pub fn needed_file_states(&self) -> Result<Vec<String>, StoreError> {
+        self.connection
+            .prepare(
+                "SELECT state FROM file_states
+                 UNION SELECT json_extract(body, '$.before') FROM file_restores
+                 UNION SELECT json_extract(body, '$.after') FROM file_restores",
+            )
+            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
     /// What was last restored of a frame's files, or was about to be.
     pub fn file_restore(&self, frame: FrameNum) -> Result<Option<FileRestore>, StoreError> {
         let body: Option<String> = self

@@ -5,11 +5,12 @@
 //! committed there is not stored twice. Files are taken as they are, byte for byte, whatever
 //! conversions the project asks git for. What git ignores is no part of a state; neither are nested
 //! repositories. Of a file that can't be read, or that is not tracked and large, a state holds
-//! only that it is there.
+//! only that it is there. A state that no frame needs is dropped two weeks after it was recorded.
 //!
 //! Not here: when a state is recorded, and which files are restored.
 
 mod git;
+mod keep;
 mod lent;
 mod record;
 mod shadow;
@@ -83,5 +84,15 @@ impl WorkTree for GitWorkTree {
 
     fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError> {
         self.with(|shadow, until| shadow.restore(state, paths, until))
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.shadow.get().is_some_and(Shadow::is_crowded)
+    }
+
+    fn keep_only(&self, needed: &[String], patience: Duration) -> Result<(), EngineError> {
+        let until = Instant::now() + patience;
+        let shadow = self.shadow(until).map_err(Failure::told)?;
+        shadow.map_or(Ok(()), |shadow| shadow.keep_only(needed, until)).map_err(Failure::told)
     }
 }

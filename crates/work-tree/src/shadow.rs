@@ -158,6 +158,10 @@ impl Shadow {
         }
     }
 
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     pub(crate) fn objects(&self) -> PathBuf {
         self.folder.join("objects")
     }
@@ -192,12 +196,12 @@ impl Shadow {
         *safe = Some((committed, state.to_owned()));
     }
 
-    fn unwritable(&self, error: &io::Error) -> Failure {
+    pub(crate) fn unwritable(&self, error: &io::Error) -> Failure {
         Failure::Unwritable(format!("{} can't be written: {error}", self.folder.display()))
     }
 }
 
-fn list(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn list(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }

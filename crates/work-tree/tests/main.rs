@@ -1,6 +1,8 @@
 //! States of files in real repositories, whatever lies in them.
 
 #[cfg(test)]
+mod keep;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod odd;

@@ -6,7 +6,7 @@
 //! hears of it.
 
 mod host;
-mod process;
+pub(super) mod process;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
 use super::desk::{Desk, says};
+use super::killed::process::Process;
 
 /// A git project with files, whose frame f2 changed one, made one and emptied one of them.
 fn worked() -> Desk {
@@ -145,6 +146,49 @@ fn a_rollback_can_be_taken_back() {
     );
 }
 
+/// The frame is made when the agent has worked for a while; how the files were is known from before.
+#[test]
+fn a_turn_that_became_a_frame_by_itself_is_rolled_back_to_what_the_user_found() {
+    let desk = in_git();
+    desk.ok(&["config", "autonomy-level", "auto"]);
+    let mut process = Process::start(&desk, None);
+    let session = "ses_a";
+    let said = json!({"session": session, "message": "msg_0", "text": "Write the lexer, please"});
+    process.ask("message", &said).unwrap();
+    // It is looked for what nobody needs once a state is known.
+    let known = desk.project().join(".callstack/git/callstack.kept");
+    let begun = Instant::now();
+    while !known.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "nothing was recorded");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let user = json!({"info": {"id": "msg_0", "role": "user", "sessionID": session},
+        "parts": [{"id": "prt_0", "type": "text", "text": "Write the lexer, please"}]});
+    let mut messages = vec![user];
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    for (n, file) in (1..).zip(["src/lexer.rs", "src/main.rs", "draft.txt", "src/lexer.rs"]) {
+        write(&desk, file, &format!("written at {n}"));
+        let time = json!({"start": now + 60_000, "end": now + 60_001});
+        let state = json!({"status": "completed", "input": {"filePath": file}, "output": "It is written. ".repeat(99),
+            "metadata": {}, "time": time});
+        let part = json!({"id": format!("prt_{n}"), "type": "tool", "tool": "write",
+            "callID": format!("call_{n}"), "state": state});
+        let info = json!({"id": format!("msg_{n}"), "role": "assistant", "sessionID": session});
+        messages.push(json!({"info": info, "parts": [part]}));
+    }
+    let sync = json!({"session": session, "purpose": "turn", "keep": 0, "ops": 0, "applied": 0,
+        "messages": messages});
+    process.ask("sync", &sync).unwrap();
+    assert!(process.close());
+    let plan = desk.json(&["rollback", "f2", "--yes"]);
+    assert_eq!(
+        paths(&plan["restored"]),
+        [("draft.txt", "reverted"), ("src/lexer.rs", "removed"), ("src/main.rs", "reverted")]
+    );
+    assert_eq!(read(&desk, "draft.txt").as_deref(), Some("A draft\n"));
+    assert_eq!(read(&desk, "src/main.rs").as_deref(), Some("fn main() {}\n"));
+}
+
 /// Has the process that calls git to restore files killed behind that, before it hears of it.
 fn kill_at_restore(desk: &Desk, restore: &str) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -256,7 +300,7 @@ fn where_nothing_was_recorded_that_is_said() {
     exit 4
     --- stderr
     error: the files were not recorded when frame f1 "Build the parser" began
-    hint: They are when a frame is pushed or activated in a git work tree, and STACK_ROLLBACK is on; what frames wrote is told by `callstack show`.
+    hint: They are when a frame is pushed or activated in a git work tree, and STACK_ROLLBACK is on, and for one that begins by itself where it could be done before its first call; what frames wrote is told by `callstack show`.
     "#);
     let recorded = in_git();
     recorded.ok(&["config", "STACK_ROLLBACK", "off"]);

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::steps::{WORK, bash};
 
 /// Has frames begin by themselves.
-const AUTO: [(&str, &str); 1] = [("STACK_AUTONOMY_LEVEL", "auto")];
+pub(super) const AUTO: [(&str, &str); 1] = [("STACK_AUTONOMY_LEVEL", "auto")];
 
 /// A command whose output is so long that it is clearly work, and worth a fold.
 fn much(topic: &str) -> Step {
@@ -30,7 +30,7 @@ fn looks_at(topic: &str, lines: usize) -> Step {
 }
 
 /// The agent writes its list: `>` in progress, `+` completed.
-fn todos(list: &[&str], words: &str) -> Step {
+pub(super) fn todos(list: &[&str], words: &str) -> Step {
     let items: Vec<_> = list
         .iter()
         .map(|item| {

@@ -1,11 +1,13 @@
 //! What an agent did to files inside a frame can be undone.
 
 use std::fs;
+use std::time::Duration;
 
 use callstack_scripted_model::{Script, Step};
 use callstack_testkit::{Run, assert_clean};
 use serde_json::Value;
 
+use super::auto::{AUTO, todos};
 use super::errands::{children, works_on};
 use super::project::Project;
 use super::steps::{bash, delegate, plan, pop, push, write};
@@ -52,4 +54,38 @@ fn what_the_tools_of_a_frame_wrote_is_rolled_back_and_the_work_around_it_stays()
     assert_eq!(read("elsewhere.txt"), None, "a session of its own is rolled back too");
     run(&["rollback", "f2", "--undo", "--yes"]);
     assert_eq!(read("old.txt").as_deref(), Some("overwritten"));
+}
+
+/// Longer than it takes to record the files of a small project.
+const THINKS: Duration = Duration::from_secs(6);
+
+#[test]
+fn a_turn_and_an_item_that_nobody_pushed_are_rolled_back_to_what_they_found() {
+    let script = Script::steps([
+        write("first.txt", "overwritten").delay(THINKS),
+        todos(&[">Write the second"], "the second"),
+        write("second.txt", "overwritten").delay(THINKS),
+        bash("make"),
+        bash("make test"),
+        Step::text("Done."),
+    ]);
+    let Some(project) = Project::new(script) else { return };
+    let sealed = &project.sealed;
+    for file in ["first.txt", "second.txt"] {
+        sealed.write(file, "as it was").unwrap();
+    }
+    sealed.git_init().unwrap();
+    project.run(&Run::prompt("Write both, please.").env(AUTO[0].0, AUTO[0].1));
+    assert_clean(&project.model);
+
+    let run = |args: &[&str]| project.callstack.run(sealed, args).unwrap();
+    let read = |file: &str| fs::read_to_string(sealed.project().join(file)).unwrap();
+    let done = run(&["rollback", "f3", "--yes"]);
+    assert_eq!(
+        (read("first.txt").as_str(), read("second.txt").as_str()),
+        ("overwritten", "as it was"),
+        "{done}"
+    );
+    let done = run(&["rollback", "f2", "--yes"]);
+    assert_eq!(read("first.txt"), "as it was", "{done}");
 }

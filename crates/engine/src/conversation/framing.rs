@@ -60,6 +60,13 @@ impl Framing {
         }
     }
 
+    /// The newest message, where the agent wrote its list in it.
+    pub(super) fn newest_list(&self) -> Option<&str> {
+        let newest = self.moments.last()?;
+        let is_list = newest.marks.iter().any(|mark| matches!(mark, Mark::Todos { .. }));
+        is_list.then_some(newest.message.as_str())
+    }
+
     /// What the agent said last, if that was a closing reply and the user has not spoken since.
     pub(super) fn closing_words(&self) -> Option<String> {
         let last = self.moments.iter().rfind(|moment| moment.speaker != Speaker::Host)?;

@@ -13,6 +13,8 @@ pub struct Shown {
     pub json: String,
     /// What the machine can tell of its tool calls.
     pub facts: Vec<Fact>,
+    /// When its tool calls were carried out, in order.
+    pub calls: Vec<CallTimes>,
     /// Calls of ours with which frames began: the call's id and the frame's id, as the call's result
     /// names it.
     pub opened: Vec<(String, String)>,
@@ -41,6 +43,7 @@ impl Shown {
             message,
             json,
             facts: Vec::new(),
+            calls: Vec::new(),
             opened: Vec::new(),
             tasks: Vec::new(),
             tokens: None,
@@ -51,6 +54,17 @@ impl Shown {
             summary: None,
         }
     }
+}
+
+/// When a tool call was carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallTimes {
+    /// The host's id of it.
+    pub call: String,
+    /// When it began, in milliseconds since 1970, where the host tells.
+    pub began: Option<i64>,
+    /// When it had ended.
+    pub ended: Option<i64>,
 }
 
 /// A call that had another session work for it has come back.

@@ -89,6 +89,10 @@ impl Engine {
         self.broken(&session, |broken| broken.failure = None)?;
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
+        if let Some(message) = conversation.framing.newest_list() {
+            self.record_files_at(&session, message)?;
+        }
+        self.give_states(&conversation, &session)?;
         self.keep_calibration(&mut conversation, &session)?;
         self.follow_mode(&mut conversation, &session, settings.frame_mode)?;
         if !settings.frame_mode {
@@ -128,6 +132,7 @@ impl Engine {
         }
         if self.frame_work(&mut conversation, &session)? {
             self.load_spans(&mut conversation, &session)?;
+            self.give_states(&conversation, &session)?;
         }
         let steady = self.mark_stale(&mut conversation, &session, unwitnessed)?;
         conversation.step_frame = self.active(&session)?;

@@ -58,10 +58,12 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 Values::Switch,
                 "on",
                 "Whether the state of the files is recorded where a frame is pushed, activated or popped \
-                 in a git work tree, so that `callstack rollback` can restore what it changed. Your \
-                 repository is only read; states are kept in .callstack/git, without the content of \
-                 untracked files over 64 MiB, or over 1 GiB together. Where recording would take \
-                 more than 2 s it is left for ten minutes.",
+                 in a git work tree, so that `callstack rollback` can restore what it changed; with \
+                 STACK_AUTONOMY_LEVEL at `auto` also where the user speaks and where a todo list is \
+                 written, since a frame may turn out to have begun there. Your repository is only \
+                 read; states are kept in .callstack/git, without the content of untracked files \
+                 over 64 MiB, or over 1 GiB together; those that no frame needs are dropped after \
+                 two weeks. Where recording would take more than 2 s it is left for ten minutes.",
             ),
             setting(
                 "STACK_FILES",

@@ -10,7 +10,7 @@ use callstack_core::transcript::{
 };
 use callstack_engine::operation::Caller;
 use callstack_engine::{
-    AutonomySettings, ChildSession, Engine, Fact, Level, Settings, Shown, SystemRequest,
+    AutonomySettings, CallTimes, ChildSession, Engine, Fact, Level, Settings, Shown, SystemRequest,
     SystemWorld, UserMessage, World, operations,
 };
 use serde_json::{Value, json};
@@ -112,10 +112,19 @@ impl Host {
     fn say(&mut self, role: Role, words: &str, bodies: Vec<PartBody>) -> &mut Shown {
         self.made += 1;
         let id = format!("msg_{}", self.made);
+        let now = Some(self.clock.now());
+        let calls = bodies.iter().filter_map(|body| match body {
+            PartBody::Tool { call, .. } => {
+                Some(CallTimes { call: call.clone(), began: now, ended: now })
+            }
+            _ => None,
+        });
+        let calls = calls.collect();
         let parts = bodies.into_iter().enumerate();
         let parts = parts.map(|(part, body)| Part { id: format!("{id}.{part}"), body }).collect();
         self.shown.push(Shown {
             words: words.to_owned(),
+            calls,
             ..Shown::of(
                 Message { id, role, standing: Standing::Normal, parts },
                 format!("{{\"n\":{}}}", self.made),

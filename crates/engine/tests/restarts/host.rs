@@ -119,6 +119,7 @@ impl Host {
         shown.push(Shown {
             message: Message { id, role, standing: Standing::Normal, parts: vec![part] },
             json: json.to_string(),
+            calls: Vec::new(),
             facts: Vec::new(),
             opened: Vec::new(),
             results: Vec::new(),

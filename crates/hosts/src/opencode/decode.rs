@@ -8,7 +8,7 @@ use callstack_core::framing::{Mark, Todo, TodoStatus};
 use callstack_core::subagent::Trouble;
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
-use callstack_engine::{Fact, ReturnedTask, Shown};
+use callstack_engine::{CallTimes, Fact, ReturnedTask, Shown};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -122,6 +122,7 @@ pub(crate) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         opened.extend(opening(part));
         tasks.extend(task(part));
     }
+    let calls = wire.parts.iter().filter_map(times).collect();
     let (said, heard) = tokens_of(&wire.parts, role);
     let results = wire.parts.iter().filter_map(maskable).collect();
     let parts = wire.parts.into_iter().map(part).collect();
@@ -129,6 +130,7 @@ pub(crate) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         message: Message { id: wire.info.id, role, standing, parts },
         json: json.to_owned(),
         facts,
+        calls,
         opened,
         tasks,
         tokens,
@@ -138,6 +140,14 @@ pub(crate) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
         words,
         summary,
     })
+}
+
+/// When a part's call was carried out. One without a state has not been yet, or is of a shape that is not
+/// known here.
+fn times(part: &WirePart) -> Option<CallTimes> {
+    let call = part.call.clone()?;
+    let time = |name: &str| part.state.as_ref()?.time[name].as_i64();
+    Some(CallTimes { call, began: time("start"), ended: time("end") })
 }
 
 /// A part of a shape that is not known here is kept in the stored JSON and means nothing else; the

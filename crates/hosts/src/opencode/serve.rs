@@ -106,12 +106,13 @@ impl Server<'_> {
                 Ok(with_reaction(engine, greeting, engine.wake()?))
             }
             "message" => {
-                let message: Message = read(params)?;
-                engine.user_message(&UserMessage {
-                    session: message.session,
-                    host: HOST.to_owned(),
-                    text: message.text,
-                })?;
+                let Message { session, id, text } = read(params)?;
+                let host = HOST.to_owned();
+                let told = UserMessage { session, host, text };
+                engine.user_message(&told)?;
+                if let Some(message) = id {
+                    engine.record_files_at(&told.session, &message)?;
+                }
                 Ok(json!({}))
             }
             "command" => command(engine, read(params)?),

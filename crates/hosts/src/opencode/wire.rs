@@ -37,6 +37,8 @@ pub(super) enum Outcome {
 #[derive(Debug, Deserialize)]
 pub(super) struct Message {
     pub(super) session: String,
+    #[serde(default, rename = "message")]
+    pub(super) id: Option<String>,
     #[serde(default)]
     pub(super) text: String,
 }

@@ -10,7 +10,7 @@ use super::super::desk::{BINARY, Desk};
 /// What the shell counts the sizes of files in.
 const BLOCK: u64 = 512;
 
-pub(super) struct Process {
+pub(in crate::cli) struct Process {
     child: Child,
     input: Option<ChildStdin>,
     output: Lines<BufReader<ChildStdout>>,
@@ -20,7 +20,7 @@ pub(super) struct Process {
 impl Process {
     /// Starts it. With a limit the kernel ends it by a signal, as suddenly as any, in the write that
     /// would make a file longer than that; the part of the write that fits in is done.
-    pub(super) fn start(desk: &Desk, limit: Option<u64>) -> Self {
+    pub(in crate::cli) fn start(desk: &Desk, limit: Option<u64>) -> Self {
         let limit = limit.map_or("unlimited".to_owned(), |limit| (limit / BLOCK).to_string());
         let mut command = desk.sealed.command_in(&desk.project(), "sh");
         let script = format!("ulimit -c 0 && ulimit -f {limit} && exec \"$0\" host opencode");
@@ -33,7 +33,7 @@ impl Process {
     }
 
     /// What it answers; none where it has ended before.
-    pub(super) fn ask(&mut self, method: &str, params: &Value) -> Option<Value> {
+    pub(in crate::cli) fn ask(&mut self, method: &str, params: &Value) -> Option<Value> {
         self.last += 1;
         self.say(&json!({"id": self.last, "method": method, "params": params}));
         let line = self.output.next()?.ok()?;
@@ -43,7 +43,7 @@ impl Process {
         Some(answer["result"].clone())
     }
 
-    pub(super) fn tell(&mut self, method: &str, params: &Value) {
+    pub(in crate::cli) fn tell(&mut self, method: &str, params: &Value) {
         self.say(&json!({"method": method, "params": params}));
     }
 
@@ -53,14 +53,14 @@ impl Process {
         let _written = self.input.as_mut().map(|input| input.write_all(line.as_bytes()));
     }
 
-    pub(super) fn kill(&mut self) {
+    pub(in crate::cli) fn kill(&mut self) {
         // It fails only when it has ended already.
         let _ended = self.child.kill();
         self.child.wait().unwrap();
     }
 
     /// Lets it end in order; returns whether it did.
-    pub(super) fn close(&mut self) -> bool {
+    pub(in crate::cli) fn close(&mut self) -> bool {
         drop(self.input.take());
         self.child.wait().unwrap().success()
     }

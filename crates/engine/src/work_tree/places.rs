@@ -1,0 +1,162 @@
+//! States of the project's files at places of transcripts where a frame may turn out to have begun: nobody
+//! pushes a frame that begins by itself, and its first files are written when it is made.
+//!
+//! A state is recorded behind the hook that shows the place, so it is that of a moment between two. It
+//! counts only where no call of the session was carried out in between.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
+
+use callstack_core::event::{Event, FileMoment};
+use callstack_core::log_line::LogLine;
+
+use super::{Recording, untaken};
+use crate::conversation::Conversation;
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+use crate::settings::Level;
+
+/// Places of a session that are known, the newest ones, and sessions that have some.
+const KEPT: usize = 8;
+const SESSIONS: usize = 64;
+/// Milliseconds after which a state is no longer given to a frame: what no frame has is dropped in time.
+const OLD: i64 = 24 * 60 * 60 * 1000;
+
+/// What is known of places, in this process only: a frame whose place another one knew has no state.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    wanted: Vec<Wanted>,
+    known: HashMap<String, VecDeque<Known>>,
+}
+
+#[derive(Debug)]
+struct Wanted {
+    session: String,
+    message: String,
+    /// When it was asked for.
+    from: i64,
+    since: Instant,
+}
+
+/// The files at a place, not before `from` nor after `until`, in milliseconds since 1970.
+#[derive(Debug)]
+struct Known {
+    message: String,
+    from: i64,
+    until: i64,
+    state: Result<String, EngineError>,
+    /// Whether a frame turned out to begin there, and was given the state if that counts.
+    settled: bool,
+}
+
+impl Places {
+    /// Whether the state at a place is to be recorded: the first one at a place counts.
+    fn want(&mut self, session: &str, message: &str, from: i64) -> bool {
+        let known = self.known.get(session).into_iter().flatten().map(|it| &it.message);
+        let wanted = self.wanted.iter().filter(|it| it.session == session).map(|it| &it.message);
+        if known.chain(wanted).any(|it| it == message) {
+            return false;
+        }
+        let (session, message) = (session.to_owned(), message.to_owned());
+        self.wanted.push(Wanted { session, message, from, since: Instant::now() });
+        true
+    }
+
+    /// The states that a frame may be given yet.
+    pub(super) fn states(&self) -> impl Iterator<Item = String> {
+        self.known.values().flatten().filter_map(|known| known.state.clone().ok())
+    }
+
+    fn add(&mut self, wanted: Wanted, state: Result<String, EngineError>) {
+        // What is not looked at any more makes room: a session works on what it was told last.
+        if self.known.len() >= SESSIONS && !self.known.contains_key(&wanted.session) {
+            self.known.clear();
+        }
+        let Wanted { session, message, from, since } = wanted;
+        let took = i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX);
+        // A part of a millisecond counts as a whole one.
+        let until = from.saturating_add(took).saturating_add(1);
+        let known = self.known.entry(session).or_default();
+        known.truncate(KEPT - 1);
+        known.push_front(Known { message, from, until, state, settled: false });
+    }
+}
+
+impl Recording {
+    /// Records the files for all places that wait for it.
+    pub(super) fn record_places(&self) -> Result<(), EngineError> {
+        let wanted = std::mem::take(&mut lock(&self.places).wanted);
+        let Some(first) = wanted.iter().map(|it| it.from).min() else { return Ok(()) };
+        let recorded = self.record(first).transpose();
+        let mut places = lock(&self.places);
+        for wanted in wanted {
+            let Some(state) = recorded.clone() else { continue };
+            places.add(wanted, state);
+        }
+        drop(places);
+        self.forget_unneeded()
+    }
+}
+
+impl Engine {
+    /// Has the state of the project's files recorded, soon, at a message behind which work may begin that
+    /// becomes a frame by itself. Returns at once.
+    pub fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
+        let Some(recording) = self.recording.get() else { return Ok(()) };
+        let settings = self.current_settings()?;
+        let frames = settings.frame_mode && settings.autonomy.level == Level::Auto;
+        let now = self.world().now();
+        if !frames || !settings.kept.rollback || recording.shared.rests(now) {
+            return Ok(());
+        }
+        // A child session's root is the one thing that it was started for.
+        let known = self.store.read(|view| view.session_row(session))?;
+        if known.is_some_and(|known| known.parent.is_some()) {
+            return Ok(());
+        }
+        if lock(&recording.shared.places).want(session, message, now) {
+            recording.behind.want();
+        }
+        Ok(())
+    }
+
+    /// Gives frames that began by themselves the states of the files where they began, as far as these are
+    /// known by now, and neither hold what was done in the frame already nor lack what was done before.
+    pub(crate) fn give_states(
+        &self,
+        conversation: &Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        let Some(recording) = self.recording.get() else { return Ok(()) };
+        let mut places = lock(&recording.shared.places);
+        let Some(known) = places.known.get_mut(session) else { return Ok(()) };
+        let now = self.world().now();
+        let mut given = Vec::new();
+        for place in known.iter_mut().filter(|place| !place.settled) {
+            for span in conversation.began_by_themselves(&place.message) {
+                place.settled = true;
+                let counts = now.saturating_sub(place.from) <= OLD
+                    && conversation.was_still_at(&span.open, (place.from, place.until));
+                match &place.state {
+                    Ok(state) if counts => given.push((span.frame, state.clone())),
+                    Ok(_) => {}
+                    Err(error) => {
+                        let line = LogLine::new("Files not recorded");
+                        let line = line.with("frame", span.frame.to_string());
+                        self.tell_log(&untaken(line, error));
+                    }
+                }
+            }
+        }
+        drop(places);
+        if given.is_empty() {
+            return Ok(());
+        }
+        let events = given.into_iter().map(|(frame, state)| {
+            let moment = FileMoment::Begun;
+            Event::FilesRecorded { frame, moment, state }
+        });
+        let events: Vec<_> = events.collect();
+        self.store.write(|change| Ok(change.append(self.now(), &events)?))
+    }
+}

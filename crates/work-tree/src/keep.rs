@@ -1,0 +1,86 @@
+//! Dropping what no state needs that anybody needs.
+//!
+//! Git's own way of doing so drops also what the project's repository has, which may drop it itself.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::git::Failure;
+use crate::shadow::{Shadow, list};
+
+/// How long something is kept that nobody needs: a frame may be given a state that was recorded before.
+const AGE: Duration = Duration::from_hours(14 * 24);
+/// How long it takes until it is looked for again.
+const PAUSE: Duration = Duration::from_hours(24);
+/// The file that was last changed when it was looked for.
+const MARK: &str = "callstack.kept";
+
+impl Shadow {
+    /// Whether it has not been looked for what nobody needs for a while.
+    pub(crate) fn is_crowded(&self) -> bool {
+        age(&self.folder().join(MARK)).is_none_or(|age| age > PAUSE)
+    }
+
+    /// Drops what is old and in none of these states. What they share with the index, or with each other,
+    /// stays.
+    pub(crate) fn keep_only(&self, states: &[String], until: Instant) -> Result<(), Failure> {
+        let _alone = self.alone(until)?;
+        // Where it takes too long, it is not begun again at once.
+        File::create(self.folder().join(MARK)).map_err(|error| self.unwritable(&error))?;
+        let old: Vec<_> =
+            self.loose().filter(|(_, file)| age(file).is_some_and(|age| age > AGE)).collect();
+        if old.is_empty() {
+            return Ok(());
+        }
+        let needed = self.reachable(states, until)?;
+        for (object, file) in old {
+            if !needed.contains(&object) {
+                // What can't be removed takes room, and no more.
+                drop(fs::remove_file(file));
+            }
+        }
+        Ok(())
+    }
+
+    /// The objects of our own that are kept each in a file, by name.
+    fn loose(&self) -> impl Iterator<Item = (String, PathBuf)> {
+        let folders = list(&self.objects()).into_iter().filter(|path| path.is_dir());
+        folders.flat_map(|folder| {
+            let begins = name(&folder);
+            list(&folder).into_iter().filter_map(move |file| {
+                let object = format!("{begins}{}", name(&file));
+                let is_one = object.len() == 40 && object.bytes().all(|it| it.is_ascii_hexdigit());
+                is_one.then_some((object, file))
+            })
+        })
+    }
+
+    /// All that is in these states and in the index.
+    fn reachable(&self, states: &[String], until: Instant) -> Result<HashSet<String>, Failure> {
+        let gone = self.lent_git(until).missing(states.iter().map(String::as_bytes))?;
+        let there = states.iter().filter(|state| !gone.contains(state.as_bytes()));
+        let input: Vec<u8> = there.flat_map(|state| state.bytes().chain([b'\n'])).collect();
+        let walk = [
+            "rev-list",
+            "--objects",
+            "--no-object-names",
+            "--indexed-objects",
+            "--missing=allow-any",
+            "--stdin",
+        ];
+        let told = self.lent_git(until).args(walk).run(&input)?;
+        Ok(String::from_utf8_lossy(&told).lines().map(str::to_owned).collect())
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// How long ago a file was changed, if it is there.
+fn age(file: &Path) -> Option<Duration> {
+    let changed = fs::metadata(file).and_then(|metadata| metadata.modified()).ok()?;
+    Some(SystemTime::now().duration_since(changed).unwrap_or_default())
+}
