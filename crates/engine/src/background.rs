@@ -13,10 +13,14 @@ use callstack_store::StoreError;
 use crate::engine::lock;
 use crate::error::EngineError;
 
+/// Work that can wait begins once nothing was wished for so long: a host asks several things about one call of
+/// the model, one right behind the other, and none of them waits for the disk then.
+const QUIET: Duration = Duration::from_millis(250);
+/// How long a wish waits at most where it never becomes quiet.
+const LONGEST: Duration = Duration::from_secs(5);
 /// How long it rests after each time: so many times as long as the work took, so that much work costs
-/// a small part of a processor, and at least this long.
+/// a small part of a processor.
 const REST: u32 = 10;
-const LEAST_REST: Duration = Duration::from_millis(50);
 /// How long it waits after a failure before it tries again.
 const RETRY: Duration = Duration::from_secs(5);
 /// How long one process may keep the others waiting.
@@ -39,6 +43,7 @@ pub(crate) struct Waker {
 
 struct Shared {
     name: &'static str,
+    quiet: Duration,
     make: Box<dyn Fn() -> Work + Send + Sync>,
     signal: Mutex<Signal>,
     changed: Condvar,
@@ -52,18 +57,51 @@ impl fmt::Debug for Shared {
 
 #[derive(Debug, Default)]
 struct Signal {
-    wanted: bool,
+    wanted: Option<Wanted>,
     closed: bool,
     thread: Option<JoinHandle<()>>,
     failure: Option<EngineError>,
 }
 
+/// When work was wished for that is still to be done.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    first: Instant,
+    last: Instant,
+}
+
+impl Wanted {
+    fn again(before: Option<Self>) -> Self {
+        let now = Instant::now();
+        Self { first: before.map_or(now, |wanted| wanted.first), last: now }
+    }
+
+    fn due(self, quiet: Duration) -> Instant {
+        (self.last + quiet).min(self.first + LONGEST)
+    }
+}
+
 impl Background {
-    /// Work that `make` begins, on the thread that does it; the thread has the name `name`.
-    pub(crate) fn new(name: &'static str, make: impl Fn() -> Work + Send + Sync + 'static) -> Self {
-        let make = Box::new(make);
+    /// Work that begins with the first wish. `make` makes it, on the thread that does it; the thread has the
+    /// name `name`.
+    pub(crate) fn at_once(
+        name: &'static str,
+        make: impl Fn() -> Work + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(name, Duration::ZERO, Box::new(make))
+    }
+
+    /// The same for work that waits until nothing more is wished for.
+    pub(crate) fn when_quiet(
+        name: &'static str,
+        make: impl Fn() -> Work + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(name, QUIET, Box::new(make))
+    }
+
+    fn new(name: &'static str, quiet: Duration, make: Box<dyn Fn() -> Work + Send + Sync>) -> Self {
         let (signal, changed) = (Mutex::default(), Condvar::new());
-        Self { shared: Arc::new(Shared { name, make, signal, changed }) }
+        Self { shared: Arc::new(Shared { name, quiet, make, signal, changed }) }
     }
 
     /// What others can wake it with.
@@ -102,7 +140,7 @@ impl Waker {
     /// Has the work done, soon; returns at once.
     pub(crate) fn want(&self) {
         let mut signal = lock(&self.shared.signal);
-        signal.wanted = true;
+        signal.wanted = Some(Wanted::again(signal.wanted));
         // One that is over has panicked: it begins anew.
         let is_over = signal.thread.as_ref().is_none_or(JoinHandle::is_finished);
         if is_over && !signal.closed {
@@ -124,11 +162,11 @@ impl Shared {
         while self.wait(rest) {
             let begun = Instant::now();
             let outcome = work();
-            rest = (begun.elapsed() * REST).max(LEAST_REST);
+            rest = begun.elapsed() * REST;
             let mut signal = lock(&self.signal);
             if let Err(error) = outcome {
                 // At the end there is no second try: the next process does what is left.
-                signal.wanted = !signal.closed;
+                signal.wanted = (!signal.closed).then(|| Wanted::again(signal.wanted));
                 signal.failure = Some(error);
                 rest = RETRY;
             } else {
@@ -143,20 +181,20 @@ impl Shared {
         let mut signal = lock(&self.signal);
         loop {
             if signal.closed {
-                return std::mem::take(&mut signal.wanted);
+                return signal.wanted.take().is_some();
             }
-            let left = rested.saturating_duration_since(Instant::now());
-            if left.is_zero() && signal.wanted {
-                signal.wanted = false;
+            let Some(wanted) = signal.wanted else {
+                // Without a wish the rest may pass unseen.
+                signal = self.changed.wait(signal).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = wanted.due(self.quiet).max(rested).saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                signal.wanted = None;
                 return true;
             }
-            // Without a wish the rest may pass unseen.
-            signal = if signal.wanted {
-                let waited = self.changed.wait_timeout(signal, left);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            } else {
-                self.changed.wait(signal).unwrap_or_else(PoisonError::into_inner)
-            };
+            let waited = self.changed.wait_timeout(signal, left);
+            signal = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
@@ -176,5 +214,32 @@ pub(crate) fn exclusive(path: &Path) -> Result<File, EngineError> {
             }
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn what_is_wished_for_again_and_again_is_done_once_and_before_the_end() {
+        let times = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&times);
+        let background = Background::when_quiet("counted", move || {
+            let counted = Arc::clone(&counted);
+            Box::new(move || {
+                counted.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            })
+        });
+        for _ in 0..100 {
+            background.want();
+            std::thread::yield_now();
+        }
+        assert_eq!(times.load(Ordering::Relaxed), 0, "it did not wait for quiet");
+        drop(background);
+        assert_eq!(times.load(Ordering::Relaxed), 1);
     }
 }

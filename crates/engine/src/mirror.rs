@@ -51,7 +51,7 @@ impl Mirror {
             folder: folder.to_path_buf(),
             settings: settings.clone(),
         };
-        let background = Background::new("files", move || {
+        let background = Background::when_quiet("files", move || {
             let masks = Masks::default();
             let mut writer = Writer { ends: ends.clone(), store: None, known: None, masks };
             Box::new(move || writer.write())

@@ -87,7 +87,7 @@ impl FileRecorder {
         let (rests_until, places) = (AtomicI64::new(0), Mutex::default());
         let shared = Arc::new(Recording { work_tree, folder, rests_until, places });
         let recording = Arc::clone(&shared);
-        let behind = Background::new("callstack-files", move || -> Work {
+        let behind = Background::at_once("callstack-files", move || -> Work {
             let recording = Arc::clone(&recording);
             Box::new(move || recording.record_places())
         });

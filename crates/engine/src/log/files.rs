@@ -34,7 +34,7 @@ impl LogFiles {
         let look = Arc::new(AtomicBool::new(false));
         let (project, folder) = (project.to_path_buf(), folder.to_path_buf());
         let wanted = Arc::clone(&look);
-        let background = Background::new("logs", move || {
+        let background = Background::when_quiet("logs", move || {
             let (project, folder) = (project.clone(), folder.clone());
             let mut writer = Writer { project, folder, store: None };
             let wanted = Arc::clone(&wanted);
