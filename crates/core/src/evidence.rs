@@ -16,6 +16,7 @@ mod join;
 mod lines;
 mod remains;
 mod runners;
+mod shell;
 pub mod terms;
 mod weigh;
 
@@ -29,6 +30,7 @@ pub use runners::{TestCounts, counts};
 
 use crate::text::estimate_tokens;
 use gather::Item;
+use shell::Removed;
 
 /// One thing that happened in a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +60,21 @@ pub struct Call {
     pub action: Action,
     /// What it put into files, in order.
     pub edits: Vec<Edit>,
+}
+
+impl Call {
+    /// Whether it went wrong, by what the host says or by its exit code.
+    fn has_failed(&self) -> bool {
+        self.failed || self.exit.is_some_and(|exit| exit != 0)
+    }
+
+    /// What it removed, if it is a command that went well and ran in the folder `project`.
+    fn removed(&self, project: &str) -> Vec<Removed> {
+        match &self.action {
+            Action::Ran(command) if !self.has_failed() => shell::removed(command, project),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// What a tool call did.
@@ -147,6 +164,14 @@ pub struct CommandRun {
     /// How its runs ended, where that is known: exit codes, in order; of many the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exits: Vec<i64>,
+}
+
+impl CommandRun {
+    /// The exit codes that say how it went: that a pipe ended well says only that its last command did.
+    fn told_exits(&self) -> &[i64] {
+        let ended_well = self.exits.last() == Some(&0);
+        if ended_well && shell::is_piped(&self.line) { &[] } else { &self.exits }
+    }
 }
 
 /// What a test runner said at its end.
@@ -267,7 +292,7 @@ pub fn take_untold(
     room: Room,
     is_told: &dyn Fn(terms::Kind, &str) -> bool,
 ) -> Evidence {
-    let changes = changes::changes(span, room.changes.min(room.all));
+    let changes = changes::changes(span, project, room.changes.min(room.all));
     let mut told = told.to_owned();
     for line in changes::lines(&changes) {
         told.push('\n');

@@ -18,7 +18,7 @@ impl Evidence {
             told.push(format!("`{}`: {}", short(&run.command, COMMAND), run.counts));
         } else {
             let ended = self.commands.iter().filter_map(|run| {
-                let exit = run.exits.last()?;
+                let exit = run.told_exits().last()?;
                 Some(format!("`{}`: exit {exit}", short(&run.line, COMMAND)))
             });
             let ended: Vec<_> = ended.collect();

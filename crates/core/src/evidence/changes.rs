@@ -61,9 +61,9 @@ const LINE: usize = 100;
 const REASON: usize = 40;
 
 /// The changes in a span in at most `budget` estimated tokens: of each file as many lines as fit, then fewer
-/// files, those changed last.
-pub(super) fn changes(span: &[Happening], budget: usize) -> Vec<FileChange> {
-    let mut all = gather(span);
+/// files, those changed last. `project` is the project's folder, or empty.
+pub(super) fn changes(span: &[Happening], project: &str, budget: usize) -> Vec<FileChange> {
+    let mut all = gather(span, project);
     // A line for each of so many never fits: names are compared with one another, so few are looked at.
     let most = budget / (1 + super::LINE);
     if all.len() > most {
@@ -114,8 +114,8 @@ fn short_name<'a>(path: &'a str, mut all: impl Iterator<Item = &'a str>) -> &'a 
     if is_alone { name } else { path }
 }
 
-/// The files in the order in which they were changed last.
-fn gather(span: &[Happening]) -> Vec<FileChange> {
+/// The files in the order in which they were changed last, without those that were removed behind that.
+fn gather(span: &[Happening], project: &str) -> Vec<FileChange> {
     let mut files: Vec<File<'_>> = Vec::new();
     let mut said: Option<&str> = None;
     let mut thought: Option<&str> = None;
@@ -123,7 +123,11 @@ fn gather(span: &[Happening]) -> Vec<FileChange> {
         match happening {
             Happening::Said(text) => said = Some(text),
             Happening::Thought(text) => thought = Some(text),
-            Happening::Called(call) if call.edits.is_empty() || call.failed => {}
+            Happening::Called(call) if call.edits.is_empty() || call.failed => {
+                for removed in call.removed(project) {
+                    files.retain(|file| !removed.takes(file.path, project));
+                }
+            }
             Happening::Called(call) => {
                 let why = said.take().or(thought).and_then(reason);
                 thought = None;

@@ -20,7 +20,7 @@ fn said(text: &str) -> Happening {
 }
 
 fn told(span: &[Happening], budget: usize) -> String {
-    lines(&changes(span, budget)).join("\n")
+    lines(&changes(span, "/app", budget)).join("\n")
 }
 
 #[test]
@@ -77,21 +77,21 @@ fn with_less_room_less_is_told_of_each_and_then_of_fewer() {
     let edit = "fn one() {}\nfn two() {}\nfn three() {}\nfn four() {}\n";
     let span: Vec<Happening> =
         (0..4).map(|at| wrote(&format!("file{at}.rs"), &[(Some(""), edit)])).collect();
-    let whole = changes(&span, 1_000);
+    let whole = changes(&span, "/app", 1_000);
     assert!(whole.len() == 4 && whole.iter().all(|change| change.lines.len() == 4), "{whole:?}");
-    let less = changes(&span, cost(&whole) - 1);
+    let less = changes(&span, "/app", cost(&whole) - 1);
     assert!(less.len() == 4 && less.iter().all(|change| change.lines.len() == 3), "{less:?}");
-    let least = changes(&span, 25);
+    let least = changes(&span, "/app", 25);
     let paths: Vec<_> = least.iter().map(|change| change.path.as_str()).collect();
     assert_eq!(paths, ["file2.rs", "file3.rs"], "those that were changed last");
-    assert_eq!(changes(&span, 0), []);
+    assert_eq!(changes(&span, "/app", 0), []);
 }
 
 #[test]
 fn what_failed_changed_nothing() {
     let Happening::Called(mut call) = wrote("a.rs", &[(Some(""), "fn a() {}")]) else { panic!() };
     call.failed = true;
-    assert_eq!(changes(&[Happening::Called(call)], 200), []);
+    assert_eq!(changes(&[Happening::Called(call)], "/app", 200), []);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which line of an output says what went wrong.
 
-use super::{Action, Call};
+use super::{Action, Call, shell};
 use crate::text::cap;
 
 /// Bytes of an error that are kept.
@@ -10,12 +10,13 @@ const LINES: usize = 200;
 
 /// The line of a failed call's output that tells most: the first of those that name an error, else the
 /// last line with words of a command, which says at its end how it went, and the first of any other tool.
-/// Cut to a length for people.
+/// Cut to a length for people. None where a command throws away what it complains of.
 pub(super) fn telling_line(call: &Call) -> Option<&str> {
     let lines = || call.output.lines().map(untagged);
     let named = lines().rev().take(LINES).filter(|line| names_an_error(line)).last();
     let mut worded = lines().filter(|line| has_words(line));
     let other = || match call.action {
+        Action::Ran(ref command) if shell::hides_errors(command) => None,
         Action::Ran(_) => worded.next_back(),
         _ => worded.next(),
     };
@@ -40,14 +41,18 @@ fn has_words(line: &str) -> bool {
 }
 
 fn names_an_error(line: &str) -> bool {
-    const BEGINNINGS: [&str; 8] =
-        ["error", "Error", "ERROR", "fatal:", "panic:", "FAIL", "--- FAIL", "E   "];
+    const WORDS: [&str; 4] = ["error", "Error", "ERROR", "FAIL"];
+    const BEGINNINGS: [&str; 6] = ["fatal:", "panic:", "--- FAIL", "FAILED", "Errors", "E   "];
     const INSIDE: [&str; 6] =
         [": error", "Error:", "Exception:", "panicked at", "not found", "No such file"];
     let counts = |line: &str| line.starts_with("errors: 0") || line.starts_with("error: 0");
+    // Not a name that begins so, such as that of a file.
+    let is_word = |rest: &str| rest.starts_with([' ', ':', '[', '(', '!', ',', '\t']);
+    let begins = |word: &&str| line.strip_prefix(*word).is_some_and(is_word);
     has_words(line)
         && !counts(line)
-        && (BEGINNINGS.iter().any(|it| line.starts_with(it))
+        && (WORDS.iter().any(|word| begins(&word))
+            || BEGINNINGS.iter().any(|it| line.starts_with(it))
             || INSIDE.iter().any(|it| line.contains(it)))
 }
 
@@ -69,8 +74,23 @@ mod tests {
             Some("something went wrong")
         );
         assert_eq!(telling_line(&ran(" \n--\n")), None);
+        assert_eq!(
+            telling_line(&ran("errors.rs\nerror-pages\nmakefile gone")),
+            Some("makefile gone")
+        );
         let long = format!("error: {}", "é".repeat(200));
         assert!(telling_line(&ran(&long)).is_some_and(|line| line.len() <= LONGEST));
+    }
+
+    #[test]
+    fn a_command_that_hides_its_errors_shows_none() {
+        let listed = |command: &str| {
+            let action = Action::Ran(command.to_owned());
+            let output = "components\nerrors".to_owned();
+            telling_line(&Call { action, output, ..Call::default() }).map(str::to_owned)
+        };
+        assert_eq!(listed("ls src lib 2>/dev/null"), None);
+        assert_eq!(listed("ls src lib"), Some("errors".to_owned()));
     }
 
     #[test]

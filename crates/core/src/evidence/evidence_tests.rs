@@ -63,6 +63,45 @@ fn a_span_is_told_by_kinds() {
 }
 
 #[test]
+fn what_was_removed_again_is_not_told_as_written() {
+    let wrote = |path: &str| {
+        let edit = Edit { path: path.to_owned(), before: None, after: "print(1)\n".to_owned() };
+        Happening::Called(Call {
+            tool: "write".to_owned(),
+            input: path.to_owned(),
+            action: Action::Wrote(vec![path.to_owned()]),
+            edits: vec![edit],
+            ..Call::default()
+        })
+    };
+    let script = "/home/me/app/scripts/try.py";
+    let mut span = vec![wrote(script), ran("python scripts/try.py", "1", 0)];
+    let removal = ran("rm scripts/try.py", "", 0);
+    let tells = |span: &[Happening]| {
+        let told = take(span, "", "/home/me/app", all(400));
+        (told.written.len(), told.changes.len())
+    };
+    assert_eq!(tells(&span), (1, 1));
+    let failed = ran("rm scripts/try.py", "rm: cannot remove it", 1);
+    span.push(failed);
+    assert_eq!(tells(&span), (1, 1));
+    span.push(removal);
+    assert_eq!(tells(&span), (0, 0));
+    span.push(wrote(script));
+    assert_eq!(tells(&span), (1, 1));
+}
+
+#[test]
+fn the_exit_of_a_pipe_is_not_told_as_that_of_a_test() {
+    let span = [
+        ran("make check 2>&1 | tail -5", "3 problems", 0),
+        ran("make docs", "", 0),
+        ran("make lint | grep problem", "", 1),
+    ];
+    assert_snapshot!(told(&span, "", 400), @"commands: `make check 2>&1 | tail -5`; `make docs` (exit 0); `make lint | grep problem` (exit 1)");
+}
+
+#[test]
 fn what_results_say_is_not_said_again() {
     let results = "src/date.rs has parse_date with limitDays of 9999.";
     let told = told(&work(), results, 400);

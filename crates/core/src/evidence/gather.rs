@@ -189,7 +189,7 @@ impl<'a> Gatherer<'a> {
             let tail = call.output.ceil_char_boundary(call.output.len() - TAIL);
             self.text(call.output.get(tail..).unwrap_or_default(), Source::Result, at);
         }
-        let failed = call.failed || call.exit.is_some_and(|exit| exit != 0);
+        let failed = call.has_failed();
         match &call.action {
             Action::Ran(command) => self.command(command, call, failed, at),
             Action::Read(path) => self.file(path, FileUse::Read, at),
@@ -201,6 +201,7 @@ impl<'a> Gatherer<'a> {
             }
             Action::Other => {}
         }
+        self.removed(call);
         let tried = match &call.action {
             Action::Ran(command) => command_line(command, self.project),
             Action::Read(path) => format!("{} {path}", call.tool),
@@ -248,6 +249,18 @@ impl<'a> Gatherer<'a> {
         if used.last_own < at {
             used.own += 1;
             used.last_own = at;
+        }
+    }
+
+    /// What was written and is gone is only named.
+    fn removed(&mut self, call: &Call) {
+        for removed in call.removed(self.project) {
+            for ((kind, path), (_, file)) in &mut self.terms {
+                let was_written = *kind == Kind::Path && *file == FileUse::Written;
+                if was_written && removed.takes(path, self.project) {
+                    *file = FileUse::Named;
+                }
+            }
         }
     }
 

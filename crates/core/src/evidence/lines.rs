@@ -15,7 +15,7 @@ impl Evidence {
         files("named", self.named.iter(), &mut lines);
         let commands = self.commands.iter().map(|run| {
             let tests = self.tests.iter().find(|tests| tests.command == run.line);
-            let exits: Vec<_> = run.exits.iter().map(i64::to_string).collect();
+            let exits: Vec<_> = run.told_exits().iter().map(i64::to_string).collect();
             let mut ended: Vec<String> = Vec::new();
             if !exits.is_empty() {
                 ended.push(format!("exit {}", exits.join(", then ")));

@@ -83,7 +83,7 @@ impl Remains {
                     remains.untried = false;
                     remains.ran(command_line(command, project), call);
                 }
-                Action::Wrote(paths) if !paths.is_empty() && !has_failed(call) => {
+                Action::Wrote(paths) if !paths.is_empty() && !call.has_failed() => {
                     remains.untried = true;
                 }
                 _ => {}
@@ -101,7 +101,7 @@ impl Remains {
 
     fn ran(&mut self, line: String, call: &Call) {
         let tests = counts(&call.output);
-        let failed = has_failed(call) || tests.is_some_and(|tests| tests.failed > 0);
+        let failed = call.has_failed() || tests.is_some_and(|tests| tests.failed > 0);
         if failed && tests.is_none() && !checks(&line) {
             return;
         }
@@ -129,7 +129,7 @@ impl Remains {
             format!("remains on the todo list: {}", items.join("; "))
         });
         let failing = (!self.failing.is_empty()).then(|| {
-            let runs = self.failing.iter().map(|run| match run.exits.last() {
+            let runs = self.failing.iter().map(|run| match run.told_exits().last() {
                 Some(exit) => format!("`{}` (exit {exit})", run.line),
                 None => format!("`{}`", run.line),
             });
@@ -138,10 +138,6 @@ impl Remains {
         let untried = self.untried.then(|| "no command was run after the last change".to_owned());
         list.into_iter().chain(failing).chain(untried)
     }
-}
-
-fn has_failed(call: &Call) -> bool {
-    call.failed || call.exit.is_some_and(|exit| exit != 0)
 }
 
 /// Whether a command is one that says whether work is right, by the words in it: a search that finds nothing

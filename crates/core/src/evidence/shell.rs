@@ -1,0 +1,238 @@
+//! What a command line says by itself, read as a shell would, as far as that needs no shell: nothing is
+//! expanded, and what stands in a here-document is not read.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    Pipe,
+    /// What ends a command: `&&`, `||`, `;`, `&` or the end of a line.
+    End,
+}
+
+/// Whether the exit code of a line is that of the last command of a pipe, which says nothing of those before.
+pub(super) fn is_piped(line: &str) -> bool {
+    let tokens = tokens(line);
+    tokens.contains(&Token::Pipe)
+        && !tokens.iter().any(|token| matches!(token, Token::Word(word) if word == "pipefail"))
+}
+
+/// Whether a line throws away what its commands complain of.
+pub(super) fn hides_errors(line: &str) -> bool {
+    tokens(line).windows(2).any(|pair| match pair {
+        [Token::Word(word), _]
+            if word.ends_with("2>/dev/null") || word.ends_with("&>/dev/null") =>
+        {
+            true
+        }
+        [Token::Word(word), Token::Word(next)] => {
+            (word == "2>" || word == "&>") && next == "/dev/null"
+        }
+        _ => false,
+    })
+}
+
+/// What a command removes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Removed {
+    /// The file or folder: absolute, unless nobody knows where the command ran.
+    path: String,
+    /// Whether all in it goes, too.
+    recursive: bool,
+}
+
+impl Removed {
+    /// Whether a file goes with it; `project` is the project's folder, or empty.
+    pub(super) fn takes(&self, file: &str, project: &str) -> bool {
+        let file = joined(project, file);
+        let inside = || file.strip_prefix(&self.path).is_some_and(|rest| rest.starts_with('/'));
+        file == self.path || (self.recursive && inside())
+    }
+}
+
+/// Files that a command removes if it goes well and is run in the folder `project`, as far as they are
+/// named: no patterns, no variables.
+pub(super) fn removed(command: &str, project: &str) -> Vec<Removed> {
+    let mut folder = project.trim_end_matches('/').to_owned();
+    let mut removed = Vec::new();
+    for words in tokens(command).split(|token| !matches!(token, Token::Word(_))) {
+        let mut words = words.iter().filter_map(|token| match token {
+            Token::Word(word) => Some(word.as_str()),
+            _ => None,
+        });
+        match words.next().filter(|first| *first != "git").or_else(|| words.next()) {
+            // Who goes home is nobody knows where.
+            Some("cd") => folder = words.next().map_or_else(String::new, |to| joined(&folder, to)),
+            Some("rm" | "unlink") => {
+                let (options, paths): (Vec<&str>, Vec<&str>) =
+                    words.partition(|word| word.starts_with('-'));
+                let recursive = options.iter().any(|option| {
+                    *option == "--recursive"
+                        || (!option.starts_with("--") && option.contains(['r', 'R']))
+                });
+                let named = paths
+                    .into_iter()
+                    .filter(|path| !path.contains(['*', '?', '[', '$', '~', '`', '>']));
+                removed
+                    .extend(named.map(|path| Removed { path: joined(&folder, path), recursive }));
+            }
+            _ => {}
+        }
+    }
+    removed
+}
+
+/// A path as seen from a folder.
+fn joined(folder: &str, path: &str) -> String {
+    let mut path = path.trim_end_matches('/');
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest;
+    }
+    let folder = folder.trim_end_matches('/');
+    if path.starts_with('/') || folder.is_empty() {
+        path.to_owned()
+    } else if path == "." {
+        folder.to_owned()
+    } else {
+        format!("{folder}/{path}")
+    }
+}
+
+fn tokens(line: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut chars = line.chars().peekable();
+    let mut word = String::new();
+    let mut is_word = false;
+    while let Some(char) = chars.next() {
+        let token = match char {
+            // What follows is the text of a document.
+            '<' if next_is(&mut chars, '<') => break,
+            '|' if next_is(&mut chars, '|') => Some(Token::End),
+            '|' => {
+                // As `|&`, which pipes complaints, too.
+                next_is(&mut chars, '&');
+                Some(Token::Pipe)
+            }
+            '&' if next_is(&mut chars, '&') => Some(Token::End),
+            // Part of where something goes, as in `2>&1` and `&>log`.
+            '&' if word.ends_with('>') || chars.peek() == Some(&'>') => {
+                word.push('&');
+                is_word = true;
+                continue;
+            }
+            '&' | ';' | '\n' => Some(Token::End),
+            char if char.is_whitespace() => None,
+            quote @ ('\'' | '"') => {
+                quoted(&mut chars, quote, &mut word);
+                is_word = true;
+                continue;
+            }
+            '\\' => {
+                // Where a line is broken, nothing is meant.
+                word.extend(chars.next().filter(|escaped| *escaped != '\n'));
+                is_word = !word.is_empty();
+                continue;
+            }
+            char => {
+                word.push(char);
+                is_word = true;
+                continue;
+            }
+        };
+        if is_word {
+            tokens.push(Token::Word(std::mem::take(&mut word)));
+            is_word = false;
+        }
+        tokens.extend(token);
+    }
+    if is_word {
+        tokens.push(Token::Word(word));
+    }
+    tokens.push(Token::End);
+    tokens
+}
+
+fn next_is(chars: &mut Peekable<Chars<'_>>, wanted: char) -> bool {
+    chars.next_if_eq(&wanted).is_some()
+}
+
+/// Takes what stands up to the closing quote.
+fn quoted(chars: &mut Peekable<Chars<'_>>, quote: char, word: &mut String) {
+    while let Some(char) = chars.next() {
+        match char {
+            char if char == quote => return,
+            '\\' if quote == '"' => word.extend(chars.next()),
+            char => word.push(char),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_told_from_what_looks_like_one() {
+        for piped in
+            ["make 2>&1 | tail -5", "a|b", "cargo test |& tee log", "cd x && go test ./... | tail"]
+        {
+            assert!(is_piped(piped), "{piped}");
+        }
+        for plain in [
+            "make || true",
+            "rg 'a|b' src",
+            "rg \"x \\\" | y\" src",
+            "rg a\\|b src",
+            "set -o pipefail; make | tail",
+            "cat <<END\na | b\nEND",
+            "make 2>&1",
+        ] {
+            assert!(!is_piped(plain), "{plain}");
+        }
+    }
+
+    #[test]
+    fn complaints_that_go_nowhere_are_seen() {
+        for hidden in
+            ["ls a b 2>/dev/null", "ls a 2> /dev/null | head", "make &>/dev/null", "x 2>/dev/null;"]
+        {
+            assert!(hides_errors(hidden), "{hidden}");
+        }
+        for shown in ["make 2>&1", "make >/dev/null", "echo '2>/dev/null is a text'", "make 2>log"]
+        {
+            assert!(!hides_errors(shown), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_removed_is_found_from_where_the_command_ran() {
+        let takes = |command: &str, file: &str| {
+            removed(command, "/app").iter().any(|removed| removed.takes(file, "/app"))
+        };
+        for (command, file) in [
+            ("rm scripts/check.py", "/app/scripts/check.py"),
+            ("rm -f ./check.py", "check.py"),
+            ("make && rm -- '/app/a b.txt'", "/app/a b.txt"),
+            ("git rm -q src/a.rs", "src/a.rs"),
+            ("cd src && rm a.rs; make", "/app/src/a.rs"),
+            ("cd /tmp\nrm a.rs", "/tmp/a.rs"),
+            ("rm -rf out/", "/app/out/deep/a.rs"),
+        ] {
+            assert!(takes(command, file), "{command}: {file}");
+        }
+        for (command, file) in [
+            ("rm check.py", "/app/scripts/check.py"),
+            ("cd /tmp && rm a.rs", "/app/a.rs"),
+            ("rm *.py", "/app/a.py"),
+            ("rm out", "/app/out/a.rs"),
+            ("rm -r out", "/app/output.rs"),
+            ("echo rm a.rs", "/app/a.rs"),
+            ("cat > x <<END\nrm a.rs\nEND", "/app/a.rs"),
+            ("git add a.rs", "/app/a.rs"),
+        ] {
+            assert!(!takes(command, file), "{command}: {file}");
+        }
+    }
+}
