@@ -134,7 +134,7 @@ fn it_is_shown_searched_logged_and_given_to_those_beside_the_frame() {
     let project = worked(folder.path());
     let engine = &project.engine;
     let details = project.did(A, "stack_frame_details", json!({"frame": "f3"}));
-    let written = "evidence: written (read again before you edit): rules.txt\n";
+    let written = "evidence: written (reread to edit): rules.txt\n";
     assert!(details.text.contains(written), "{}", details.text);
     assert_eq!(details.data["evidence"]["tests"][0]["counts"]["passed"], 4);
     let context = project.did(A, "stack_context_preview", json!({"frame": "f2"})).text;

@@ -52,7 +52,7 @@ fn work() -> Vec<Happening> {
 #[test]
 fn a_span_is_told_by_kinds() {
     assert_snapshot!(told(&work(), "", 400), @r"
-    written (read again before you edit): /home/me/app/src/date.rs
+    written (reread to edit): /home/me/app/src/date.rs
     read: /home/me/app/src/time.rs
     commands: `cargo test` (exit 101, then 0; tests: 3 passed, before 1 failed); `curl https://docs.example/dates.html` (exit 6)
     errors: error[E0308]: mismatched types (gone since); curl: (6) error: no such host (not seen to be gone)

@@ -7,7 +7,7 @@ impl Evidence {
     pub fn lines(&self) -> Vec<String> {
         let mut lines = changes::lines(&self.changes);
         files(
-            "written (read again before you edit)",
+            "written (reread to edit)",
             self.written.iter().map(|WrittenFile { path, .. }| path),
             &mut lines,
         );

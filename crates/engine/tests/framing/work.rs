@@ -62,7 +62,7 @@ fn finished_turns_are_folded_when_the_user_speaks_again() {
     - f4 "Write the parser" completed: It reads dates.
     - f5 "Write tests" completed: All pass.
     Evidence, recorded by the machine:
-    - written (read again before you edit): date.rs
+    - written (reread to edit): date.rs
     - commands: `make test` (exit 0)
     - remains on the todo list: Tell the user
     Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f3"}} (at a terminal: callstack log f3)
