@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-pub use self::terms::{Clue, Known, ODD, Place, Terms, terms};
+pub use self::terms::{Clue, Known, ODD, Place, Terms, hash, is_word, terms};
 
 /// Bytes of a snippet.
 const SNIPPET: usize = 200;

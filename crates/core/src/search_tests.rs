@@ -113,7 +113,10 @@ fn terms_are_plain_whatever_the_text() {
     let mut sorted: Vec<_> = words.iter().collect();
     sorted.sort();
     assert_eq!(sorted, ["ist", "wichtig", "x"]);
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || "§¶".contains(char);
+    assert!(words.iter().all(|word| is_word(word)));
+    let others_that_are_words: Vec<_> = others.iter().filter(|term| is_word(term)).collect();
+    assert!(others_that_are_words.is_empty(), "{others_that_are_words:?}");
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "§¶¤".contains(char);
     assert!(words.iter().chain(&others).all(|term| term.chars().all(is_plain)), "{others:?}");
     assert!(words.iter().chain(&others).all(|term| term.len() <= 40));
 }

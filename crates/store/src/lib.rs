@@ -18,6 +18,7 @@ mod masks;
 mod messages;
 mod places;
 mod plan;
+mod postings;
 mod project;
 mod purge;
 mod rebuild;

@@ -165,25 +165,22 @@ impl Change<'_> {
         let view = self.view();
         let (found, _) = view.purgeable(stretches)?;
         let seen = view.purge_evidence(frames, stretches)?;
+        let mut gone = BTreeSet::new();
         for stretch in stretches {
             let place =
                 params![stretch.session, signed(stretch.first), signed(stretch.last), PURGED, at];
-            view.run(
-                "DELETE FROM message_terms WHERE rowid IN (SELECT num FROM messages
-                 WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND codec <> ?4)",
-                params![stretch.session, signed(stretch.first), signed(stretch.last), PURGED],
-            )?;
+            gone.extend(view.kept_in(stretch)?);
             view.run(
                 "UPDATE messages SET hash = x'', at = ?5, bytes = 0, codec = ?4, body = x''
                  WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND codec <> ?4",
                 place,
             )?;
         }
+        view.forget_postings(&gone)?;
         for frame in seen {
             view.index_frame(frame)?;
         }
         // Terms of what was deleted stay in the index until its parts are merged.
-        view.run("INSERT INTO message_terms (message_terms) VALUES ('optimize')", [])?;
         view.run("INSERT INTO frame_terms (frame_terms) VALUES ('optimize')", [])?;
         view.forget_words()?;
         view.forget_hashes(&found)?;
@@ -197,6 +194,18 @@ impl Change<'_> {
 }
 
 impl View<'_> {
+    /// The messages of a stretch that were not purged yet.
+    fn kept_in(&self, stretch: &Stretch) -> Result<Vec<i64>, StoreError> {
+        let place = params![stretch.session, signed(stretch.first), signed(stretch.last), PURGED];
+        self.connection
+            .prepare_cached(
+                "SELECT num FROM messages
+                 WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND codec <> ?4",
+            )
+            .and_then(|mut statement| statement.query_map(place, |row| row.get(0))?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
     /// A hash tells whoever can guess a message that the guess is right.
     fn forget_hashes(&self, purged: &BTreeMap<String, BTreeSet<String>>) -> Result<(), StoreError> {
         self.rewrite_events("messages_recorded", |event| {

@@ -1,14 +1,13 @@
 //! The search index: which messages and frames hold all of some terms. It is behind what is stored until
 //! somebody catches up with it, off every hot path.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::words::Narrowed;
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::search;
-use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
+use rusqlite::{OptionalExtension as _, Row, params};
 
 use crate::change::Change;
 use crate::error::StoreError;
@@ -16,6 +15,7 @@ use crate::frames::frame_num;
 use crate::messages::{StoredMessage, message_of};
 use crate::project::sql;
 use crate::store::View;
+use crate::words::Narrowed;
 
 const MESSAGES: &str = "messages";
 const EVENTS: &str = "events";
@@ -45,19 +45,17 @@ impl Change<'_> {
         let view = self.view();
         let mut left = bytes;
         let mut upto = view.indexed(MESSAGES)?;
-        let mut lately = HashSet::new();
+        let (mut messages, mut texts) = (Vec::new(), Vec::new());
         while left > 0 {
             let next = view.messages_behind(upto, 1)?;
             let Some(next) = next.into_iter().next() else { break };
-            let terms = search::terms(&text_of(&next.message.json));
-            view.run(
-                "INSERT INTO message_terms (rowid, terms) VALUES (?1, ?2)",
-                params![next.num, terms.joined()],
-            )?;
-            view.keep_words(&terms, &mut lately)?;
+            messages.push(next.num);
+            texts.push(search::terms(&text_of(&next.message.json)));
             left = left.saturating_sub(next.message.json.len().max(1));
             upto = next.num;
         }
+        let terms = view.keep_words(&texts)?;
+        view.keep_postings(messages.into_iter().zip(terms))?;
         view.set_indexed(MESSAGES, upto)?;
         self.index_frames()?;
         self.view().is_behind()
@@ -115,23 +113,24 @@ impl View<'_> {
         mut see: impl FnMut(IndexedMessage) -> Result<ControlFlow<()>, E>,
     ) -> Result<bool, E> {
         let failed = |source| E::from(self.failed(source));
-        let columns = "m.seq, m.version, m.id, m.bytes, m.codec, m.body, m.at, m.num, m.session";
-        // The index goes first: it knows the order, and how many are wanted is only found out.
-        let query = match &known.question {
-            None => format!("SELECT {columns} FROM messages AS m ORDER BY num DESC"),
-            Some(_) => format!(
-                "SELECT {columns} FROM message_terms AS t CROSS JOIN messages AS m ON m.num = t.rowid
-                 WHERE message_terms MATCH ?1 ORDER BY t.rowid DESC"
-            ),
-        };
-        let mut statement = self.connection.prepare_cached(&query).map_err(failed)?;
-        let mut rows = statement.query(params_from_iter(&known.question)).map_err(failed)?;
-        while let Some(row) = rows.next().map_err(failed)? {
-            if see(indexed_message(row).map_err(failed)?)?.is_break() {
-                return Ok(true);
+        let columns = "seq, version, id, bytes, codec, body, at, num, session";
+        let Some(wanted) = &known.wanted else {
+            let query = format!("SELECT {columns} FROM messages ORDER BY num DESC");
+            let mut statement = self.connection.prepare_cached(&query).map_err(failed)?;
+            let mut rows = statement.query([]).map_err(failed)?;
+            while let Some(row) = rows.next().map_err(failed)? {
+                if see(indexed_message(row).map_err(failed)?)?.is_break() {
+                    return Ok(true);
+                }
             }
-        }
-        Ok(false)
+            return Ok(false);
+        };
+        let query = format!("SELECT {columns} FROM messages WHERE num = ?1");
+        let mut statement = self.connection.prepare_cached(&query).map_err(failed)?;
+        self.holding(wanted, |num| {
+            let found = statement.query_row([num], indexed_message).optional().map_err(failed)?;
+            Ok(found.map(&mut see).transpose()?.is_none_or(|flow| flow.is_continue()))
+        })
     }
 
     /// Frames of which the index knows all of this, the newest first, at most `most`. Where nothing is
@@ -185,7 +184,7 @@ impl View<'_> {
             "INSERT INTO frame_terms (rowid, terms) VALUES (?1, ?2)",
             params![sql(num), terms.joined()],
         )?;
-        self.keep_words(&terms, &mut HashSet::new())
+        self.keep_words(&[terms]).map(drop)
     }
 
     fn indexed(&self, what: &str) -> Result<i64, StoreError> {

@@ -1,16 +1,18 @@
 //! The words that stand anywhere in what is kept, so that those that hold some letters are found without
 //! reading texts.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use callstack_core::search::{Clue, Known, ODD, Place, Terms};
-use rusqlite::params;
+use callstack_core::search::{Clue, Known, ODD, Place, Terms, hash, is_word};
+use rusqlite::{OptionalExtension as _, params};
 
 use crate::error::StoreError;
+use crate::postings::{self, Clause};
 use crate::store::View;
 
-/// Letters of the pieces by which words are known.
+/// Letters of the pieces by which words are known, and what counts as a letter behind a word's last.
 const PIECE: usize = 3;
+const END: char = '§';
 /// Words that may stand for the letters that are looked for; letters that stand in more tell little, and
 /// each makes a question slower. The first where nothing else is known.
 const MOST_WORDS: usize = 64;
@@ -21,60 +23,75 @@ const EXAMINED_WORDS: usize = 2_000;
 /// What the index is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Narrowed {
-    /// None where nothing narrows the texts down.
+    /// Of frames. None where nothing narrows them down.
     pub(crate) question: Option<String>,
+    /// Of messages; the same.
+    pub(crate) wanted: Option<Vec<Clause>>,
     /// Whether all that is known is in it.
     pub is_whole: bool,
 }
 
 impl View<'_> {
-    /// Keeps the words of a text; `lately` are some that are kept already.
-    pub(crate) fn keep_words(
-        &self,
-        terms: &Terms,
-        lately: &mut HashSet<String>,
-    ) -> Result<(), StoreError> {
-        for word in &terms.words {
-            if lately.contains(word) {
-                continue;
-            }
-            let is_new = self
-                .connection
-                .prepare_cached("INSERT OR IGNORE INTO words (word) VALUES (?1)")
-                .and_then(|mut statement| statement.execute([word]))
-                .map_err(|source| self.failed(source))?;
-            if is_new > 0 && word.len() >= PIECE {
-                self.run(
-                    "INSERT INTO word_pieces (rowid, pieces) VALUES (last_insert_rowid(), ?1)",
-                    [pieces(word)],
-                )?;
-            }
-            lately.insert(word.clone());
+    /// Keeps the words of some texts and returns the numbers of each one's terms.
+    pub(crate) fn keep_words(&self, texts: &[Terms]) -> Result<Vec<Vec<u32>>, StoreError> {
+        fn of_text(terms: &Terms) -> impl Iterator<Item = &String> {
+            terms.words.iter().chain(&terms.others)
         }
-        Ok(())
+        let words: HashSet<_> = texts.iter().flat_map(of_text).filter(|it| is_word(it)).collect();
+        // Those that stand beside each other on the disk are found at once.
+        let mut words: Vec<_> = words.into_iter().collect();
+        words.sort_unstable();
+        let mut nums = HashMap::with_capacity(words.len());
+        for word in words {
+            nums.insert(word, postings::word(self.keep_word(word)?));
+        }
+        let num = |term: &String| {
+            nums.get(term).copied().unwrap_or_else(|| postings::mark(hash(term.bytes())))
+        };
+        Ok(texts.iter().map(|terms| of_text(terms).map(num).collect()).collect())
     }
 
-    /// Forgets words that stand nowhere any more. What knows messages and frames by them has been merged
-    /// before.
+    fn keep_word(&self, word: &str) -> Result<i64, StoreError> {
+        if let Some(num) = self.word(word)? {
+            return Ok(num);
+        }
+        let num = self
+            .connection
+            .prepare_cached("INSERT INTO words (word) VALUES (?1) RETURNING num")
+            .and_then(|mut insert| insert.query_row([word], |row| row.get(0)))
+            .map_err(|source| self.failed(source))?;
+        self.run(
+            "INSERT INTO word_pieces (rowid, pieces) VALUES (?1, ?2)",
+            params![num, pieces(word)],
+        )?;
+        Ok(num)
+    }
+
+    fn word(&self, word: &str) -> Result<Option<i64>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT num FROM words WHERE word = ?1")
+            .and_then(|mut statement| statement.query_row([word], |row| row.get(0)).optional())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Forgets words that stand nowhere any more. What knows frames by them has been merged before.
     pub(crate) fn forget_words(&self) -> Result<(), StoreError> {
-        let gone: Vec<(i64, String)> = self
+        let known = self.known_terms()?;
+        let mut gone: Vec<(i64, String)> = self
             .connection
             .prepare(
-                "SELECT num, word FROM words
-                 WHERE word NOT IN (SELECT term FROM message_vocabulary)
-                   AND word NOT IN (SELECT term FROM frame_vocabulary)",
+                "SELECT num, word FROM words WHERE word NOT IN (SELECT term FROM frame_vocabulary)",
             )
             .and_then(|mut statement| {
                 statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
             })
             .map_err(|source| self.failed(source))?;
+        gone.retain(|(num, _)| !known.contains(&postings::word(*num)));
         for (num, word) in &gone {
-            if word.len() >= PIECE {
-                self.run(
-                    "INSERT INTO word_pieces (word_pieces, rowid, pieces) VALUES ('delete', ?1, ?2)",
-                    params![num, pieces(word)],
-                )?;
-            }
+            self.run(
+                "INSERT INTO word_pieces (word_pieces, rowid, pieces) VALUES ('delete', ?1, ?2)",
+                params![num, pieces(word)],
+            )?;
             self.run("DELETE FROM words WHERE num = ?1", [num])?;
         }
         if gone.is_empty() {
@@ -86,6 +103,7 @@ impl View<'_> {
     /// What is known, as a question to the index.
     pub fn narrowed(&self, known: &Known) -> Result<Narrowed, StoreError> {
         let mut clues = Vec::new();
+        let mut wanted = Vec::new();
         let is_known = known.clues.iter().any(|clue| matches!(clue, Clue::Terms(_)));
         let most = if is_known { MOST_WORDS_MORE } else { MOST_WORDS };
         let mut is_whole = true;
@@ -93,6 +111,7 @@ impl View<'_> {
             match clue {
                 Clue::Terms(sets) => {
                     clues.push(one_of(sets.iter().map(|terms| all_of(terms.iter()))));
+                    wanted.push(self.clause(sets.iter().map(BTreeSet::iter))?);
                 }
                 Clue::Letters(letters, place) => {
                     let Some(mut words) = self.words_with(letters, *place, most)? else {
@@ -101,11 +120,35 @@ impl View<'_> {
                     };
                     words.push(ODD.to_owned());
                     clues.push(one_of(words.iter().map(|word| quoted(word))));
+                    wanted.push(self.clause(words.iter().map(std::iter::once))?);
                 }
             }
         }
         let question = (!clues.is_empty()).then(|| clues.join(" AND "));
-        Ok(Narrowed { question, is_whole })
+        let wanted = (!wanted.is_empty()).then_some(wanted);
+        Ok(Narrowed { question, wanted, is_whole })
+    }
+
+    /// The numbers of terms, but for sets with a word that stands nowhere.
+    fn clause<'t>(
+        &self,
+        sets: impl Iterator<Item = impl Iterator<Item = &'t String>>,
+    ) -> Result<Clause, StoreError> {
+        let mut clause = Clause::new();
+        for terms in sets {
+            let nums: Result<Option<Vec<u32>>, StoreError> = terms
+                .map(|term| {
+                    if is_word(term) {
+                        Ok(self.word(term)?.map(postings::word))
+                    } else {
+                        Ok(Some(postings::mark(hash(term.bytes()))))
+                    }
+                })
+                .collect();
+            clause.extend(nums?);
+        }
+        clause.dedup();
+        Ok(clause)
     }
 
     /// The words that have letters at some place. None where these are too many or can't be found.
@@ -115,7 +158,7 @@ impl View<'_> {
         place: Place,
         most: usize,
     ) -> Result<Option<Vec<String>>, StoreError> {
-        let examined = if place == Place::Begin { most } else { EXAMINED_WORDS };
+        let examined = if place == Place::Inside { EXAMINED_WORDS } else { most };
         let limit = i64::try_from(examined).unwrap_or(i64::MAX).saturating_add(1);
         let found = if place == Place::Begin {
             // No word has a byte of this value.
@@ -124,15 +167,18 @@ impl View<'_> {
                 "SELECT word FROM words WHERE word >= ?1 AND word < ?2 LIMIT ?3",
                 params![letters, end, limit],
             )?
-        } else if letters.len() >= PIECE {
-            let pieces: Vec<_> = spread(letters).map(quoted).collect();
+        } else {
+            let end = (place == Place::End).then_some(END);
+            let pieces = spread(&letters.chars().chain(end).collect::<String>());
+            if pieces.is_empty() {
+                return Ok(None);
+            }
+            let pieces: Vec<_> = pieces.iter().map(|piece| quoted(piece)).collect();
             self.words(
                 "SELECT word FROM words WHERE num IN
                    (SELECT rowid FROM word_pieces WHERE word_pieces MATCH ?1 LIMIT ?2)",
                 params![pieces.join(" AND "), limit],
             )?
-        } else {
-            return Ok(None);
         };
         if found.len() > examined {
             return Ok(None);
@@ -154,17 +200,19 @@ impl View<'_> {
     }
 }
 
-/// Every piece of a word; words are ASCII.
+/// Every piece of a word.
 fn pieces(word: &str) -> String {
-    let starts = 0..=word.len().saturating_sub(PIECE);
-    let pieces: BTreeSet<_> = starts.filter_map(|at| word.get(at..at + PIECE)).collect();
+    let letters: Vec<char> = word.chars().chain([END]).collect();
+    let pieces: BTreeSet<String> = letters.windows(PIECE).map(String::from_iter).collect();
     pieces.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// Pieces that cover some letters.
-fn spread(letters: &str) -> impl Iterator<Item = &str> {
-    let last = letters.len().saturating_sub(PIECE);
-    (0..last).step_by(PIECE).chain([last]).filter_map(|at| letters.get(at..at + PIECE))
+/// Pieces that cover some letters; none where these are too few.
+fn spread(letters: &str) -> Vec<String> {
+    let letters: Vec<char> = letters.chars().collect();
+    let Some(last) = letters.len().checked_sub(PIECE) else { return Vec::new() };
+    let starts = (0..last).step_by(PIECE).chain([last]);
+    starts.map(|at| letters.iter().skip(at).take(PIECE).collect()).collect()
 }
 
 fn one_of(alternatives: impl Iterator<Item = String>) -> String {

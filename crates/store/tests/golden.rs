@@ -17,11 +17,13 @@ use callstack_core::event::{Event, GivenAnswer, MaskedOutput};
 use callstack_core::evidence::{CommandRun, Evidence, WrittenFile};
 use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::results::ResultsSource;
+use callstack_core::search::Query;
 use callstack_core::subagent::{Change, Completion, Trouble};
 use callstack_core::transcript::{Anchor, Fold, Held, Outcome, SpanNum};
 use callstack_store::{DATABASE, SCHEMA_VERSION, Store, StoreError};
 
 use crate::child::WIDE;
+use crate::search::{ids, index};
 use crate::suggestions::suggestion;
 use crate::support::{Project, append, assert_sound, carry_out, identity, nowhere, record, root};
 
@@ -359,6 +361,28 @@ fn stores_of_all_schemas_are_read_and_go_on() {
         carry_out(&store, &root("ses_new", None), &WIDE).unwrap();
         assert_sound(&store);
         assert_eq!(store.rebuild().unwrap(), store.check().unwrap().events);
+    }
+}
+
+#[test]
+fn what_an_older_store_was_indexed_by_is_forgotten_and_what_it_keeps_is_found() {
+    for schema in 1..=SCHEMA_VERSION {
+        let project = Project::new();
+        fs::copy(golden(&format!("schema-{schema}.db")), project.database()).unwrap();
+        if schema < 2 {
+            let all = "INSERT INTO indexed SELECT 'messages', max(num) FROM messages
+                       UNION SELECT 'events', max(seq) FROM events";
+            rusqlite::Connection::open(project.database()).unwrap().execute(all, []).unwrap();
+        }
+        let store = project.open();
+        index(&store);
+        assert_eq!(ids(&store, "again"), ["ses_a msg-2 1"], "schema {schema}");
+        let frames = store.read(|view| {
+            let known = Query::words("hand-written").unwrap().known();
+            view.frames_known_by(&view.narrowed(&known)?, 10)
+        });
+        assert_eq!(frames.unwrap(), [FrameNum(2)], "schema {schema}");
+        assert_sound(&store);
     }
 }
 

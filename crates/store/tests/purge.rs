@@ -78,13 +78,13 @@ fn nothing_of_it_is_left_in_any_file_and_it_never_comes_back() {
 }
 
 #[test]
-fn what_is_new_after_it_is_found() {
+fn what_stays_and_what_is_new_after_it_are_found() {
     let project = Project::new();
     let store = project.open();
-    record(&store, "ses_a", &[("m1", GONE), ("m1", "\"a newer version\"")]);
+    record(&store, "ses_a", &[("m1", GONE), ("m1", "\"a newer version\""), ("m2", "\"it stays\"")]);
     index(&store);
     purge(&store, 0, 1);
-    record(&store, "ses_a", &[("m2", KEPT)]);
+    record(&store, "ses_a", &[("m3", KEPT)]);
     index(&store);
     let known = |letters: &str| {
         let known = Query::exact(letters).unwrap().known_anywhere().unwrap();
@@ -92,7 +92,7 @@ fn what_is_new_after_it_is_found() {
         let is_known = |view: &View<'_>| view.visit_messages_known_by(&view.narrowed(&known)?, any);
         store.read(is_known).unwrap()
     };
-    assert_eq!((known("plumb"), known("qxvk")), (true, false));
+    assert_eq!((known("plumb"), known("tay"), known("qxvk")), (true, true, false));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::child::WIDE;
 use crate::support::{carry_out, pop, push, record, root};
 
 /// Catches up in small steps, as is done in between other writes.
-fn index(store: &Store) {
+pub(crate) fn index(store: &Store) {
     while store.write(|change| change.index(64, &str::to_owned)).unwrap() {}
     assert!(!store.read(|view| view.is_behind()).unwrap());
 }
@@ -31,7 +31,7 @@ fn known_by(store: &Store, known: &Known) -> Vec<IndexedMessage> {
     found
 }
 
-fn ids(store: &Store, query: &str) -> Vec<String> {
+pub(crate) fn ids(store: &Store, query: &str) -> Vec<String> {
     known_by(store, &words(query))
         .into_iter()
         .map(|found| format!("{} {} {}", found.session, found.message.id, found.message.version))

@@ -109,17 +109,18 @@ fn a_page_that_was_overwritten() {
 fn a_newer_schema() {
     let desk = Desk::with_frames();
     let raw = Connection::open(desk.database()).unwrap();
+    let ours: i64 = raw.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     says!(desk, ["tree"], @r#"
     exit 6
     --- stderr
-    error: the store $ROOT/project/.callstack/callstack.db has schema 99, and this callstack knows schemas up to 1
+    error: the store $ROOT/project/.callstack/callstack.db has schema 99, and this callstack knows schemas up to 2
     hint: Nothing was changed. Install the newer callstack that wrote it.
     "#);
     is_left_alone(&desk);
     let raw = Connection::open(desk.database()).unwrap();
-    raw.pragma_update(None, "user_version", 1).unwrap();
+    raw.pragma_update(None, "user_version", ours).unwrap();
     drop(raw);
     desk.is_whole(&FRAMES);
 }
@@ -239,7 +240,7 @@ fn a_full_disk() {
     success criteria:
       x
     ✓ callstack 0.1.0, $BINARY
-    ✓ store /mnt/.callstack/callstack.db, schema 1, SIZE
+    ✓ store /mnt/.callstack/callstack.db, schema 2, SIZE
     ✓ 4 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ! OpenCode's plugin is not installed

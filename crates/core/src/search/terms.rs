@@ -7,10 +7,11 @@ use crate::text::{Stretch, for_each_stretch, is_joint, is_unspaced, parts};
 
 /// Bytes of the longest term that is kept as it is.
 const LONGEST_TERM: usize = 40;
-/// How a term begins that is not a word's: no word begins so. Of two that stand in one identifier or path, and
-/// of two that stand beside each other otherwise.
+/// How a term begins that is not a word's: no word begins so. Of two that stand in one identifier or path, of
+/// two that stand beside each other otherwise, and of a word that is not kept as it is.
 const JOINED: char = '§';
 const BESIDE: char = '¶';
+const HASHED: char = '¤';
 /// The term of a text in which something stands that is not kept as a word.
 pub const ODD: &str = "§";
 
@@ -166,7 +167,12 @@ fn term(word: &str) -> String {
     if word.len() <= LONGEST_TERM && word.is_ascii() {
         return word;
     }
-    format!("x{:016x}", hash(word.bytes()))
+    format!("{HASHED}{:016x}", hash(word.bytes()))
+}
+
+/// Whether a term is a word or a part of one as it is written, in small letters.
+pub fn is_word(term: &str) -> bool {
+    term.starts_with(|char: char| char.is_ascii())
 }
 
 /// That two things stand beside each other, by few of the bits of a hash: a term that many pairs share takes
@@ -178,9 +184,9 @@ struct Pair {
 }
 
 impl Pair {
-    const JOINED_BITS: u32 = 14;
+    const JOINED_BITS: u32 = 20;
     /// There are more of them, and seldom only one is looked for.
-    const BESIDE_BITS: u32 = 12;
+    const BESIDE_BITS: u32 = 16;
 
     fn of(first: &str, second: &str, is_joined: bool) -> Self {
         let bits = if is_joined { Self::JOINED_BITS } else { Self::BESIDE_BITS };
@@ -196,12 +202,12 @@ impl Pair {
 
     fn term(self) -> String {
         let mark = if self.is_joined { JOINED } else { BESIDE };
-        format!("{mark}{:04x}", self.hash)
+        format!("{mark}{:x}", self.hash)
     }
 }
 
 /// FNV-1a: an index outlives the program that made it, so the hash must never change.
-fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
+pub fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
