@@ -22,8 +22,8 @@ pub(crate) const STEP: usize = 128 * 1024;
 pub(crate) const SHORT_STEP: usize = 16 * 1024;
 /// Steps that a search makes to catch up before it answers.
 const STEPS: usize = 16;
-/// Frames that are looked at, the newest first.
-const FRAMES: usize = 200;
+/// Frames that are looked at while an agent waits, the newest first.
+const FRAMES: usize = 64;
 /// For each place that is asked for, so many messages are found and ranked.
 const POOL: usize = 2;
 /// Bytes of messages that are looked at while an agent waits: what the index names is almost always what
@@ -215,8 +215,9 @@ impl Hit {
 impl Search<'_> {
     fn answer(mut self) -> Result<SearchAnswer, EngineError> {
         let questions = self.questions()?;
-        let frames = self.frames(&questions)?;
-        let (mut candidates, mut more) = self.messages(&questions)?;
+        let (frames, more_frames) = self.frames(&questions)?;
+        let (mut candidates, more_messages) = self.messages(&questions)?;
+        let mut more = more_frames || more_messages;
         candidates.sort_by(|a, b| b.matched.score.total_cmp(&a.matched.score));
         let limit = self.request.limit;
         let mut hits: Vec<Hit> = frames.into_iter().map(Hit::Frame).collect();
@@ -252,37 +253,45 @@ impl Search<'_> {
         self.request.limit.saturating_mul(POOL)
     }
 
-    fn frames(&mut self, questions: &[Narrowed]) -> Result<Vec<Place>, EngineError> {
+    /// Frames that hold what is wanted, and whether there may be more.
+    fn frames(&mut self, questions: &[Narrowed]) -> Result<(Vec<Place>, bool), EngineError> {
         let mut places = Vec::new();
         let mut looked_at = BTreeSet::new();
+        let most = if self.request.thorough { usize::MAX } else { FRAMES };
         for question in questions {
-            for num in self.view.frames_known_by(question, FRAMES)? {
-                if places.len() >= self.request.limit {
-                    return Ok(places);
+            for num in self.view.frames_known_by(question, most.saturating_add(1))? {
+                if looked_at.contains(&num) {
+                    continue;
                 }
-                if looked_at.insert(num) {
-                    places.extend(self.frame_place(num)?);
+                if places.len() >= self.request.limit || looked_at.len() >= most {
+                    return Ok((places, true));
                 }
+                looked_at.insert(num);
+                places.extend(self.frame_place(num)?);
             }
         }
-        Ok(places)
+        Ok((places, false))
     }
 
     fn frame_place(&self, num: FrameNum) -> Result<Option<Place>, EngineError> {
         let frame = self.view.frame(num)?;
-        if frame.detached || !self.is_wanted(Some(num))? {
+        if frame.detached {
             return Ok(None);
         }
         let said = said_of(&frame);
+        let seen = self.view.evidence(num)?.searchable();
+        // Some of the words may stand in what is said, and others in what was seen.
+        let all = format!("{seen}\n{said}");
+        // Masking is only worth its cost where there is something to show.
+        if self.query.find(&all).is_none() || !self.is_wanted(Some(num))? {
+            return Ok(None);
+        }
         let (kind, found, weight) = if let Some(found) = self.find(&said) {
             let in_title = self.query.find(&frame.identity.title).is_some();
             let weight = if in_title { 2.0 * FRAME_WEIGHT } else { FRAME_WEIGHT };
             (PlaceKind::Frame, found, weight)
         } else {
-            let seen = self.view.evidence(num)?.searchable();
-            // Some of the words may stand in what is said.
-            let found = self.find(&seen).or_else(|| self.find(&format!("{seen}\n{said}")));
-            let Some(found) = found else { return Ok(None) };
+            let Some(found) = self.find(&seen).or_else(|| self.find(&all)) else { return Ok(None) };
             (PlaceKind::Evidence, found, EVIDENCE_WEIGHT)
         };
         Ok(Some(place(Some(frame.into()), kind, None, found, weight)))
@@ -371,10 +380,10 @@ impl Search<'_> {
 
     fn frame_of(&mut self, found: &IndexedMessage) -> Result<Option<FrameNum>, EngineError> {
         if let Some(work) = self.sessions.get(&found.session) {
-            return Ok(work.frame_of(found.message.seq));
+            return Ok(self.view.frame_at(work, found.message.seq)?);
         }
         let work = self.view.session_work(&found.session)?;
-        let frame = work.frame_of(found.message.seq);
+        let frame = self.view.frame_at(&work, found.message.seq)?;
         self.sessions.insert(found.session.clone(), work);
         Ok(frame)
     }

@@ -106,6 +106,32 @@ fn what_could_not_be_looked_at_is_not_said_to_be_nowhere() {
 }
 
 #[test]
+fn of_frames_too_it_is_said_that_not_all_could_be_looked_at() {
+    let project = Project::new();
+    project.user(A, "Look for it");
+    for at in 0..70 {
+        let results = if at == 0 { "so, said" } else { "so said" };
+        let child = json!({"title": format!("part {at}"), "successCriteria": "it is done"});
+        project.did(A, "stack_frame_push", child);
+        project.did(A, "stack_frame_pop", json!({"results": results}));
+    }
+    let ask = |text: &str, thorough| {
+        let text = text.to_owned();
+        let request =
+            SearchRequest { text, exact: true, frame: None, limit: 10, thorough, reveal: false };
+        project.engine.search(&request).unwrap()
+    };
+    let found = ask("so, said", false);
+    assert!(found.places.is_empty() && found.more);
+    let found = ask("so, said", true);
+    let titles: Vec<_> =
+        found.places.iter().map(|place| place.frame.as_ref().unwrap().title.as_str()).collect();
+    assert_eq!((titles, found.more), (vec!["part 0"], false));
+    let found = ask("part 69", false);
+    assert_eq!((found.places.len(), found.more), (1, false));
+}
+
+#[test]
 fn signs_without_a_letter_are_found_too() {
     let searched = Searched::new("<=>", "->");
     assert_eq!(searched.ask("\"->\"", false, false).places.len(), 10);

@@ -1,7 +1,7 @@
 //! Where frames' work stands in the transcripts of sessions, and in whose work a message stands.
 
 use callstack_core::frame::FrameNum;
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, Row, params};
 
 use crate::error::StoreError;
 use crate::frames::frame_num;
@@ -21,17 +21,19 @@ pub struct MessagePlace {
 /// Which frames were worked on where in a session.
 #[derive(Clone, Debug)]
 pub struct SessionWork {
-    /// The places in front of and at the end of each frame's work; of two that hold a message the one
-    /// that began later comes first.
-    innermost_first: Vec<(u64, u64, FrameNum)>,
+    session: String,
+    /// Of two that hold a message the one that began later comes first.
+    innermost_first: Vec<Work>,
 }
 
-impl SessionWork {
-    /// The innermost frame whose work the message at a place is part of.
-    pub fn frame_of(&self, seq: u64) -> Option<FrameNum> {
-        let mut works = self.innermost_first.iter();
-        works.find(|(first, last, _)| *first < seq && seq <= *last).map(|(_, _, frame)| *frame)
-    }
+/// Work in a frame.
+#[derive(Clone, Debug)]
+struct Work {
+    frame: FrameNum,
+    /// The place in front of it.
+    first: u64,
+    /// Its last message; none where it goes on.
+    close: Option<String>,
 }
 
 /// A part of a session's transcript in which a frame was worked on.
@@ -115,27 +117,51 @@ impl View<'_> {
         session: &str,
         seq: u64,
     ) -> Result<Option<MessagePlace>, StoreError> {
-        let Some(frame) = self.session_work(session)?.frame_of(seq) else { return Ok(None) };
+        let Some(frame) = self.frame_at(&self.session_work(session)?, seq)? else {
+            return Ok(None);
+        };
         Ok(Some(MessagePlace { frame, position: self.position_in(frame, session, seq)? }))
     }
 
     /// Which frames were worked on where in a session.
     pub fn session_work(&self, session: &str) -> Result<SessionWork, StoreError> {
+        let work = |row: &Row<'_>| {
+            let (frame, first) = (frame_num(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs());
+            Ok(Work { frame, first, close: row.get(2)? })
+        };
         self.connection
-            .prepare_cached(&format!(
-                "SELECT first, last, frame FROM ({STRETCHES} WHERE s.session = ?1 AND s.detached = 0)
-                 ORDER BY first DESC, num DESC"
-            ))
-            .and_then(|mut statement| {
-                statement
-                    .query_map([session], |row| {
-                        let (first, last) = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
-                        Ok((first.unsigned_abs(), last.unsigned_abs(), frame_num(row.get(2)?)))
-                    })?
-                    .collect()
-            })
-            .map(|innermost_first| SessionWork { innermost_first })
+            .prepare_cached(
+                "SELECT s.frame, coalesce(o.seq, 0) AS first,
+                   CASE WHEN s.closed = 1 AND s.close_undone = 0 THEN s.close_message END
+                 FROM spans AS s
+                 LEFT JOIN messages AS o
+                   ON o.session = s.session AND o.id = s.open_message AND o.version = 1
+                 WHERE s.session = ?1 AND s.detached = 0 ORDER BY first DESC, s.num DESC",
+            )
+            .and_then(|mut statement| statement.query_map([session], work)?.collect())
+            .map(|innermost_first| SessionWork { session: session.to_owned(), innermost_first })
             .map_err(|source| self.failed(source))
+    }
+
+    /// The innermost frame whose work the message at a place is part of. Where work ends is only looked
+    /// for until one is found: most of a session's has ended before or has not begun.
+    pub fn frame_at(&self, work: &SessionWork, seq: u64) -> Result<Option<FrameNum>, StoreError> {
+        let mut last_of = self
+            .connection
+            .prepare_cached(
+                "SELECT seq FROM messages WHERE session = ?1 AND id = ?2 AND version = 1",
+            )
+            .map_err(|source| self.failed(source))?;
+        for Work { frame, close, .. } in work.innermost_first.iter().filter(|it| it.first < seq) {
+            let last: Option<i64> = last_of
+                .query_row(params![work.session, close], |row| row.get(0))
+                .optional()
+                .map_err(|source| self.failed(source))?;
+            if last.is_none_or(|last| seq <= last.unsigned_abs()) {
+                return Ok(Some(*frame));
+            }
+        }
+        Ok(None)
     }
 
     /// The place of a session's message in the log of the frame whose work it is part of.
