@@ -335,7 +335,9 @@ pub(crate) fn describe(store: &Store) -> String {
                 writeln!(text, "{session:?}").unwrap();
             }
             writeln!(text, "{:?}", view.subagent_stats()?).unwrap();
-            writeln!(text, "{:?}", view.answer_given("ses_a", &at(7))?).unwrap();
+            if let Some(answer) = view.answer_given("ses_a", &at(7))? {
+                writeln!(text, "{answer:?}").unwrap();
+            }
             writeln!(text, "plan-a is {}", view.resolve("plan-a")?.num).unwrap();
             writeln!(text, "{:?} {:?}", view.all_counts()?, view.setting("autonomy")?).unwrap();
             Ok(())

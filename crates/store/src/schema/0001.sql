@@ -115,15 +115,6 @@ CREATE INDEX errands_by_caller ON errands(caller, span);
 CREATE INDEX errands_by_session ON errands(session, span);
 CREATE INDEX errands_open ON errands(session) WHERE delivered = 0;
 
--- What calls were answered whose changes do not tell by which call they were made.
-CREATE TABLE answers (
-  session TEXT NOT NULL,
-  message TEXT NOT NULL,
-  call    TEXT NOT NULL,
-  body    TEXT NOT NULL,
-  PRIMARY KEY (session, message, call)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE artifacts (
   frame INTEGER NOT NULL REFERENCES frames(num),
   path  TEXT NOT NULL,

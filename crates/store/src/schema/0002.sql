@@ -28,3 +28,12 @@ DROP INDEX spans_by_session;
 CREATE INDEX spans_by_session ON spans(
   session, num, frame, open_message, closed, close_message, close_undone, detached
 );
+
+-- What calls were answered whose changes do not tell by which call they were made.
+CREATE TABLE answers (
+  session TEXT NOT NULL,
+  message TEXT NOT NULL,
+  call    TEXT NOT NULL,
+  body    TEXT NOT NULL,
+  PRIMARY KEY (session, message, call)
+) STRICT, WITHOUT ROWID;
