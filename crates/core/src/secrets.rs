@@ -91,7 +91,7 @@ const FORMS: &[Form] = &[
     form("Hugging Face token", &["hf_"], r"\bhf_[A-Za-z]{30,}\b"),
     form("SendGrid key", &["SG."], r"\bSG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64}"),
     form("Twilio key", &["SK"], r"\bSK[0-9a-f]{32}\b"),
-    form("DigitalOcean token", &["do"], r"\bdo[oprt]_v1_[0-9a-f]{64}\b"),
+    form("DigitalOcean token", &["_v1_"], r"\bdo[oprt]_v1_[0-9a-f]{64}\b"),
     form("Shopify token", &["shp"], r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"),
     form("Linear key", &["lin_"], r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
     form("Notion token", &["ntn_"], r"\bntn_[A-Za-z0-9]{40,}\b"),
