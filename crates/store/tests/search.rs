@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use callstack_core::decide::Command;
 use callstack_core::search::{Known, Query};
 use callstack_store::{IndexedMessage, MessagePlace, Store, StoreError, View};
 use proptest::prelude::*;
@@ -145,6 +146,28 @@ fn a_message_is_found_in_the_frame_whose_work_it_is() {
     }
     assert_eq!(place(first + 1), MessagePlace { frame: num, position: 1 });
     assert_eq!(store.read(|view| view.message_place("ses_b", 1)).unwrap(), None);
+}
+
+#[test]
+fn behind_the_end_of_work_a_message_is_in_the_frame_around_it() {
+    let store = Store::in_memory().unwrap();
+    let at = |message: &str, mut command: Command| {
+        let anchor = match &mut command {
+            Command::Push(push) => &mut push.anchor,
+            Command::Pop(pop) => &mut pop.anchor,
+            _ => panic!("neither begins nor ends work"),
+        };
+        anchor.message = Some(message.to_owned());
+        carry_out(&store, &command, &WIDE).unwrap()
+    };
+    let goal = carry_out(&store, &root("ses_a", None), &WIDE).unwrap();
+    record(&store, "ses_a", &["m1", "m2", "m3", "m4", "m5", "m6"].map(|id| (id, id)));
+    let outer = at("m2", push("ses_a", "frm-1", "outer"));
+    let inner = at("m3", push("ses_a", "frm-2", "inner"));
+    at("m4", pop("ses_a", "done"));
+    at("m5", pop("ses_a", "done"));
+    let place = |seq| store.read(|view| view.message_place("ses_a", seq)).unwrap().unwrap().frame;
+    assert_eq!([1, 2, 3, 4, 5, 6].map(place), [goal, goal, outer, inner, outer, goal]);
 }
 
 proptest! {
