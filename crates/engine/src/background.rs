@@ -193,8 +193,8 @@ impl Shared {
                 signal.wanted = None;
                 return true;
             }
-            let waited = self.changed.wait_timeout(signal, left);
-            signal = waited.unwrap_or_else(PoisonError::into_inner).0;
+            signal =
+                self.changed.wait_timeout(signal, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }

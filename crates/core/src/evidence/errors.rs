@@ -51,7 +51,7 @@ fn names_an_error(line: &str) -> bool {
     let begins = |word: &&str| line.strip_prefix(*word).is_some_and(is_word);
     has_words(line)
         && !counts(line)
-        && (WORDS.iter().any(|word| begins(&word))
+        && (WORDS.iter().any(begins)
             || BEGINNINGS.iter().any(|it| line.starts_with(it))
             || INSIDE.iter().any(|it| line.contains(it)))
 }
@@ -87,7 +87,7 @@ mod tests {
         let listed = |command: &str| {
             let action = Action::Ran(command.to_owned());
             let output = "components\nerrors".to_owned();
-            telling_line(&Call { action, output, ..Call::default() }).map(str::to_owned)
+            telling_line(&Call { output, action, ..Call::default() }).map(str::to_owned)
         };
         assert_eq!(listed("ls src lib 2>/dev/null"), None);
         assert_eq!(listed("ls src lib"), Some("errors".to_owned()));
