@@ -4,12 +4,12 @@
 //! The index only narrows down: whether a text holds what was asked for is decided on the text
 //! itself, by [`Query::find`].
 
+mod pattern;
 mod terms;
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
-use regex::{Regex, RegexBuilder};
+use self::pattern::{Pattern, Text};
 
 pub use self::terms::{Clue, Known, ODD, Place, Terms, hash, is_word, terms};
 
@@ -27,7 +27,7 @@ pub struct Query {
 
 #[derive(Clone, Debug)]
 struct Wanted {
-    pattern: Regex,
+    pattern: Pattern,
     text: String,
     /// A word counts only where it begins and ends; a quoted or exact string anywhere.
     is_word: bool,
@@ -86,10 +86,11 @@ impl Query {
 
     /// Where a text holds all of it.
     pub fn find(&self, text: &str) -> Option<Match> {
+        let text = Text::new(text);
         let mut places = Vec::new();
         let mut amount = 0.0;
         for (which, wanted) in self.wanted.iter().enumerate() {
-            let found = wanted.places(text);
+            let found = wanted.places(&text);
             if found.is_empty() {
                 return None;
             }
@@ -100,7 +101,7 @@ impl Query {
         }
         places.sort_by_key(|(range, _)| (range.start, range.end));
         let (window, closeness) = self.densest(&places);
-        let (snippet, marks) = snippet(text, window, &places);
+        let (snippet, marks) = snippet(text.written(), window, &places);
         Some(Match { score: amount * (1.0 + closeness), snippet, marks })
     }
 
@@ -111,14 +112,22 @@ impl Query {
         places: &'p [(Range<usize>, usize)],
     ) -> (&'p [(Range<usize>, usize)], f64) {
         let mut best: (&[_], usize) = (&places[..1.min(places.len())], 0);
-        for start in 0..places.len() {
-            let reach = places[start].0.start + SNIPPET;
-            let within = places[start..].iter().take_while(|(range, _)| range.end <= reach).count();
-            let window = &places[start..start + within.max(1)];
-            let kinds = window.iter().map(|(_, which)| which).collect::<BTreeSet<_>>().len();
-            if kinds > best.1 {
-                best = (window, kinds);
+        // How often each stands in the window, which only ever moves on.
+        let mut counts = vec![0_usize; self.wanted.len()];
+        let (mut end, mut kinds) = (0, 0);
+        for (start, (first, leaving)) in places.iter().enumerate() {
+            let is_within =
+                |at: usize, range: &Range<usize>| at == start || range.end <= first.start + SNIPPET;
+            while let Some((_, which)) = places.get(end).filter(|it| is_within(end, &it.0)) {
+                counts[*which] += 1;
+                kinds += usize::from(counts[*which] == 1);
+                end += 1;
             }
+            if kinds > best.1 {
+                best = (&places[start..end], kinds);
+            }
+            counts[*leaving] -= 1;
+            kinds -= usize::from(counts[*leaving] == 0);
         }
         #[expect(clippy::cast_precision_loss, reason = "there are few words in a query")]
         let share = best.1 as f64 / self.wanted.len() as f64;
@@ -130,7 +139,7 @@ impl Wanted {
     fn word(word: &str) -> Option<Self> {
         let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
         (!bare.is_empty()).then(|| Self {
-            pattern: pattern(bare, true),
+            pattern: Pattern::in_any_case(bare),
             text: bare.to_owned(),
             is_word: true,
         })
@@ -138,29 +147,19 @@ impl Wanted {
 
     fn literal(text: &str) -> Option<Self> {
         (!text.trim().is_empty()).then(|| Self {
-            pattern: pattern(text, false),
+            pattern: Pattern::as_written(text),
             text: text.to_owned(),
             is_word: false,
         })
     }
 
-    fn places(&self, text: &str) -> Vec<Range<usize>> {
+    fn places(&self, text: &Text<'_>) -> Vec<Range<usize>> {
         self.pattern
-            .find_iter(text)
-            .map(|found| found.range())
-            .filter(|range| !self.is_word || is_whole(text, range))
+            .places(text)
+            .filter(|range| !self.is_word || is_whole(text.written(), range))
             .take(PLACES)
             .collect()
     }
-}
-
-#[expect(clippy::expect_used, reason = "escaped text is a pattern, and no query is megabytes long")]
-fn pattern(text: &str, any_case: bool) -> Regex {
-    RegexBuilder::new(&regex::escape(text))
-        .case_insensitive(any_case)
-        .size_limit(usize::MAX)
-        .build()
-        .expect("escaped text is a pattern")
 }
 
 /// Whether a word or a part of an identifier begins and ends here.

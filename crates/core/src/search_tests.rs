@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -18,6 +20,47 @@ fn words_are_found_in_any_order_and_case_and_as_parts_of_identifiers() {
     }
     for query in ["pars", "head", "parse footer", "eader"] {
         assert_eq!(found(query, text), None, "{query}");
+    }
+}
+
+#[test]
+fn words_beyond_ascii_are_found_in_any_case() {
+    let text = "Der ÄRGER über Straßen, in GROẞ und klein";
+    for query in ["ärger", "STRASSEN ärger", "Über", "straßen", "KLEIN ärger"] {
+        let is_there = !query.contains("SS");
+        assert_eq!(found(query, text).is_some(), is_there, "{query}");
+    }
+    assert_eq!(marked(&found("ärger KLEIN", text).unwrap()), ["ÄRGER", "klein"]);
+}
+
+/// How many of all words stand together at most, and where first, by trying every window.
+fn densest_by_trying(places: &[(Range<usize>, usize)]) -> (usize, usize) {
+    let kinds_from = |start: usize| {
+        let reach = places[start].0.start + SNIPPET;
+        let others = &places[start + 1..];
+        let others = others.iter().take_while(|(range, _)| range.end <= reach).count();
+        let window = &places[start..=start + others];
+        window.iter().map(|(_, which)| which).collect::<BTreeSet<_>>().len()
+    };
+    let most = (0..places.len()).map(kinds_from).max().unwrap_or(0);
+    ((0..places.len()).find(|start| kinds_from(*start) == most).unwrap_or(0), most)
+}
+
+proptest! {
+    #[test]
+    fn the_snippet_is_where_most_words_stand_together(
+        stood in prop::collection::vec((0..1_000_usize, 1..260_usize, 0..3_usize), 1..40),
+    ) {
+        let query = Query::words("one two three").unwrap();
+        let mut places: Vec<_> =
+            stood.into_iter().map(|(from, length, which)| (from..from + length, which)).collect();
+        places.sort_by_key(|(range, _)| (range.start, range.end));
+        let (window, closeness) = query.densest(&places);
+        let (start, most) = densest_by_trying(&places);
+        prop_assert_eq!(window.first(), places.get(start));
+        #[expect(clippy::cast_precision_loss, reason = "there are three words")]
+        let expected = most as f64 / 3.0;
+        prop_assert!((closeness - expected).abs() < f64::EPSILON);
     }
 }
 

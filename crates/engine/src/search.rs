@@ -9,7 +9,7 @@ use std::path::Path;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::search::{Match, Query};
 use callstack_core::secrets::mask;
-use callstack_store::{IndexedMessage, Narrowed, SessionWork, Store, StoreError, View, said_of};
+use callstack_store::{IndexedMessage, Narrowed, Store, StoreError, View, said_of};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
@@ -170,7 +170,6 @@ impl Engine {
                 left: if request.thorough { usize::MAX } else { EXAMINED },
                 looked_at: BTreeSet::new(),
                 frames: BTreeMap::new(),
-                sessions: BTreeMap::new(),
             };
             search.answer()
         })
@@ -187,8 +186,6 @@ struct Search<'s> {
     looked_at: BTreeSet<i64>,
     /// Frames in which something was found.
     frames: BTreeMap<FrameNum, FrameFound>,
-    /// What was worked on in sessions in which something was found.
-    sessions: BTreeMap<String, SessionWork>,
 }
 
 /// A message that holds what is wanted, before secrets in it are masked.
@@ -340,7 +337,7 @@ impl Search<'_> {
         let plain = texts(&found.message.json, false);
         let Some(matched) = self.query.find(&plain) else { return Ok(None) };
         if self.request.frame.is_some() {
-            let frame = self.frame_of(&found)?;
+            let frame = self.view.frame_at(&found.session, found.message.seq)?;
             if !self.is_wanted(frame)? {
                 return Ok(None);
             }
@@ -362,7 +359,7 @@ impl Search<'_> {
             Hit::Message(found, matched) => (found, matched),
         };
         let (session, message) = (&found.session, &found.message);
-        let frame = self.frame_of(&found)?;
+        let frame = self.view.frame_at(session, message.seq)?;
         let position = match frame {
             Some(frame) => self.view.position_in(frame, session, message.seq)?,
             None => 0,
@@ -376,16 +373,6 @@ impl Search<'_> {
         };
         let frame = frame.map(|frame| self.frame(frame)).transpose()?;
         Ok(place(frame, PlaceKind::Message, Some(told), matched, 1.0))
-    }
-
-    fn frame_of(&mut self, found: &IndexedMessage) -> Result<Option<FrameNum>, EngineError> {
-        if let Some(work) = self.sessions.get(&found.session) {
-            return Ok(self.view.frame_at(work, found.message.seq)?);
-        }
-        let work = self.view.session_work(&found.session)?;
-        let frame = self.view.frame_at(&work, found.message.seq)?;
-        self.sessions.insert(found.session.clone(), work);
-        Ok(frame)
     }
 
     fn frame(&mut self, num: FrameNum) -> Result<FrameFound, EngineError> {

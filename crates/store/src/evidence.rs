@@ -106,7 +106,7 @@ impl View<'_> {
         for stretch in stretches {
             spans.extend(self.column(
                 &format!(
-                    "SELECT num FROM ({STRETCHES} WHERE s.session = ?1)
+                    "SELECT num FROM ({STRETCHES} WHERE session = ?1)
                      WHERE first < ?3 AND last > ?2"
                 ),
                 params![stretch.session, signed(stretch.first), signed(stretch.last)],

@@ -42,7 +42,7 @@ pub use locate::{DATABASE, FOLDER, find, prepare, project_root, restrict};
 pub use logs::{LOGS, LogDue, log_path};
 pub use masks::StoredMask;
 pub use messages::{MessageBody, StoredMessage};
-pub use places::{MessagePlace, SessionWork, Stretch};
+pub use places::{MessagePlace, Stretch};
 pub use purge::Erased;
 pub use rebuild::Health;
 pub use schema::VERSION as SCHEMA_VERSION;

@@ -1,7 +1,7 @@
 //! Where frames' work stands in the transcripts of sessions, and in whose work a message stands.
 
 use callstack_core::frame::FrameNum;
-use rusqlite::{OptionalExtension as _, Row, params};
+use rusqlite::{OptionalExtension as _, params};
 
 use crate::error::StoreError;
 use crate::frames::frame_num;
@@ -16,24 +16,6 @@ pub struct MessagePlace {
     pub frame: FrameNum,
     /// Its place in that frame's log, from 1.
     pub position: u64,
-}
-
-/// Which frames were worked on where in a session.
-#[derive(Clone, Debug)]
-pub struct SessionWork {
-    session: String,
-    /// Of two that hold a message the one that began later comes first.
-    innermost_first: Vec<Work>,
-}
-
-/// Work in a frame.
-#[derive(Clone, Debug)]
-struct Work {
-    frame: FrameNum,
-    /// The place in front of it.
-    first: u64,
-    /// Its last message; none where it goes on.
-    close: Option<String>,
 }
 
 /// A part of a session's transcript in which a frame was worked on.
@@ -57,15 +39,13 @@ impl Stretch {
 /// Spans with the places of the last message before them and of their last one. A span whose beginning
 /// or end no message is known by reaches from or to the end of the transcript: too much is better than
 /// too little.
-pub(crate) const STRETCHES: &str = "SELECT s.num, s.frame, s.session, coalesce(o.seq, 0) AS first,
-    CASE WHEN s.closed = 0 OR s.close_undone = 1 OR c.seq IS NULL
-      THEN (SELECT coalesce(max(seq), 0) FROM messages WHERE session = s.session)
-      ELSE c.seq END AS last,
-    (s.open_message IS NULL OR o.seq IS NOT NULL)
-      AND (s.close_message IS NULL OR s.close_undone = 1 OR c.seq IS NOT NULL) AS placed
-  FROM spans AS s
-  LEFT JOIN messages AS o ON o.session = s.session AND o.id = s.open_message AND o.version = 1
-  LEFT JOIN messages AS c ON c.session = s.session AND c.id = s.close_message AND c.version = 1";
+pub(crate) const STRETCHES: &str = "SELECT num, frame, session, coalesce(open_seq, 0) AS first,
+    CASE WHEN closed = 0 OR close_undone = 1 OR close_seq IS NULL
+      THEN (SELECT coalesce(max(seq), 0) FROM messages AS m WHERE m.session = spans.session)
+      ELSE close_seq END AS last,
+    (open_message IS NULL OR open_seq IS NOT NULL)
+      AND (close_message IS NULL OR close_undone = 1 OR close_seq IS NOT NULL) AS placed
+  FROM spans";
 
 impl View<'_> {
     /// Where the work of a frame stands, in the order in which it was done. No message is in two of
@@ -74,7 +54,7 @@ impl View<'_> {
         let found: Vec<Stretch> = self
             .connection
             .prepare_cached(&format!(
-                "SELECT session, first, last FROM ({STRETCHES} WHERE s.frame = ?1) ORDER BY num"
+                "SELECT session, first, last FROM ({STRETCHES} WHERE frame = ?1) ORDER BY num"
             ))
             .and_then(|mut statement| {
                 statement
@@ -105,7 +85,7 @@ impl View<'_> {
     pub fn is_placed(&self, frame: FrameNum) -> Result<bool, StoreError> {
         self.connection
             .prepare_cached(&format!(
-                "SELECT NOT EXISTS (SELECT 1 FROM ({STRETCHES} WHERE s.frame = ?1) WHERE NOT placed)"
+                "SELECT NOT EXISTS (SELECT 1 FROM ({STRETCHES} WHERE frame = ?1) WHERE NOT placed)"
             ))
             .and_then(|mut statement| statement.query_row([sql(frame)], |row| row.get(0)))
             .map_err(|source| self.failed(source))
@@ -117,51 +97,28 @@ impl View<'_> {
         session: &str,
         seq: u64,
     ) -> Result<Option<MessagePlace>, StoreError> {
-        let Some(frame) = self.frame_at(&self.session_work(session)?, seq)? else {
+        let Some(frame) = self.frame_at(session, seq)? else {
             return Ok(None);
         };
         Ok(Some(MessagePlace { frame, position: self.position_in(frame, session, seq)? }))
     }
 
-    /// Which frames were worked on where in a session.
-    pub fn session_work(&self, session: &str) -> Result<SessionWork, StoreError> {
-        let work = |row: &Row<'_>| {
-            let (frame, first) = (frame_num(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs());
-            Ok(Work { frame, first, close: row.get(2)? })
-        };
+    /// The innermost frame whose work the message at a place is part of: of two that hold it the one that
+    /// began later.
+    pub fn frame_at(&self, session: &str, seq: u64) -> Result<Option<FrameNum>, StoreError> {
         self.connection
             .prepare_cached(
-                "SELECT s.frame, coalesce(o.seq, 0) AS first,
-                   CASE WHEN s.closed = 1 AND s.close_undone = 0 THEN s.close_message END
-                 FROM spans AS s
-                 LEFT JOIN messages AS o
-                   ON o.session = s.session AND o.id = s.open_message AND o.version = 1
-                 WHERE s.session = ?1 AND s.detached = 0 ORDER BY first DESC, s.num DESC",
+                "SELECT frame FROM spans
+                 WHERE session = ?1 AND detached = 0 AND coalesce(open_seq, 0) < ?2
+                   AND (closed = 0 OR close_undone = 1 OR close_seq IS NULL OR close_seq >= ?2)
+                 ORDER BY coalesce(open_seq, 0) DESC, num DESC LIMIT 1",
             )
-            .and_then(|mut statement| statement.query_map([session], work)?.collect())
-            .map(|innermost_first| SessionWork { session: session.to_owned(), innermost_first })
+            .and_then(|mut statement| {
+                statement
+                    .query_row(params![session, signed(seq)], |row| Ok(frame_num(row.get(0)?)))
+                    .optional()
+            })
             .map_err(|source| self.failed(source))
-    }
-
-    /// The innermost frame whose work the message at a place is part of. Where work ends is only looked
-    /// for until one is found: most of a session's has ended before or has not begun.
-    pub fn frame_at(&self, work: &SessionWork, seq: u64) -> Result<Option<FrameNum>, StoreError> {
-        let mut last_of = self
-            .connection
-            .prepare_cached(
-                "SELECT seq FROM messages WHERE session = ?1 AND id = ?2 AND version = 1",
-            )
-            .map_err(|source| self.failed(source))?;
-        for Work { frame, close, .. } in work.innermost_first.iter().filter(|it| it.first < seq) {
-            let last: Option<i64> = last_of
-                .query_row(params![work.session, close], |row| row.get(0))
-                .optional()
-                .map_err(|source| self.failed(source))?;
-            if last.is_none_or(|last| seq <= last.unsigned_abs()) {
-                return Ok(Some(*frame));
-            }
-        }
-        Ok(None)
     }
 
     /// The place of a session's message in the log of the frame whose work it is part of.

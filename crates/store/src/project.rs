@@ -160,7 +160,10 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         Event::Subagent { session, change } => subagents::apply(view, at, session, change),
         Event::Purged { frames, messages, .. } => logs::purged(&writer, frames, messages),
         // The log names what was stored; the bodies are written beside it.
-        Event::MessagesRecorded { session, messages } => logs::recorded(&writer, session, messages),
+        Event::MessagesRecorded { session, messages } => {
+            writer.place_spans(session)?;
+            logs::recorded(&writer, session, messages)
+        }
         Event::SuggestionMade { suggestion } => crate::suggestions::add(view, suggestion),
         Event::SuggestionEnded { suggestion, end } => {
             crate::suggestions::end(view, *suggestion, *end, at)

@@ -7,7 +7,11 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::{StoreError, at};
 
 /// Migration `n` brings a store of version `n` to `n + 1`. Entries are only ever added.
-const MIGRATIONS: &[&str] = &[include_str!("schema/0001.sql"), include_str!("schema/0002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/0001.sql"),
+    include_str!("schema/0002.sql"),
+    include_str!("schema/0003.sql"),
+];
 
 /// The schema that this program writes.
 #[expect(clippy::cast_possible_wrap, reason = "there are few migrations")]

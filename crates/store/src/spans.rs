@@ -71,8 +71,8 @@ impl View<'_> {
                    AND close_undone = 0 AND detached = 0 AND NOT EXISTS (
                      SELECT 1 FROM compactions AS k
                      JOIN messages AS m ON m.session = k.session AND m.id = k.message
-                     JOIN messages AS c ON c.session = k.session AND c.id = spans.close_message
-                     WHERE k.session = spans.session AND k.summary IS NOT NULL AND m.seq > c.seq)
+                     WHERE k.session = spans.session AND k.summary IS NOT NULL
+                       AND m.seq > spans.close_seq)
                  ORDER BY num"
             ),
             params![frame.map(sql)],

@@ -44,6 +44,7 @@ impl Writer<'_, '_> {
                 fold.map(held).transpose()?.flatten()
             ],
         )?;
+        self.place_spans(&span.session)?;
         self.session_changed(span.num)
     }
 
@@ -88,10 +89,27 @@ impl Writer<'_, '_> {
     ) -> Result<(), StoreError> {
         self.run(
             "UPDATE spans SET closed = 1, close_message = ?2, close_call = ?3, outcome = ?4,
-               close_undone = 0, fold_text = NULL, settled_at = NULL, settled_serial = NULL,
-               renderer = NULL, held = NULL
+               close_seq = NULL, close_undone = 0, fold_text = NULL, settled_at = NULL,
+               settled_serial = NULL, renderer = NULL, held = NULL
              WHERE num = ?1",
             params![signed(num), close.message, close.call, serde_json::to_string(outcome)?],
+        )?;
+        let span = self.view.span_row(SpanNum(num))?;
+        self.place_spans(&span.session)
+    }
+
+    /// Keeps where the messages stand that open and close a session's spans, of those that were not stored
+    /// until now. The condition is the index's, word for word: else SQLite would not take it.
+    pub(super) fn place_spans(&self, session: &str) -> Result<(), StoreError> {
+        self.run(
+            "UPDATE spans SET
+               open_seq = (SELECT seq FROM messages AS m
+                 WHERE m.session = ?1 AND m.id = open_message AND m.version = 1),
+               close_seq = (SELECT seq FROM messages AS m
+                 WHERE m.session = ?1 AND m.id = close_message AND m.version = 1)
+             WHERE session = ?1 AND ((open_message IS NOT NULL AND open_seq IS NULL)
+               OR (close_message IS NOT NULL AND close_seq IS NULL))",
+            params![session],
         )
     }
 }
