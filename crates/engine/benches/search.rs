@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::Caller;
-use callstack_engine::search::SearchRequest;
+use callstack_engine::search::{Depth, SearchRequest};
 use callstack_engine::{Engine, Placement, operations};
 use callstack_store::{DATABASE, FOLDER, MessageBody, Store};
 use serde_json::{Value, json};
@@ -91,7 +91,7 @@ pub(crate) fn measure(megabytes: usize, kept: Option<PathBuf>) {
         load()
     );
     let (start, worked) = (Instant::now(), processor_time());
-    while engine.search(&asking("nothing at all", false, false)).unwrap().behind {}
+    while engine.search(&asking("nothing at all", false, Depth::Quick)).unwrap().behind {}
     let worked =
         processor_time().zip(worked).map(|(now, then)| now.saturating_sub(then).as_secs_f64());
     println!(
@@ -101,7 +101,8 @@ pub(crate) fn measure(megabytes: usize, kept: Option<PathBuf>) {
         fs::metadata(project.join(FOLDER).join(DATABASE)).unwrap().len(),
         load()
     );
-    for (thorough, most, who) in [(false, ROUNDS, "an agent"), (true, THOROUGH_ROUNDS, "a person")]
+    for (depth, most, who) in
+        [(Depth::Quick, ROUNDS, "an agent"), (Depth::Thorough, THOROUGH_ROUNDS, "a person")]
     {
         let mut table = Table::new(&[
             "looked for",
@@ -116,7 +117,7 @@ pub(crate) fn measure(megabytes: usize, kept: Option<PathBuf>) {
         ]);
         let mut all = Searches::default();
         for kind in KINDS {
-            let searches = searches(&engine, kind, &taken, thorough, most);
+            let searches = searches(&engine, kind, &taken, depth, most);
             table.row(searches.row(kind.0));
             all.add(&searches);
         }
@@ -133,7 +134,7 @@ fn searches(
     engine: &Engine,
     (_, exact, is_there, make): Kind,
     taken: &[String],
-    thorough: bool,
+    depth: Depth,
     most: usize,
 ) -> Searches {
     let mut searches = Searches::default();
@@ -143,7 +144,7 @@ fn searches(
         let text = &taken[dice.below(taken.len())];
         let words: Vec<&str> = text.split(' ').collect();
         let Some(text) = make(&mut dice, &words) else { continue };
-        let request = asking(&text, exact, thorough);
+        let request = asking(&text, exact, depth);
         let (start, worked) = (Instant::now(), processor_time());
         let answer = engine.search(&request).unwrap();
         searches.wall.add(start.elapsed());
@@ -199,9 +200,9 @@ fn processor_time() -> Option<Duration> {
     None
 }
 
-fn asking(text: &str, exact: bool, thorough: bool) -> SearchRequest {
+fn asking(text: &str, exact: bool, depth: Depth) -> SearchRequest {
     let text = text.to_owned();
-    SearchRequest { text, exact, frame: None, limit: 10, thorough, reveal: false }
+    SearchRequest { text, exact, frame: None, limit: 10, depth, reveal: false }
 }
 
 fn is_plain(word: &str) -> bool {

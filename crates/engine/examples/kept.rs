@@ -3,14 +3,15 @@
 //! `cargo run -p callstack-engine --example kept -- FOLDER`: a folder with sessions of agents, as JSON
 //! lines, or as JSON with a list of messages. Each session goes into a store of its own. Every message
 //! is then read through its frame's log and compared byte for byte, and some are looked for by search: by
-//! strings from their beginning, their middle and their end.
+//! strings from their beginning, their middle and their end. What is no text but an id or encoded data is
+//! looked for in the messages as they are written.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement prints and may stop")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use callstack_engine::search::SearchRequest;
+use callstack_engine::search::{Depth, SearchRequest};
 use callstack_engine::{Engine, LogRequest, Settings, SystemWorld, UserMessage};
 use callstack_store::{FOLDER, MessageBody, Store};
 use serde::Deserialize;
@@ -31,6 +32,7 @@ struct Sums {
     file: u64,
     wanted: usize,
     found: usize,
+    found_raw: usize,
 }
 
 fn main() {
@@ -42,7 +44,8 @@ fn main() {
     sessions(Path::new(&folder), &mut files);
     files.sort();
     println!(
-        "session | messages | bytes | bodies, of the JSON | database, of the JSON | back | found"
+        "session | messages | bytes | bodies, of the JSON | database, of the JSON | back | found \
+         | and with --raw"
     );
     let mut all = Sums::default();
     for file in &files {
@@ -58,19 +61,21 @@ fn main() {
         all.file += sums.file;
         all.wanted += sums.wanted;
         all.found += sums.found;
+        all.found_raw += sums.found_raw;
     }
     tell("all", &all);
 }
 
 fn tell(name: &str, sums: &Sums) {
     println!(
-        "{name} | {} | {} | {:.3} | {:.3} | every byte | {} of {}",
+        "{name} | {} | {} | {:.3} | {:.3} | every byte | {} of {} | {}",
         sums.messages,
         sums.bytes,
         sums.stored as f64 / sums.bytes as f64,
         sums.file as f64 / sums.bytes as f64,
         sums.found,
-        sums.wanted
+        sums.wanted,
+        sums.found + sums.found_raw
     );
 }
 
@@ -128,7 +133,13 @@ fn kept(messages: &[String]) -> Sums {
     for (at, message) in messages.iter().enumerate().step_by(step) {
         for piece in pieces(message) {
             sums.wanted += 1;
-            sums.found += usize::from(is_found(&engine, &piece, at));
+            if is_found(&engine, &piece, at, Depth::Thorough) {
+                sums.found += 1;
+            } else {
+                let written = Value::from(piece).to_string();
+                let written = written.trim_matches('"');
+                sums.found_raw += usize::from(is_found(&engine, written, at, Depth::Raw));
+            }
         }
     }
     (_, sums.bytes, sums.stored) = engine.message_sizes().unwrap();
@@ -173,13 +184,13 @@ fn look(value: &Value, longest: &mut String) {
 }
 
 /// Whether the message is among what a search for the string finds.
-fn is_found(engine: &Engine, piece: &str, at: usize) -> bool {
+fn is_found(engine: &Engine, piece: &str, at: usize, depth: Depth) -> bool {
     let request = SearchRequest {
         text: piece.to_owned(),
         exact: true,
         frame: None,
         limit: 10_000,
-        thorough: true,
+        depth,
         reveal: true,
     };
     let answer = engine.search(&request).unwrap();

@@ -45,10 +45,21 @@ pub struct SearchRequest {
     pub frame: Option<FrameNum>,
     /// How many places are wanted.
     pub limit: usize,
-    /// Whether to look at all that may hold it, however long that takes.
-    pub thorough: bool,
+    /// How much is looked at.
+    pub depth: Depth,
     /// Whether secrets are shown and found; else they are masked, and nothing in them is found.
     pub reveal: bool,
+}
+
+/// How much is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// What an agent can wait for: some of what may hold what is wanted, the newest first.
+    Quick,
+    /// All that may hold it, however long that takes.
+    Thorough,
+    /// All messages as their host wrote them, with ids and encoded data, and nothing but messages.
+    Raw,
 }
 
 /// What was found.
@@ -167,7 +178,7 @@ impl Engine {
                 view,
                 query: &query,
                 request,
-                left: if request.thorough { usize::MAX } else { EXAMINED },
+                left: if request.depth == Depth::Quick { EXAMINED } else { usize::MAX },
                 looked_at: BTreeSet::new(),
                 frames: BTreeMap::new(),
             };
@@ -236,6 +247,9 @@ impl Search<'_> {
     /// What the index is asked, one after the other, while too little was found. A string may begin and
     /// end within words; where what is known of such tells little, whole words are asked for first.
     fn questions(&self) -> Result<Vec<Narrowed>, EngineError> {
+        if self.request.depth == Depth::Raw {
+            return Ok(vec![Narrowed::not_at_all()]);
+        }
         let anywhere = self.query.known_anywhere();
         let anywhere = anywhere.map(|known| self.view.narrowed(&known)).transpose()?;
         if let Some(anywhere) = anywhere.as_ref().filter(|anywhere| anywhere.is_whole) {
@@ -254,7 +268,7 @@ impl Search<'_> {
     fn frames(&mut self, questions: &[Narrowed]) -> Result<(Vec<Place>, bool), EngineError> {
         let mut places = Vec::new();
         let mut looked_at = BTreeSet::new();
-        let most = if self.request.thorough { usize::MAX } else { FRAMES };
+        let most = if self.request.depth == Depth::Quick { FRAMES } else { usize::MAX };
         for question in questions {
             for num in self.view.frames_known_by(question, most.saturating_add(1))? {
                 if looked_at.contains(&num) {
@@ -334,7 +348,8 @@ impl Search<'_> {
     }
 
     fn candidate(&mut self, found: IndexedMessage) -> Result<Option<Candidate>, EngineError> {
-        let plain = texts(&found.message.json, false);
+        let json = &found.message.json;
+        let plain = if self.is_raw() { json.clone() } else { texts(json, false) };
         let Some(matched) = self.query.find(&plain) else { return Ok(None) };
         if self.request.frame.is_some() {
             let frame = self.view.frame_at(&found.session, found.message.seq)?;
@@ -348,9 +363,18 @@ impl Search<'_> {
     /// What is shown of a message. None where only a secret holds what is wanted.
     fn shown(&self, candidate: Candidate) -> Option<Hit> {
         let Candidate { found, plain, matched } = candidate;
+        if self.request.reveal {
+            return Some(Hit::Message(found, matched));
+        }
+        // Masking is only worth its cost where there is something to show.
         let json = &found.message.json;
-        let matched = unless_secret(self.query, json, &plain, matched, self.request.reveal)?;
+        let masked = if self.is_raw() { mask(json).into_owned() } else { texts(json, true) };
+        let matched = if masked == plain { matched } else { self.query.find(&masked)? };
         Some(Hit::Message(found, matched))
+    }
+
+    fn is_raw(&self) -> bool {
+        self.request.depth == Depth::Raw
     }
 
     fn place(&mut self, hit: Hit) -> Result<Place, EngineError> {
@@ -406,25 +430,8 @@ fn place(
 
 /// Where a message holds what is looked for. Secrets are masked, unless they are to be revealed.
 pub(crate) fn find(query: &Query, json: &str, reveal: bool) -> Option<Match> {
-    let plain = texts(json, false);
-    let matched = query.find(&plain)?;
-    unless_secret(query, json, &plain, matched, reveal)
-}
-
-/// The same when it is known where the plain texts hold it: masking is only worth its cost where there is
-/// something to show.
-fn unless_secret(
-    query: &Query,
-    json: &str,
-    plain: &str,
-    matched: Match,
-    reveal: bool,
-) -> Option<Match> {
-    if reveal {
-        return Some(matched);
-    }
-    let masked = texts(json, true);
-    if masked == plain { Some(matched) } else { query.find(&masked) }
+    let found = query.find(&texts(json, false))?;
+    if reveal { Some(found) } else { query.find(&texts(json, true)) }
 }
 
 /// Everything in a message that somebody may look for.

@@ -5,7 +5,7 @@ use std::path::Path;
 use callstack_core::evidence::{CommandRun, Evidence, TestCounts, TestRun, WrittenFile};
 use callstack_core::transcript::{Anchor, CallState, Message, Part, PartBody, Role, Standing};
 use callstack_engine::operation::{Answer, Caller};
-use callstack_engine::search::{PlaceKind, SearchRequest};
+use callstack_engine::search::{Depth, PlaceKind, SearchRequest};
 use callstack_engine::{Engine, Settings, Shown, operations};
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ fn search(engine: &Engine, text: &str) -> Vec<(PlaceKind, String)> {
         exact: false,
         frame: None,
         limit: 10,
-        thorough: true,
+        depth: Depth::Thorough,
         reveal: false,
     };
     let found = engine.search(&request).unwrap().places.into_iter();

@@ -3,7 +3,7 @@
 
 use callstack_core::transcript::{Message, Role, Standing};
 use callstack_engine::Shown;
-use callstack_engine::search::{SearchAnswer, SearchRequest};
+use callstack_engine::search::{Depth, SearchAnswer, SearchRequest};
 use callstack_store::{FOLDER, MessageBody, Store, StoreError};
 use serde_json::json;
 use tempfile::TempDir;
@@ -41,10 +41,9 @@ impl Searched {
         Self { project, _folder: folder }
     }
 
-    fn ask(&self, text: &str, exact: bool, thorough: bool) -> SearchAnswer {
+    fn ask(&self, text: &str, exact: bool, depth: Depth) -> SearchAnswer {
         let text = text.to_owned();
-        let request =
-            SearchRequest { text, exact, frame: None, limit: 10, thorough, reveal: false };
+        let request = SearchRequest { text, exact, frame: None, limit: 10, depth, reveal: false };
         self.project.engine.search(&request).unwrap()
     }
 
@@ -73,11 +72,13 @@ fn one_old_message_is_found_behind_many_that_hold_the_same_words() {
         ("exer/token.rs,", true),
         ("ndsome", true),
     ] {
-        let found = searched.ask(text, exact, false);
+        let found = searched.ask(text, exact, Depth::Quick);
         assert_eq!(messages(&found), ["msg_0000"], "{text}");
         assert!(!found.more && !found.behind, "{text}: nothing else may hold it");
     }
-    let [place] = &searched.ask("parse_header", false, false).places[..] else { panic!("one") };
+    let [place] = &searched.ask("parse_header", false, Depth::Quick).places[..] else {
+        panic!("one")
+    };
     let frame = place.frame.as_ref().map(|frame| frame.handle.as_str());
     assert_eq!((frame, place.message.as_ref().unwrap().position), (Some("f1"), 1));
 }
@@ -85,24 +86,24 @@ fn one_old_message_is_found_behind_many_that_hold_the_same_words() {
 #[test]
 fn of_what_stands_everywhere_the_newest_is_found_and_that_there_is_more_is_said() {
     let searched = Searched::new("the lexer", "the lexer");
-    let found = searched.ask("lexer", false, false);
+    let found = searched.ask("lexer", false, Depth::Quick);
     assert!(found.more && found.places.len() == 10);
     assert!(messages(&found).iter().all(|id| *id > "msg_0250"), "{:?}", messages(&found));
-    assert_eq!(messages(&found), messages(&searched.ask("lexer", false, false)));
+    assert_eq!(messages(&found), messages(&searched.ask("lexer", false, Depth::Quick)));
     assert!(searched.told("lexer").contains("There may be more"));
 }
 
 #[test]
 fn what_could_not_be_looked_at_is_not_said_to_be_nowhere() {
     let searched = Searched::new("it was so, said", "it was so said");
-    let found = searched.ask("so, said", true, false);
+    let found = searched.ask("so, said", true, Depth::Quick);
     assert!(found.places.is_empty() && found.more);
     let told = searched.told("\"so, said\"");
     assert!(told.contains("more than could be looked at"), "{told}");
-    assert_eq!(messages(&searched.ask("so, said", true, true)), ["msg_0000"]);
-    let nowhere = searched.ask("so; said", true, true);
+    assert_eq!(messages(&searched.ask("so, said", true, Depth::Thorough)), ["msg_0000"]);
+    let nowhere = searched.ask("so; said", true, Depth::Thorough);
     assert!(nowhere.places.is_empty() && !nowhere.more);
-    assert_eq!(searched.told("nowhere"), "Nothing that is kept holds `nowhere`.");
+    assert_eq!(searched.told("nowhere"), "No text that is kept holds `nowhere`.");
 }
 
 #[test]
@@ -115,27 +116,27 @@ fn of_frames_too_it_is_said_that_not_all_could_be_looked_at() {
         project.did(A, "stack_frame_push", child);
         project.did(A, "stack_frame_pop", json!({"results": results}));
     }
-    let ask = |text: &str, thorough| {
+    let ask = |text: &str, depth| {
         let text = text.to_owned();
         let request =
-            SearchRequest { text, exact: true, frame: None, limit: 10, thorough, reveal: false };
+            SearchRequest { text, exact: true, frame: None, limit: 10, depth, reveal: false };
         project.engine.search(&request).unwrap()
     };
-    let found = ask("so, said", false);
+    let found = ask("so, said", Depth::Quick);
     assert!(found.places.is_empty() && found.more);
-    let found = ask("so, said", true);
+    let found = ask("so, said", Depth::Thorough);
     let titles: Vec<_> =
         found.places.iter().map(|place| place.frame.as_ref().unwrap().title.as_str()).collect();
     assert_eq!((titles, found.more), (vec!["part 0"], false));
-    let found = ask("part 69", false);
+    let found = ask("part 69", Depth::Quick);
     assert_eq!((found.places.len(), found.more), (1, false));
 }
 
 #[test]
 fn signs_without_a_letter_are_found_too() {
     let searched = Searched::new("<=>", "->");
-    assert_eq!(searched.ask("\"->\"", false, false).places.len(), 10);
-    assert_eq!(messages(&searched.ask("<=>", true, true)), ["msg_0000"]);
+    assert_eq!(searched.ask("\"->\"", false, Depth::Quick).places.len(), 10);
+    assert_eq!(messages(&searched.ask("<=>", true, Depth::Thorough)), ["msg_0000"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use callstack_core::frame::{Frame, Status};
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::Caller;
-use callstack_engine::search::{SearchAnswer, SearchRequest};
+use callstack_engine::search::{Depth, SearchAnswer, SearchRequest};
 use callstack_engine::{Engine, LogRequest, PastCounts, Settings, SystemWorld, operations};
 use callstack_hosts::recording::{happenings, import, read, read_all};
 use serde_json::json;
@@ -56,8 +56,8 @@ impl Project {
 
     fn search(&self, text: &str) -> SearchAnswer {
         let text = text.to_owned();
-        let (exact, thorough, reveal) = (false, true, false);
-        let request = SearchRequest { text, exact, frame: None, limit: 5, thorough, reveal };
+        let (exact, depth, reveal) = (false, Depth::Thorough, false);
+        let request = SearchRequest { text, exact, frame: None, limit: 5, depth, reveal };
         self.engine.search(&request).unwrap()
     }
 }

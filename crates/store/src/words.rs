@@ -31,6 +31,13 @@ pub struct Narrowed {
     pub is_whole: bool,
 }
 
+impl Narrowed {
+    /// Where nothing is asked, all messages may hold what is wanted.
+    pub fn not_at_all() -> Self {
+        Self { question: None, wanted: None, is_whole: true }
+    }
+}
+
 impl View<'_> {
     /// Keeps the words of some texts and returns the numbers of each one's terms.
     pub(crate) fn keep_words(&self, texts: &[Terms]) -> Result<Vec<Vec<u32>>, StoreError> {

@@ -1,4 +1,4 @@
-use callstack_engine::search::{PlaceKind, SearchAnswer, SearchRequest};
+use callstack_engine::search::{Depth, PlaceKind, SearchAnswer, SearchRequest};
 use serde_json::json;
 
 use crate::error::Failure;
@@ -19,6 +19,10 @@ pub(crate) struct SearchArgs {
     /// Find the query as it stands, also within words
     #[arg(long, short)]
     exact: bool,
+    /// Look through every message as its host wrote it, in JSON: for ids and encoded data, which are no
+    /// text. Takes seconds where much is kept
+    #[arg(long)]
+    raw: bool,
     /// Only in this frame and below it
     #[arg(long, value_name = "FRAME")]
     frame: Option<String>,
@@ -46,15 +50,19 @@ pub(crate) fn run(
         exact: args.exact,
         frame: frame.map(|frame| frame.num),
         limit: args.limit.clamp(1, MOST),
-        thorough: true,
+        depth: if args.raw { Depth::Raw } else { Depth::Thorough },
         reveal: args.reveal,
     })?;
-    output.either(&json!(found), |page| draw(page, &query, &found))
+    output.either(&json!(found), |page| draw(page, &query, args.raw, &found))
 }
 
-fn draw(page: &mut Page, query: &str, found: &SearchAnswer) {
+fn draw(page: &mut Page, query: &str, raw: bool, found: &SearchAnswer) {
     if found.places.is_empty() {
-        page.put(PLAIN, &format!("nothing that is kept holds {query}")).end();
+        let what = if raw { "message" } else { "text" };
+        page.put(PLAIN, &format!("no {what} that is kept holds {query}")).end();
+        if !raw {
+            page.put(DIM, "--raw looks through ids and encoded data, too").end();
+        }
     }
     for place in &found.places {
         match &place.frame {
@@ -82,8 +90,9 @@ fn draw(page: &mut Page, query: &str, found: &SearchAnswer) {
     if let Some(place) = found.places.iter().find(|it| it.message.is_some() && it.frame.is_some())
         && let (Some(frame), Some(message)) = (&place.frame, &place.message)
     {
+        let raw = if raw { " --raw" } else { "" };
         let hint = format!(
-            "callstack log {} --from {} shows the message and what follows",
+            "callstack log {} --from {}{raw} shows the message and what follows",
             frame.handle, message.position
         );
         page.put(DIM, &hint).end();

@@ -66,7 +66,8 @@ fn words_are_found_in_results_and_messages_with_the_way_back() {
     ");
     says!(desk, ["search", "reader", "--frame", "f2"], @r"
     exit 0
-    nothing that is kept holds reader
+    no text that is kept holds reader
+    --raw looks through ids and encoded data, too
     ");
     let found = desk.json(&["search", "src/wire/header.rs"]);
     assert_eq!(found["places"][0]["message"]["id"], "msg_3");
@@ -124,6 +125,41 @@ fn nothing_to_look_for_is_refused() {
     ");
     says!(desk, ["search", "unheard-of"], @r"
     exit 0
-    nothing that is kept holds unheard-of
+    no text that is kept holds unheard-of
+    --raw looks through ids and encoded data, too
     ");
+}
+
+#[test]
+fn ids_and_encoded_data_are_found_where_messages_are_looked_through_as_they_are() {
+    let desk = with_session();
+    let encoded = "iVBOR/w0KGgo+AAAA".repeat(20);
+    let part =
+        json!({"id": "prt_pic", "type": "file", "url": format!("data:image/png;base64,{encoded}")});
+    let message =
+        json!({"info": {"id": "msg_6", "role": "user", "sessionID": "ses_a"}, "parts": [part]});
+    let token = ["gh", "p_", &"a1B2c3".repeat(6)].concat();
+    let secret = json!({"info": {"id": token, "role": "user", "sessionID": "ses_a"}, "parts": []});
+    let record =
+        json!({"method": "record", "params": {"session": "ses_a", "messages": [message, secret]}});
+    assert_eq!(desk.run_with(&["host", "opencode"], format!("{record}\n").as_bytes()).code, 0);
+    for query in ["prt_pic", "\"callID\":\"call_read\"", "w0KGgo+AAAAiVBOR/w0K"] {
+        assert_eq!(desk.json(&["search", "--exact", query])["places"], json!([]), "{query}");
+        let found = desk.json(&["search", "--exact", "--raw", query]);
+        assert_eq!(found["places"].as_array().unwrap().len(), 1, "{query}");
+    }
+    says!(desk, ["search", "--raw", "call_read"], @r#"
+    exit 0
+    f2 Read the code, message 1 (assistant)
+      …ssistant","sessionID":"ses_a"},"parts":[{"id":"prt_read","type":"tool","tool":"read","callID":"call_read","state":{"status":"completed","input":{"filePath":"src/wire/header.rs"},"output":"const MAGIC…
+    callstack log f2 --from 1 --raw shows the message and what follows
+    "#);
+    says!(desk, ["search", "--raw", "no-such-id"], @r"
+    exit 0
+    no message that is kept holds no-such-id
+    ");
+    for (args, is_there) in [(&["--raw"][..], false), (&["--raw", "--reveal"], true)] {
+        let args = [&["search", &token], args].concat();
+        assert_eq!(desk.json(&args)["places"] != json!([]), is_there, "{args:?}");
+    }
 }

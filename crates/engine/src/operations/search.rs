@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller, Operate};
-use crate::search::{PlaceKind, SearchAnswer, SearchRequest};
+use crate::search::{Depth, PlaceKind, SearchAnswer, SearchRequest};
 
 /// `stack_search`.
 pub(crate) struct Search;
@@ -43,7 +43,7 @@ impl Operate for Search {
         let request = SearchRequest {
             exact: params.exact.unwrap_or_default(),
             frame: frame.map(|frame| frame.num),
-            thorough: false,
+            depth: Depth::Quick,
             reveal: false,
             limit: params.limit.unwrap_or(PLACES).clamp(1, MOST),
             text: params.query,
@@ -66,7 +66,7 @@ fn told(query: &str, found: &SearchAnswer) -> String {
                 "The newest that may hold `{query}` do not; there is more than could be looked at."
             )
         } else {
-            format!("Nothing that is kept holds `{query}`.")
+            format!("No text that is kept holds `{query}`.")
         };
     }
     for place in &found.places {

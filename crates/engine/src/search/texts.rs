@@ -29,6 +29,9 @@ const OF_EVERY_MESSAGE: [&str; 12] = [
     "finish",
 ];
 
+/// Characters from which on encoded data is no name or path any more.
+const ENCODED: usize = 200;
+
 #[derive(Deserialize)]
 struct Message<'m> {
     #[serde(borrow)]
@@ -38,8 +41,8 @@ struct Message<'m> {
 }
 
 /// Everything in a message that somebody may look for, a line each: all texts of its parts and what else is
-/// said of it, such as an error or a summary, but for ids and what only the host understands. With
-/// `masked`, secrets are replaced by what they are.
+/// said of it, such as an error or a summary, but for ids, encoded data and what only the host understands.
+/// With `masked`, secrets are replaced by what they are.
 pub(super) fn texts(json: &str, masked: bool) -> String {
     let message: Option<Message<'_>> = serde_json::from_str(json).ok();
     let (parts, info) = message.map_or((None, None), |message| (message.parts, message.info));
@@ -69,6 +72,21 @@ pub(super) fn role(json: &str) -> Option<String> {
     }
     let message: Message<'_> = serde_json::from_str(json).ok()?;
     serde_json::from_str::<Info>(message.info?.get()).ok()?.role
+}
+
+/// Whether a text is a picture, a signature or something else in base64: no words, but thousands of pieces that
+/// look like some.
+fn is_encoded(text: &str) -> bool {
+    if text.len() < ENCODED {
+        return false;
+    }
+    let data = text.strip_prefix("data:").and_then(|url| url.split_once(";base64,"));
+    let data = data.map_or(text, |(_, data)| data).as_bytes();
+    let has = |is: fn(&u8) -> bool| data.iter().any(is);
+    data.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte))
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_digit)
 }
 
 struct Gather<'t, 'n> {
@@ -103,6 +121,9 @@ impl<'de> Visitor<'de> for Gather<'_, '_> {
     }
 
     fn visit_str<E>(mut self, text: &str) -> Result<(), E> {
+        if is_encoded(text) {
+            return Ok(());
+        }
         let whole = self.name.filter(|_| self.masked).and_then(|name| mask_named(name, text));
         match whole {
             Some(label) => self.line(&label),
@@ -189,6 +210,17 @@ mod tests {
         });
         let expected = "Go\nkept\nOverloaded\nFix it\n+fixed\n1\n";
         assert_eq!(texts(&message.to_string(), false), expected);
+    }
+
+    #[test]
+    fn encoded_data_is_no_text() {
+        let encoded = "aB3+/x9Q".repeat(30);
+        let path = "src/a-long-name/of_a_folder/".repeat(10);
+        let listed = format!("{encoded} and more");
+        let parts = [&encoded, &format!("data:image/png;base64,{encoded}=="), &path, &listed];
+        let message = json!({"parts": parts.map(|text| json!({"text": text}))});
+        assert_eq!(texts(&message.to_string(), false), format!("{path}\n{listed}\n"));
+        assert_eq!(texts(&encoded, false), encoded, "what is no message");
     }
 
     #[test]
