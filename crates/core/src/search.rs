@@ -42,6 +42,8 @@ pub struct Match {
     pub snippet: String,
     /// Where in the snippet the places are that were looked for; byte offsets.
     pub marks: Vec<Range<usize>>,
+    /// Where in the text the first of these places is; a byte offset.
+    pub at: usize,
 }
 
 impl Query {
@@ -102,7 +104,8 @@ impl Query {
         places.sort_by_key(|(range, _)| (range.start, range.end));
         let (window, closeness) = self.densest(&places);
         let (snippet, marks) = snippet(text.written(), window, &places);
-        Some(Match { score: amount * (1.0 + closeness), snippet, marks })
+        let at = window.first().map_or(0, |(range, _)| range.start);
+        Some(Match { score: amount * (1.0 + closeness), snippet, marks, at })
     }
 
     /// The places that stand together in one snippet and hold most of what is wanted, and how much

@@ -137,8 +137,10 @@ pub struct MessageFound {
     pub role: String,
     /// Its place in its frame's log, from 1; 0 without a frame.
     pub position: u64,
-    /// Whether it has been changed since, and this is an older version.
+    /// Which version of it this is, from 1.
     pub version: u64,
+    /// Whether it has been changed since, so that its log shows another version.
+    pub outdated: bool,
 }
 
 /// Lets search see everything that is stored, as many bytes in a transaction. `more_urgent` is asked in between
@@ -394,6 +396,7 @@ impl Search<'_> {
             role: role(&message.json).unwrap_or_else(|| "message".to_owned()),
             position,
             version: message.version,
+            outdated: self.view.is_outdated(session, message)?,
         };
         let frame = frame.map(|frame| self.frame(frame)).transpose()?;
         Ok(place(frame, PlaceKind::Message, Some(told), matched, 1.0))
@@ -423,7 +426,7 @@ fn place(
     found: Match,
     weight: f64,
 ) -> Place {
-    let Match { score, snippet, marks } = found;
+    let Match { score, snippet, marks, .. } = found;
     let marks = marks.into_iter().map(|mark| [mark.start, mark.end]).collect();
     Place { frame, kind, message, snippet, marks, score: score * weight }
 }

@@ -143,7 +143,10 @@ fn can_be_read_in_parts_and_searched() {
     let found = read(json!({"query": "number 77"}));
     assert_eq!(found.data["positions"], json!([77]));
     assert!(found.text.contains("1 message of 100 with number 77"), "{}", found.text);
-    assert_eq!(read(json!({"from": 101})).data["positions"], json!([]));
+    let behind = read(json!({"from": 101}));
+    assert_eq!(behind.data["positions"], json!([]));
+    assert!(behind.text.ends_with("no message from 101 on, of 100\n"), "{}", behind.text);
+    assert_eq!(read(json!({"count": 0})).data["positions"], json!([1]), "less than one is one");
     assert_eq!(read(json!({})).data["positions"].as_array().unwrap().len(), 20);
     let empty = project.call("ses_a", "stack_log", json!({"query": " "})).unwrap_err();
     assert_eq!(empty.message, "there is nothing to search for");
@@ -151,6 +154,39 @@ fn can_be_read_in_parts_and_searched() {
     let all = project.engine.read_log(&root, &LogRequest::default()).unwrap();
     let positions: Vec<_> = all.entries.iter().map(|entry| entry.position).collect();
     assert_eq!(positions, (1..=100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_long_message_is_told_in_parts_and_from_where_it_holds_what_is_looked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    project.user("ses_a", "Tell");
+    let words: Vec<_> = (0..60_000).map(|n| format!("{n}é")).collect();
+    let long = words.join(" ");
+    let messages = [("msg-1", "short"), ("msg-2", &long), ("msg-3", "the end")];
+    record(&project.engine, "ses_a", &messages);
+    wait(|| project.engine.messages("ses_a").unwrap().len() == 3);
+    let read = |arguments: Value| project.did("ses_a", "stack_log", arguments);
+    let first = read(json!({}));
+    assert_eq!((&first.data["positions"], &first.data["next"]), (&json!([1]), &json!(2)));
+    let (mut told, mut offset) = (String::new(), Value::Null);
+    loop {
+        let part = read(json!({"from": 2, "offset": offset}));
+        assert!(part.text.len() < 41_000, "{}", part.text.len());
+        told.extend(part.text.lines().filter(|line| line.contains('é')));
+        offset = part.data["offset"].clone();
+        if offset.is_null() {
+            assert!(part.text.contains("## 3 · "), "what follows is told with the rest");
+            break;
+        }
+        assert_eq!(part.data["next"], 2);
+        assert!(part.text.ends_with(&format!("with from 2 and offset {offset}.")), "{}", part.text);
+    }
+    assert_eq!(told.trim_end(), long.trim_end(), "nothing is left out and nothing told twice");
+    let found = read(json!({"query": "54321é"}));
+    assert_eq!(found.data["positions"], json!([2]));
+    assert!(found.text.contains(" 54321é ") && found.text.len() < 41_000);
+    assert_eq!(read(json!({"from": 2, "offset": 10_000_000})).data["positions"], json!([2, 3]));
 }
 
 #[test]
@@ -166,6 +202,17 @@ fn keep_older_versions_of_a_message() {
     wait(|| read(false).contains("said otherwise"));
     assert!(!read(false).contains("inside the frame"));
     assert!(read(true).contains("inside the frame") && read(true).contains("version 2"));
+    let told = project.did("ses_a", "stack_search", json!({"query": "\"inside the frame\""})).text;
+    assert!(told.contains(", changed since): ") && told.contains("With versions"), "{told}");
+    let told = project.did("ses_a", "stack_search", json!({"query": "otherwise"})).text;
+    assert!(told.contains("said otherwise") && !told.contains("since"), "{told}");
+    let tell = |versions: bool| {
+        let part = project.did("ses_a", "stack_log", json!({"frame": "f2", "versions": versions}));
+        (part.text.contains("inside the frame"), part.data["versions"].clone())
+    };
+    assert!(!tell(false).0);
+    let (is_there, versions) = tell(true);
+    assert!(is_there && versions.as_array().unwrap().contains(&json!(2)), "{versions}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::bodies::{PURGED, packed, unpacked};
 use crate::change::Change;
 use crate::error::StoreError;
+use crate::project::signed;
 use crate::store::View;
 
 /// A message as a host shows it.
@@ -173,6 +174,20 @@ impl View<'_> {
             )
             .and_then(|mut statement| {
                 statement.query_map(params![session, count], message_of)?.collect()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Whether a message was changed since this version of it.
+    pub fn is_outdated(&self, session: &str, message: &StoredMessage) -> Result<bool, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM messages
+                   WHERE session = ?1 AND seq = ?2 AND version > ?3)",
+            )
+            .and_then(|mut statement| {
+                let (seq, version) = (signed(message.seq), signed(message.version));
+                statement.query_row(params![session, seq, version], |row| row.get(0))
             })
             .map_err(|source| self.failed(source))
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::page::{PLAIN, Page};
+use crate::page::{DIM, PLAIN, Page};
 
 /// Read again what was said and done in a frame, also after it was folded away
 ///
@@ -78,6 +78,7 @@ fn as_json(
         "total": part.total,
         "next": part.next,
         "positions": part.entries.iter().map(|entry| entry.position).collect::<Vec<_>>(),
+        "versions": part.entries.iter().map(|entry| entry.message.version).collect::<Vec<_>>(),
         "messages": part.entries.iter().map(message).collect::<Vec<_>>(),
     }))
 }
@@ -101,9 +102,10 @@ fn shown(
         page.put(PLAIN, &about).end();
         output.page(&page)?;
     }
-    let mut left = request.most;
-    engine.visit_log(frame, request, |entry| {
+    let (mut left, mut next) = (request.most, None);
+    let total = engine.visit_log(frame, request, |entry| {
         if left == 0 {
+            next = Some(entry.position);
             return Ok::<_, Failure>(ControlFlow::Break(()));
         }
         left -= 1;
@@ -119,5 +121,14 @@ fn shown(
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(())
+    if args.raw {
+        return Ok(());
+    }
+    let mut page = Page::default();
+    if let Some(next) = next {
+        page.put(DIM, &format!("there is more: go on with --from {next}")).end();
+    } else if left == request.most && total > 0 {
+        page.put(DIM, "no such message").end();
+    }
+    output.page(&page)
 }

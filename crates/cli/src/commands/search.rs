@@ -70,7 +70,8 @@ fn draw(page: &mut Page, query: &str, raw: bool, found: &SearchAnswer) {
             None => page.put(DIM, "no frame"),
         };
         if let Some(message) = &place.message {
-            let whose = format!(", message {} ({})", message.position, message.role);
+            let since = if message.outdated { ", changed since" } else { "" };
+            let whose = format!(", message {} ({}{since})", message.position, message.role);
             page.put(DIM, &whose);
             if place.frame.is_none() {
                 page.put(DIM, &format!(" of {}", message.session));
@@ -90,9 +91,10 @@ fn draw(page: &mut Page, query: &str, raw: bool, found: &SearchAnswer) {
     if let Some(place) = found.places.iter().find(|it| it.message.is_some() && it.frame.is_some())
         && let (Some(frame), Some(message)) = (&place.frame, &place.message)
     {
+        let versions = if message.outdated { " --versions" } else { "" };
         let raw = if raw { " --raw" } else { "" };
         let hint = format!(
-            "callstack log {} --from {}{raw} shows the message and what follows",
+            "callstack log {} --from {}{versions}{raw} shows the message and what follows",
             frame.handle, message.position
         );
         page.put(DIM, &hint).end();

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use callstack_core::frame::Frame;
+use callstack_core::search::Query;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,7 +11,7 @@ use serde_json::{Value, json};
 use super::look::target;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::log::LogRequest;
+use crate::log::{LogEntry, LogPart, LogRequest};
 use crate::operation::{Answer, Caller, Operate};
 
 /// `stack_log`.
@@ -28,12 +30,18 @@ pub(crate) struct LogParams {
     count: Option<usize>,
     /// Only messages that hold these words or "quoted strings"
     query: Option<String>,
+    /// Where to go on in the first message, if it is long
+    offset: Option<usize>,
+    /// Older versions of changed messages too
+    versions: Option<bool>,
 }
 
 /// Messages that are told unless more are asked for.
 const MESSAGES: usize = 20;
-/// Characters after which no further message is begun: what an agent reads, it pays for.
+/// Bytes that are told at once: what an agent reads, it pays for.
 const ENOUGH: usize = 40_000;
+/// Bytes in front of what was looked for, in a message that is longer.
+const BEFORE: usize = 2_000;
 
 impl Operate for Log {
     const NAME: &'static str = "stack_log";
@@ -43,53 +51,109 @@ impl Operate for Log {
 
     fn run(engine: &Engine, caller: &Caller, params: LogParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        let from = params.from.unwrap_or(1).max(1);
-        let most = params.count.unwrap_or(MESSAGES);
-        let request = LogRequest { from, most, query: params.query, ..LogRequest::default() };
-        let mut part = engine.read_log(&frame, &request)?;
-        let mut messages = String::new();
-        let mut shown = 0;
-        for entry in &part.entries {
-            if messages.len() > ENOUGH {
-                part.next = Some(entry.position);
-                break;
-            }
-            messages.push_str(&entry.to_markdown(false));
-            shown += 1;
-        }
-        part.entries.truncate(shown);
-        let mut text = match &request.query {
-            None => {
-                let last = from - 1 + shown as u64;
-                format!("{}: messages {from} to {last} of {}\n", frame.label(), part.total)
-            }
-            Some(query) => {
-                let end = if shown == 1 { "" } else { "s" };
-                let label = frame.label();
-                format!("{label}: {shown} message{end} of {} with {query}\n", part.total)
-            }
+        let request = LogRequest {
+            from: params.from.unwrap_or(1).max(1),
+            most: params.count.unwrap_or(MESSAGES).max(1),
+            query: params.query,
+            versions: params.versions.unwrap_or_default(),
+            ..LogRequest::default()
         };
-        text.push_str(&messages);
-        if let Some(next) = part.next {
-            // Writing to a string can't fail.
-            let _ = write!(text, "\nThere is more: go on with from {next}.");
+        let mut part = engine.read_log(&frame, &request)?;
+        let shown = Shown::of(&part.entries, request.query.as_deref(), params.offset);
+        if let Some(next) = part.entries.get(shown.count) {
+            part.next = Some(next.position);
         }
-        let positions: Vec<u64> = part.entries.iter().map(|entry| entry.position).collect();
-        let messages: Vec<Value> = part
-            .entries
-            .iter()
-            .map(|entry| {
-                let json = entry.to_json(false);
-                serde_json::from_str(&json).unwrap_or_else(|_| json.into())
-            })
-            .collect();
+        part.entries.truncate(shown.count);
+        let mut text = about(&frame, &request, &part);
+        text.push_str(&shown.text);
+        let next = shown.goes_on.map(|(position, _)| position).or(part.next);
+        let offset = shown.goes_on.map(|(_, offset)| offset);
+        // Writing to a string can't fail.
+        let _ = match (next, offset) {
+            (Some(next), Some(offset)) => {
+                write!(text, "\nMessage {next} goes on: with from {next} and offset {offset}.")
+            }
+            (Some(next), None) => write!(text, "\nThere is more: go on with from {next}."),
+            (None, _) => Ok(()),
+        };
+        let message = |entry: &LogEntry| {
+            let json = entry.to_json(false);
+            serde_json::from_str(&json).unwrap_or_else(|_| Value::from(json))
+        };
         let data = json!({
             "frame": frame.num.to_string(),
             "total": part.total,
-            "next": part.next,
-            "positions": positions,
-            "messages": messages,
+            "next": next,
+            "offset": offset,
+            "positions": part.entries.iter().map(|entry| entry.position).collect::<Vec<_>>(),
+            "versions": part.entries.iter().map(|it| it.message.version).collect::<Vec<_>>(),
+            "messages": part.entries.iter().map(message).collect::<Vec<_>>(),
         });
         Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
     }
+}
+
+/// What a part of a log is.
+fn about(frame: &Frame, request: &LogRequest, part: &LogPart) -> String {
+    let (label, total, shown) = (frame.label(), part.total, part.entries.len());
+    if let Some(query) = &request.query {
+        let end = if shown == 1 { "" } else { "s" };
+        return format!("{label}: {shown} message{end} of {total} with {query}\n");
+    }
+    let first = part.entries.first().map(|entry| entry.position);
+    let last = part.entries.last().map(|entry| entry.position);
+    match first.zip(last) {
+        Some((first, last)) => format!("{label}: messages {first} to {last} of {total}\n"),
+        None if total == 0 => format!("{label}: no messages are kept\n"),
+        None => format!("{label}: no message from {} on, of {total}\n", request.from),
+    }
+}
+
+/// As many messages as an agent is told at once.
+struct Shown {
+    text: String,
+    /// Of how many messages it is.
+    count: usize,
+    /// The message that is not over, and where in it to go on.
+    goes_on: Option<(u64, usize)>,
+}
+
+impl Shown {
+    /// A message that is too long is cut: it begins at an offset, or a little before what is looked for.
+    fn of(entries: &[LogEntry], query: Option<&str>, offset: Option<usize>) -> Self {
+        let mut shown = Self { text: String::new(), count: 0, goes_on: None };
+        for entry in entries {
+            let whole = entry.to_markdown(false);
+            if shown.count > 0 && shown.text.len() + whole.len() > ENOUGH {
+                break;
+            }
+            let from = if shown.count > 0 {
+                0
+            } else if offset.is_none() && whole.len() > ENOUGH {
+                hit(&whole, query).saturating_sub(BEFORE)
+            } else {
+                offset.unwrap_or_default()
+            };
+            let from = whole.floor_char_boundary(from);
+            let to = whole.floor_char_boundary(from.saturating_add(ENOUGH));
+            if from > 0 {
+                // Writing to a string can't fail.
+                let _ = write!(shown.text, "\n## {} · from offset {from}\n\n", entry.position);
+            }
+            shown.text.push_str(whole.get(from..to).unwrap_or_default());
+            shown.count += 1;
+            if to < whole.len() {
+                shown.goes_on = Some((entry.position, to));
+                shown.text.push('\n');
+                break;
+            }
+        }
+        shown
+    }
+}
+
+/// Where a text holds most of what is looked for.
+fn hit(text: &str, query: Option<&str>) -> usize {
+    let found = query.and_then(Query::words).and_then(|query| query.find(text));
+    found.map_or(0, |found| found.at)
 }

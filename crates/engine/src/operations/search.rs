@@ -81,16 +81,18 @@ fn told(query: &str, found: &SearchAnswer) -> String {
             }
             None => writeln!(text, "- {frame}: {}", place.snippet),
             Some(it) => {
-                writeln!(
-                    text,
-                    "- {frame}, message {} ({}): {}",
-                    it.position, it.role, place.snippet
-                )
+                let (position, role) = (it.position, &it.role);
+                let since = if it.outdated { ", changed since" } else { "" };
+                writeln!(text, "- {frame}, message {position} ({role}{since}): {}", place.snippet)
             }
         };
     }
-    if found.places.iter().any(|place| place.message.is_some()) {
+    let mut messages = found.places.iter().filter_map(|place| place.message.as_ref());
+    if messages.clone().next().is_some() {
         text.push_str("stack_log with frame and from shows a message and what follows.\n");
+    }
+    if messages.any(|message| message.outdated) {
+        text.push_str("With versions it shows what was changed since as it was, too.\n");
     }
     if found.more && found.places.is_empty() {
         text.push_str("\nLook for more of it, or for whole words.\n");
