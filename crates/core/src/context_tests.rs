@@ -465,7 +465,21 @@ fn pins_are_never_trimmed() {
         assert!(out.text.contains(&pin.pin.text));
     }
     assert!(out.metadata.over_budget && !out.text.contains("<ancestors count=\"1"));
-    assert!(out.metadata.left_out.contains(&"current-frame"));
+    for section in ["metadata", "stack-task-management"] {
+        assert!(out.metadata.left_out.contains(&section), "{:?}", out.metadata.left_out);
+    }
+}
+
+#[test]
+fn what_the_frame_is_for_is_told_beside_any_pins() {
+    let nested = Nested::new();
+    let pins = [pin(1, &"never do that ".repeat(2_000))];
+    let out = render(&ContextInput { pins: &pins, ..nested.input() });
+    well_formed(&out.text);
+    assert!(out.text.contains(&pins[0].pin.text) && out.metadata.over_budget);
+    let itself = format!("<title>{}</title>", nested.current.identity.title);
+    assert!(out.text.contains(&itself), "{:?}", out.metadata);
+    assert!(!out.text.contains("<ancestors count=\"1"));
 }
 
 #[test]

@@ -309,6 +309,18 @@ fn frames_that_do_not_exist_or_could_be_several_are_told() {
 }
 
 #[test]
+fn a_pin_is_told_by_its_number_and_what_it_costs() {
+    let project = project();
+    let pinned = |text: &str| project.did("ses_a", "stack_pin", json!({"text": text}));
+    let short = pinned("no network");
+    assert_eq!(short.data["pin"], "p2");
+    assert!(!short.text.contains("tokens"), "{}", short.text);
+    assert_eq!(pinned("no network").data["pin"], "p2", "it is there already");
+    let long = pinned(&"never ever do that. ".repeat(700));
+    assert!(long.text.contains("of the 4000 tokens of a context"), "{}", long.text);
+}
+
+#[test]
 fn what_is_empty_or_unheard_of_is_refused() {
     let project = project();
     for (name, arguments, told) in [
@@ -320,6 +332,9 @@ fn what_is_empty_or_unheard_of_is_refused() {
         ("stack", json!({"op": "stack_everything"}), "stack_everything"),
         ("stack", json!({"op": "stack"}), "`stack`"),
         ("stack_unpin", json!({"pin": "first"}), "first"),
+        ("stack_pin", json!({"text": " "}), "pin"),
+        ("stack_add_decision", json!({"decision": ""}), "decision"),
+        ("stack_add_artifact", json!({"artifact": "\t"}), "artifact"),
     ] {
         let error = project.call("ses_a", name, arguments).unwrap_err();
         assert_eq!(error.kind, Kind::Invalid, "{name}: {error:?}");

@@ -1,10 +1,10 @@
 use serde_json::json;
 
-use super::noted;
 use crate::error::Failure;
 use crate::input;
 use crate::invocation::Invocation;
 use crate::output::Output;
+use crate::page::PLAIN;
 
 /// Pin a constraint: every frame below sees it word for word
 #[derive(Debug, clap::Args)]
@@ -25,5 +25,7 @@ pub(crate) fn run(
     let engine = invocation.engine()?;
     let arguments = json!({"text": text, "frame": args.frame});
     let answer = invocation.run(&engine, "stack_pin", arguments)?;
-    noted(output, &answer, "pinned in")
+    output.either(&answer.data, |page| {
+        page.put(PLAIN, &answer.text).end();
+    })
 }

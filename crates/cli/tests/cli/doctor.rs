@@ -21,7 +21,7 @@ fn a_sound_project() {
     says!(desk, ["doctor"], @r#"
     exit 0
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 2, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
     ✓ 23 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ✓ plugin $ROOT/project/.opencode/plugin/callstack.ts, starts $BINARY
@@ -30,7 +30,7 @@ fn a_sound_project() {
     says!(desk, ["doctor", "--rebuild"], @r#"
     exit 0
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 2, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
     ✓ rebuilt the tables from 23 events
     ✓ 23 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
@@ -40,7 +40,7 @@ fn a_sound_project() {
     let told = desk.json(&["doctor"]);
     assert_eq!(told["problems"], serde_json::json!([]));
     assert_eq!(told["opencode"]["version"], "1.18.33");
-    assert_eq!(told["store"]["schema"], 2);
+    assert_eq!(told["store"]["schema"], 3);
     assert_eq!(told["store"]["readOnly"], false);
     assert!(told["store"]["bytes"].as_u64().unwrap() > 4096);
     assert_eq!(told["plugin"]["binaryExists"], true);
@@ -73,7 +73,7 @@ fn tables_that_drifted_are_found_and_derived_anew() {
     says!(desk, ["doctor"], @r#"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 2, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
     ✗ tables that are not what the events say: decisions, frames
       hint: `callstack doctor --rebuild` derives them from the events anew.
     ✓ 0 messages, 0 B, stored in 0 B
@@ -100,7 +100,7 @@ fn a_plugin_whose_binary_is_gone() {
     says!(desk, ["doctor"], @r#"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 2, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
     ✓ 0 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ✗ the plugin starts $ROOT/bin/elsewhere, which is not there

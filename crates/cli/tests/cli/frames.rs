@@ -105,11 +105,11 @@ fn things_are_noted_in_the_open_frame_or_in_another() {
     "#);
     says!(desk, ["pin", "Never panic on input"], @r#"
     exit 0
-    pinned in f5
+    Pinned as p1: it holds in f5 and in every frame below.
     "#);
     says!(desk, ["pin", "Only safe code", "--frame", "f1"], @r#"
     exit 0
-    pinned in f1
+    Pinned as p2: it holds in f1 and in every frame below.
     "#);
     says!(desk, ["unpin", "p2", "--frame", "f1"], @r#"
     exit 0

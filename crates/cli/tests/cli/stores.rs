@@ -240,7 +240,7 @@ fn a_full_disk() {
     success criteria:
       x
     ✓ callstack 0.1.0, $BINARY
-    ✓ store /mnt/.callstack/callstack.db, schema 2, SIZE
+    ✓ store /mnt/.callstack/callstack.db, schema 3, SIZE
     ✓ 4 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ! OpenCode's plugin is not installed

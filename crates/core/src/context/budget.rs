@@ -8,7 +8,7 @@ use crate::text::UNITS_PER_TOKEN;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenBudget {
-    /// For the whole text; only pins may exceed it.
+    /// For the whole text; only pins, and the frame itself beside them, may exceed it.
     pub total: usize,
     /// For the chain of ancestors.
     pub ancestors: usize,

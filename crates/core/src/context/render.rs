@@ -12,8 +12,8 @@ use super::select::{Chosen, Selection, Since, Wanted, ancestors_within, siblings
 use super::{ContextInput, ContextMetadata, RenderedContext, ScopedPin, tasks};
 
 /// Renders what stands around a frame. The text never costs more than `budget.total` tokens, as
-/// far as the calibrated estimate knows, unless the pins alone do; what was shortened or left out
-/// says so (where nothing of a section fits, in a line of up to 16 tokens beyond its own budget).
+/// far as the calibrated estimate knows, unless the pins leave too little for the frame itself; what was
+/// shortened or left out says so (where nothing of a section fits, in a line of up to 16 tokens beyond its own budget).
 pub fn render(input: &ContextInput<'_>) -> RenderedContext {
     render_since(input, &mut |_| String::new())
 }
@@ -66,10 +66,11 @@ impl Page<'_> {
             return RenderedContext { text: String::new(), metadata: self.all_omitted() };
         }
         self.left = self.left.saturating_sub(fixed);
+        let beside_pins = self.current_beside_pins();
         let tasks = self.task_management();
         let metadata = self.room_for_metadata();
         let shares = self.shares();
-        let current = self.current(shares.current);
+        let current = beside_pins.unwrap_or_else(|| self.current(shares.current));
         let planned_room = shares.current.saturating_sub(current.units);
         let planned = self.planned_children(planned_room);
         let room = shares.for_ancestors(self.left, self.sibling_total() > 0);
@@ -162,6 +163,20 @@ impl Page<'_> {
         let is_enough = wanted.current.saturating_add(others) <= self.left;
         let current = if is_enough { self.left } else { self.left / 2 };
         Shares { current: wanted.current.min(current), ..wanted }
+    }
+
+    /// The frame itself where pins leave too little room: what work is about goes before all else, and before
+    /// the budget.
+    fn current_beside_pins(&mut self) -> Option<Section> {
+        let budget = &self.input.budget;
+        let least = self.calibration.units(budget.current.min(budget.total));
+        if self.input.pins.is_empty() || self.left >= least {
+            return None;
+        }
+        let left = std::mem::replace(&mut self.left, least);
+        let current = self.current(least);
+        self.left = left.saturating_sub(current.units);
+        Some(current)
     }
 
     fn current(&mut self, share: usize) -> Section {

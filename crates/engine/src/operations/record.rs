@@ -1,8 +1,10 @@
 //! Operations that note something down in a frame.
 
+use std::fmt::Write as _;
+
 use callstack_core::decide::Command;
-use callstack_core::event::Event;
 use callstack_core::frame::{Artifact, FrameNum};
+use callstack_core::text::estimate_tokens;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -38,7 +40,7 @@ impl Operate for AddDecision {
         params: DecisionParams,
     ) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        let command = Command::AddDecision { frame, text: params.decision };
+        let command = Command::AddDecision { frame, text: words("decision", params.decision)? };
         noted_down(engine, caller, &command, noted(frame, "decision"))
     }
 }
@@ -69,7 +71,7 @@ impl Operate for AddArtifact {
         params: ArtifactParams,
     ) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        let (path, hash) = engine.project_file(&params.artifact);
+        let (path, hash) = engine.project_file(&words("artifact", params.artifact)?);
         let command = Command::AddArtifact { frame, artifact: Artifact { path, hash } };
         noted_down(engine, caller, &command, noted(frame, "artifact"))
     }
@@ -138,14 +140,15 @@ impl Operate for PinConstraint {
 
     fn run(engine: &Engine, caller: &Caller, params: PinParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        let command = Command::Pin { frame, text: params.text };
+        let text = words("pin", params.text)?;
         engine.answering(caller, |change| {
-            let decision = engine.carry_out(change, &command)?;
-            let made = decision.events.iter().find_map(|event| match event {
-                Event::PinSet { pin, .. } => Some(pin.num),
-                _ => None,
-            });
-            Ok(pinned(frame, made))
+            engine.carry_out(change, &Command::Pin { frame, text: text.clone() })?;
+            let view = change.view();
+            let mut pins = view.frame(frame)?.pins;
+            let set = pins.iter().find(|pin| pin.text == text).map(|pin| pin.num);
+            pins.extend(view.ancestors(frame)?.into_iter().flat_map(|it| it.pins));
+            let tokens = pins.iter().map(|pin| estimate_tokens(&pin.text)).sum();
+            Ok(pinned(frame, set, (tokens, engine.settings_in(&view)?.budget.total)))
         })
     }
 }
@@ -182,6 +185,14 @@ impl Operate for Unpin {
     }
 }
 
+/// What is noted down, which has to say something.
+fn words(what: &str, text: String) -> Result<String, EngineError> {
+    if text.trim().is_empty() {
+        return Err(EngineError::invalid(format!("the {what} is empty"), "Say it in words."));
+    }
+    Ok(text)
+}
+
 fn target(
     engine: &Engine,
     caller: &Caller,
@@ -205,11 +216,22 @@ fn noted_down(
     engine.answering(caller, |change| engine.carry_out(change, command).map(|_| answer))
 }
 
-/// What an agent is told of a pin that it has set in a frame.
-fn pinned(frame: FrameNum, num: Option<u64>) -> Answer {
-    let number = num.map_or_else(String::new, |num| format!(" as p{num}"));
-    let text = format!("Pinned{number}: it holds in {frame} and in every frame below.");
-    Answer { text, ..noted(frame, "pin") }
+/// What an agent is told of a pin that it has set in a frame, in which all pins take so many of a context's
+/// tokens.
+fn pinned(frame: FrameNum, num: Option<u64>, (tokens, budget): (usize, usize)) -> Answer {
+    let name = num.map(|num| format!("p{num}"));
+    let number = name.as_ref().map_or_else(String::new, |name| format!(" as {name}"));
+    let mut text = format!("Pinned{number}: it holds in {frame} and in every frame below.");
+    if tokens > budget / 2 {
+        // Writing to a string can't fail.
+        let _ = write!(
+            text,
+            " The pins that hold there take about {tokens} of the {budget} tokens of a context: they \
+             are told whole, and all else is shortened."
+        );
+    }
+    let data = json!({"frame": frame.to_string(), "pin": name});
+    Answer { text, data, ..noted(frame, "pin") }
 }
 
 /// What an agent is told of something that it has noted down in a frame.
