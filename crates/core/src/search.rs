@@ -141,6 +141,9 @@ impl Query {
 impl Wanted {
     fn word(word: &str) -> Option<Self> {
         let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
+        if bare.is_empty() && !word.is_ascii() {
+            return Self::literal(word);
+        }
         (!bare.is_empty()).then(|| Self {
             pattern: Pattern::in_any_case(bare),
             text: bare.to_owned(),

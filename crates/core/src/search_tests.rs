@@ -24,6 +24,13 @@ fn words_are_found_in_any_order_and_case_and_as_parts_of_identifiers() {
 }
 
 #[test]
+fn signs_are_looked_for_where_they_are_no_punctuation() {
+    assert_eq!(marked(&found("🎉 done", "all is done 🎉").unwrap()), ["done", "🎉"]);
+    assert_eq!(found("🎉", "all is done"), None);
+    assert!(Query::words("? !").is_none(), "nothing to look for");
+}
+
+#[test]
 fn words_beyond_ascii_are_found_in_any_case() {
     let text = "Der ÄRGER über Straßen, in GROẞ und klein";
     for query in ["ärger", "STRASSEN ärger", "Über", "straßen", "KLEIN ärger"] {

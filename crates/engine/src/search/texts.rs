@@ -29,6 +29,11 @@ const OF_EVERY_MESSAGE: [&str; 12] = [
     "finish",
 ];
 
+/// How a host names the moments of what it notes down, in milliseconds since 1970, and one of 2001, behind which
+/// these lie.
+const MOMENTS: [&str; 4] = ["start", "end", "created", "completed"];
+const LONG_AGO: u64 = 1_000_000_000_000;
+
 /// Characters from which on encoded data is no name or path any more.
 const ENCODED: usize = 200;
 
@@ -72,6 +77,11 @@ pub(super) fn role(json: &str) -> Option<String> {
     }
     let message: Message<'_> = serde_json::from_str(json).ok()?;
     serde_json::from_str::<Info>(message.info?.get()).ok()?.role
+}
+
+/// Whether a name is one that a program gave, and no path or title that only stands where names do.
+fn is_field(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-$".contains(&byte))
 }
 
 /// Whether a text is a picture, a signature or something else in base64: no words, but thousands of pieces that
@@ -134,7 +144,10 @@ impl<'de> Visitor<'de> for Gather<'_, '_> {
     }
 
     fn visit_u64<E>(mut self, number: u64) -> Result<(), E> {
-        self.line(&number.to_string());
+        let is_moment = number > LONG_AGO && self.name.is_some_and(|it| MOMENTS.contains(&it));
+        if !is_moment {
+            self.line(&number.to_string());
+        }
         Ok(())
     }
 
@@ -172,6 +185,11 @@ impl<'de> Visitor<'de> for Gather<'_, '_> {
             if is_of_every || MEANINGLESS.contains(&name.as_ref()) {
                 fields.next_value::<IgnoredAny>()?;
             } else {
+                if !is_field(&name) {
+                    let words = if masked { mask(&name) } else { Cow::Borrowed(name.as_ref()) };
+                    text.push_str(&words);
+                    text.push('\n');
+                }
                 fields.next_value_seed(Gather { text, masked, name: Some(&name), of_message })?;
             }
         }
@@ -210,6 +228,23 @@ mod tests {
         });
         let expected = "Go\nkept\nOverloaded\nFix it\n+fixed\n1\n";
         assert_eq!(texts(&message.to_string(), false), expected);
+    }
+
+    #[test]
+    fn paths_that_stand_where_names_do_are_taken_and_moments_are_not() {
+        let message = json!({"parts": [{
+            "files": {"src/main.rs": "changed", "odd": 1},
+            "state": {"time": {"start": 1_735_725_602_000_u64, "end": 1_735_725_603_000_u64}},
+            "input": {"start": 40, "at": 1_735_725_602_001_u64},
+        }]});
+        let expected = "src/main.rs\nchanged\n1\n40\n1735725602001\n";
+        assert_eq!(sorted(&texts(&message.to_string(), false)), sorted(expected));
+    }
+
+    fn sorted(lines: &str) -> Vec<&str> {
+        let mut lines: Vec<_> = lines.lines().collect();
+        lines.sort_unstable();
+        lines
     }
 
     #[test]
