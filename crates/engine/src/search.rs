@@ -29,6 +29,9 @@ const POOL: usize = 2;
 /// Bytes of messages that are looked at while an agent waits: what the index names is almost always what
 /// is wanted, and of what it can't tell the newest is looked at.
 const EXAMINED: usize = 512 * 1024;
+/// The same for strings within words where the string was found as whole words: it is most likely what was
+/// meant.
+const EXAMINED_WITHIN: usize = 128 * 1024;
 /// How much more a frame's own words count than a message in which the same words stand.
 const FRAME_WEIGHT: f64 = 3.0;
 /// The same of what the machine saw: the messages that it is from say it too, and more.
@@ -318,6 +321,9 @@ impl Search<'_> {
             more = self.collect(question, &mut candidates)?;
             if candidates.len() >= self.pool() {
                 break;
+            }
+            if self.request.depth == Depth::Quick && !candidates.is_empty() {
+                self.left = self.left.min(EXAMINED_WITHIN);
             }
         }
         Ok((candidates, more))
