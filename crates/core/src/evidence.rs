@@ -332,5 +332,8 @@ const PASSED_OVER: usize = 4;
 const LINE: usize = 2;
 
 #[cfg(test)]
+#[path = "evidence/secret_tests.rs"]
+mod secret_tests;
+#[cfg(test)]
 #[path = "evidence/evidence_tests.rs"]
 mod tests;

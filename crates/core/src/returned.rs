@@ -4,6 +4,7 @@
 mod masked;
 mod unpushed;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -14,7 +15,8 @@ use crate::context::ScopedPin;
 use crate::dialect::Dialect;
 use crate::frame::{Frame, FrameNum, Status};
 use crate::results::ResultsSource;
-use crate::text::{CUT, cap, format_duration, truncate_to_token_budget};
+use crate::secrets::{cut_to_token_budget, mask};
+use crate::text::{CUT, cap, format_duration};
 use crate::xml::visible;
 
 /// The version of the texts made here and of the context's XML. It goes up when either changes, so
@@ -203,7 +205,7 @@ pub(crate) fn told_in_a_line(frame: &Frame) -> String {
     let results = given(frame.results_compacted.as_deref()).or(given(frame.results.as_deref()));
     let results = results.unwrap_or("no results were given").split_whitespace();
     let results = results.collect::<Vec<_>>().join(" ");
-    let dense = truncate_to_token_budget(&results, INNER_RESULTS, CUT);
+    let dense = cut_to_token_budget(&results, INNER_RESULTS, CUT);
     format!("{} {}: {dense}", label(frame), frame.status)
 }
 
@@ -217,8 +219,15 @@ const NAMED_FRAMES: usize = 12;
 /// How long a title is shown, in bytes.
 const TITLE_BYTES: usize = 200;
 
+fn shown_title(title: &str) -> Cow<'_, str> {
+    if title.len() <= TITLE_BYTES {
+        return title.into();
+    }
+    cap(&mask(title), TITLE_BYTES).to_owned().into()
+}
+
 pub(crate) fn label(frame: &Frame) -> String {
-    format!("{} \"{}\"", frame.num, one_line(cap(&frame.identity.title, TITLE_BYTES)))
+    format!("{} \"{}\"", frame.num, one_line(&shown_title(&frame.identity.title)))
 }
 
 pub(crate) fn one_line(text: &str) -> String {

@@ -12,6 +12,8 @@ use std::sync::OnceLock;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::text::truncate_to_token_budget;
+
 /// A known form of a secret.
 struct Form {
     /// What it is called where it stood.
@@ -196,6 +198,24 @@ pub fn secrets(text: &str) -> Vec<Secret> {
 
 /// The text with each secret replaced by what it is: `‹masked: GitHub token›`.
 pub fn mask(text: &str) -> Cow<'_, str> {
+    replaced(text, label)
+}
+
+/// The same for a text of which only a few words are taken: one word for each secret.
+pub(crate) fn blank(text: &str) -> Cow<'_, str> {
+    replaced(text, |_| "‹masked›".to_owned())
+}
+
+/// [`truncate_to_token_budget`]. Where the text has to be cut its secrets are masked before: half of one
+/// is known for none any more.
+pub fn cut_to_token_budget<'a>(text: &'a str, max: usize, indicator: &str) -> Cow<'a, str> {
+    match truncate_to_token_budget(text, max, indicator) {
+        Cow::Owned(_) => truncate_to_token_budget(&mask(text), max, indicator).into_owned().into(),
+        Cow::Borrowed(text) => text.into(),
+    }
+}
+
+fn replaced(text: &str, with: impl Fn(&'static str) -> String) -> Cow<'_, str> {
     let found = secrets(text);
     if found.is_empty() {
         return Cow::Borrowed(text);
@@ -204,7 +224,7 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     let mut at = 0;
     for secret in found {
         masked.push_str(text.get(at..secret.place.start).unwrap_or_default());
-        masked.push_str(&label(secret.kind));
+        masked.push_str(&with(secret.kind));
         at = secret.place.end;
     }
     masked.push_str(text.get(at..).unwrap_or_default());
@@ -240,8 +260,22 @@ pub fn mask_named(name: &str, text: &str) -> Option<String> {
     (names_a_secret(name) && is_likely(text)).then(|| label("password"))
 }
 
+const LABEL: (&str, char) = ("‹masked: ", '›');
+
 fn label(kind: &str) -> String {
-    format!("‹masked: {kind}›")
+    let (begin, end) = LABEL;
+    format!("{begin}{kind}{end}")
+}
+
+pub(crate) fn has_mask(text: &str) -> bool {
+    text.contains(LABEL.0)
+}
+
+/// How long the mask is that a text begins with, in bytes; none if it begins with none.
+pub(crate) fn label_at_start(text: &str) -> Option<usize> {
+    let (begin, end) = LABEL;
+    let at = text.strip_prefix(begin)?.find(end)?;
+    Some(begin.len() + at + end.len_utf8())
 }
 
 fn names_a_secret(name: &str) -> bool {
@@ -375,4 +409,4 @@ fn has_random_run(value: &str) -> bool {
 
 #[cfg(test)]
 #[path = "secrets_tests.rs"]
-mod tests;
+pub(crate) mod tests;

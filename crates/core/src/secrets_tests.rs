@@ -23,7 +23,7 @@ const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const MIXED: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /// Fakes of each form. They are put together here: none of them stands in the sources as it is.
-fn fakes() -> Vec<(&'static str, String)> {
+pub(crate) fn fakes() -> Vec<(&'static str, String)> {
     let mixed = |length| made(length, MIXED);
     let pem = |kind: &str| {
         let dashes = "-".repeat(5);
@@ -64,6 +64,32 @@ fn fakes() -> Vec<(&'static str, String)> {
         ("Vault token", ["hv", "s.", &mixed(24)].concat()),
         ("JSON web token", [&jwt(20), ".", &jwt(40), ".", &mixed(43)].concat()),
     ]
+}
+
+/// Values that are secrets by what they are called, each in a text.
+pub(crate) fn named() -> Vec<(String, String)> {
+    let value = ["hunter", "2", "hunter"].concat();
+    let long = made(40, MIXED);
+    let by_value = [
+        format!("DB_PASSWORD={value}"),
+        format!("export API_KEY='{value}'"),
+        format!("STRIPE_SECRET=\"{value}\" make run"),
+        format!("password = \"{value}\""),
+        format!("{{\"apiKey\": \"{value}\"}}"),
+        format!("{{\\\"api_key\\\": \\\"{value}\\\"}}"),
+        format!("client_secret: '{value}'"),
+        format!("https://example.test/x?access_token={value}&y=1"),
+        format!("  password: {value}"),
+        format!("postgres://app:{value}@db.test:5432/app"),
+        format!("https://user:{value}@example.test/"),
+        format!("Authorization: Bearer {value}"),
+        format!("curl -H 'authorization: Basic {value}'"),
+    ];
+    let by_long = [format!("bearer {long}"), format!("aws_secret_access_key = {long}")];
+    let with = |secret: String, texts: Vec<String>| {
+        texts.into_iter().map(move |text| (secret.clone(), text))
+    };
+    with(value, by_value.into()).chain(with(long, by_long.into())).collect()
 }
 
 /// Whether none of the secret is left but what its beginning gives away of its kind.
@@ -112,27 +138,9 @@ fn a_long_value_is_masked_to_its_end() {
 
 #[test]
 fn values_are_masked_by_what_they_are_called() {
-    let value = ["hunter", "2", "hunter"].concat();
-    let long = made(40, MIXED);
-    for text in [
-        format!("DB_PASSWORD={value}"),
-        format!("export API_KEY='{value}'"),
-        format!("STRIPE_SECRET=\"{value}\" make run"),
-        format!("password = \"{value}\""),
-        format!("{{\"apiKey\": \"{value}\"}}"),
-        format!("{{\\\"api_key\\\": \\\"{value}\\\"}}"),
-        format!("client_secret: '{value}'"),
-        format!("https://example.test/x?access_token={value}&y=1"),
-        format!("  password: {value}"),
-        format!("postgres://app:{value}@db.test:5432/app"),
-        format!("https://user:{value}@example.test/"),
-        format!("Authorization: Bearer {value}"),
-        format!("curl -H 'authorization: Basic {value}'"),
-        format!("bearer {long}"),
-        format!("aws_secret_access_key = {long}"),
-    ] {
+    for (secret, text) in named() {
         let masked = mask(&text);
-        assert!(!masked.contains(&value) && !masked.contains(&long), "{masked}");
+        assert!(!masked.contains(&secret), "{masked}");
         assert!(masked.contains("‹masked: "), "{masked}");
         assert_eq!(mask(&masked), masked);
     }

@@ -6,6 +6,7 @@ mod tokens;
 
 use std::borrow::Cow;
 
+use crate::secrets::blank;
 pub use keywords::{MAX_KEYWORDS, extract_keywords};
 pub(crate) use keywords::{
     Stretch, for_each_stretch, for_each_word, is_joint, is_unspaced, parts, stem_hash,
@@ -87,13 +88,17 @@ pub fn format_duration(ms: i64) -> String {
     }
 }
 
+/// Bytes of a text in which a title's words are looked for.
+const READ: usize = 4_096;
 /// How many characters a title has at most; writing without spaces has no words to count.
 const TITLE_CHARS: usize = 60;
 
 /// The first two to five (`n`) words of what a user wrote, on one line and without Markdown or tags:
 /// a title for the frame that the words open. Empty if there are no words.
+/// A word with a secret in it has a mask in its place.
 pub fn first_words(text: &str, n: usize) -> String {
-    let text = without_tags(cap(text, 4096));
+    let text = blank(cap(text, 2 * READ));
+    let text = without_tags(cap(&text, READ));
     let mut title = String::new();
     let mut left = TITLE_CHARS;
     for word in plain_words(&text).take(n.clamp(2, 5)) {

@@ -3,7 +3,8 @@
 
 use callstack_core::decide::{CONSOLIDATED, Command, Consolidate};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Identity};
-use callstack_core::text::{CUT, truncate_to_token_budget};
+use callstack_core::secrets::cut_to_token_budget;
+use callstack_core::text::CUT;
 use callstack_store::Change;
 
 use crate::engine::{Engine, first};
@@ -90,16 +91,16 @@ fn results(frames: &[Frame]) -> String {
         let dense = frame.results_compacted.as_deref().or(frame.results.as_deref());
         let said = dense.or(frame.invalidation_reason.as_deref()).unwrap_or_default();
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said = truncate_to_token_budget(&said, share, CUT);
+        let said = cut_to_token_budget(&said, share, CUT);
         format!("- {} [{}]: {said}", frame.label(), frame.status)
     };
     let lines: Vec<_> = frames.iter().map(line).collect();
-    truncate_to_token_budget(&lines.join("\n"), RESULTS, CUT).into_owned()
+    cut_to_token_budget(&lines.join("\n"), RESULTS, CUT).into_owned()
 }
 
 fn titles(frames: &[Frame]) -> String {
     let titles: Vec<_> = frames.iter().map(|frame| frame.identity.title.as_str()).collect();
-    truncate_to_token_budget(&titles.join("; "), DENSE, CUT).into_owned()
+    cut_to_token_budget(&titles.join("; "), DENSE, CUT).into_owned()
 }
 
 /// What the newest of them produced first, each thing as it was last recorded.

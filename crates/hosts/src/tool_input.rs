@@ -1,15 +1,33 @@
 //! What the arguments of tool calls say, whichever program the tools belong to.
 
 use callstack_core::evidence::Edit;
+use callstack_core::secrets::mask_named;
 use serde_json::Value;
 
 /// All texts in a value, a line each.
 pub(crate) fn texts(value: &Value) -> String {
+    joined(value, &|_, _| None)
+}
+
+/// The same with masks for those that only their names tell to be secrets: the names are lost here.
+pub(crate) fn told_texts(value: &Value) -> String {
+    joined(value, &mask_named)
+}
+
+/// All texts in a value, a line each; `instead` may know by its name of another one for a text.
+fn joined(value: &Value, instead: &dyn Fn(&str, &str) -> Option<String>) -> String {
+    let texts = |value: &Value| joined(value, instead);
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
         Value::Array(items) => items.iter().map(texts).collect::<Vec<_>>().join("\n"),
-        Value::Object(fields) => fields.values().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => {
+            let text = |(name, value): (&String, &Value)| {
+                let other = value.as_str().and_then(|text| instead(name, text));
+                other.unwrap_or_else(|| texts(value))
+            };
+            fields.iter().map(text).collect::<Vec<_>>().join("\n")
+        }
         Value::Null | Value::Bool(_) => String::new(),
     }
 }
@@ -114,6 +132,18 @@ mod tests {
             { "oldText": "three", "newText": "" },
         ] });
         assert_eq!(told(&input), [replaced("one", "two"), replaced("three", "")]);
+    }
+
+    #[test]
+    fn a_text_that_only_its_name_makes_a_secret_is_masked() {
+        let secret = ["swordfish", "9"].concat();
+        let input = json!({ "user": "me", "login": { "password": secret, "tokens": 12 } });
+        assert!(texts(&input).contains(&secret));
+        let told = told_texts(&input);
+        assert!(!told.contains(&secret), "{told}");
+        for part in ["me", "‹masked: password›", "12"] {
+            assert!(told.lines().any(|line| line == part), "{part} in {told}");
+        }
     }
 
     #[test]

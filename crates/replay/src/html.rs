@@ -4,7 +4,8 @@ mod svg;
 
 use std::fmt::Write as _;
 
-use callstack_core::text::{format_duration, truncate_to_token_budget};
+use callstack_core::secrets::cut_to_token_budget;
+use callstack_core::text::format_duration;
 
 use crate::outline::Outline;
 use crate::report::{Report, SessionReport, WayReport};
@@ -118,7 +119,7 @@ fn tree(outline: &Outline) -> String {
             text.push_str("<ul>\n");
             open += 1;
         }
-        let results = truncate_to_token_budget(bar.results.trim(), 60, " …");
+        let results = cut_to_token_budget(bar.results.trim(), 60, " …");
         let _ = writeln!(
             text,
             "<li>{} {} <span class=\"dim\">{}, {} tokens</span> {}</li>",

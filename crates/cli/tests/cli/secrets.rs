@@ -101,6 +101,81 @@ fn a_secret_is_masked_in_logs_search_and_exports_until_it_is_revealed() {
     assert_eq!(desk.ok(&["log", "f1", "--query", "parakeet mangrove"]).matches("\n## ").count(), 0);
 }
 
+fn ran(id: &str, n: usize, command: &str, output: &str) -> Value {
+    let state = json!({"status": "completed", "input": {"command": command}, "output": output,
+        "metadata": {"exit": 1}});
+    let mut message = message(id, "assistant", "On with it");
+    let call = format!("call_{n}");
+    message["parts"][0] = json!({"id": format!("prt_{id}"), "type": "tool", "tool": "bash",
+        "callID": call, "state": state});
+    message
+}
+
+#[test]
+fn what_is_told_of_commands_has_no_secret_that_stood_among_other_things() {
+    let value = ["hunter", "Two", "9Abc"].concat();
+    let long = "q7Xz4W".repeat(70);
+    let key = ["-----BEGIN PRIV", "ATE KEY-----\n", &"k8Yv3U".repeat(10), "\n"].concat();
+    let desk = Desk::new();
+    fs::create_dir(desk.project().join(".opencode")).unwrap();
+    let mut messages = vec![message("msg_1", "user", "Run the flamingo")];
+    sync(&desk, &messages);
+    desk.ok(&["push", "Run it", "-c", "runs"]);
+    let works = [
+        (format!("DB_PASSWORD={value} ./run"), "no limit_days".to_owned()),
+        (
+            format!("cat > c.yml <<EOF\npassword: {value}\nEOF"),
+            format!("{{\"password\": \"{value}\"}}"),
+        ),
+        (
+            format!("curl -H 'Authorization: Bearer {value}'"),
+            format!("error: DB_PASSWORD={value} is wrong"),
+        ),
+        (format!("DB_PASSWORD={long} ./run"), format!("error: it ran with API_KEY={long}")),
+        ("cat key.pem".to_owned(), key),
+    ];
+    for (n, (command, output)) in works.iter().enumerate() {
+        messages.push(ran(&format!("msg_2{n}"), n, command, output));
+    }
+    sync(&desk, &messages);
+    desk.ok(&["pop", "-r", "it runs"]);
+    messages.push(message("msg_3", "assistant", "It runs with marmalade"));
+    sync(&desk, &messages);
+
+    let shown = [
+        &["log", "f2"][..],
+        &["log", "f1"],
+        &["log", "f1", "--json"],
+        &["log", "f2", "--raw"],
+        &["export"],
+        &["export", "--format", "markdown"],
+        &["context", "f2"],
+        &["search", "limit_days", "--json"],
+        &["search", "cat"],
+    ];
+    let mut texts: Vec<_> = shown.iter().map(|args| (args.join(" "), desk.ok(args))).collect();
+    assert!(texts[0].1.contains("DB_PASSWORD=‹masked: password› ./run"), "{}", texts[0].1);
+    assert!(texts[4].1.contains("limit_days"), "{}", texts[4].1);
+    for file in [".callstack/logs/f2.md", ".callstack/callstack.log", ".opencode/stack/state.json"]
+    {
+        texts.push((file.to_owned(), fs::read_to_string(desk.project().join(file)).unwrap()));
+    }
+    for (place, text) in &texts {
+        for secret in [&value[..], &long[..12], &"k8Yv3U".repeat(2)] {
+            assert!(!text.contains(secret), "{place}: {text}");
+        }
+    }
+    for piece in [&value[..], &long[..12], "k8Yv3Uk8Yv3U"] {
+        assert!(
+            desk.ok(&["search", "--exact", piece]).starts_with("nothing that is kept"),
+            "{piece}"
+        );
+    }
+    // What was said is kept as it was, what is told of it never had the secret.
+    assert!(desk.ok(&["log", "f2", "--reveal"]).contains(&value));
+    assert!(!desk.ok(&["export", "--reveal"]).contains(&value));
+}
+
 #[test]
 fn a_purge_asks_says_and_removes_for_good() {
     let (desk, messages) = with_a_token();

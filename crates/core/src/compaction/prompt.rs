@@ -6,7 +6,8 @@ use super::{CompactionType, REST_OF_SESSION};
 use crate::dialect::Dialect;
 use crate::frame::{Frame, Status};
 use crate::returned::{given, label, one_line};
-use crate::text::{CUT, iso_time, truncate_to_token_budget};
+use crate::secrets::cut_to_token_budget;
+use crate::text::{CUT, iso_time};
 
 /// Ancestors, siblings, artifacts and decisions that are named; of each the newest or nearest.
 const ANCESTORS: usize = 6;
@@ -90,7 +91,7 @@ pub fn generate_frame_compaction_prompt(input: &PromptInput<'_>) -> String {
         quoted(
             &mut text,
             "- **Goal of the parent:**",
-            &truncate_to_token_budget(criteria, PARENT_CRITERIA, CUT),
+            &cut_to_token_budget(criteria, PARENT_CRITERIA, CUT),
         );
         for ancestor in above.iter().take(ANCESTORS) {
             text.line(format_args!("- **Above it:** {} ({})", label(ancestor), ancestor.status));
@@ -103,7 +104,7 @@ pub fn generate_frame_compaction_prompt(input: &PromptInput<'_>) -> String {
             let results = given(sibling.results_compacted.as_deref())
                 .or(given(sibling.results.as_deref()))
                 .unwrap_or("no results were given");
-            let dense = truncate_to_token_budget(results, SIBLING_RESULTS, CUT);
+            let dense = cut_to_token_budget(results, SIBLING_RESULTS, CUT);
             let heading = format!("- {} {}:", label(sibling), sibling.status);
             quoted(&mut text, &heading, &dense);
         }

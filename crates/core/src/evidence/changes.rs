@@ -3,12 +3,13 @@
 //! Nobody has summed up work that folds by itself, and its edits leave with it. A declaration or a condition
 //! that was put in tells a reader more than the names in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::Happening;
 use super::terms::file_name;
+use crate::secrets::{mask, secrets};
 use crate::text::{CUT, cap, estimate_tokens, truncate_to_token_budget};
 
 /// A piece of a file that a call put in the place of another.
@@ -119,6 +120,7 @@ fn gather(span: &[Happening], project: &str) -> Vec<FileChange> {
     let mut files: Vec<File<'_>> = Vec::new();
     let mut said: Option<&str> = None;
     let mut thought: Option<&str> = None;
+    let mut hidden: HashSet<&str> = HashSet::new();
     for happening in span {
         match happening {
             Happening::Said(text) => said = Some(text),
@@ -131,8 +133,11 @@ fn gather(span: &[Happening], project: &str) -> Vec<FileChange> {
             Happening::Called(call) => {
                 let why = said.take().or(thought).and_then(reason);
                 thought = None;
-                let is_path =
-                    |edit: &&Edit| !edit.path.is_empty() && !edit.path.contains(['\n', '\r']);
+                let is_path = |edit: &&Edit| {
+                    !edit.path.is_empty()
+                        && !edit.path.contains(['\n', '\r'])
+                        && secrets(&edit.path).is_empty()
+                };
                 for edit in call.edits.iter().filter(is_path) {
                     let known = files.iter().position(|file| file.path == edit.path);
                     let mut file = match known {
@@ -140,6 +145,9 @@ fn gather(span: &[Happening], project: &str) -> Vec<FileChange> {
                         None => File { path: &edit.path, ..File::default() },
                     };
                     file.take(edit);
+                    for text in edit.before.iter().chain([&edit.after]) {
+                        hidden.extend(lines_with_secrets(text));
+                    }
                     files.push(file);
                 }
                 if let (Some(file), Some(why)) = (files.last_mut(), why) {
@@ -150,12 +158,24 @@ fn gather(span: &[Happening], project: &str) -> Vec<FileChange> {
     }
     // What was taken back is no change.
     let is_change = |file: &File<'_>| !file.added.is_empty() || !file.removed.is_empty();
-    files.into_iter().filter(is_change).map(File::told).collect()
+    files.into_iter().filter(is_change).map(|file| file.told(&hidden)).collect()
+}
+
+/// Lines of a text that have a secret in them, or a part of one.
+fn lines_with_secrets(text: &str) -> impl Iterator<Item = &str> {
+    let found = secrets(text);
+    let mut next = 0;
+    let lines = text.split_inclusive('\n').filter(move |line| {
+        let (from, to) = (next, next + line.len());
+        next = to;
+        found.iter().any(|secret| secret.place.start < to && from < secret.place.end)
+    });
+    lines.map(|line| line.lines().next().unwrap_or_default())
 }
 
 /// What somebody says before they write, in a line; none where it is nothing.
 fn reason(text: &str) -> Option<String> {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = mask(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let line = truncate_to_token_budget(line.trim_end_matches(':'), REASON, CUT);
     (!line.is_empty()).then(|| line.into_owned())
 }
@@ -191,11 +211,12 @@ impl<'a> File<'a> {
         self.added.extend(added);
     }
 
-    fn told(self) -> FileChange {
+    /// What is told of it, without the lines in `hidden`.
+    fn told(self, hidden: &HashSet<&str>) -> FileChange {
         let mut lines: Vec<String> = Vec::new();
         let mut tell = |sign: char, line: &str| {
             let told = format!("{sign}{}", shown(line));
-            if lines.len() < LINES && !lines.contains(&told) {
+            if lines.len() < LINES && !lines.contains(&told) && !hidden.contains(line) {
                 lines.push(told);
             }
         };

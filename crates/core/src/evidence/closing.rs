@@ -1,7 +1,8 @@
 //! Results without a model: what the agent itself said at the end of its work.
 
 use super::Happening;
-use crate::text::{CUT, truncate_to_token_budget};
+use crate::secrets::cut_to_token_budget;
+use crate::text::CUT;
 
 /// Estimated tokens that extracted results take at most.
 pub const RESULTS_TOKENS: usize = 150;
@@ -12,5 +13,5 @@ pub fn extract_results(span: &[Happening], max: usize) -> Option<String> {
         Happening::Said(text) if !text.trim().is_empty() => Some(text.trim()),
         _ => None,
     })?;
-    Some(truncate_to_token_budget(last, max, CUT).into_owned())
+    Some(cut_to_token_budget(last, max, CUT).into_owned())
 }

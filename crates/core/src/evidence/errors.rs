@@ -1,6 +1,6 @@
 //! Which line of an output says what went wrong.
 
-use super::{Action, Call, shell};
+use super::{Action, shell};
 use crate::text::cap;
 
 /// Bytes of an error that are kept.
@@ -8,15 +8,15 @@ const LONGEST: usize = 160;
 /// Lines that are looked at, from the end.
 const LINES: usize = 200;
 
-/// The line of a failed call's output that tells most: the first of those that name an error, else the
+/// The line of a failed call's output, in which its secrets are masked, that tells most: the first of those that name an error, else the
 /// last line with words of a command, which says at its end how it went, and the first of any other tool.
 /// Cut to a length for people. None where a command throws away what it complains of.
-pub(super) fn telling_line(call: &Call) -> Option<&str> {
-    let lines = || call.output.lines().map(untagged);
+pub(super) fn telling_line<'a>(action: &Action, output: &'a str) -> Option<&'a str> {
+    let lines = || output.lines().map(untagged);
     let named = lines().rev().take(LINES).filter(|line| names_an_error(line)).last();
     let mut worded = lines().filter(|line| has_words(line));
-    let other = || match call.action {
-        Action::Ran(ref command) if shell::hides_errors(command) => None,
+    let other = || match action {
+        Action::Ran(command) if shell::hides_errors(command) => None,
         Action::Ran(_) => worded.next_back(),
         _ => worded.next(),
     };
@@ -62,48 +62,35 @@ mod tests {
 
     #[test]
     fn the_line_that_names_the_error_is_found() {
-        let ran = |output: &str| Call {
-            action: Action::Ran("make".to_owned()),
-            output: output.to_owned(),
-            ..Call::default()
-        };
+        let action = Action::Ran("make".to_owned());
+        let told = |output: &'static str| telling_line(&action, output);
         let output = "   Compiling x\nerror[E0308]: mismatched types\n  --> src/a.rs:3\nerror: could not compile";
-        assert_eq!(telling_line(&ran(output)), Some("error[E0308]: mismatched types"));
-        assert_eq!(
-            telling_line(&ran("one\nsomething went wrong\n\n---\n")),
-            Some("something went wrong")
-        );
-        assert_eq!(telling_line(&ran(" \n--\n")), None);
-        assert_eq!(
-            telling_line(&ran("errors.rs\nerror-pages\nmakefile gone")),
-            Some("makefile gone")
-        );
+        assert_eq!(told(output), Some("error[E0308]: mismatched types"));
+        assert_eq!(told("one\nsomething went wrong\n\n---\n"), Some("something went wrong"));
+        assert_eq!(told(" \n--\n"), None);
+        assert_eq!(told("errors.rs\nerror-pages\nmakefile gone"), Some("makefile gone"));
         let long = format!("error: {}", "é".repeat(200));
-        assert!(telling_line(&ran(&long)).is_some_and(|line| line.len() <= LONGEST));
+        assert!(telling_line(&action, &long).is_some_and(|line| line.len() <= LONGEST));
     }
 
     #[test]
     fn a_command_that_hides_its_errors_shows_none() {
         let listed = |command: &str| {
             let action = Action::Ran(command.to_owned());
-            let output = "components\nerrors".to_owned();
-            telling_line(&Call { output, action, ..Call::default() }).map(str::to_owned)
+            telling_line(&action, "components\nerrors")
         };
         assert_eq!(listed("ls src lib 2>/dev/null"), None);
-        assert_eq!(listed("ls src lib"), Some("errors".to_owned()));
+        assert_eq!(listed("ls src lib"), Some("errors"));
     }
 
     #[test]
     fn another_tool_says_first_what_went_wrong() {
         let output =
             "<tool_use_error>There are 2 matches of it.\nText: let a = 1;</tool_use_error>";
-        let edit = Call { output: output.to_owned(), ..Call::default() };
-        assert_eq!(telling_line(&edit), Some("There are 2 matches of it."));
-        let output = "<error>It was not read before</error>".to_owned();
-        let edit = Call { output, ..Call::default() };
-        assert_eq!(telling_line(&edit), Some("It was not read before"));
-        let output = "<p>No page of that name</p>".to_owned();
-        let page = Call { output: output.clone(), ..Call::default() };
-        assert_eq!(telling_line(&page), Some(output.as_str()));
+        assert_eq!(telling_line(&Action::Other, output), Some("There are 2 matches of it."));
+        let output = "<error>It was not read before</error>";
+        assert_eq!(telling_line(&Action::Other, output), Some("It was not read before"));
+        let output = "<p>No page of that name</p>";
+        assert_eq!(telling_line(&Action::Other, output), Some(output));
     }
 }

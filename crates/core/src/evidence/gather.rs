@@ -1,14 +1,19 @@
 //! Everything that might be told of a span, with how and when it was used.
+//!
+//! Secrets are masked in each text while it is whole: in the pieces that are told of it nothing tells them
+//! from other names.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 
 use super::terms::{Kind, file_name, scan};
 use super::{
     Action, Call, CommandRun, Evidence, Happening, SeenError, TestCounts, TestRun, WrittenFile,
     counts, errors,
 };
+use crate::secrets::{mask, secrets};
 use crate::text::cap;
 
 /// Bytes of an output that are searched for terms, at its beginning and at its end.
@@ -66,8 +71,8 @@ pub(super) struct Command {
 
 /// An error and the last thing that is known of it.
 #[derive(Debug)]
-pub(super) struct Trouble<'a> {
-    pub text: &'a str,
+pub(super) struct Trouble {
+    pub text: String,
     pub gone: bool,
 }
 
@@ -76,7 +81,7 @@ pub(super) struct Trouble<'a> {
 pub(super) struct Gathered<'a> {
     pub terms: Vec<Term<'a>>,
     pub commands: Vec<Command>,
-    pub troubles: Vec<Trouble<'a>>,
+    pub troubles: Vec<Trouble>,
     /// How many things happened.
     pub length: usize,
 }
@@ -106,8 +111,8 @@ struct Gatherer<'a> {
     commands: Vec<Option<Command>>,
     command_places: HashMap<String, usize>,
     /// The same for errors, and which were seen at each thing that was tried since it last went well.
-    troubles: Vec<Option<Trouble<'a>>>,
-    trouble_places: HashMap<&'a str, usize>,
+    troubles: Vec<Option<Trouble>>,
+    trouble_places: HashMap<String, usize>,
     tried: HashMap<String, Vec<usize>>,
 }
 
@@ -126,7 +131,7 @@ pub(super) fn gather<'a>(span: &'a [Happening], project: &'a str) -> Gathered<'a
         // From one on: zero says never.
         let at = at + 1;
         match happening {
-            Happening::Said(text) => all.text(text, Source::Words, at),
+            Happening::Said(text) => all.text(mask(text), Source::Words, at),
             Happening::Thought(_) => {}
             Happening::Called(call) => all.call(call, at),
         }
@@ -143,24 +148,32 @@ pub(super) fn gather<'a>(span: &'a [Happening], project: &'a str) -> Gathered<'a
 }
 
 impl<'a> Gatherer<'a> {
-    fn text(&mut self, text: &'a str, source: Source, at: usize) {
-        scan(text, "", |kind, term| {
-            let (used, _) = self.term(kind, term);
-            match source {
-                Source::Result if used.last_shown < at => {
-                    used.shown += 1;
-                    used.last_shown = at;
-                }
-                Source::Result => {}
-                Source::Words | Source::Call => {
-                    used.said |= source == Source::Words;
-                    if used.last_own < at {
-                        used.own += 1;
-                        used.last_own = at;
-                    }
+    /// Takes the terms of a text in which its secrets are masked.
+    fn text(&mut self, text: Cow<'a, str>, source: Source, at: usize) {
+        match text {
+            Cow::Borrowed(text) => scan(text, "", |kind, term| self.used(kind, term, source, at)),
+            Cow::Owned(text) => scan(&text, "", |kind, term| {
+                self.used(kind, term.into_owned().into(), source, at);
+            }),
+        }
+    }
+
+    fn used(&mut self, kind: Kind, term: Cow<'a, str>, source: Source, at: usize) {
+        let (used, _) = self.term(kind, term);
+        match source {
+            Source::Result if used.last_shown < at => {
+                used.shown += 1;
+                used.last_shown = at;
+            }
+            Source::Result => {}
+            Source::Words | Source::Call => {
+                used.said |= source == Source::Words;
+                if used.last_own < at {
+                    used.own += 1;
+                    used.last_own = at;
                 }
             }
-        });
+        }
     }
 
     fn term(&mut self, kind: Kind, term: Cow<'a, str>) -> &mut (Use, FileUse) {
@@ -181,17 +194,25 @@ impl<'a> Gatherer<'a> {
     }
 
     fn call(&mut self, call: &'a Call, at: usize) {
-        self.text(&call.input, Source::Call, at);
-        if call.output.len() <= HEAD + TAIL {
-            self.text(&call.output, Source::Result, at);
+        self.text(mask(&call.input), Source::Call, at);
+        let output = mask(&call.output);
+        if output.len() <= HEAD + TAIL {
+            self.text(output.clone(), Source::Result, at);
         } else {
-            self.text(cap(&call.output, HEAD), Source::Result, at);
-            let tail = call.output.ceil_char_boundary(call.output.len() - TAIL);
-            self.text(call.output.get(tail..).unwrap_or_default(), Source::Result, at);
+            let tail = output.ceil_char_boundary(output.len() - TAIL);
+            for part in [0..output.floor_char_boundary(HEAD), tail..output.len()] {
+                self.text(part_of(&output, part), Source::Result, at);
+            }
         }
         let failed = call.has_failed();
+        let tried = match &call.action {
+            Action::Ran(command) => command_line(command, self.project),
+            Action::Read(path) => format!("{} {path}", call.tool),
+            Action::Wrote(paths) => format!("{} {}", call.tool, paths.join(" ")),
+            Action::Other => call.tool.clone(),
+        };
         match &call.action {
-            Action::Ran(command) => self.command(command, call, failed, at),
+            Action::Ran(_) => self.command(&tried, call, failed, at),
             Action::Read(path) => self.file(path, FileUse::Read, at),
             Action::Wrote(paths) => {
                 let used = if failed { FileUse::Named } else { FileUse::Written };
@@ -202,30 +223,24 @@ impl<'a> Gatherer<'a> {
             Action::Other => {}
         }
         self.removed(call);
-        let tried = match &call.action {
-            Action::Ran(command) => command_line(command, self.project),
-            Action::Read(path) => format!("{} {path}", call.tool),
-            Action::Wrote(paths) => format!("{} {}", call.tool, paths.join(" ")),
-            Action::Other => call.tool.clone(),
-        };
         if !failed {
             for place in self.tried.remove(&tried).into_iter().flatten() {
                 if let Some(trouble) = &mut self.troubles[place] {
                     trouble.gone = true;
                 }
             }
-        } else if let Some(text) = errors::telling_line(call) {
+        } else if let Some(text) = errors::telling_line(&call.action, &output) {
             let place = self.troubles.len();
-            if let Some(before) = self.trouble_places.insert(text, place) {
+            if let Some(before) = self.trouble_places.insert(text.to_owned(), place) {
                 self.troubles[before] = None;
             }
-            self.troubles.push(Some(Trouble { text, gone: false }));
+            self.troubles.push(Some(Trouble { text: text.to_owned(), gone: false }));
             self.tried.entry(tried).or_default().push(place);
         }
     }
 
     fn file(&mut self, path: &'a str, file: FileUse, at: usize) {
-        if path.is_empty() || path.contains(['\n', '\r']) {
+        if path.is_empty() || path.contains(['\n', '\r']) || !secrets(path).is_empty() {
             return;
         }
         // However the agent wrote it; a host may tell it relative to the project.
@@ -264,16 +279,16 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    fn command(&mut self, command: &str, call: &Call, failed: bool, at: usize) {
-        let line = command_line(command, self.project);
+    fn command(&mut self, line: &str, call: &Call, failed: bool, at: usize) {
         if line.is_empty() {
             return;
         }
         // One that is run again stands where it was run last.
         let place = self.commands.len();
-        let before = self.command_places.insert(line.clone(), place);
+        let before = self.command_places.insert(line.to_owned(), place);
         let before = before.and_then(|before| self.commands[before].take());
-        let mut known = before.unwrap_or(Command { line, ..Command::default() });
+        let new = || Command { line: line.to_owned(), ..Command::default() };
+        let mut known = before.unwrap_or_else(new);
         known.exits.extend(call.exit);
         known.exits.drain(..known.exits.len().saturating_sub(EXITS));
         known.runs += 1;
@@ -287,10 +302,19 @@ impl<'a> Gatherer<'a> {
     }
 }
 
-/// A command in one line, as it is told: without the change into the project's own folder, which is
-/// where it runs anyway, and cut where it is very long.
+/// A part of a text that lives as long as it, where it is no copy.
+fn part_of<'a>(text: &Cow<'a, str>, part: Range<usize>) -> Cow<'a, str> {
+    match text {
+        Cow::Borrowed(text) => text.get(part).unwrap_or_default().into(),
+        Cow::Owned(text) => text.get(part).unwrap_or_default().to_owned().into(),
+    }
+}
+
+/// A command in one line, as it is told: with its secrets masked, without the change into the project's own
+/// folder, which is where it runs anyway, and cut where it is very long.
 pub fn command_line(command: &str, project: &str) -> String {
-    let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    // In one line, and cut, some are known for secrets no more.
+    let line = mask(command).split_whitespace().collect::<Vec<_>>().join(" ");
     let project = project.trim_end_matches('/');
     let bare = line
         .strip_prefix("cd ")
@@ -348,7 +372,7 @@ impl Gathered<'_> {
         };
         let seen = |at: usize| {
             let it = self.troubles.get(at)?;
-            Some(SeenError { text: it.text.to_owned(), gone: it.gone })
+            Some(SeenError { text: it.text.clone(), gone: it.gone })
         };
         told.tests = commands.iter().copied().filter_map(tested).collect();
         told.commands = commands.into_iter().filter_map(run).collect();

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gather::command_line;
 use super::{Action, Call, CommandRun, Happening, counts};
+use crate::secrets::mask;
 use crate::text::{CUT, cap, truncate_to_token_budget};
 
 /// What was still to be done at the end of a span.
@@ -56,7 +57,7 @@ impl OpenItems {
 
     fn of(open: &[String], most: usize) -> Self {
         let in_a_line = |item: &String| {
-            let line = item.split_whitespace().collect::<Vec<_>>().join(" ");
+            let line = mask(item).split_whitespace().collect::<Vec<_>>().join(" ");
             truncate_to_token_budget(&line, ITEM, CUT).into_owned()
         };
         let next: Vec<_> = open.iter().take(most).map(in_a_line).collect();

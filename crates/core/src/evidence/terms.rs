@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::secrets::{has_mask, label_at_start};
+
 /// What a term is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -29,13 +31,19 @@ const NUMBER: usize = 12;
 /// Shortest and longest quoted string in bytes.
 const QUOTED: std::ops::RangeInclusive<usize> = 3..=80;
 
-/// Calls `found` with every term of `text`, in order, those between quotes last. `project` is the project's
-/// folder; where it is empty, paths are taken as they are written.
+/// Calls `found` with every term of `text`, in order, those between quotes last, and with nothing of what
+/// stands for a secret. `project` is the project's folder; where it is empty, paths are taken as they are
+/// written.
 pub fn scan<'a>(text: &'a str, project: &str, mut found: impl FnMut(Kind, Cow<'a, str>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     let mut line_begins = true;
     while let Some(&byte) = bytes.get(at) {
+        if let Some(mask) = text.get(at..).and_then(label_at_start) {
+            line_begins = false;
+            at += mask;
+            continue;
+        }
         if !in_chunk(byte) {
             line_begins = byte == b'\n' || (line_begins && byte.is_ascii_whitespace());
             at += 1;
@@ -52,6 +60,11 @@ pub fn scan<'a>(text: &'a str, project: &str, mut found: impl FnMut(Kind, Cow<'a
         }
         if chunk.contains("://") {
             end = address_end(text, end);
+            // With a secret in it nobody can go there.
+            if text.get(end..).and_then(label_at_start).is_some() {
+                at = masked_address_end(text, end);
+                continue;
+            }
             let address = text.get(at..end).unwrap_or_default();
             let address = address.trim_end_matches(['.', ',', ':', ';', '?', '!', '&']);
             if address.len() <= LONGEST && !address.ends_with("//") {
@@ -102,7 +115,8 @@ fn quoted<'a>(line: &'a str, found: &mut impl FnMut(Kind, Cow<'a, str>)) {
         rest = behind;
         let tells = QUOTED.contains(&inside.len())
             && inside.trim() == inside
-            && inside.chars().any(char::is_alphabetic);
+            && inside.chars().any(char::is_alphabetic)
+            && !has_mask(inside);
         let is_other = || {
             is_identifier(inside)
                 || path_of(&inside.replace('\\', "/"), "").is_some()
@@ -140,6 +154,13 @@ fn address_end(text: &str, from: usize) -> usize {
             || "\"'`<>()[]{}|\\^".contains(char)
     };
     from + rest.find(ends).unwrap_or(rest.len())
+}
+
+fn masked_address_end(text: &str, mut end: usize) -> usize {
+    while let Some(mask) = text.get(end..).and_then(label_at_start) {
+        end = address_end(text, end + mask);
+    }
+    end
 }
 
 /// `C:\folder\file.ext`, with whatever of it stands behind the chunk.

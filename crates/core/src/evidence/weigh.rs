@@ -50,7 +50,7 @@ pub(super) fn rank(
     for (at, trouble) in gathered.troubles.iter().enumerate() {
         let behind = gathered.troubles.len() - at;
         let chance = if trouble.gone { 60 } else { 400 } / behind;
-        add(chance, estimate_tokens(trouble.text) + 4, Item::Trouble(at));
+        add(chance, estimate_tokens(&trouble.text) + 4, Item::Trouble(at));
     }
     items.sort_unstable_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
     items.into_iter().map(|(_, item)| item).collect()

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::evidence::terms::scan;
+use crate::secrets::mask;
 use crate::text::{CUT, estimate_tokens, truncate_to_token_budget};
 
 /// Estimated tokens of dense results.
@@ -21,6 +22,8 @@ pub fn dense(text: &str) -> String {
     if estimate_tokens(text) <= DENSE_TOKENS {
         return text.to_owned();
     }
+    // A sentence by itself no longer shows what is secret in it.
+    let text = &mask(text);
     let sentences = sentences(text);
     let Some(first) = sentences.first() else { return String::new() };
     let Some(mut room) = DENSE_TOKENS.checked_sub(estimate_tokens(first) + JOINT) else {

@@ -235,5 +235,5 @@ pub(super) fn identity(
 const COMPACT: usize = 60;
 
 pub(crate) fn compact(text: &str) -> String {
-    callstack_core::text::truncate_to_token_budget(text, COMPACT, " …").into_owned()
+    callstack_core::secrets::cut_to_token_budget(text, COMPACT, " …").into_owned()
 }

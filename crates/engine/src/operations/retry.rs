@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use callstack_core::decide::{Command, Push};
 use callstack_core::frame::{Frame, Status};
-use callstack_core::text::{CUT, truncate_to_token_budget};
+use callstack_core::secrets::cut_to_token_budget;
+use callstack_core::text::CUT;
 
 use super::begin::FrameParams;
 use crate::engine::{Engine, first};
@@ -91,7 +92,7 @@ fn learnt(tried: &Frame) -> String {
         let _ = write!(text, " ({reason})");
     }
     let results = tried.results.as_deref().map(str::trim).filter(|results| !results.is_empty());
-    let results = results.map(|results| truncate_to_token_budget(results, LEARNT, CUT));
+    let results = results.map(|results| cut_to_token_budget(results, LEARNT, CUT));
     let _ = match results {
         Some(results) => write!(text, ": {results}"),
         None => write!(text, ", without results."),

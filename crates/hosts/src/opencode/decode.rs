@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
 use callstack_core::framing::{Mark, Todo, TodoStatus};
+use callstack_core::secrets::mask;
 use callstack_core::subagent::Trouble;
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
@@ -398,10 +399,12 @@ fn todo(item: &Value) -> Option<Todo> {
     })
 }
 
+/// Without its secrets, which the line alone may no longer show.
 fn first_line(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
+    let text = mask(text.trim());
+    let line = text.lines().next().unwrap_or_default();
     let mut short: String = line.chars().take(LINE).collect();
-    if short.len() < text.trim().len() {
+    if short.len() < text.len() {
         short.push_str(" …");
     }
     short

@@ -6,7 +6,7 @@ use callstack_core::evidence::{Action, Call, Happening};
 use serde_json::Value;
 
 use super::decode::written;
-use crate::tool_input::{edits, texts};
+use crate::tool_input::{edits, told_texts};
 
 /// What an agent said, thought and did in a message, as it is stored. Nothing for a user's message, and nothing
 /// of our own tools: what they return is ours, and how work was divided frames tell. Each with the id of
@@ -54,7 +54,7 @@ fn happening(part: &Value, project: &Path) -> Option<Happening> {
     let output = state["output"].as_str().or_else(|| state["error"].as_str());
     Some(Happening::Called(Call {
         tool: tool.to_owned(),
-        input: texts(&state["input"]),
+        input: told_texts(&state["input"]),
         output: output.unwrap_or_default().to_owned(),
         exit: state["metadata"]["exit"].as_i64(),
         failed: state["status"] == "error",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use callstack_core::evidence::Action;
 use callstack_core::frame::Status;
 use callstack_core::framing::Mark;
+use callstack_core::secrets::mask;
 use callstack_core::transcript::CallState;
 use callstack_engine::{
     Engine, EngineError, Fact, PastCaller, PastCounts, PastMessage, PastSession,
@@ -131,7 +132,8 @@ fn facts(recording: &Recording, message: &Recorded) -> Vec<Fact> {
 
 fn done(recording: &Recording, call: &RecordedCall) -> Vec<Fact> {
     let line = |text: &str| -> String {
-        text.trim().lines().next().unwrap_or_default().chars().take(LINE).collect()
+        // The line alone may no longer show what is secret in it.
+        mask(text.trim()).lines().next().unwrap_or_default().chars().take(LINE).collect()
     };
     let relative = |path: &String| inside(&recording.project, path).to_owned();
     match &call.action {

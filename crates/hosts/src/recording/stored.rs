@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage};
 use crate::opencode::decode;
-use crate::tool_input::{edits, texts};
+use crate::tool_input::{edits, told_texts};
 
 /// Levels of a record that is kept as a value: readers take 128, and need some for what is around it.
 const DEPTH: usize = 100;
@@ -192,9 +192,9 @@ impl Recorded {
 }
 
 impl RecordedCall {
-    /// All texts of its arguments, a line each.
+    /// All texts of its arguments, a line each, without those that are secrets by their names.
     pub fn asked(&self) -> String {
-        texts(&self.input)
+        told_texts(&self.input)
     }
 
     /// The call as evidence reads it.
@@ -253,7 +253,7 @@ fn happening(part: &Value, actions: &Value) -> Option<Happening> {
     let output = state["output"].as_str().or_else(|| state["error"].as_str());
     Some(Happening::Called(Call {
         tool: tool.to_owned(),
-        input: texts(&state["input"]),
+        input: told_texts(&state["input"]),
         output: output.unwrap_or_default().to_owned(),
         exit: state["metadata"]["exit"].as_i64(),
         failed: state["status"] == "error",

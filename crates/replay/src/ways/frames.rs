@@ -15,7 +15,7 @@ use callstack_core::framing::{Change, Framer, Kind, Stretch, Taken};
 use callstack_core::masking::Limits;
 use callstack_core::results::ResultsSource;
 use callstack_core::returned::{RENDERER_VERSION, Unpushed, masked, unpushed};
-use callstack_core::text::truncate_to_token_budget;
+use callstack_core::secrets::cut_to_token_budget;
 use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum, SpanOrigin};
 
 use crate::figures::is_paused;
@@ -258,7 +258,7 @@ impl<'s> Work<'s> {
         frame.status = stretch.status;
         frame.ended_at = Some(ended);
         frame.results.clone_from(&stretch.results);
-        let dense = |text: &String| truncate_to_token_budget(text, COMPACTED, " …").into_owned();
+        let dense = |text: &String| cut_to_token_budget(text, COMPACTED, " …").into_owned();
         frame.results_compacted = stretch.results.as_ref().map(dense);
         frame.invalidation_reason = stretch.reason.map(str::to_owned);
         frame.artifacts = artifacts(happened, &self.session.project);

@@ -1,0 +1,157 @@
+use serde_json::json;
+
+use super::*;
+use crate::framing::identity_of;
+use crate::results::dense;
+use crate::secrets::mask;
+use crate::secrets::tests::{fakes, named};
+
+/// Letters and digits in a row by which a piece of a secret is known again.
+const PIECE: usize = 10;
+
+/// Pieces of a secret that nothing else has in it.
+fn pieces(secret: &str) -> Vec<String> {
+    let runs = secret.lines().filter(|line| !line.starts_with('-'));
+    let runs = runs.flat_map(|line| line.split(|char: char| !char.is_ascii_alphanumeric()));
+    runs.flat_map(|run| {
+        let ends = PIECE..=run.len();
+        ends.map(|end| run[end - PIECE..end].to_owned())
+    })
+    .collect()
+}
+
+/// Each known form of a secret in a text.
+fn all() -> Vec<(String, String)> {
+    let tokens = fakes().into_iter().map(|(_, fake)| (fake.clone(), format!("use {fake}")));
+    let named = named().into_iter().flat_map(|(secret, text)| {
+        let file = format!("cat > app.yml <<EOF\n{text}\nEOF");
+        [(secret.clone(), text), (secret, file)]
+    });
+    tokens.chain(named).collect()
+}
+
+fn ran(command: &str, output: &str) -> Happening {
+    Happening::Called(Call {
+        tool: "bash".to_owned(),
+        input: command.to_owned(),
+        output: output.to_owned(),
+        exit: Some(1),
+        action: Action::Ran(command.to_owned()),
+        ..Call::default()
+    })
+}
+
+fn wrote(path: &str, before: Option<&str>, after: &str) -> Happening {
+    let before = before.map(str::to_owned);
+    let edit = Edit { path: path.to_owned(), before, after: after.to_owned() };
+    Happening::Called(Call {
+        tool: "write".to_owned(),
+        input: format!("{path}\n{after}"),
+        action: Action::Wrote(vec![path.to_owned()]),
+        edits: vec![edit],
+        ..Call::default()
+    })
+}
+
+/// All that is told of a span, in any shape.
+fn told(span: &[Happening]) -> String {
+    let room = Room { all: 20_000, changes: 5_000, strings: true };
+    let evidence = Evidence { remains: Remains::of(span, ""), ..take(span, "", "", room) };
+    format!("{}\n{}\n{}", json!(evidence), evidence.lines().join("\n"), evidence.brief())
+}
+
+#[track_caller]
+fn has_none(text: &str, secret: &str, of: &str) {
+    for piece in pieces(secret) {
+        assert!(!text.contains(&piece), "{piece} of {of:?} in {text}");
+    }
+}
+
+#[test]
+fn no_secret_is_told_whatever_it_stands_in() {
+    for (secret, text) in all() {
+        let with_end = format!("make\n{text}\n");
+        for span in [
+            vec![ran(&text, "done")],
+            vec![ran(&with_end, "done"), ran("make", "")],
+            vec![ran("make build", &text)],
+            vec![ran("make build", &format!("error: it fails\n{with_end}"))],
+            vec![wrote("a.txt", None, &with_end)],
+            vec![wrote("a.txt", Some(&with_end), "let limit = 12;\n")],
+            vec![Happening::Said(with_end.clone()), wrote("b.txt", None, "limit = 12")],
+            vec![Happening::Thought(text.clone()), wrote("b.txt", None, "limit = 12")],
+        ] {
+            has_none(&told(&span), &secret, &text);
+        }
+    }
+}
+
+fn is_told_nowhere(text: &str, secret: &str) {
+    let failing = format!("make test {text}");
+    let output = format!("error: {text}");
+    has_none(&told(&[ran(&failing, &output)]), secret, text);
+    let words = format!("It is done. {text}\n{}", "word ".repeat(400));
+    let results = extract_results(&[Happening::Said(words.clone())], RESULTS_TOKENS);
+    has_none(&results.unwrap(), secret, text);
+    has_none(&dense(&words), secret, text);
+    let identity = identity_of(&words);
+    has_none(&identity.title, secret, text);
+    has_none(&identity.success_criteria_compacted, secret, text);
+    has_none(&json!(OpenItems::at_the_end(&[words])).to_string(), secret, text);
+}
+
+#[test]
+fn no_part_of_a_secret_is_told_where_a_text_is_cut() {
+    let long = "aB3xY9".repeat(70);
+    let cut = [
+        (long.clone(), format!("DB_PASSWORD={long} ./run")),
+        (long.clone(), format!("curl -H 'Authorization: Bearer {long}'")),
+    ];
+    for (secret, text) in all().into_iter().chain(cut) {
+        for before in (0..300).step_by(67) {
+            let before = "w".repeat(before);
+            for text in
+                [format!("{before} {text} and so on"), format!("{before}\n{text}\nand so on")]
+            {
+                // Some are known only where they begin a line.
+                if !mask(&text).contains(&secret) {
+                    is_told_nowhere(&text, &secret);
+                }
+            }
+        }
+        let title = identity_of(&text).title;
+        has_none(&title, &secret, &text);
+        let far = format!("{}{text}\n{}", "word ".repeat(3_190), "word ".repeat(4_000));
+        has_none(&told(&[ran("ls", &far)]), &secret, "an output that is searched in part");
+    }
+}
+
+#[test]
+fn what_stands_around_a_secret_is_told() {
+    let (secret, _) = &named()[0];
+    let span = [
+        ran(&format!("DB_PASSWORD={secret} ./run --max_days 40"), "error: no limit_days"),
+        wrote("a.env", None, &format!("DAYS_TO_KEEP = make(4)\nDB_PASSWORD={secret}\n")),
+    ];
+    let told = told(&span);
+    for part in ["`DB_PASSWORD=‹masked: password› ./run --max_days 40`", "max_days", "DAYS_TO_KEEP"]
+    {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    // What is no name of the work is not told as one.
+    let (_, token) = &fakes()[4];
+    let span = [ran(&format!("curl https://a.test/{token}/x.json"), &format!("\"{token}\""))];
+    let evidence = take(&span, "", "", Room { all: 2_000, changes: 0, strings: true });
+    let terms = [evidence.identifiers, evidence.strings, evidence.urls, evidence.named];
+    assert_eq!(terms.concat(), Vec::<String>::new());
+}
+
+#[test]
+fn a_secret_that_was_replaced_counts_as_a_change() {
+    let (secret, _) = &named()[0];
+    let old = format!("DB_PASSWORD={secret}1\n");
+    let new = format!("DB_PASSWORD={secret}2\n");
+    let room = Room { all: 2_000, changes: 1_000, strings: true };
+    let evidence = take(&[wrote("a.env", Some(&old), &new)], "", "", room);
+    assert_eq!(evidence.lines()[0], "changed a.env (+1 -1)");
+}
