@@ -2,7 +2,7 @@
 //! the first wish and ends, with all done, when its owner goes.
 
 use std::fmt;
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -200,10 +200,14 @@ impl Shared {
 }
 
 /// Locks a file that all processes of a project share, waiting a while for the one that holds it. It is
-/// free again when what this returns is dropped.
+/// free again when what this returns is dropped. It is for its owner only, as all that lies beside it.
 pub(crate) fn exclusive(path: &Path) -> Result<File, EngineError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
-    let file = File::create(path).map_err(failed)?;
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).map_err(failed)?;
     let begun = Instant::now();
     loop {
         match file.try_lock() {

@@ -75,6 +75,7 @@ fn lie_beside_the_store_for_their_owner_only_and_frames_point_to_them() {
         };
         assert_eq!(mode(".callstack"), 0o700);
         assert_eq!(mode(".callstack/logs"), 0o700);
+        assert_eq!(mode(".callstack/logs.lock"), 0o600);
         assert_eq!(mode(".callstack/logs/f2.md"), 0o600);
         assert_eq!(mode(".callstack/callstack.db"), 0o600);
         assert_eq!(mode(".callstack/callstack.db-wal"), 0o600);

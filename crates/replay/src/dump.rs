@@ -1,9 +1,13 @@
 //! Everything that would have been sent, so that others can count again.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
+use callstack_core::secrets::mask;
 use serde::Serialize;
 
+use crate::item::ItemNum;
 use crate::replay::Replay;
 use crate::requests::Played;
 use crate::ways::Way;
@@ -26,9 +30,11 @@ struct Piece<'a> {
 
 /// Writes a line of JSON for each call and way: `session`, `call`, `way`, `items` (`id`, `text`) in the order
 /// sent, and `output`, what the agent then said and called: whatever of it can be kept, so without the names
-/// of tools and arguments.
-pub fn dump(replay: &Replay, to: &mut impl Write) -> io::Result<()> {
+/// of tools and arguments. Secrets are masked in each text unless they are to be revealed.
+pub fn dump(replay: &Replay, reveal: bool, to: &mut impl Write) -> io::Result<()> {
     let items = &replay.session.items;
+    // Most items are sent again and again.
+    let mut masked: HashMap<ItemNum, Cow<'_, str>> = HashMap::new();
     let ways = replay.sent.iter().map(|(way, requests)| (*way, Played::new(requests)));
     let mut ways: Vec<_> = ways.collect();
     for (at, call) in replay.session.calls.iter().enumerate() {
@@ -36,16 +42,23 @@ pub fn dump(replay: &Replay, to: &mut impl Write) -> io::Result<()> {
             if !played.next() {
                 continue;
             }
-            let pieces = played.request.iter().map(|item| {
-                let item = items.get(*item);
-                Piece { id: &item.id, text: &item.text }
-            });
+            let all = || played.request.iter().chain([&call.output]).copied();
+            if !reveal {
+                for item in all() {
+                    masked.entry(item).or_insert_with(|| mask(&items.get(item).text));
+                }
+            }
+            let text = |item: ItemNum| masked.get(&item).map_or(&*items.get(item).text, |it| &**it);
+            let pieces = played
+                .request
+                .iter()
+                .map(|item| Piece { id: &items.get(*item).id, text: text(*item) });
             let line = Line {
                 session: &replay.session.id,
                 call: at,
                 way: *way,
                 items: pieces.collect(),
-                output: &items.get(call.output).text,
+                output: text(call.output),
             };
             serde_json::to_writer(&mut *to, &line)?;
             to.write_all(b"\n")?;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::secrets::mask;
 use callstack_core::transcript::Span;
 
 use crate::replay::Replay;
@@ -89,9 +90,9 @@ impl Drawing<'_> {
         self.bars.push(Bar {
             num: frame.num,
             depth: frame.depth,
-            title: frame.identity.title.clone(),
+            title: mask(&frame.identity.title).into_owned(),
             status: frame.status,
-            results: results.to_owned(),
+            results: mask(results).into_owned(),
             time,
             tokens,
         });

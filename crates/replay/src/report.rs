@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use callstack_core::secrets::mask;
 use callstack_hosts::recording::{Format, Recording};
 use serde::Serialize;
 
@@ -140,7 +141,7 @@ impl Report {
             session: recording.session.clone(),
             file,
             format: format_name(recording.format),
-            title: recording.title.clone(),
+            title: recording.title.as_deref().map(|title| mask(title).into_owned()),
             parent: recording.parent.as_ref().map(|parent| parent.session.clone()),
             calls: replay.session.calls.len() as u64,
             compactions: replay.session.compactions(),

@@ -211,7 +211,7 @@ fn a_child_session_has_no_frames() {
 fn what_is_dumped_is_what_was_counted() {
     let replay = replay(&work());
     let mut file = Vec::new();
-    dump(&replay, &mut file).unwrap();
+    dump(&replay, true, &mut file).unwrap();
     let lines: Vec<serde_json::Value> = file
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())

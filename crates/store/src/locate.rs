@@ -31,13 +31,18 @@ pub fn project_root(start: &Path, home: Option<&Path>) -> PathBuf {
         .to_path_buf()
 }
 
-/// Makes the store's folder in a project, for its owner only and ignored by git, and returns it.
+/// Makes the store's folder in a project, for its owner only and ignored by git, and returns it. One that is
+/// there is restricted before a store is made in it, and whenever everybody may look into it: who shares a
+/// store with a group keeps it shared.
 pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
     let folder = project.join(FOLDER);
     let failed = |source| StoreError::Io { path: folder.clone(), source };
     if !folder.is_dir() {
         fs::create_dir_all(&folder).map_err(failed)?;
         restrict(&folder).map_err(failed)?;
+    } else if !folder.join(DATABASE).exists() || is_open_to_all(&folder) {
+        // It may belong to somebody else, who then decides.
+        drop(restrict(&folder));
     }
     let ignore = folder.join(".gitignore");
     if !ignore.exists() {
@@ -52,6 +57,17 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
 pub fn restrict(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(unix)]
+fn is_open_to_all(folder: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(folder).is_ok_and(|it| it.permissions().mode() & 0o007 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open_to_all(_folder: &Path) -> bool {
+    false
 }
 
 /// Lets nobody but its owner into a folder, where the system knows of owners.

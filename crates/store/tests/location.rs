@@ -104,4 +104,24 @@ fn a_store_is_for_its_owner_only() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).unwrap();
     prepare(&place.project).unwrap();
     assert_eq!(mode(&folder), 0o770);
+    // Nobody shares one with everybody on purpose.
+    for open in [0o755, 0o775, 0o777, 0o701] {
+        fs::set_permissions(&folder, fs::Permissions::from_mode(open)).unwrap();
+        prepare(&place.project).unwrap();
+        assert_eq!(mode(&folder), 0o700, "{open:o}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_was_there_before_the_store_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for open in [0o750, 0o755, 0o777] {
+        let place = place();
+        let folder = place.project.join(FOLDER);
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(open)).unwrap();
+        prepare(&place.project).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700, "{open:o}");
+    }
 }

@@ -58,6 +58,7 @@ impl Shadow {
             safe: Mutex::default(),
         };
         fs::create_dir_all(folder).map_err(|error| shadow.unwritable(&error))?;
+        restrict(folder).map_err(|error| shadow.unwritable(&error))?;
         let alone = shadow.alone(until)?;
         if !folder.join("HEAD").exists() {
             let made = Git::at(project, until).args(["init", "--quiet", "--bare", "--template="]);
@@ -204,6 +205,27 @@ impl Shadow {
 pub(crate) fn list(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
+/// Lets nobody into a folder who does not get into the one around it, where the system knows of owners: it
+/// holds copies of files that may be for their owner only.
+#[cfg(unix)]
+fn restrict(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |folder: &Path| Ok::<_, io::Error>(fs::metadata(folder)?.permissions().mode());
+    let (is, around) = (mode(folder)?, folder.parent().map_or(Ok(0o700), mode)?);
+    // Where everybody gets into that one, they need not get here.
+    let wanted = is & (around | 0o700) & !0o007;
+    if is == wanted {
+        Ok(())
+    } else {
+        fs::set_permissions(folder, fs::Permissions::from_mode(wanted))
+    }
+}
+
+#[cfg(not(unix))]
+fn restrict(_folder: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Makes sure that a file holds this.

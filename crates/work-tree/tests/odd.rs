@@ -1,6 +1,7 @@
 //! Paths that git gives up at, and objects that the project's own repository no longer has.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use callstack_engine::WorkTree as _;
@@ -154,4 +155,28 @@ fn what_a_rewritten_history_took_along_is_told_and_recording_goes_on() {
     assert_eq!(repository.changes(&again, &other), is(&[("x", Changed)]));
     repository.restore(&again, "x");
     assert_eq!(repository.read("x").as_deref(), Some("x again"));
+}
+
+#[cfg(unix)]
+#[test]
+fn copies_of_files_are_for_those_who_get_into_the_folder_around_them() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let repository = Repository::with(&["a.txt"]);
+    let around = repository.project().join(".callstack");
+    let set = |folder: &Path, mode| {
+        fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let mode = || fs::metadata(around.join("git")).unwrap().permissions().mode() & 0o777;
+    set(&around, 0o700);
+    repository.record();
+    assert_eq!(mode(), 0o700);
+    // One that was made before is restricted, too.
+    for (outer, made, wanted) in
+        [(0o700, 0o755, 0o700), (0o770, 0o775, 0o770), (0o755, 0o755, 0o750)]
+    {
+        set(&around, outer);
+        set(&around.join("git"), made);
+        recorded(&tree_of(&repository.project()));
+        assert_eq!(mode(), wanted, "{outer:o} {made:o}");
+    }
 }

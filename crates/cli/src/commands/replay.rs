@@ -1,4 +1,4 @@
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -34,9 +34,13 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
     /// Write everything that would have been sent into a folder: a file a session, a line of JSON a call
-    /// and way. Takes a hundred times as much room as the recordings do
+    /// and way. Takes a hundred times as much room as the recordings do. Keys, tokens and passwords of known
+    /// forms are masked
     #[arg(long, value_name = "DIR")]
     dump: Option<PathBuf>,
+    /// Write secrets into that folder instead of masking them
+    #[arg(long, requires = "dump")]
+    reveal: bool,
 }
 
 pub(crate) fn run(
@@ -72,7 +76,10 @@ pub(crate) fn run(
             };
             let replay = Replay::in_ways(recording, &Policy::default(), &Way::ALL, &mut told);
             if let Some(folder) = &args.dump {
-                write_dump(&start.join(folder), recording, &replay, report.sessions.len())?;
+                let file = dump_file(&start.join(folder), recording, report.sessions.len());
+                for_its_owner(&file)
+                    .and_then(|to| dump(&replay, args.reveal, &mut BufWriter::new(to)))
+                    .map_err(|error| Failure::of_file("write", &file, &error))?;
             }
             let file = args.files[part.path_of(recording)].display().to_string();
             report.add(file, recording, &replay);
@@ -98,7 +105,9 @@ pub(crate) fn run(
     if let Some(file) = &args.html {
         let file = start.join(file);
         let page = callstack_replay::html(&report, &pages);
-        std::fs::write(&file, page).map_err(|error| Failure::of_file("write", &file, &error))?;
+        for_its_owner(&file)
+            .and_then(|mut to| to.write_all(page.as_bytes()))
+            .map_err(|error| Failure::of_file("write", &file, &error))?;
     }
     let width = output.width();
     output.either(&json!(report), |page| show(page, &report, width))
@@ -107,12 +116,7 @@ pub(crate) fn run(
 /// Letters of a session's id in a file's name.
 const NAME: usize = 60;
 
-fn write_dump(
-    folder: &Path,
-    recording: &Recording,
-    replay: &Replay,
-    number: usize,
-) -> Result<(), Failure> {
+fn dump_file(folder: &Path, recording: &Recording, number: usize) -> PathBuf {
     let plain = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
     let name: String = recording
         .session
@@ -120,11 +124,22 @@ fn write_dump(
         .map(|char| if plain(char) { char } else { '-' })
         .take(NAME)
         .collect();
-    let file = folder.join(format!("{:02}-{name}.jsonl", number + 1));
-    let failed = |error: std::io::Error| Failure::of_file("write", &file, &error);
-    let mut to = BufWriter::new(File::create(&file).map_err(failed)?);
-    dump(replay, &mut to).map_err(failed)?;
-    to.flush().map_err(failed)
+    folder.join(format!("{:02}-{name}.jsonl", number + 1))
+}
+
+/// An empty file that nobody else may read, where the system knows of owners: what was said is in it.
+fn for_its_owner(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    if file.metadata()?.is_file() {
+        // One that was there may be for everybody, or belong to somebody else, who then decides.
+        drop(file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)));
+    }
+    Ok(file)
 }
 
 fn show(page: &mut Page, report: &Report, width: Option<usize>) {

@@ -126,3 +126,15 @@ fn settings_come_from_the_environment() {
     "#);
     desk.is_whole(&["f1"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_was_there_before_holds_nothing_that_others_may_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::new();
+    let folder = desk.project().join(".callstack");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    desk.ok(&["push", "Write it", "-c", "written"]);
+    assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+}

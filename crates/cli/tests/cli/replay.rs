@@ -183,6 +183,34 @@ fn the_page_is_one_file() {
 }
 
 #[test]
+fn what_is_written_down_is_for_its_owner_and_without_secrets() {
+    let desk = Desk::new();
+    let token = ["gh", "p_", &"a1B2c3".repeat(6)].concat();
+    let words = format!("Find out what parses dates. {token}");
+    let text = session().replace("Find out what parses dates.", &words);
+    let text = text.replace("parse_3_7 in", &format!("DB_PASSWORD={token} parse_3_7 in"));
+    fs::write(desk.project().join("session.jsonl"), text).unwrap();
+    // A file that is there already may be for everybody.
+    fs::write(desk.project().join("page.html"), "older").unwrap();
+    let args = ["replay", "session.jsonl", "--html", "page.html", "--dump", "sent"];
+    let told = desk.ok(&args);
+    let sent = fs::read_dir(desk.project().join("sent")).unwrap().next().unwrap().unwrap().path();
+    let page = desk.project().join("page.html");
+    let texts = || [&sent, &page].map(|file| fs::read_to_string(file).unwrap());
+    for text in texts().iter().chain([&told]) {
+        assert!(!text.contains(&token), "{text}");
+    }
+    assert!(texts()[0].contains("Find out what parses dates. ‹masked: GitHub token›"));
+    #[cfg(unix)]
+    for file in [&sent, &page] {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    desk.ok(&[&args[..], &["--reveal"]].concat());
+    assert!(texts()[0].contains(&words));
+}
+
+#[test]
 fn nothing_is_kept_of_a_session_that_is_measured() {
     let desk = desk();
     desk.ok(&["replay", "session.jsonl"]);
