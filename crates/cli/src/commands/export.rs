@@ -12,7 +12,8 @@ use crate::page::PLAIN;
 /// Write frames down, for people or for another store
 ///
 /// What is written as JSON, `callstack import` takes over: frames keep their ids, and in an empty store
-/// their handles too. Keys, tokens and passwords of known forms are masked unless --reveal is given.
+/// their handles too. Keys, tokens and passwords of known forms are masked unless --reveal is given; evidence,
+/// and what else was taken from messages, never has them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
     /// Handle such as f3, or the beginning of an id: the frame with all below it [default: the whole

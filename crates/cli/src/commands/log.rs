@@ -1,6 +1,7 @@
 use std::ops::ControlFlow;
 
 use callstack_core::frame::Frame;
+use callstack_core::secrets::mask;
 use callstack_engine::{Engine, LogEntry, LogRequest};
 use serde_json::{Value, json};
 
@@ -95,6 +96,7 @@ fn shown(
         let end = if total == 1 { "" } else { "s" };
         let mut page = Page::default();
         let label = frame.label();
+        let label = if args.reveal { label } else { mask(&label).into_owned() };
         let about = match total {
             0 => format!("{label}: no messages are kept"),
             _ => format!("{label}: {total} message{end}"),

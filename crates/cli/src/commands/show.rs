@@ -1,8 +1,9 @@
 use callstack_core::frame::Status;
+use callstack_core::secrets;
 use callstack_core::text::format_duration;
 use callstack_engine::FrameMetadata;
 use callstack_engine::tree::sign;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
@@ -10,10 +11,16 @@ use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, ago, style};
 
 /// Show everything about a frame: criteria, results, files, decisions, evidence, pins
+///
+/// Keys, tokens and passwords of known forms are masked unless --reveal is given. Evidence, and what else
+/// was taken from messages, never has them: `callstack log --reveal` shows these as they came.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
     /// Handle such as f3, or the beginning of an id
     frame: String,
+    /// Show secrets instead of masking them
+    #[arg(long)]
+    reveal: bool,
 }
 
 pub(crate) fn run(
@@ -23,17 +30,35 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
     let arguments = json!({"frame": args.frame});
-    let answer = invocation.run(&engine, "stack_frame_details", arguments)?;
+    let mut data = invocation.run(&engine, "stack_frame_details", arguments)?.data;
+    if !args.reveal {
+        mask(&mut data)?;
+    }
     let frame: FrameMetadata =
-        serde_json::from_value(answer.data.clone()).map_err(|error| Failure::of_shape(&error))?;
+        serde_json::from_value(data.clone()).map_err(|error| Failure::of_shape(&error))?;
     let now = engine.world().now();
     let changed = |path: &String| {
-        let since = answer.data["changedArtifacts"][path].as_str();
+        let since = data["changedArtifacts"][path].as_str();
         since.map_or_else(|| path.clone(), |since| format!("{path} ({since})"))
     };
     let files: Vec<_> = frame.artifacts.iter().map(changed).collect();
-    let still_sent = answer.data["stillSent"]["told"].as_str().unwrap_or_default();
-    output.either(&answer.data, |page| draw(page, &frame, &files, still_sent, now))
+    let still_sent = data["stillSent"]["told"].as_str().unwrap_or_default();
+    output.either(&data, |page| draw(page, &frame, &files, still_sent, now))
+}
+
+/// Masks the secrets in a frame as exports do; what else is told beside it stays.
+pub(super) fn mask(data: &mut Value) -> Result<(), Failure> {
+    let frame: FrameMetadata =
+        serde_json::from_value(data.clone()).map_err(|error| Failure::of_shape(&error))?;
+    let Some(masked) = frame.masked() else { return Ok(()) };
+    if let (Value::Object(told), Value::Object(masked)) = (&mut *data, json!(masked)) {
+        told.extend(masked);
+    }
+    if let Some(changed) = data.get_mut("changedArtifacts").and_then(Value::as_object_mut) {
+        let named = std::mem::take(changed).into_iter();
+        *changed = named.map(|(path, since)| (secrets::mask(&path).into_owned(), since)).collect();
+    }
+    Ok(())
 }
 
 fn draw(page: &mut Page, frame: &FrameMetadata, files: &[String], still_sent: &str, now: i64) {

@@ -1,7 +1,8 @@
 use callstack_core::frame::Status;
+use callstack_core::secrets::mask;
 use callstack_core::text::format_duration;
 use callstack_engine::tree::{TreeLine, sign};
-use callstack_engine::{SystemWorld, World as _};
+use callstack_engine::{StackState, SystemWorld, World as _};
 use serde_json::json;
 
 use crate::error::Failure;
@@ -14,24 +15,38 @@ use crate::page::{BOLD, DIM, PLAIN, Page, ago, columns, fitted, style};
 /// Signs: ○ planned, ▶ in progress, ✓ completed, ✗ failed, ‖ blocked, ⊘ invalidated. `still sent` stands
 /// behind a finished frame whose steps its model still reads, since folding so little is not worth it.
 /// With --json the whole state is printed: every frame by its id, the roots, and the frame that was
-/// active last.
+/// active last. Keys, tokens and passwords of known forms are masked unless --reveal is given.
 #[derive(Debug, clap::Args)]
-pub(crate) struct TreeArgs {}
+pub(crate) struct TreeArgs {
+    /// Show secrets instead of masking them
+    #[arg(long)]
+    reveal: bool,
+}
 
 /// Columns that a title keeps on a narrow terminal, at the price of what stands behind it.
 const TITLE: usize = 12;
 
 pub(crate) fn run(
-    _: &TreeArgs,
+    args: &TreeArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
     if output.json() {
         let answer = invocation.run(&engine, "stack_tree", json!({}))?;
-        return output.value(&answer.data);
+        if args.reveal {
+            return output.value(&answer.data);
+        }
+        let state: StackState =
+            serde_json::from_value(answer.data).map_err(|error| Failure::of_shape(&error))?;
+        return output.value(&json!(state.masked()));
     }
-    let lines = engine.tree(Some(&invocation.caller(&engine)?.session))?;
+    let mut lines = engine.tree(Some(&invocation.caller(&engine)?.session))?;
+    if !args.reveal {
+        for title in lines.iter_mut().map(|line| &mut line.frame.identity.title) {
+            *title = mask(title).into_owned();
+        }
+    }
     let mut page = Page::default();
     draw(&mut page, &lines, output.width());
     if lines.is_empty() {

@@ -150,6 +150,9 @@ fn what_is_told_of_commands_has_no_secret_that_stood_among_other_things() {
         &["export"],
         &["export", "--format", "markdown"],
         &["context", "f2"],
+        &["show", "f2"],
+        &["show", "f2", "--json"],
+        &["tree", "--json"],
         &["search", "limit_days", "--json"],
         &["search", "cat"],
     ];
@@ -174,6 +177,39 @@ fn what_is_told_of_commands_has_no_secret_that_stood_among_other_things() {
     // What was said is kept as it was, what is told of it never had the secret.
     assert!(desk.ok(&["log", "f2", "--reveal"]).contains(&value));
     assert!(!desk.ok(&["export", "--reveal"]).contains(&value));
+}
+
+#[test]
+fn what_is_shown_of_frames_is_masked_as_in_exports_until_it_is_revealed() {
+    let desk = Desk::new();
+    let with = |words: &str| format!("{words} {}", token());
+    desk.ok(&["push", &with("Log"), "-c", &with("in with")]);
+    desk.ok(&["decision", &with("use")]);
+    desk.ok(&["artifact", &with("notes/of")]);
+    desk.ok(&["pin", &with("never show")]);
+    for args in [
+        &["show", "f1"][..],
+        &["show", "f1", "--json"],
+        &["tree"],
+        &["tree", "--json"],
+        &["status"],
+        &["status", "--json"],
+    ] {
+        let shown = desk.ok(args);
+        assert!(shown.contains("‹masked: GitHub token›"), "{args:?}: {shown}");
+        assert!(!shown.contains(&token()), "{args:?}: {shown}");
+        let revealed = desk.ok(&[args, &["--reveal"]].concat());
+        assert!(revealed.contains(&token()), "{args:?}: {revealed}");
+        assert!(!revealed.contains("‹masked"), "{args:?}: {revealed}");
+        if args.contains(&"--json") {
+            // All else is as it is.
+            let as_masked = revealed.replace(&token(), "‹masked: GitHub token›");
+            assert_eq!(as_masked, shown, "{args:?}");
+        }
+    }
+    let log = desk.ok(&["log", "f1"]);
+    assert!(log.contains("‹masked: GitHub token›") && !log.contains(&token()), "{log}");
+    assert!(desk.ok(&["log", "f1", "--reveal"]).contains(&token()));
 }
 
 #[test]

@@ -24,7 +24,7 @@ impl StackState {
 impl FrameMetadata {
     /// The frame with keys, tokens and passwords of known forms masked; none where it has none. What a
     /// frame is found by stays: ids, handles, sessions, hashes.
-    pub(crate) fn masked(&self) -> Option<Self> {
+    pub fn masked(&self) -> Option<Self> {
         let mut frame = self.clone();
         let mut found = false;
         let texts =
