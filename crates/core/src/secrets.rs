@@ -108,7 +108,7 @@ const FORMS: &[Form] = &[
     Form {
         name: "password in a URL",
         signs: &["://"],
-        pattern: r#"\b[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s/:@"'<>`]{0,100}:(?P<s>[^\s/@"'<>`]{1,200})@[A-Za-z0-9\[]"#,
+        pattern: r#"\b[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s/:@"'<>`]*:(?P<s>[^\s/@"'<>`]+)@[A-Za-z0-9\[]"#,
         judge: is_value,
     },
     Form {
@@ -340,8 +340,7 @@ fn is_reference(value: &str) -> bool {
     value.starts_with(['$', '<', '{', '%', '‹', '*', '[', '(', '@', '/', '.'])
         || value.contains("${")
         || value.contains('(')
-        || value.contains("…")
-        || value.contains("...")
+        || is_left_out(value)
         || WORDS.contains(&bare)
         || [
             "your",
@@ -365,6 +364,22 @@ fn is_reference(value: &str) -> bool {
         || is_one_char(bare)
 }
 
+/// Whether the value is what stands where one was left out, such as `sk-…`: not one that was cut, which has more
+/// than a beginning that all of its kind have.
+fn is_left_out(value: &str) -> bool {
+    let at = value.find('…').or_else(|| value.find("..."));
+    at.is_some_and(|at| !looks_made_up(value.get(..at).unwrap_or_default()))
+}
+
+fn looks_made_up(value: &str) -> bool {
+    let has = |is: fn(char) -> bool| value.chars().any(is);
+    let letters = has(char::is_alphabetic);
+    let digits = has(|char| char.is_ascii_digit());
+    let marks = has(|char| "!@#$%^&*+~?=".contains(char));
+    let upper = value.chars().skip(1).any(char::is_uppercase) && has(char::is_lowercase);
+    value.chars().count() >= 6 && ((letters && (digits || marks)) || (upper && value.len() >= 20))
+}
+
 fn is_one_char(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|first| chars.all(|char| char == first))
@@ -377,16 +392,10 @@ fn is_value(value: &str) -> bool {
 
 /// A value where a name or a type may stand as well: it has to look made up.
 fn is_likely(value: &str) -> bool {
-    let has = |is: fn(char) -> bool| value.chars().any(is);
-    let letters = has(char::is_alphabetic);
-    let digits = has(|char| char.is_ascii_digit());
-    let marks = has(|char| "!@#$%^&*+~?=".contains(char));
-    let upper = value.chars().skip(1).any(char::is_uppercase) && has(char::is_lowercase);
     is_value(value)
-        && value.chars().count() >= 6
         && !value.contains(char::is_whitespace)
         && !value.contains("://")
-        && ((letters && (digits || marks)) || (upper && value.len() >= 20))
+        && looks_made_up(value)
 }
 
 /// A value with a digit and a letter of ASCII, in upper or lower case: no mere word. A hash is one as well, so

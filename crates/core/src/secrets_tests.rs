@@ -130,9 +130,26 @@ fn a_long_value_is_masked_to_its_end() {
         format!("password = \"{value}\""),
         format!("https://example.test/x?access_token={value}&y=1"),
         format!("  password: {value}"),
+        format!("postgres://app:{value}@db.test:5432/app"),
     ] {
         let masked = mask(&text);
         assert!(masked.contains("‹masked: ") && !masked.contains(end), "{masked}");
+    }
+}
+
+#[test]
+fn a_value_that_was_cut_is_masked() {
+    let value = made(230, MIXED);
+    for end in ["…", "..."] {
+        for text in [
+            format!("DB_PASSWORD={value}{end}"),
+            format!("password = \"{value}{end}\""),
+            format!("https://example.test/x?access_token={value}{end}"),
+            format!("token: {value}{end}"),
+        ] {
+            let masked = mask(&text);
+            assert!(!masked.contains(&value[..12]), "{masked}");
+        }
     }
 }
 
@@ -165,6 +182,10 @@ fn what_is_no_secret_stays() {
         "PASSWORD=$PASSWORD docker compose up",
         "API_KEY=${API_KEY}",
         "TOKEN=<your token>",
+        "API_KEY=sk-...",
+        "API_KEY=sk-…",
+        "export TOKEN=abc...xyz",
+        "DB_PASSWORD=...",
         "API_KEY=your-api-key-here",
         "token: required",
         "max_tokens=4096",
