@@ -4,7 +4,13 @@
 //! random (hashes, ids, images in base64) is no secret: every form here has a beginning, a name or a
 //! frame of its own.
 
+mod forms;
+mod judge;
+mod named;
+
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -12,157 +18,40 @@ use std::sync::OnceLock;
 use regex::Regex;
 use serde_json::Value;
 
+use self::forms::{FORMS, TOKENS, VERSION};
+use self::judge::is_likely;
 use crate::text::truncate_to_token_budget;
-
-/// A known form of a secret.
-struct Form {
-    /// What it is called where it stood.
-    name: &'static str,
-    /// One of these is in every text that has such a secret: looking for them is much cheaper.
-    signs: &'static [&'static str],
-    /// The secret is the group `s`, or all of it.
-    pattern: &'static str,
-    /// What tells a secret from what is only written in the same place.
-    judge: fn(&str) -> bool,
-}
-
-const fn form(name: &'static str, signs: &'static [&'static str], pattern: &'static str) -> Form {
-    Form { name, signs, pattern, judge: always }
-}
-
-fn always(_: &str) -> bool {
-    true
-}
-
-/// The forms, the more telling ones first: where two match, the first gives the name.
-const FORMS: &[Form] = &[
-    form(
-        "private key",
-        &["PRIVATE KEY"],
-        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\z)",
-    ),
-    form("AWS access key", &["AKIA", "ASIA"], r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b"),
-    Form {
-        name: "AWS secret key",
-        signs: &["ecret"],
-        pattern: r#"(?i)aws.{0,20}secret.{0,20}?["':=\s](?P<s>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
-        judge: is_mixed,
-    },
-    form(
-        "GitHub token",
-        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
-        r"\b(?:gh[pousr]_[A-Za-z0-9]{36,251}|github_pat_[A-Za-z0-9_]{60,251})\b",
-    ),
-    form(
-        "GitLab token",
-        &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-"],
-        r"\bgl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_\-.]{20,}",
-    ),
-    form(
-        "Slack token",
-        &["xoxa-", "xoxb-", "xoxe", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"],
-        r"\b(?:xox[aboprse]|xoxe\.xox[bp]|xapp)-[A-Za-z0-9-]{10,}",
-    ),
-    form(
-        "Slack webhook",
-        &["hooks.slack.com/"],
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9/_]{20,})",
-    ),
-    form(
-        "Stripe key",
-        &["k_live_", "k_test_", "whsec_"],
-        r"\b(?:(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{24,})",
-    ),
-    form("Anthropic key", &["sk-ant-"], r"\bsk-ant-[A-Za-z0-9_\-]{20,}"),
-    Form {
-        name: "API key",
-        signs: &["sk-"],
-        pattern: r"\bsk-(?:(?:proj|svcacct|admin|or|lf|live|test)-)*(?:v1-)?[A-Za-z0-9_\-]{20,}",
-        judge: has_random_run,
-    },
-    form("Google API key", &["AIza"], r"\bAIza[A-Za-z0-9_\-]{35}"),
-    form(
-        "Google OAuth token",
-        &["ya29.", "GOCSPX-"],
-        r"\b(?:ya29\.[A-Za-z0-9_\-]{20,}|GOCSPX-[A-Za-z0-9_\-]{20,})",
-    ),
-    form("npm token", &["npm_"], r"\bnpm_[A-Za-z0-9]{36}\b"),
-    form("PyPI token", &["pypi-"], r"\bpypi-[A-Za-z0-9_\-]{50,}"),
-    form("crates.io token", &["cio"], r"\bcio[A-Za-z0-9]{32}\b"),
-    form("Docker token", &["dckr_"], r"\bdckr_(?:pat|oat)_[A-Za-z0-9_\-]{20,}"),
-    form("Hugging Face token", &["hf_"], r"\bhf_[A-Za-z]{30,}\b"),
-    form("SendGrid key", &["SG."], r"\bSG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64}"),
-    form("Twilio key", &["SK"], r"\bSK[0-9a-f]{32}\b"),
-    form("DigitalOcean token", &["_v1_"], r"\bdo[oprt]_v1_[0-9a-f]{64}\b"),
-    form("Shopify token", &["shp"], r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"),
-    form("Linear key", &["lin_"], r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
-    form("Notion token", &["ntn_"], r"\bntn_[A-Za-z0-9]{40,}\b"),
-    form("Telegram token", &[":AA"], r"\b[0-9]{8,10}:AA[A-Za-z0-9_\-]{33}\b"),
-    form("age key", &["AGE-SECRET-KEY-1"], r"\bAGE-SECRET-KEY-1[A-Z0-9]{40,}"),
-    form("Vault token", &["hvs.", "hvb."], r"\bhv[sb]\.[A-Za-z0-9_\-]{20,}"),
-    form(
-        "JSON web token",
-        &["eyJ"],
-        r"\beyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*",
-    ),
-    Form {
-        name: "password in a URL",
-        signs: &["://"],
-        pattern: r#"\b[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s/:@"'<>`]*:(?P<s>[^\s/@"'<>`]+)@[A-Za-z0-9\[]"#,
-        judge: is_value,
-    },
-    Form {
-        name: "authorization",
-        signs: &["uthorization", "UTHORIZATION"],
-        pattern: r#"(?i)\bauthorization["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token|bot|digest)\s+)(?P<s>[A-Za-z0-9._~+/=\-]{8,})"#,
-        judge: is_value,
-    },
-    Form {
-        name: "authorization",
-        signs: &["earer ", "EARER "],
-        pattern: r"(?i)\bbearer\s+(?P<s>[A-Za-z0-9._~+/\-]{20,}=*)",
-        judge: is_mixed,
-    },
-    Form {
-        name: "password",
-        signs: &["="],
-        pattern: r#"(?m)\b[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|CREDENTIALS?)=(?P<s>"[^"\s]{6,}"|'[^'\s]{6,}'|[^\s"'`;&|<>,)\]}\\]{6,})"#,
-        judge: is_value,
-    },
-    Form {
-        name: "password",
-        signs: &["ass", "ASS", "pwd", "PWD", "ecret", "ECRET", "oken", "OKEN", "ey", "EY"],
-        pattern: r#"(?i)\b[a-z0-9_.\-]*(?:password|passwd|passphrase|pwd|secret|token|api[_\-]?key|access[_\-]?key|secret[_\-]?key|private[_\-]?key|auth[_\-]?key)\\?["']?\s{0,3}(?::|=|=>|:=)\s{0,3}\\?(?P<s>"[^"\s\\]{6,}\\?"|'[^'\s\\]{6,}\\?')"#,
-        judge: is_likely,
-    },
-    Form {
-        name: "password",
-        signs: &["ass", "ASS", "pwd", "PWD", "ecret", "oken", "ey"],
-        pattern: r#"(?i)(?:[?&;]|\b)(?:password|passwd|pwd|secret|client_secret|access_token|refresh_token|id_token|auth_token|api[_\-]?key)=(?P<s>[^\s"'`;&|<>,)\]}\\]{6,})"#,
-        judge: is_likely,
-    },
-    Form {
-        name: "password",
-        signs: &["assword", "ecret", "oken", "ey"],
-        pattern: r#"(?im)^[ \t\-]*[a-z0-9_.\-]*(?:password|passwd|passphrase|secret|token|api[_\-]?key|access[_\-]?key|secret[_\-]?key)[ \t]*:[ \t]+(?P<s>[^\s"'`;&|<>,()\[\]{}\\]{8,})[ \t]*$"#,
-        judge: is_likely,
-    },
-];
 
 /// Each is compiled when a text first has one of its signs: most are never needed, and each takes memory.
 static PATTERNS: [OnceLock<Regex>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
+/// How all tokens and names begin, found in one pass.
+static BEGINNINGS: OnceLock<Regex> = OnceLock::new();
 
-#[expect(clippy::expect_used, reason = "the table is fixed, and a test compiles all of it")]
-fn compiled(form: &Form) -> Regex {
-    Regex::new(form.pattern).expect("the pattern of a form is a regular expression")
+#[expect(clippy::expect_used, reason = "the tables are fixed, and a test compiles all of them")]
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the pattern of a form is a regular expression")
+}
+
+fn beginnings() -> Regex {
+    let mut all: Vec<&str> = TOKENS.iter().flat_map(|token| token.begins).copied().collect();
+    all.extend(named::WORDS);
+    // Of those that begin alike the longest is found.
+    all.sort_by_key(|begin| (Reverse(begin.len()), *begin));
+    let all: Vec<String> = all.into_iter().map(regex::escape).collect();
+    compiled(&all.join("|"))
 }
 
 /// Tells the table of forms from another one: what was masked with the same one needs no second look.
 pub fn forms() -> String {
     let mut hasher = DefaultHasher::new();
+    VERSION.hash(&mut hasher);
     for form in FORMS {
         (form.name, form.signs, form.pattern).hash(&mut hasher);
     }
+    for token in TOKENS {
+        (token.name, token.begins, token.least, token.most).hash(&mut hasher);
+    }
+    named::WORDS.hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
@@ -177,23 +66,73 @@ pub struct Secret {
 
 /// The secrets in a text, in their order; none overlaps another.
 pub fn secrets(text: &str) -> Vec<Secret> {
-    let mut found: Vec<Secret> = Vec::new();
-    for (form, pattern) in FORMS.iter().zip(&PATTERNS) {
+    let mut found: BTreeMap<usize, Secret> = BTreeMap::new();
+    let mut add = |kind: &'static str, place: Range<usize>| {
+        let before = found.range(..place.end).next_back();
+        if before.is_none_or(|(_, known)| known.place.end <= place.start) {
+            found.insert(place.start, Secret { kind, place });
+        }
+    };
+    let mut named: Vec<Range<usize>> = Vec::new();
+    let mut tokens = Vec::new();
+    for begin in BEGINNINGS.get_or_init(beginnings).find_iter(text) {
+        if let Some((kind, place)) = token_at(text, begin.start()) {
+            tokens.push((kind, place));
+        }
+        if named.last().is_some_and(|known| begin.start() < known.end) {
+            continue;
+        }
+        let rest = text.get(begin.start()..).unwrap_or_default();
+        if let Some(word) = named::WORDS.iter().find(|word| rest.starts_with(**word)) {
+            named.extend(named::value(text, begin.start()..begin.start() + word.len()));
+        }
+    }
+    for (at, (form, pattern)) in FORMS.iter().zip(&PATTERNS).enumerate() {
+        // A private key may have anything in it, and tokens tell more than what else they stand in.
+        if at == 1 {
+            for (kind, place) in tokens.drain(..) {
+                add(kind, place);
+            }
+        }
         if !form.signs.iter().any(|sign| text.contains(sign)) {
             continue;
         }
-        for captures in pattern.get_or_init(|| compiled(form)).captures_iter(text) {
+        let pattern = pattern.get_or_init(|| compiled(form.pattern));
+        for captures in pattern.captures_iter(text) {
             let Some(whole) = captures.name("s").or_else(|| captures.get(0)) else { continue };
-            let place = unquoted(text, whole.range());
-            let value = text.get(place.clone()).unwrap_or_default();
-            let known = |it: &Secret| it.place.start < place.end && place.start < it.place.end;
-            if (form.judge)(value) && !found.iter().any(known) {
-                found.push(Secret { kind: form.name, place });
+            if (form.judge)(whole.as_str()) {
+                add(form.name, whole.range());
             }
         }
     }
-    found.sort_by_key(|secret| secret.place.start);
-    found
+    for place in named {
+        add("password", place);
+    }
+    found.into_values().collect()
+}
+
+/// The token that begins here.
+fn token_at(text: &str, from: usize) -> Option<(&'static str, Range<usize>)> {
+    let rest = text.get(from..)?;
+    let before = text.as_bytes().get(..from)?.last();
+    if before.is_some_and(u8::is_ascii_alphanumeric) {
+        return None;
+    }
+    TOKENS.iter().find_map(|token| {
+        let begin = token.begins.iter().find(|begin| rest.starts_with(**begin))?;
+        let of = rest.as_bytes().get(begin.len()..)?;
+        let length = of.iter().take_while(|byte| (token.of)(**byte)).count();
+        let of_token = rest.get(begin.len()..begin.len() + length)?;
+        // That one ends a sentence.
+        let length = of_token.trim_end_matches('.').len();
+        let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let is_whole = (token.least..=token.most).contains(&length)
+            && !of.get(length).is_some_and(goes_on)
+            // A name with more before it.
+            && !(token.begins == ["key-"] && before.is_some_and(|it| matches!(it, b'-' | b'_')));
+        let end = begin.len() + length;
+        (is_whole && (token.judge)(rest.get(..end)?)).then_some((token.name, from..from + end))
+    })
 }
 
 /// The text with each secret replaced by what it is: `‹masked: GitHub token›`.
@@ -296,124 +235,6 @@ fn names_a_secret(name: &str) -> bool {
     let name: String =
         name.chars().filter(|char| char.is_alphanumeric()).collect::<String>().to_lowercase();
     NAMES.iter().any(|ending| name.ends_with(ending))
-}
-
-/// A quoted value without its quotes, also where they are escaped.
-fn unquoted(text: &str, place: Range<usize>) -> Range<usize> {
-    let value = text.get(place.clone()).unwrap_or_default();
-    let Some(quote) = value.chars().next().filter(|char| matches!(char, '"' | '\'')) else {
-        return place;
-    };
-    let inner = value.strip_suffix(quote).unwrap_or(value);
-    let inner = inner.strip_suffix('\\').unwrap_or(inner);
-    place.start + quote.len_utf8()..place.start + inner.len().max(quote.len_utf8())
-}
-
-/// Whether this stands for a value instead of being one: a variable, a call, a word to be replaced.
-fn is_reference(value: &str) -> bool {
-    const WORDS: [&str; 22] = [
-        "true",
-        "false",
-        "null",
-        "none",
-        "nil",
-        "undefined",
-        "required",
-        "optional",
-        "string",
-        "changeme",
-        "example",
-        "placeholder",
-        "redacted",
-        "masked",
-        "hidden",
-        "password",
-        "secret",
-        "token",
-        "dummy",
-        "your",
-        "insert",
-        "process.env",
-    ];
-    let lower = value.to_lowercase();
-    let bare = lower.trim_matches(|char: char| !char.is_alphanumeric());
-    value.starts_with(['$', '<', '{', '%', '‹', '*', '[', '(', '@', '/', '.'])
-        || value.contains("${")
-        || value.contains('(')
-        || is_left_out(value)
-        || WORDS.contains(&bare)
-        || [
-            "your",
-            "my-",
-            "my_",
-            "xxx",
-            "os.environ",
-            "process.env",
-            "env.",
-            "self.",
-            "config.",
-            "settings.",
-            "this.",
-            "args.",
-            "secrets.",
-            "vars.",
-        ]
-        .iter()
-        .any(|start| bare.starts_with(start))
-        || bare.is_empty()
-        || is_one_char(bare)
-}
-
-/// Whether the value is what stands where one was left out, such as `sk-…`: not one that was cut, which has more
-/// than a beginning that all of its kind have.
-fn is_left_out(value: &str) -> bool {
-    let at = value.find('…').or_else(|| value.find("..."));
-    at.is_some_and(|at| !looks_made_up(value.get(..at).unwrap_or_default()))
-}
-
-fn looks_made_up(value: &str) -> bool {
-    let has = |is: fn(char) -> bool| value.chars().any(is);
-    let letters = has(char::is_alphabetic);
-    let digits = has(|char| char.is_ascii_digit());
-    let marks = has(|char| "!@#$%^&*+~?=".contains(char));
-    let upper = value.chars().skip(1).any(char::is_uppercase) && has(char::is_lowercase);
-    value.chars().count() >= 6 && ((letters && (digits || marks)) || (upper && value.len() >= 20))
-}
-
-fn is_one_char(text: &str) -> bool {
-    let mut chars = text.chars();
-    chars.next().is_some_and(|first| chars.all(|char| char == first))
-}
-
-/// A value where one is sure to stand.
-fn is_value(value: &str) -> bool {
-    !is_reference(value)
-}
-
-/// A value where a name or a type may stand as well: it has to look made up.
-fn is_likely(value: &str) -> bool {
-    is_value(value)
-        && !value.contains(char::is_whitespace)
-        && !value.contains("://")
-        && looks_made_up(value)
-}
-
-/// A value with a digit and a letter of ASCII, in upper or lower case: no mere word. A hash is one as well, so
-/// that only a pattern that names what stands in front of the value asks for it.
-fn is_mixed(value: &str) -> bool {
-    let has = |is: fn(&char) -> bool| value.chars().any(|char| is(&char));
-    is_value(value)
-        && has(char::is_ascii_digit)
-        && (has(char::is_ascii_lowercase) || has(char::is_ascii_uppercase))
-}
-
-/// Twelve letters and digits in a row, with both of them: `sk-learn-some-long-name` has none.
-fn has_random_run(value: &str) -> bool {
-    value.split(['-', '_']).any(|run| {
-        run.len() >= 12
-            && run.bytes().any(|byte| byte.is_ascii_digit())
-            && run.bytes().any(|byte| byte.is_ascii_alphabetic())
-    })
 }
 
 #[cfg(test)]

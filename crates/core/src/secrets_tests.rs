@@ -63,6 +63,29 @@ pub(crate) fn fakes() -> Vec<(&'static str, String)> {
         ("Telegram token", ["123456789", ":A", "A", &mixed(33)].concat()),
         ("Vault token", ["hv", "s.", &mixed(24)].concat()),
         ("JSON web token", [&jwt(20), ".", &jwt(40), ".", &mixed(43)].concat()),
+        ("Slack token", ["xo", "xp-", "123456789012-", &mixed(24)].concat()),
+        ("Slack token", ["xo", "xd-", &mixed(20), "%2B", &mixed(20)].concat()),
+        ("Slack token", ["xo", "xe.xo", "xp-1-", &mixed(60)].concat()),
+        ("Slack token", ["xa", "pp-1-A1234567890-", &made(30, HEX)].concat()),
+        ("API key", ["se", "ss-", &mixed(40)].concat()),
+        ("Google OAuth token", ["GOC", "SPX-", &mixed(28)].concat()),
+        ("Notion token", ["nt", "n_", &mixed(46)].concat()),
+        ("Notion token", ["sec", "ret_", &mixed(43)].concat()),
+        ("age key", ["AGE-SEC", "RET-KEY-1", &made(58, UPPER)].concat()),
+        ("Groq key", ["gs", "k_", &mixed(52)].concat()),
+        ("xAI key", ["xa", "i-", &mixed(80)].concat()),
+        ("Replicate token", ["r", "8_", &mixed(37)].concat()),
+        ("Perplexity key", ["ppl", "x-", &mixed(48)].concat()),
+        ("Hugging Face token", ["h", "f_", &mixed(34)].concat()),
+        ("Atlassian token", ["ATA", "TT3", &mixed(180), "=", &made(8, HEX)].concat()),
+        ("Databricks token", ["da", "pi", &made(32, HEX)].concat()),
+        ("Sentry token", ["sntr", "ys_", &mixed(120), "_", &mixed(43)].concat()),
+        ("Grafana token", ["gl", "sa_", &mixed(32), "_", &made(8, HEX)].concat()),
+        ("Tailscale key", ["ts", "key-auth-", &mixed(17), "-", &mixed(32)].concat()),
+        ("Supabase token", ["sb", "p_", &made(40, HEX)].concat()),
+        ("Postman key", ["PM", "AK-", &made(24, HEX), "-", &made(34, HEX)].concat()),
+        ("Mailgun key", ["ke", "y-", &made(32, HEX)].concat()),
+        ("New Relic key", ["NR", "AK-", &made(27, UPPER)].concat()),
     ]
 }
 
@@ -73,6 +96,36 @@ pub(crate) fn named() -> Vec<(String, String)> {
     let by_value = [
         format!("DB_PASSWORD={value}"),
         format!("export API_KEY='{value}'"),
+        format!("curl -H 'x-api-key: {value}' https://example.test"),
+        format!("curl -H \"X-Auth-Token: {value}\" https://example.test"),
+        format!("db_password={value}"),
+        format!("github_token={value} ./run"),
+        format!("//registry.npmjs.org/:_authToken={value}"),
+        format!("deploy --password {value} --now"),
+        format!("deploy --api-token '{value}'"),
+        format!("deploy --password={value}"),
+        format!("machine a.test login me password {value}"),
+        format!("machine a.test\n  login me\n  password {value}\n"),
+        format!("ENV DB_PASSWORD {value}"),
+        format!("DB_PASS={value}"),
+        format!("SharedAccessKeyName=a;AccountKey={value}==;EndpointSuffix=b"),
+        format!("password = {value}"),
+        format!("db.password = {value} # of the database"),
+        format!("password => '{value}'"),
+        format!("  password: {value} # of the database"),
+        format!("+  password: {value}"),
+        format!("00012| password: {value}"),
+        format!("config/app.yml:12:  password: {value}"),
+        format!("first\\npassword: {value}\\nlast"),
+        format!("  token              = \"{value}\""),
+        format!("token =        \"{value}\""),
+        format!("\"password\":      \"{value}\""),
+        format!("const API_KEY: &str = \"{value}\";"),
+        format!("config[\"password\"] = \"{value}\""),
+        format!("password = \"the {value} of mine\""),
+        format!("password = \"pa({value})\""),
+        format!("DB_PASSWORD=a({value})b"),
+        format!("DB_PASSWORD=/aB3{value}Xx09aB3+"),
         format!("STRIPE_SECRET=\"{value}\" make run"),
         format!("password = \"{value}\""),
         format!("{{\"apiKey\": \"{value}\"}}"),
@@ -90,6 +143,29 @@ pub(crate) fn named() -> Vec<(String, String)> {
         texts.into_iter().map(move |text| (secret.clone(), text))
     };
     with(value, by_value.into()).chain(with(long, by_long.into())).collect()
+}
+
+/// Secrets that are known by what stands right around them, each in a text.
+pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
+    let mixed = |length| made(length, MIXED);
+    let (token, basic) = (mixed(40), mixed(24));
+    let hook = ["T0", &mixed(9), "/B0", &mixed(9), "/", &mixed(24)].concat();
+    let discord = ["M", &mixed(25), ".", &mixed(6), ".", &mixed(38)].concat();
+    let aws = made(40, &format!("{MIXED}+/"));
+    let text = |kind, secret: &str, text: String| (kind, secret.to_owned(), text);
+    vec![
+        text("AWS secret key", &aws, format!("aws_secret_access_key = {aws}\n")),
+        text("Slack webhook", &hook, format!("https://hooks.slack.com/services/{hook}")),
+        text("Discord token", &discord, format!("discord.login('{discord}')")),
+        text("password in a URL", &basic, format!("https://user:{basic}@example.test/")),
+        text("token in a URL", &token, format!("git clone https://{token}@github.test/a/b")),
+        text("authorization", &basic, format!("Authorization: Bearer {basic}")),
+        text("authorization", &token, format!("curl -H 'Authorization: {token}' x")),
+        text("authorization", &token, format!("{{\"authorization\": \"{token}\"}}")),
+        text("authorization", &token, format!("bearer {token}")),
+        text("password", &basic, format!("curl -s -u me:{basic} https://example.test")),
+        text("password", &basic, format!("curl --user 'me:{basic}' https://example.test")),
+    ]
 }
 
 /// Whether none of the secret is left but what its beginning gives away of its kind.
@@ -201,12 +277,110 @@ fn what_is_no_secret_stays() {
         "Authorization: Bearer <token>",
         "bearer of bad news and of other things",
         "fn password(&self) -> &str",
+        "password = getPassword()",
+        "password = get_password2(user)",
+        "password = os.getenv('DB_PASSWORD_2')",
+        "token = response2.next",
+        "token = auth_token_v2",
+        "let token = token2;",
+        "let secret = sha256(data1);",
+        "token: string, // of version2",
+        "tool --token <TOKEN> --password $PASSWORD",
+        "tool --token TOKEN --api-key=API_KEY",
+        "use --password to set it, and --token or --api-key",
+        "docker build --secret id=npmrc1,src=.npmrc .",
+        "docker run -u 1000:1000 node",
+        "curl -u $USER:$PASSWORD https://example.test",
+        "curl -u user https://example.test/a:b",
+        "  token: ${{ secrets.NPM_TOKEN2 }}",
+        "password: ${DB_PASSWORD2}",
+        "PASSWORD=$(cat /run/secrets/db1)",
+        "PASSWORD_FILE=/run/secrets/db_password1",
+        "PWD=/home/me/app2",
+        "OLDPWD=/home/me/app2",
+        "DB_PASSWORD=/run/secrets/db_password1",
+        "if password == \"hunter22\" {",
+        "Token::Number1",
+        "ENV DB_PASSWORD $PASSWORD1",
+        "the password is secret and the token is 12 bytes long",
+        "--- PASS: TestToken12 (0.01s)",
+        "\"password\": \"At least 8 characters!\"",
+        "\"password\": \"Enter your password!\"",
+        "ClientSecret => \"CLIENT_SECRET_0\"",
+        "primary_key: user12345",
+        "cache-key-d41d8cd98f00b204e9800998ecf8427e",
+        "key: sha256-abc123def456",
+        "secretName: app-tls-2",
+        "xoxb-your-bot-token",
+        "authorization: req.headers2.authorization",
+        "authorization = base64.decodebytes(x)",
+        "https://someone@example.test/a",
+        "Authorization: AWS4-HMAC-SHA256",
+        "session sess-550e8400-e29b-41d4-a716-446655440000",
         "assert_eq!(token, Token::Number(1));",
         "key: value",
         "passwords are never stored",
         "",
     ] {
         assert_eq!(mask(text), *text);
+    }
+}
+
+#[test]
+fn every_row_of_the_tables_has_a_fake() {
+    let fakes = fakes();
+    for token in TOKENS {
+        let is_of = |fake: &str| {
+            token_at(fake, 0)
+                .is_some_and(|(kind, place)| kind == token.name && place.len() == fake.len())
+                && token.begins.iter().any(|begin| fake.starts_with(begin))
+        };
+        assert!(fakes.iter().any(|(_, fake)| is_of(fake)), "{} {:?}", token.name, token.begins);
+    }
+    let texts = fakes.into_iter().map(|(kind, fake)| (kind, fake.clone(), fake)).chain(placed());
+    let texts: Vec<_> = texts.collect();
+    for form in FORMS {
+        let pattern = compiled(form.pattern);
+        let is_of = |(kind, secret, text): &(&str, String, String)| {
+            let found = pattern.captures(text).and_then(|it| it.name("s").or_else(|| it.get(0)));
+            *kind == form.name
+                && form.signs.iter().any(|sign| text.contains(sign))
+                && found.is_some_and(|it| it.as_str().contains(secret) && (form.judge)(it.as_str()))
+        };
+        assert!(texts.iter().any(is_of), "{} {}", form.name, form.pattern);
+    }
+}
+
+#[test]
+fn what_is_known_by_its_place_is_masked_there() {
+    for (kind, secret, text) in placed() {
+        gone(&text, &secret, kind);
+    }
+}
+
+#[test]
+fn a_token_is_known_behind_a_name_and_not_within_a_word() {
+    let (kind, fake) = &fakes()[4];
+    assert_eq!(mask(&format!("token_{fake}")), format!("token_‹masked: {kind}›"));
+    assert_eq!(mask(&format!("{fake}.")), format!("‹masked: {kind}›."));
+    let within = format!("a{fake}");
+    assert_eq!(mask(&within), within);
+    for begin in TOKENS.iter().flat_map(|token| token.begins) {
+        for text in [format!("{begin}..."), format!("`{begin}`"), (*begin).to_owned()] {
+            assert_eq!(mask(&text), text);
+        }
+    }
+}
+
+#[test]
+fn a_text_full_of_names_is_masked_to_its_end() {
+    let named = "TOKEN=".repeat(40_000);
+    let spaced = "password token: key= ".repeat(20_000);
+    let values = "API_KEY=a1B2c3d4 ".repeat(20_000);
+    let value = made(3 * 4_096, MIXED);
+    for text in [named, spaced, values, format!("DB_PASSWORD={value} end")] {
+        let masked = mask(&text);
+        assert!(!masked.contains("a1B2c3d4") && !masked.contains(&value[value.len() - 20..]));
     }
 }
 
@@ -240,9 +414,9 @@ fn values_of_json_are_masked_by_their_names_and_forms() {
 
 proptest! {
     #[test]
-    fn masking_keeps_all_else(words in "[a-z \n]{0,80}", which in 0..30_usize, rest in "[a-z \n]{0,80}") {
+    fn masking_keeps_all_else(words in "[a-z \n]{0,80}", which in any::<prop::sample::Index>(), rest in "[a-z \n]{0,80}") {
         let fakes = fakes();
-        let (kind, fake) = &fakes[which];
+        let (kind, fake) = which.get(&fakes);
         let text = format!("{words} {fake} {rest}");
         prop_assert_eq!(mask(&text).into_owned(), format!("{words} ‹masked: {kind}› {rest}"));
     }
@@ -256,8 +430,30 @@ proptest! {
     }
 
     #[test]
-    fn any_text_can_be_masked(before in "\\PC{0,100}", which in 0..30_usize, after in "\\PC{0,100}") {
-        let (_, fake) = &fakes()[which];
+    fn whatever_stands_around_a_name_can_be_masked(
+        parts in proptest::collection::vec(
+            prop_oneof![
+                prop::sample::select(vec!["password", "TOKEN", "--api-key", "x-api-key", "ENV ", "machine ", "curl -u ", "://", "key-"]),
+                prop::sample::select(vec!["\"", "'", "\\", ":", "=", ":=", "=>", " ", "\n", "\t", "(", ")", "{", "$", "/", "…", "›", "é", "漢", "#", ";", "@"]),
+                prop::sample::select(vec!["a1B2c3d4", "hunter22", "‹masked: password›", "x", "-", "_", "."]),
+            ],
+            0..24,
+        )
+    ) {
+        let text = parts.concat();
+        let found = secrets(&text);
+        for pair in found.windows(2) {
+            prop_assert!(pair[0].place.end <= pair[1].place.start, "{:?}", found);
+        }
+        for secret in &found {
+            prop_assert!(text.get(secret.place.clone()).is_some_and(|it| !it.is_empty()), "{:?}", secret);
+        }
+    }
+
+    #[test]
+    fn any_text_can_be_masked(before in "\\PC{0,100}", which in any::<prop::sample::Index>(), after in "\\PC{0,100}") {
+        let fakes = fakes();
+        let (_, fake) = which.get(&fakes);
         let masked = mask(&format!("{before} {fake} {after}")).into_owned();
         prop_assert!(masked.contains("‹masked: ") && !masked.contains(fake), "{}", masked);
         prop_assert_eq!(mask(&masked).into_owned(), masked.clone(), "masking twice is masking once");

@@ -1,0 +1,188 @@
+//! What tells a secret from what is only written in the same place.
+
+/// Whether this stands for a value instead of being one: a variable, a path, a word to be replaced.
+fn is_reference(value: &str) -> bool {
+    const WORDS: [&str; 25] = [
+        "true",
+        "false",
+        "null",
+        "none",
+        "nil",
+        "undefined",
+        "required",
+        "optional",
+        "string",
+        "changeme",
+        "example",
+        "placeholder",
+        "redacted",
+        "masked",
+        "hidden",
+        "password",
+        "secret",
+        "token",
+        "key",
+        "apikey",
+        "api_key",
+        "dummy",
+        "your",
+        "insert",
+        "process.env",
+    ];
+    let lower = value.to_lowercase();
+    let bare = lower.trim_matches(|char: char| !char.is_alphanumeric());
+    let numbered = bare.trim_end_matches(|char: char| char.is_ascii_digit());
+    value.starts_with(['$', '<', '{', '%', '‹', '*', '[', '(', '@', '.'])
+        || (value.starts_with('/') && !is_random(value.trim_start_matches('/')))
+        || value.contains("${")
+        || is_left_out(value)
+        || WORDS.contains(&numbered)
+        || [
+            "your",
+            "my-",
+            "my_",
+            "xxx",
+            "os.environ",
+            "process.env",
+            "env.",
+            "self.",
+            "config.",
+            "settings.",
+            "this.",
+            "args.",
+            "secrets.",
+            "vars.",
+        ]
+        .iter()
+        .any(|start| bare.starts_with(start))
+        || bare.is_empty()
+        || is_one_char(bare)
+}
+
+/// Whether the value is what stands where one was left out, such as `sk-…`: not one that was cut, which has more
+/// than a beginning that all of its kind have.
+fn is_left_out(value: &str) -> bool {
+    let at = value.find('…').or_else(|| value.find("..."));
+    at.is_some_and(|at| !looks_made_up(value.get(..at).unwrap_or_default()))
+}
+
+fn is_one_char(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|first| chars.all(|char| char == first))
+}
+
+/// Such as `getPassword(` or `os.getenv('A')`.
+fn is_call(value: &str) -> bool {
+    let Some((name, rest)) = value.split_once('(') else { return false };
+    let ends = !rest.contains(')') || rest.contains(").") || rest.ends_with([')', ';', ',']);
+    let in_name = |char: char| char.is_alphanumeric() || "_.:$?!".contains(char);
+    ends && name.starts_with(|char: char| char.is_alphabetic() || char == '_')
+        && name.chars().all(in_name)
+}
+
+fn looks_made_up(value: &str) -> bool {
+    let has = |is: fn(char) -> bool| value.chars().any(is);
+    let letters = has(char::is_alphabetic);
+    let digits = has(|char| char.is_ascii_digit());
+    let marks = has(|char| "!@#$%^&*+~?=".contains(char));
+    let upper = value.chars().skip(1).any(char::is_uppercase) && has(char::is_lowercase);
+    value.chars().count() >= 6 && ((letters && (digits || marks)) || (upper && value.len() >= 20))
+}
+
+pub(super) fn always(_: &str) -> bool {
+    true
+}
+
+/// A value where one is sure to stand.
+pub(super) fn is_value(value: &str) -> bool {
+    !is_reference(value) && !is_call(value)
+}
+
+/// A value between quotes where a name or a type may stand as well: it has to look made up.
+pub(super) fn is_likely(value: &str) -> bool {
+    !is_reference(value)
+        && !value.contains(char::is_whitespace)
+        && !value.contains("://")
+        && !is_constant(value)
+        && looks_made_up(value)
+}
+
+/// Such as `CLIENT_SECRET_0`.
+fn is_constant(value: &str) -> bool {
+    let is_word = |part: &str| {
+        let letters = part.trim_end_matches(|char: char| char.is_ascii_digit());
+        letters.chars().all(|char| char.is_ascii_uppercase())
+    };
+    value.contains('_') && value.split('_').all(is_word)
+}
+
+/// The same without quotes, where code may stand as well.
+pub(super) fn is_likely_bare(value: &str) -> bool {
+    is_likely(value) && !is_call(value) && !is_code(value) && !is_setting(value)
+}
+
+/// A text of several words of which one looks made up by more than what ends a sentence.
+pub(super) fn is_likely_phrase(value: &str) -> bool {
+    let words =
+        value.split_whitespace().map(|word| word.trim_end_matches(['!', '?', '.', ',', ':']));
+    !is_reference(value)
+        && words.into_iter().any(|word| looks_made_up(word) && is_likely_bare(word))
+}
+
+/// Such as `response2.next` or `auth_token_v2`.
+fn is_code(value: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "token", "key", "secret", "password", "auth", "user", "config", "env", "id", "name",
+        "value", "hash",
+    ];
+    let word = |part: &str| {
+        let letters = part.trim_end_matches(|char: char| char.is_ascii_digit());
+        letters.chars().all(char::is_alphabetic)
+    };
+    let parts = || value.split(['.', ':', '_']).filter(|part| !part.is_empty());
+    let named = || parts().any(|part| NAMES.contains(&part.to_lowercase().as_str()));
+    parts().all(word) && (value.contains(['.', ':']) || (value.contains('_') && named()))
+}
+
+/// Such as `id=npmrc,src=.npmrc`.
+fn is_setting(value: &str) -> bool {
+    value.split_once('=').is_some_and(|(name, value)| {
+        !name.is_empty()
+            && name.chars().all(|char| char.is_ascii_lowercase())
+            && !value.trim_matches('=').is_empty()
+    })
+}
+
+/// A value with a digit and a letter of ASCII, in upper or lower case: no mere word. A hash is one as well, so
+/// that only a pattern that names what stands in front of the value asks for it.
+pub(super) fn is_mixed(value: &str) -> bool {
+    let has = |is: fn(&char) -> bool| value.chars().any(|char| is(&char));
+    is_value(value)
+        && has(char::is_ascii_digit)
+        && (has(char::is_ascii_lowercase) || has(char::is_ascii_uppercase))
+}
+
+/// Sixteen letters and digits in a row, in both cases: no path has them.
+fn is_random(value: &str) -> bool {
+    value.split(|char: char| !char.is_ascii_alphanumeric()).any(|run| {
+        let has = |is: fn(&u8) -> bool| run.bytes().any(|byte| is(&byte));
+        run.len() >= 16
+            && has(u8::is_ascii_digit)
+            && has(u8::is_ascii_lowercase)
+            && has(u8::is_ascii_uppercase)
+    })
+}
+
+/// The same where code may stand as well.
+pub(super) fn is_random_bare(value: &str) -> bool {
+    has_random_run(value) && is_likely_bare(value)
+}
+
+/// Twelve letters and digits in a row, with both of them: `sk-learn-some-long-name` has none.
+pub(super) fn has_random_run(value: &str) -> bool {
+    value.split(['-', '_']).any(|run| {
+        run.len() >= 12
+            && run.bytes().any(|byte| byte.is_ascii_digit())
+            && run.bytes().any(|byte| byte.is_ascii_alphabetic())
+    })
+}
