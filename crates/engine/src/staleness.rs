@@ -1,7 +1,7 @@
 //! Files that finished frames wrote and that were changed since by other means.
 //!
-//! What a frame of ours wrote later is recorded with its hash, and is no news. Only files that are younger
-//! than the end of their frame are read at all, each once for as long as it stays as it is, and no more of
+//! What a frame of ours wrote later is recorded with its hash, and is no news. Only files that were touched
+//! after the end of their frame are read at all, each once for as long as it stays as it is, and no more of
 //! them for a context than a hook has time for. What is beyond that is left as it was known last.
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,9 +15,8 @@ use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::files;
 
-/// Files of one frame that are looked at.
+/// Files of one frame that are looked at for a context.
 const LOOKED_AT: usize = 16;
-
 /// Bytes of files that are read for one context: some milliseconds' worth.
 const FOR_A_CONTEXT: u64 = 4 * 1024 * 1024;
 /// Milliseconds after which a file that was written is not written again within what its times can tell.
@@ -27,27 +26,30 @@ const IN_MIND: usize = 4_096;
 
 /// How much of files may still be read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Looks(u64);
+pub(crate) struct Looks {
+    bytes: u64,
+    files_of_a_frame: usize,
+}
 
 impl Looks {
     /// As much as a context may cost.
     pub(crate) fn for_a_context() -> Self {
-        Self(FOR_A_CONTEXT)
+        Self { bytes: FOR_A_CONTEXT, files_of_a_frame: LOOKED_AT }
     }
 
     /// All that is asked for.
     pub(crate) fn whole() -> Self {
-        Self(u64::MAX)
+        Self { bytes: u64::MAX, files_of_a_frame: usize::MAX }
     }
 
     /// Nothing: others wait meanwhile.
     pub(crate) fn none() -> Self {
-        Self(0)
+        Self { bytes: 0, files_of_a_frame: LOOKED_AT }
     }
 
     fn take(&mut self, bytes: u64) -> bool {
-        let left = self.0.checked_sub(bytes);
-        self.0 = left.unwrap_or(self.0);
+        let left = self.bytes.checked_sub(bytes);
+        self.bytes = left.unwrap_or(self.bytes);
         left.is_some()
     }
 }
@@ -56,8 +58,8 @@ impl Looks {
 #[derive(Debug, Default)]
 pub(crate) struct Seen(HashMap<String, (Stamp, String)>);
 
-/// When a file was written and how long it is.
-type Stamp = (Option<SystemTime>, u64);
+/// When a file was written, when it was last touched, and how long it is.
+type Stamp = (Option<SystemTime>, i64, u64);
 
 /// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,15 +91,23 @@ impl Engine {
         let Some(ended) = frame.ended_at.filter(|_| frame.status.is_finished()) else {
             return Ok(changed);
         };
-        for artifact in frame.artifacts.iter().rev().take(LOOKED_AT) {
+        for artifact in frame.artifacts.iter().rev().take(looks.files_of_a_frame) {
             if artifact.hash.is_none() {
                 continue;
             }
             let since = match self.project().join(&artifact.path).metadata() {
                 Err(_) => Since::Gone,
-                Ok(metadata) if written_at(&metadata) <= ended => continue,
+                // What had a hash was a file, and none that is too large for one.
+                Ok(metadata) if !metadata.is_file() || metadata.len() > files::LARGEST_FILE => {
+                    Since::Changed
+                }
+                Ok(metadata) if touched_at(&metadata) <= ended => continue,
                 Ok(metadata) => match self.content_now(&artifact.path, &metadata, looks) {
-                    Some(hash) if !view.is_recorded(&artifact.path, &hash)? => Since::Changed,
+                    Some(hash)
+                        if !view.is_left_since(&artifact.path, &hash, frame.num, ended)? =>
+                    {
+                        Since::Changed
+                    }
                     _ => continue,
                 },
             };
@@ -120,14 +130,15 @@ impl Engine {
     /// The hash of what is in a file, or was when it was last read; none for what was not read yet and can't
     /// be now.
     fn content_now(&self, path: &str, metadata: &Metadata, looks: &mut Looks) -> Option<String> {
-        let stamp = (metadata.modified().ok(), metadata.len());
+        let touched = touched_at(metadata);
+        let stamp = (metadata.modified().ok(), touched, metadata.len());
         let known = lock(&self.seen).0.get(path).cloned();
         let is_same = known.as_ref().is_some_and(|(then, _)| *then == stamp);
-        if is_same || !metadata.is_file() || !looks.take(metadata.len()) {
+        if is_same || !looks.take(metadata.len()) {
             return known.map(|(_, hash)| hash);
         }
         let hash = files::hash(self.project(), path)?;
-        if written_at(metadata).saturating_add(SETTLED) < self.now() {
+        if touched.saturating_add(SETTLED) < self.now() {
             let mut seen = lock(&self.seen);
             if seen.0.len() >= IN_MIND {
                 seen.0.clear();
@@ -149,9 +160,22 @@ fn said(changed: &BTreeMap<String, Since>) -> String {
     format!("[{}]", lists.join("; "))
 }
 
-/// Milliseconds since 1970; what does not say is as young as can be.
-fn written_at(metadata: &Metadata) -> i64 {
+/// When a file was written or put in its place, whichever was last: one that is moved over another keeps
+/// the time at which it was written. Milliseconds since 1970; what does not say is as young as can be.
+fn touched_at(metadata: &Metadata) -> i64 {
     let modified = metadata.modified().ok();
     let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
-    since.and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(i64::MAX)
+    let written = since.and_then(|since| i64::try_from(since.as_millis()).ok());
+    written.unwrap_or(i64::MAX).max(placed_at(metadata))
+}
+
+#[cfg(unix)]
+fn placed_at(metadata: &Metadata) -> i64 {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.ctime().saturating_mul(1_000).saturating_add(metadata.ctime_nsec() / 1_000_000)
+}
+
+#[cfg(not(unix))]
+fn placed_at(_: &Metadata) -> i64 {
+    i64::MIN
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
 use callstack_engine::{Engine, Settings, SystemRequest, World as _};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Clock, Project};
 
@@ -57,14 +57,107 @@ fn what_a_later_frame_wrote_is_no_news() {
     assert!(details.data["changedArtifacts"].is_null(), "{}", details.data);
 }
 
+/// A frame of its own writes a file; it is finished a second later.
+fn writes(project: &Project, clock: &Clock, file: &str, content: &str) {
+    let push = json!({"title": content, "successCriteria": "it is written"});
+    project.did("ses_a", "stack_frame_push", push);
+    fs::write(project.engine.project().join(file), content).unwrap();
+    project.engine.files_written("ses_a", &[file.to_owned()]).unwrap();
+    clock.pass(1_000);
+    project.did("ses_a", "stack_frame_pop", json!({"results": "it says so"}));
+}
+
+/// What became of a frame's files.
+fn changes(project: &Project, frame: &str) -> Value {
+    let details = project.did("ses_a", "stack_frame_details", json!({"frame": frame}));
+    details.data["changedArtifacts"].clone()
+}
+
+#[test]
+fn what_an_earlier_frame_wrote_is_news_when_it_is_back() {
+    let clock = Clock::behind_the_machine();
+    let (project, folder) = timed(&clock);
+    project.user("ses_a", "Build the lexer of the shop");
+    writes(&project, &clock, "a.rs", "first");
+    writes(&project, &clock, "a.rs", "second");
+    assert!(changes(&project, "f3").is_null(), "it is as it left it");
+    assert!(changes(&project, "f2").is_null(), "a later frame wrote it");
+    fs::write(folder.path().join("a.rs"), "first").unwrap();
+    assert_eq!(changes(&project, "f3"), json!({"a.rs": "changed since"}));
+    assert!(changes(&project, "f2").is_null(), "it is again as it left it");
+}
+
+#[test]
+fn what_a_frame_below_wrote_or_one_that_goes_on_is_no_news() {
+    let clock = Clock::behind_the_machine();
+    let (project, folder) = timed(&clock);
+    project.user("ses_a", "Build the lexer of the shop");
+    let push = json!({"title": "Lexer", "successCriteria": "it is there"});
+    project.did("ses_a", "stack_frame_push", push.clone());
+    fs::write(folder.path().join("a.rs"), "by hand").unwrap();
+    project.engine.files_written("ses_a", &["a.rs".to_owned()]).unwrap();
+    writes(&project, &clock, "a.rs", "below");
+    clock.pass(1_000);
+    project.did("ses_a", "stack_frame_pop", json!({"results": "it is there"}));
+    assert!(changes(&project, "f2").is_null(), "the frame below it wrote it last");
+    project.did("ses_a", "stack_frame_push", push);
+    fs::write(folder.path().join("a.rs"), "goes on").unwrap();
+    project.engine.files_written("ses_a", &["a.rs".to_owned()]).unwrap();
+    assert!(changes(&project, "f2").is_null(), "another one is at it");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_older_file_that_is_moved_over_it_is_a_change() {
+    let clock = Clock::behind_the_machine();
+    let (project, folder) = timed(&clock);
+    let older = folder.path().join("older.rs");
+    fs::write(&older, "older").unwrap();
+    let file = fs::File::options().write(true).open(&older).unwrap();
+    file.set_modified(UNIX_EPOCH).unwrap();
+    project.user("ses_a", "Build the lexer of the shop");
+    writes(&project, &clock, "a.rs", "younger");
+    fs::rename(older, folder.path().join("a.rs")).unwrap();
+    assert_eq!(changes(&project, "f2"), json!({"a.rs": "changed since"}));
+}
+
+#[test]
+fn all_files_of_a_frame_that_is_asked_for_are_looked_at() {
+    let clock = Clock::behind_the_machine();
+    let names: Vec<_> = (1..=20).map(|name| format!("{name:02}.rs")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), 0)).collect();
+    let (project, folder) = changed(&clock, &files);
+    for name in &names {
+        fs::write(folder.path().join(name), "by an editor").unwrap();
+    }
+    assert_eq!(changes(&project, "f2").as_object().unwrap().len(), 20);
+    let told = told(&project);
+    assert!(told.contains("05.rs") && !told.contains("04.rs"), "the newest ones: {told}");
+}
+
+#[test]
+fn a_folder_in_place_of_a_file_is_a_change() {
+    let project = written();
+    let path = project.engine.project().join("changed.rs");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(changes(&project, "f2"), json!({"changed.rs": "changed since"}));
+    assert!(told(&project).contains("[changed since: changed.rs] "));
+}
+
 const MEGABYTE: usize = 1024 * 1024;
 
-/// A frame that wrote these files, so many megabytes each, and is finished; then all of them were changed
-/// by an editor, some seconds ago.
-fn changed(clock: &Clock, files: &[(&str, usize)]) -> (Project, tempfile::TempDir) {
+/// A project whose time is that of a clock.
+fn timed(clock: &Clock) -> (Project, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::open(folder.path(), Settings::default(), Box::new(clock.clone())).unwrap();
-    let project = Project::of(engine);
+    (Project::of(engine), folder)
+}
+
+/// A frame that wrote these files, so many megabytes each, and is finished; then all of them were changed
+/// by an editor, a while ago.
+fn changed(clock: &Clock, files: &[(&str, usize)]) -> (Project, tempfile::TempDir) {
+    let (project, folder) = timed(clock);
     project.user("ses_a", "Build the lexer of the shop");
     let lexer = json!({"title": "Lexer tokens", "successCriteria": "the lexer gives tokens"});
     project.did("ses_a", "stack_frame_push", lexer);
@@ -83,13 +176,13 @@ fn changed(clock: &Clock, files: &[(&str, usize)]) -> (Project, tempfile::TempDi
         let file = fs::File::options().write(true).open(folder.path().join(name)).unwrap();
         file.set_modified(now).unwrap();
     }
-    clock.pass(9_000);
+    clock.pass(120_000);
     (project, folder)
 }
 
 #[test]
 fn a_context_reads_no_more_than_its_budget_and_the_next_one_goes_on() {
-    let clock = Clock::default();
+    let clock = Clock::behind_the_machine();
     let (project, _folder) =
         changed(&clock, &[("huge.rs", 5), ("a.rs", 2), ("b.rs", 2), ("c.rs", 1), ("d.rs", 0)]);
     // The newest first; an empty one costs nothing.
@@ -107,7 +200,7 @@ fn a_context_reads_no_more_than_its_budget_and_the_next_one_goes_on() {
 
 #[test]
 fn a_file_that_was_read_is_read_again_when_it_changes() {
-    let clock = Clock::default();
+    let clock = Clock::behind_the_machine();
     let (project, folder) = changed(&clock, &[("a.rs", 1)]);
     assert!(told(&project).contains("[changed since: a.rs] "));
     fs::write(folder.path().join("a.rs"), vec![b'a'; MEGABYTE]).unwrap();
@@ -118,7 +211,7 @@ fn a_file_that_was_read_is_read_again_when_it_changes() {
 
 #[test]
 fn the_system_prompt_says_so_too() {
-    let clock = Clock::default();
+    let clock = Clock::behind_the_machine();
     let (project, _folder) = changed(&clock, &[("a.rs", 1), ("huge.rs", 5)]);
     let next = json!({"title": "Lexer errors", "successCriteria": "the lexer tokens have errors"});
     project.did("ses_a", "stack_frame_push", next);

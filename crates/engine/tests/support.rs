@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Answer, Caller};
@@ -36,6 +36,14 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    /// A clock that stands a minute behind that of the machine, by which files are touched.
+    pub(crate) fn behind_the_machine() -> Self {
+        let clock = Self::default();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+        clock.pass(i64::try_from(now).unwrap() - 60_000 - clock.now());
+        clock
+    }
+
     /// Another clock and other ids, which go on from where these are.
     pub(crate) fn fork(&self) -> Self {
         let at = |value: &AtomicI64| Arc::new(AtomicI64::new(value.load(Ordering::Relaxed)));

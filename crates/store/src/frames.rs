@@ -105,11 +105,29 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Whether a frame ever left a file with this content (SHA-256 in hex).
-    pub fn is_recorded(&self, path: &str, hash: &str) -> Result<bool, StoreError> {
+    /// Whether a frame is known to have left a file with this content (SHA-256 in hex) when `since`, which
+    /// ended at `ended`, was over: `since` itself or one below it, one that ended later, or one that goes on.
+    pub fn is_left_since(
+        &self,
+        path: &str,
+        hash: &str,
+        since: FrameNum,
+        ended: i64,
+    ) -> Result<bool, StoreError> {
         self.connection
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM artifacts WHERE path = ?1 AND hash = ?2)")
-            .and_then(|mut statement| statement.query_row([path, hash], |row| row.get(0)))
+            .prepare_cached(
+                "SELECT EXISTS (
+                   SELECT 1 FROM artifacts AS a JOIN frames AS f ON f.num = a.frame
+                   WHERE a.path = ?1 AND a.hash = ?2 AND (
+                     f.finished = 0 OR f.ended_at >= ?4 OR ?3 IN (
+                       WITH RECURSIVE above(num) AS (
+                         SELECT a.frame
+                         UNION SELECT g.parent FROM frames AS g JOIN above AS u ON g.num = u.num
+                       ) SELECT num FROM above)))",
+            )
+            .and_then(|mut statement| {
+                statement.query_row(params![path, hash, sql(since), ended], |row| row.get(0))
+            })
             .map_err(|source| self.failed(source))
     }
 
