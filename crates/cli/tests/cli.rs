@@ -21,6 +21,7 @@ mod init;
 mod killed;
 mod places;
 mod plans;
+mod purge;
 mod refusals;
 mod replay;
 mod rollback;

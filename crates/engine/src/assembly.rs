@@ -11,8 +11,10 @@ use callstack_core::context::{
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::log_line::LogLine;
+use callstack_core::results::ResultsSource;
 use callstack_core::returned::{Pushed, Returned, Unpushed, pushed, returned, unpushed};
 use callstack_core::text::extract_keywords;
+use callstack_core::transcript::{Span, SpanOrigin};
 use callstack_store::View;
 use serde_json::json;
 
@@ -266,6 +268,31 @@ impl Engine {
             pins: &pins,
             dialect: self.dialect(),
         }))
+    }
+
+    /// What stands for a closed span, said anew by what is known of it now.
+    pub(crate) fn returned_anew(
+        &self,
+        view: &View<'_>,
+        span: &Span,
+    ) -> Result<String, EngineError> {
+        let evidence = view.span_evidence(span.num)?;
+        let mut frame = view.frame(span.frame)?;
+        if span.origin.is_automatic() {
+            let evidence = evidence::with_hashes(evidence, &frame.artifacts);
+            let replied = span.origin == SpanOrigin::Turn
+                && frame.results_source == Some(ResultsSource::LastWords);
+            return self.unpushed(view, span.frame, &evidence, replied);
+        }
+        if let Some(outcome) = &span.outcome {
+            frame.status = outcome.status;
+            frame.results.clone_from(&outcome.results);
+            frame.results_compacted.clone_from(&outcome.results_compacted);
+            frame.results_source = outcome.source;
+        }
+        let owed = view.errand(span.num)?.map(|stored| stored.errand.caller);
+        let reader = owed.as_deref().unwrap_or(&span.session);
+        self.returned_as(view, &frame, &[], &evidence, reader)
     }
 
     /// The answer of a call that has ended frames, about the one that ended last.

@@ -50,7 +50,7 @@ pub struct Engine {
     pub(crate) recorder: OnceLock<Recorder>,
     logs: LogFiles,
     mirror: Mirror,
-    log: Log,
+    pub(crate) log: Log,
     dialect: Dialect,
     pub(crate) folder: PathBuf,
     world: Box<dyn World>,

@@ -64,7 +64,7 @@ pub use files::LARGEST_FILE;
 pub use import::{ImportSource, ImportSummary, Skipped};
 pub use log::{LogEntry, LogPart, LogRequest};
 pub use manager::FrameStateManager;
-pub use purge::{PurgeOutcome, PurgePlan};
+pub use purge::{PurgeOutcome, PurgePlan, Said};
 pub use rollback::{LeftAlone, Reach, Restoring, RollbackPlan, RolledBack, Why};
 pub use session::UserMessage;
 pub use settings::{

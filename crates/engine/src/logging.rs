@@ -3,16 +3,21 @@
 //!
 //! Several processes append to it. A line that can't be written is left out: no work waits for its log.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use callstack_core::event::Event;
+use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::engine::lock;
+use crate::error::EngineError;
+use crate::log::files::unwritable;
 
 /// The file's name in the store's folder.
 const FILE: &str = "callstack.log";
@@ -59,6 +64,35 @@ impl Log {
             // Whether the disk is full is told by what has to be on it, not by its log.
             drop(sink.append(&format!("[{}] [stack] {line}\n", timestamp(at))));
         }
+    }
+
+    /// Drops what is told of some frames, and of what was seen of a session. What another process
+    /// appends meanwhile may go with it.
+    pub(crate) fn forget(
+        &self,
+        frames: &BTreeSet<FrameNum>,
+        session: Option<&str>,
+    ) -> Result<(), EngineError> {
+        let sink = lock(&self.sink);
+        let named = |name: &str, value: &str| format!("{name}: {}", Value::from(value));
+        let frames = frames.iter().map(|frame| named("frame", &frame.to_string()));
+        let told: Vec<_> = frames.chain(session.map(|it| named("sessionID", it))).collect();
+        for file in [FILE, OLDER] {
+            let path = sink.folder.join(file);
+            let text = match fs::read(&path) {
+                Ok(text) => String::from_utf8_lossy(&text).into_owned(),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(unwritable(&path, &error)),
+            };
+            let lines = text.split_inclusive('\n');
+            let kept: String =
+                lines.filter(|line| !told.iter().any(|told| line.contains(told))).collect();
+            if kept.len() < text.len() {
+                // In place: other processes have it open.
+                fs::write(&path, kept).map_err(|error| unwritable(&path, &error))?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn enable(&self, enabled: bool) {

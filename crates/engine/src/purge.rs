@@ -1,8 +1,8 @@
 //! Removing what was said in a frame or a session for good.
 
 use callstack_core::frame::FrameNum;
-use callstack_store::{Erased, Stretch, log_path};
-use serde::Serialize;
+use callstack_store::{Copies, Erased, Purge, REMOVED, Stretch, log_path};
+use serde::{Serialize, Serializer};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -15,12 +15,13 @@ pub struct PurgePlan {
     /// What it is about, as people are told: a frame's label or a session.
     pub what: String,
     /// The frames whose history goes: one with all below it, or those of a session.
+    #[serde(serialize_with = "handles")]
     pub frames: Vec<FrameNum>,
     /// The sessions in whose transcripts it is.
     pub sessions: Vec<String>,
     /// Those of them whose messages stay: where their work begins or ends is not known, and more than it would
     /// go. They go with their session.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "handles")]
     pub unplaced: Vec<FrameNum>,
     /// Messages that are still there.
     pub messages: u64,
@@ -28,8 +29,41 @@ pub struct PurgePlan {
     pub bytes: u64,
     /// Log files that go, relative to the project.
     pub logs: Vec<String>,
+    /// What frames say that was taken from messages, and goes with these.
+    pub removed: Said,
+    /// What the frames were told, by an agent or a person, and what therefore stays.
+    pub kept: Said,
+    /// The session that goes as a whole.
+    #[serde(skip)]
+    session: Option<String>,
     #[serde(skip)]
     stretches: Vec<Stretch>,
+}
+
+/// What frames say of themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Said {
+    /// Those with their titles and criteria.
+    #[serde(serialize_with = "handles")]
+    pub titles: Vec<FrameNum>,
+    /// Those with their results.
+    #[serde(serialize_with = "handles")]
+    pub results: Vec<FrameNum>,
+    /// Those with decisions or pins.
+    #[serde(serialize_with = "handles")]
+    pub notes: Vec<FrameNum>,
+}
+
+impl Said {
+    /// Whether nothing is.
+    pub fn is_empty(&self) -> bool {
+        self.titles.is_empty() && self.results.is_empty() && self.notes.is_empty()
+    }
+}
+
+/// Frames as people and programs name them.
+pub(crate) fn handles<S: Serializer>(frames: &[FrameNum], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(frames.iter().map(ToString::to_string))
 }
 
 /// What a purge did.
@@ -42,6 +76,17 @@ pub struct PurgeOutcome {
     /// Whether the bytes are gone from the database's files; else another process is still reading, and
     /// they go with its next write.
     pub erased: bool,
+}
+
+impl PurgePlan {
+    fn purge(&self, by: &str) -> Purge {
+        Purge {
+            by: by.to_owned(),
+            frames: self.frames.clone(),
+            unplaced: self.unplaced.clone(),
+            stretches: self.stretches.clone(),
+        }
+    }
 }
 
 impl Engine {
@@ -60,7 +105,9 @@ impl Engine {
         let (frames, stretch) = self.store.read(|view| {
             Ok::<_, EngineError>((view.frames_in(&session)?, view.whole_session(&session)?))
         })?;
-        self.plan_of(format!("session {session}"), (frames, Vec::new()), vec![stretch])
+        let what = format!("session {session}");
+        let plan = self.plan_of(what, (frames, Vec::new()), vec![stretch])?;
+        Ok(PurgePlan { session: Some(session), ..plan })
     }
 
     fn plan_of_frame(&self, frame: FrameNum, what: String) -> Result<PurgePlan, EngineError> {
@@ -88,7 +135,7 @@ impl Engine {
         let (found, bytes) = self.store.read(|view| view.purgeable(&stretches))?;
         let paths = frames.iter().map(|frame| log_path(*frame));
         let logs = paths.filter(|path| self.project.join(path).exists()).collect();
-        Ok(PurgePlan {
+        let mut plan = PurgePlan {
             what,
             frames,
             unplaced,
@@ -96,14 +143,48 @@ impl Engine {
             sessions: found.into_keys().collect(),
             bytes,
             logs,
+            removed: Said::default(),
+            kept: Said::default(),
+            session: None,
             stretches,
+        };
+        self.tell_said(&mut plan)?;
+        Ok(plan)
+    }
+
+    /// Which titles and results were taken from the messages, and which were given.
+    fn tell_said(&self, plan: &mut PurgePlan) -> Result<(), EngineError> {
+        let emptied = plan.purge("").emptied();
+        self.store.read(|view| {
+            let Copies { identities, results } = view.copies(&emptied, &plan.stretches)?;
+            for num in &plan.frames {
+                let frame = view.frame(*num)?;
+                if !identities.contains(num) && frame.identity.title != REMOVED {
+                    plan.kept.titles.push(*num);
+                }
+                let has_results = frame.results.as_deref().is_some_and(|it| it != REMOVED);
+                if has_results && !results.contains(num) {
+                    plan.kept.results.push(*num);
+                }
+                if !frame.decisions.is_empty() || !frame.pins.is_empty() {
+                    plan.kept.notes.push(*num);
+                }
+            }
+            plan.removed.titles.extend(identities);
+            plan.removed.results.extend(results);
+            Ok(())
         })
     }
 
-    /// Removes what a plan says, on behalf of `by`. Titles, results, decisions and pins of frames stay, as
-    /// does what the model was sent in place of the messages; so does what the host itself keeps.
+    /// Removes what a plan says, on behalf of `by`: the messages, and what callstack copied out of them.
+    /// What frames were told stays: titles, results, decisions and pins that an agent or a person gave; so
+    /// does what the host itself keeps.
     pub fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
-        self.store.purge(self.now(), by, &plan.frames, &plan.stretches)?;
+        self.store
+            .purge(self.now(), &plan.purge(by), &|view, span| self.returned_anew(view, span))?;
+        let emptied = plan.purge("").emptied();
+        let told = emptied.iter().chain(&plan.removed.titles).chain(&plan.removed.results);
+        self.log.forget(&told.copied().collect(), plan.session.as_deref())?;
         // No writer may bring back what it read before, nor leave a file that was not there when the plan
         // was made.
         let lock = files::alone(&self.folder)?;

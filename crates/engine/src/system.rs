@@ -59,7 +59,9 @@ impl Engine {
             return Ok(vec![guidance.to_owned(), text]);
         }
         let slot = format!("{SLOT}{epoch}");
-        if let Some(kept) = self.store.read(|view| view.render(&request.session, &slot))? {
+        if let Some(kept) = self.store.read(|view| view.render(&request.session, &slot))?
+            && !kept.is_empty()
+        {
             return Ok(vec![kept]);
         }
         let context = |view: &View<'_>, looks| {
@@ -118,7 +120,9 @@ impl Engine {
         original: &str,
     ) -> Result<(), EngineError> {
         let newest = self.store.read(|view| view.renders(original, SLOT))?.pop();
-        let Some((_, text, _)) = newest else { return Ok(()) };
+        let Some((_, text, _)) = newest.filter(|(_, text, _)| !text.is_empty()) else {
+            return Ok(());
+        };
         let event = Event::Rendered {
             session: fork.to_owned(),
             slot: format!("{SLOT}{epoch}"),

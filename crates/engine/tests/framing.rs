@@ -3,6 +3,7 @@
 mod endings;
 mod files;
 mod host;
+mod purge;
 mod remains;
 mod undo;
 mod work;

@@ -11,7 +11,7 @@ use rusqlite::{Params, Row, params};
 
 use crate::error::StoreError;
 use crate::frames::{frame_num, json_list};
-use crate::places::{STRETCHES, Stretch};
+use crate::places::Stretch;
 use crate::project::{Writer, signed, sql};
 use crate::store::View;
 
@@ -102,16 +102,8 @@ impl View<'_> {
         frames: &[FrameNum],
         stretches: &[Stretch],
     ) -> Result<Vec<FrameNum>, StoreError> {
-        let mut spans = BTreeSet::new();
-        for stretch in stretches {
-            spans.extend(self.column(
-                &format!(
-                    "SELECT num FROM ({STRETCHES} WHERE session = ?1)
-                     WHERE first < ?3 AND last > ?2"
-                ),
-                params![stretch.session, signed(stretch.first), signed(stretch.last)],
-            )?);
-        }
+        let spans = self.standing_in(stretches)?.into_keys();
+        let spans: BTreeSet<_> = spans.map(|span| signed(span.0)).collect();
         let gone = self.column(
             "DELETE FROM evidence WHERE span IN (SELECT value FROM json_each(?1))
                OR (span IS NULL AND frame IN (SELECT value FROM json_each(?2)))

@@ -43,7 +43,7 @@ pub use logs::{LOGS, LogDue, log_path};
 pub use masks::StoredMask;
 pub use messages::{MessageBody, StoredMessage};
 pub use places::{MessagePlace, Stretch};
-pub use purge::Erased;
+pub use purge::{Copies, Erased, Purge, REMOVED};
 pub use rebuild::Health;
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use search::{IndexedMessage, said_of};

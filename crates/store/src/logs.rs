@@ -3,7 +3,7 @@
 
 use callstack_core::event::{MessageRef, PurgedMessages};
 use callstack_core::frame::FrameNum;
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use crate::change::Change;
 use crate::error::StoreError;
@@ -77,6 +77,10 @@ pub(crate) fn purged(
 ) -> Result<(), StoreError> {
     for purged in messages {
         writer.run(
+            "UPDATE sessions SET changed_seq = ?2 WHERE id = ?1",
+            params![purged.session, writer.seq],
+        )?;
+        writer.run(
             "INSERT OR REPLACE INTO logs_due (frame, since)
              SELECT DISTINCT s.frame, ?2 FROM spans AS s JOIN frames AS f ON f.num = s.frame
              WHERE s.session = ?1 AND f.log_path IS NOT NULL",
@@ -84,6 +88,22 @@ pub(crate) fn purged(
         )?;
     }
     for frame in frames {
+        // They tell of it, and may be of other sessions.
+        writer.run(
+            "INSERT OR REPLACE INTO logs_due (frame, since)
+             SELECT a.num, ?2 FROM frames AS f JOIN frames AS a ON a.num IN (f.parent, f.consolidated)
+             WHERE f.num = ?1 AND a.log_path IS NOT NULL
+               AND EXISTS (SELECT 1 FROM spans WHERE frame = a.num)",
+            params![sql(*frame), writer.seq],
+        )?;
+    }
+    for frame in frames {
+        // What other processes know of it holds no longer.
+        writer.run(
+            "UPDATE sessions SET changed_seq = ?2
+             WHERE id IN (SELECT session FROM spans WHERE frame = ?1)",
+            params![sql(*frame), writer.seq],
+        )?;
         writer.run("UPDATE frames SET log_path = NULL WHERE num = ?1", params![sql(*frame)])?;
         writer.run("DELETE FROM logs_due WHERE frame = ?1", params![sql(*frame)])?;
     }
@@ -108,6 +128,25 @@ impl View<'_> {
             })
             .map_err(|source| self.failed(source))?;
         Ok(found.into_iter().next())
+    }
+
+    /// All frames whose logs have to be written.
+    pub(crate) fn logs_due(&self) -> Result<Vec<LogDue>, StoreError> {
+        let due = |row: &Row<'_>| Ok(LogDue { frame: frame_num(row.get(0)?), since: row.get(1)? });
+        self.connection
+            .prepare_cached("SELECT frame, since FROM logs_due")
+            .and_then(|mut statement| statement.query_map([], due)?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// These are due and no others.
+    pub(crate) fn set_logs_due(&self, due: &[LogDue]) -> Result<(), StoreError> {
+        self.run("DELETE FROM logs_due", [])?;
+        for LogDue { frame, since } in due {
+            let row = params![sql(*frame), since];
+            self.run("INSERT INTO logs_due (frame, since) VALUES (?1, ?2)", row)?;
+        }
+        Ok(())
     }
 
     /// The frames whose logs lie in files of ours, with the files.

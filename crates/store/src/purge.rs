@@ -1,11 +1,14 @@
 //! Removing messages for good. Their rows stay, with nothing in them, so that places in transcripts stay
 //! what they are, and so that a host which shows the messages again does not bring them back.
 
+mod copies;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use callstack_core::event::{Event, PurgedMessages};
 use callstack_core::frame::FrameNum;
+use callstack_core::transcript::Span;
 use rusqlite::{Connection, params};
 
 use crate::bodies::PURGED;
@@ -15,6 +18,29 @@ use crate::frames::frame_num;
 use crate::places::Stretch;
 use crate::project::{signed, sql};
 use crate::store::{BUSY, Store, View};
+
+use copies::Going;
+pub use copies::{Copies, REMOVED};
+
+/// What a purge removes.
+#[derive(Clone, Debug, Default)]
+pub struct Purge {
+    /// Who removes it.
+    pub by: String,
+    /// The frames whose logs go.
+    pub frames: Vec<FrameNum>,
+    /// Those of them whose messages stay.
+    pub unplaced: Vec<FrameNum>,
+    /// Where the messages stand.
+    pub stretches: Vec<Stretch>,
+}
+
+impl Purge {
+    /// The frames whose messages go.
+    pub fn emptied(&self) -> BTreeSet<FrameNum> {
+        self.frames.iter().filter(|frame| !self.unplaced.contains(frame)).copied().collect()
+    }
+}
 
 /// Whether the bytes are gone from the files, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,20 +134,21 @@ impl View<'_> {
 }
 
 impl Store {
-    /// Removes messages for good, on behalf of `by`: their bodies, what search knows of them, the evidence
-    /// that was taken from them, and their hashes in the log of events. Of `frames` it is remembered that
-    /// their logs went, too. What is left of them in the file goes with [`Self::erase`].
-    pub fn purge(
+    /// Removes messages for good: their bodies, what search knows of them, the evidence that was taken from
+    /// them, their hashes in the log of events, and what names and results of frames repeat of them.
+    /// `returned` says what stands for a span from then on whose text told of it. Of the frames it is
+    /// remembered that their logs went, too. What is left of all this in the file goes with
+    /// [`Self::erase`].
+    pub fn purge<E: From<StoreError>>(
         &self,
         at_time: i64,
-        by: &str,
-        frames: &[FrameNum],
-        stretches: &[Stretch],
-    ) -> Result<(), StoreError> {
+        purge: &Purge,
+        returned: &dyn Fn(&View<'_>, &Span) -> Result<String, E>,
+    ) -> Result<(), E> {
         self.set_secure_delete("ON")?;
-        let outcome = self.write(|change| change.purge(at_time, by, frames, stretches));
+        let outcome = self.write(|change| change.purge(at_time, purge, returned));
         let reset = self.set_secure_delete("FAST");
-        outcome.and(reset)
+        outcome.and_then(|()| Ok(reset?))
     }
 
     fn set_secure_delete(&self, how: &str) -> Result<(), StoreError> {
@@ -155,13 +182,13 @@ fn emptied(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 impl Change<'_> {
-    fn purge(
+    fn purge<E: From<StoreError>>(
         &mut self,
         at: i64,
-        by: &str,
-        frames: &[FrameNum],
-        stretches: &[Stretch],
-    ) -> Result<(), StoreError> {
+        purge: &Purge,
+        returned: &dyn Fn(&View<'_>, &Span) -> Result<String, E>,
+    ) -> Result<(), E> {
+        let Purge { by, frames, stretches, .. } = purge;
         let view = self.view();
         let (found, _) = view.purgeable(stretches)?;
         let seen = view.purge_evidence(frames, stretches)?;
@@ -177,9 +204,9 @@ impl Change<'_> {
             )?;
         }
         view.forget_postings(&gone)?;
-        for frame in seen {
-            view.index_frame(frame)?;
-        }
+        let going = Going { frames: purge.emptied(), stretches, messages: &found };
+        self.remove_copies(&going, &seen, returned)?;
+        let view = self.view();
         // Terms of what was deleted stay in the index until its parts are merged.
         view.run("INSERT INTO frame_terms (frame_terms) VALUES ('optimize')", [])?;
         view.forget_words()?;
@@ -188,8 +215,8 @@ impl Change<'_> {
             .into_iter()
             .map(|(session, ids)| PurgedMessages { session, ids: ids.into_iter().collect() })
             .collect();
-        let (by, frames) = (by.to_owned(), frames.to_vec());
-        self.append(at, &[Event::Purged { by, frames, messages }])
+        let (by, frames) = (by.clone(), frames.clone());
+        Ok(self.append(at, &[Event::Purged { by, frames, messages }])?)
     }
 }
 

@@ -102,6 +102,12 @@ impl From<StoreError> for Abandon {
 
 impl Change<'_> {
     fn derive(&mut self) -> Result<(), StoreError> {
+        self.derive_tables()?;
+        self.forget_frame_terms()
+    }
+
+    /// Derives all tables; what search knows of frames stays as it is.
+    pub(crate) fn derive_tables(&mut self) -> Result<(), StoreError> {
         let view = self.view();
         let failed = |source| view.failed(source);
         view.connection.execute_batch("PRAGMA defer_foreign_keys = ON").map_err(failed)?;
@@ -120,7 +126,7 @@ impl Change<'_> {
             let at = row.get(1).map_err(failed)?;
             project::apply(&view, seq, at, &event)?;
         }
-        self.forget_frame_terms()
+        Ok(())
     }
 }
 

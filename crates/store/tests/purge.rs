@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::search::Query;
-use callstack_store::{Erased, Store, StoreError, Stretch, View};
+use callstack_core::transcript::Span;
+use callstack_store::{Erased, Purge, Store, StoreError, Stretch, View};
 
 use crate::support::carry_out;
 use crate::support::{Project, assert_sound, pop, push, record, root};
@@ -36,7 +37,14 @@ fn hashes(store: &Store) -> Vec<(String, String)> {
 
 fn purge(store: &Store, first: u64, last: u64) -> Erased {
     let stretch = Stretch { session: "ses_a".to_owned(), first, last };
-    store.purge(5_000, "somebody", &[FrameNum(1)], &[stretch]).unwrap();
+    let purge = Purge {
+        by: "somebody".to_owned(),
+        frames: store.read(|view| view.frames_in("ses_a")).unwrap(),
+        stretches: vec![stretch],
+        ..Purge::default()
+    };
+    let returned = |_: &View<'_>, _: &Span| Ok::<_, StoreError>("said anew".to_owned());
+    store.purge(5_000, &purge, &returned).unwrap();
     store.erase().unwrap()
 }
 

@@ -1,4 +1,5 @@
-use callstack_engine::{EngineError, PurgePlan};
+use callstack_core::frame::FrameNum;
+use callstack_engine::{EngineError, PurgePlan, Said};
 use serde_json::{Value, json};
 
 use crate::args::Agreement;
@@ -11,8 +12,10 @@ use crate::wording::counted;
 /// Remove what was said in a frame or a session for good
 ///
 /// Messages go with all their versions, from the database's files, search and logs: a frame's with those
-/// of the frames below it. They are not stored again when the host shows them again. What frames say of
-/// themselves (titles, results, decisions, pins) stays, and so does what the host itself keeps.
+/// of the frames below it. They are not stored again when the host shows them again. With them goes what
+/// callstack took out of them: titles that are the user's words, results that nobody gave. What a frame
+/// was told by an agent or a person (titles, results, decisions, pins) stays, and so does what the host
+/// itself keeps.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PurgeArgs {
     /// A frame (handle such as f3, or the beginning of an id) or a session (its id or the beginning of it)
@@ -36,6 +39,7 @@ pub(crate) fn run(
             for log in &plan.logs {
                 page.put(DIM, &format!("  {log}")).end();
             }
+            tell_said(&plan, page);
             tell_unplaced(&plan, page);
         });
     }
@@ -53,6 +57,7 @@ pub(crate) fn run(
     let outcome = engine.purge(plan, &who())?;
     output.either(&json!(outcome), |page| {
         page.put(PLAIN, &format!("removed {about}")).end();
+        tell_said(&outcome.plan, page);
         tell_unplaced(&outcome.plan, page);
         if !outcome.erased {
             let note = "another process was reading: the bytes leave the file once it writes again";
@@ -61,15 +66,38 @@ pub(crate) fn run(
     })
 }
 
+/// What of the frames goes, and what stays.
+fn tell_said(plan: &PurgePlan, page: &mut Page) {
+    let parts = |said: &Said, what: [&str; 3]| {
+        let parts = what.into_iter().zip([&said.titles, &said.results, &said.notes]);
+        let parts = parts.filter(|(_, frames)| !frames.is_empty());
+        let parts: Vec<_> =
+            parts.map(|(what, frames)| format!("{what} of {}", list(frames))).collect();
+        parts.join(", ")
+    };
+    if !plan.removed.is_empty() {
+        let taken = parts(&plan.removed, ["titles and criteria", "results", ""]);
+        page.put(DIM, &format!("  with them, as taken from messages: {taken}")).end();
+    }
+    if !plan.kept.is_empty() {
+        let given = parts(&plan.kept, ["titles and criteria", "results", "decisions and pins"]);
+        page.put(DIM, &format!("  stays, as given by an agent or a person: {given}")).end();
+    }
+}
+
+fn list(frames: &[FrameNum]) -> String {
+    let frames: Vec<String> = frames.iter().map(ToString::to_string).collect();
+    frames.join(", ")
+}
+
 fn tell_unplaced(plan: &PurgePlan, page: &mut Page) {
     if plan.unplaced.is_empty() {
         return;
     }
-    let frames: Vec<String> = plan.unplaced.iter().map(ToString::to_string).collect();
     let note = format!(
         "what was said in {} stays: a message at its beginning or end was never stored, so it can't be told \
          from the rest; it goes with its session",
-        frames.join(", ")
+        list(&plan.unplaced)
     );
     page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
 }

@@ -1,0 +1,53 @@
+//! What nobody said of a frame goes with what was said in it, in a session that goes on.
+
+use std::fs;
+use std::path::Path;
+
+use callstack_engine::SystemRequest;
+
+use super::host::{Host, SESSION};
+
+/// The files of a folder, and of those in it, that hold a text.
+fn holding(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holding(&path, text));
+        } else if fs::read(&path).unwrap().windows(text.len()).any(|it| it == text.as_bytes()) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn of_a_purged_turn_no_text_of_ours_tells_any_more() {
+    let mut host = Host::new().long_outputs();
+    host.turn("Build it", "It is built.");
+    host.turn("Deploy with quartz-lampoon", "quartz-lampoon did it.");
+    host.turn("Test the lexer", "It is green.");
+    host.pass(10);
+    host.user("Go on");
+    host.push("Lexer");
+    host.pop("The lexer is there.");
+    let folder = host.folder.path().join(".callstack");
+    assert!(host.folded("f3").contains("quartz"), "{}", host.folded("f3"));
+    assert!(!holding(&folder, "quartz").is_empty());
+    let before = host.folded("f2");
+    let plan = host.engine.purge_plan("f3").unwrap();
+    assert_eq!((plan.removed.titles.len(), plan.removed.results.len()), (1, 1));
+    host.engine.purge(plan, "somebody").unwrap();
+    assert_eq!(holding(&folder, "quartz"), Vec::<String>::new());
+    assert!(host.folded("f3").contains("[purged]"), "{}", host.folded("f3"));
+    assert_eq!(host.folded("f2"), before, "what else was sent stays as it was");
+    let sent = host.sent().len();
+    host.step(&["make"]);
+    let system = SystemRequest { session: SESSION.to_owned(), limit: None };
+    let system = host.engine.system(&system).unwrap().concat();
+    assert!(!system.contains("quartz") && system.contains("callstack"), "{system}");
+    assert_eq!(host.sent().len(), sent + 1);
+    assert_eq!(holding(&folder, "quartz"), Vec::<String>::new());
+    let health = host.engine.check().unwrap();
+    assert!(health.damage.is_empty() && health.drifted.is_empty(), "{health:?}");
+}

@@ -1,0 +1,432 @@
+//! What callstack itself copied out of messages: names of frames that are the user's words, results that
+//! nobody gave, and the texts that repeat both. It goes with the messages, and the tables are derived from
+//! what the events say then.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use callstack_core::event::Event;
+use callstack_core::frame::{Frame, FrameNum, Identity};
+use callstack_core::results::ResultsSource;
+use callstack_core::subagent;
+use callstack_core::transcript::{Outcome, Span, SpanNum, SpanOrigin};
+use rusqlite::params;
+use serde_json::Value;
+
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::frames::frame_num;
+use crate::places::{STRETCHES, Stretch};
+use crate::project::signed;
+use crate::store::View;
+
+/// What stands in place of a text that was removed for good.
+pub const REMOVED: &str = "[purged]";
+
+/// Events that are looked at in one go.
+const AT_ONCE: i64 = 512;
+/// Characters by whose like a text is known where it is repeated, which may be with its end cut off, and
+/// those below which it could be anybody's.
+const BEGINNING: usize = 32;
+const TELLING: usize = 16;
+
+/// The frames that lose what was copied out of the messages that go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    /// Their title and criteria.
+    pub identities: BTreeSet<FrameNum>,
+    /// Their results.
+    pub results: BTreeSet<FrameNum>,
+}
+
+/// What goes.
+pub(super) struct Going<'a> {
+    /// The frames whose messages go.
+    pub frames: BTreeSet<FrameNum>,
+    pub stretches: &'a [Stretch],
+    /// The messages, by their sessions.
+    pub messages: &'a BTreeMap<String, BTreeSet<String>>,
+}
+
+impl View<'_> {
+    /// What was copied out of the messages of `frames`, and out of others in these stretches.
+    pub fn copies(
+        &self,
+        frames: &BTreeSet<FrameNum>,
+        stretches: &[Stretch],
+    ) -> Result<Copies, StoreError> {
+        let mut copies = Copies::default();
+        for num in frames {
+            let frame = self.frame(*num)?;
+            if self.is_named_by_messages(&frame)? && frame.identity.title != REMOVED {
+                copies.identities.insert(*num);
+            }
+        }
+        let standing: BTreeSet<_> = self.standing_in(stretches)?.into_values().collect();
+        for num in frames.union(&standing) {
+            let frame = self.frame(*num)?;
+            if goes(frame.results_source, frames.contains(num)) && !is_removed(&frame) {
+                copies.results.insert(*num);
+            }
+        }
+        for num in copies.results.clone() {
+            let sum = self.frame(num)?.consolidated.map(|into| self.frame(into)).transpose()?;
+            let sum = sum.filter(|it| it.results_source == Some(ResultsSource::Children));
+            copies.results.extend(sum.filter(|it| !is_removed(it)).map(|it| it.num));
+        }
+        Ok(copies)
+    }
+
+    /// Whether title and criteria are words that stand in messages, which nobody gave to the frame.
+    fn is_named_by_messages(&self, frame: &Frame) -> Result<bool, StoreError> {
+        let is_todo = |span: &Span| span.origin == SpanOrigin::Todo;
+        Ok(frame.identity_derived || self.frame_spans(frame.num)?.iter().any(is_todo))
+    }
+
+    /// The spans in which messages of some stretches stand, with their frames.
+    pub(crate) fn standing_in(
+        &self,
+        stretches: &[Stretch],
+    ) -> Result<BTreeMap<SpanNum, FrameNum>, StoreError> {
+        let mut spans = BTreeMap::new();
+        for stretch in stretches {
+            let place = params![stretch.session, signed(stretch.first), signed(stretch.last)];
+            let found: Vec<(i64, i64)> = self
+                .connection
+                .prepare_cached(&format!(
+                    "SELECT num, frame FROM ({STRETCHES} WHERE session = ?1)
+                     WHERE first < ?3 AND last > ?2"
+                ))
+                .and_then(|mut statement| {
+                    statement.query_map(place, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+                })
+                .map_err(|source| self.failed(source))?;
+            let found = found.into_iter();
+            spans.extend(found.map(|(num, it)| (SpanNum(num.unsigned_abs()), frame_num(it))));
+        }
+        Ok(spans)
+    }
+
+    /// Changes events for good, where `change` says that it did. Nothing but a purge ever changes one.
+    fn rewrite_all(&self, change: &mut dyn FnMut(&mut Event) -> bool) -> Result<(), StoreError> {
+        let mut after = 0;
+        loop {
+            let events: Vec<(i64, String)> = self
+                .connection
+                .prepare_cached(
+                    "SELECT seq, body FROM events
+                     WHERE seq > ?1 AND body NOT GLOB '{\"kind\":\"messages_recorded\"*'
+                     ORDER BY seq LIMIT ?2",
+                )
+                .and_then(|mut statement| {
+                    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+                    statement.query_map([after, AT_ONCE], row)?.collect()
+                })
+                .map_err(|source| self.failed(source))?;
+            let Some((last, _)) = events.last() else { return Ok(()) };
+            after = *last;
+            for (seq, body) in events {
+                let mut event: Event = serde_json::from_str(&body)?;
+                if change(&mut event) {
+                    let body = serde_json::to_string(&event)?;
+                    self.run("UPDATE events SET body = ?2 WHERE seq = ?1", params![seq, body])?;
+                }
+            }
+        }
+    }
+}
+
+impl Change<'_> {
+    /// Removes what was copied, and has `returned` say anew what stands for the spans that told of it.
+    pub(super) fn remove_copies<E: From<StoreError>>(
+        &mut self,
+        going: &Going<'_>,
+        lost: &[FrameNum],
+        returned: &dyn Fn(&View<'_>, &Span) -> Result<String, E>,
+    ) -> Result<(), E> {
+        let view = self.view();
+        let copies = view.copies(&going.frames, going.stretches)?;
+        let standing = view.standing_in(going.stretches)?;
+        let mut removal = Removal {
+            going,
+            results: &copies.results,
+            standing: standing.values().copied().collect(),
+            todos: BTreeSet::new(),
+            frames_of: BTreeMap::new(),
+            beginnings: BTreeSet::new(),
+            refold: BTreeSet::new(),
+        };
+        for frame in &going.frames {
+            let spans = view.frame_spans(*frame)?;
+            if spans.iter().any(|span| span.origin == SpanOrigin::Todo) {
+                removal.todos.insert(*frame);
+            }
+        }
+        // What repeats a text may stand in front of it.
+        view.rewrite_all(&mut |event| {
+            removal.remove(event);
+            false
+        })?;
+        view.rewrite_all(&mut |event| {
+            let removed = removal.remove(event);
+            removal.remove_repeated(event) || removed
+        })?;
+        // Which logs are due is no matter of the events alone.
+        let due = view.logs_due()?;
+        self.derive_tables()?;
+        let view = self.view();
+        view.set_logs_due(&due)?;
+        for frame in going.frames.iter().chain(&copies.results).chain(lost) {
+            view.index_frame(*frame)?;
+        }
+        let mut texts = BTreeMap::new();
+        for num in removal.refold {
+            let span = view.span_row(num)?;
+            let text =
+                if span.outcome.is_some() { returned(&view, &span)? } else { REMOVED.to_owned() };
+            view.run(
+                "UPDATE spans SET fold_text = ?2 WHERE num = ?1",
+                params![signed(num.0), text],
+            )?;
+            texts.insert(num, text);
+        }
+        view.rewrite_events("fold_set", |event| {
+            let Event::FoldSet { span, fold } = event else { return false };
+            let Some(text) = texts.get(span) else { return false };
+            fold.text.clone_from(text);
+            true
+        })?;
+        Ok(())
+    }
+}
+
+struct Removal<'a> {
+    going: &'a Going<'a>,
+    /// Frames whose results go.
+    results: &'a BTreeSet<FrameNum>,
+    /// Frames in whose work messages go.
+    standing: BTreeSet<FrameNum>,
+    /// Frames that are named after items of todo lists.
+    todos: BTreeSet<FrameNum>,
+    frames_of: BTreeMap<SpanNum, FrameNum>,
+    /// How texts began that were removed.
+    beginnings: BTreeSet<String>,
+    /// Spans whose texts are to be made anew.
+    refold: BTreeSet<SpanNum>,
+}
+
+impl Removal<'_> {
+    /// Removes what an event holds of the frames that lose it.
+    fn remove(&mut self, event: &mut Event) -> bool {
+        let is_of = |frame: &FrameNum| self.going.frames.contains(frame);
+        match event {
+            Event::FrameCreated { frame } => {
+                let named = is_of(&frame.num)
+                    && (frame.identity_derived || self.todos.contains(&frame.num));
+                let ended = self.loses(frame.num, frame.results_source);
+                frame.identity_derived &= !named;
+                let named = named && self.clear(&mut frame.identity);
+                let ended = ended && self.end(&mut frame.results, &mut frame.results_compacted);
+                named || ended
+            }
+            Event::IdentitySet { frame, identity, derived: derived @ true } if is_of(frame) => {
+                *derived = false;
+                self.clear(identity)
+            }
+            Event::FrameEnded { frame, outcome, .. } => {
+                let frame = *frame;
+                self.outcome(frame, outcome)
+            }
+            Event::SpanOpened { span } => {
+                self.frames_of.insert(span.num, span.frame);
+                false
+            }
+            Event::SpanClosed { span, outcome, .. } => match self.frames_of.get(span) {
+                Some(frame) => self.outcome(*frame, outcome),
+                None => false,
+            },
+            Event::CheckpointSet { frame, results, results_compacted } => {
+                let loses = self.loses(*frame, Some(ResultsSource::Compaction));
+                let [removed, dense] =
+                    [results, results_compacted].map(|text| loses && self.take(text));
+                removed || dense
+            }
+            Event::CompactionSettled { compaction } => {
+                let is_message = compaction
+                    .message
+                    .as_deref()
+                    .is_some_and(|message| self.is_gone(&compaction.session, |id| id == message));
+                if !is_message && !compaction.frame.as_ref().is_some_and(is_of) {
+                    return false;
+                }
+                let notice = compaction.notice.as_mut();
+                let notice = notice.map(|notice| [&mut notice.whole, &mut notice.brief]);
+                let texts = notice.into_iter().flatten().chain(compaction.summary.as_mut());
+                texts.map(|text| self.take(text)).filter(|removed| *removed).count() > 0
+            }
+            _ => false,
+        }
+    }
+
+    /// Removes what an event repeats of it: what was said in the places that go, and what says the like.
+    fn remove_repeated(&mut self, event: &mut Event) -> bool {
+        match event {
+            Event::FoldSet { span, fold } => {
+                let frame = self.frames_of.get(span);
+                let is_of = frame.is_some_and(|frame| {
+                    self.going.frames.contains(frame)
+                        || self.standing.contains(frame)
+                        || self.results.contains(frame)
+                });
+                if is_of || self.repeats(&fold.text) {
+                    self.refold.insert(*span);
+                    return replace(&mut fold.text, REMOVED);
+                }
+                false
+            }
+            Event::Rendered { session, slot, text, .. } => {
+                let is_system = slot.starts_with("system:");
+                if !is_system && !slot.starts_with("note:") {
+                    return false;
+                }
+                let at_place = self.is_gone(session, |id| is_system || slot.contains(id));
+                // A system prompt that is not there is made anew.
+                let instead = if is_system { "" } else { REMOVED };
+                (at_place || self.repeats(text)) && replace(text, instead)
+            }
+            Event::OutputsMasked { session, masks, .. } => {
+                let mut removed = false;
+                for mask in masks {
+                    let at_place = self.is_gone(session, |id| id == mask.message);
+                    removed |=
+                        (at_place || self.repeats(&mask.text)) && replace(&mut mask.text, REMOVED);
+                }
+                removed
+            }
+            Event::CallAnswered { session, call, answer } => {
+                let message = call.message.as_deref();
+                let at_place = self.is_gone(session, |id| message == Some(id));
+                if !at_place && !self.repeats(&answer.text) && !self.repeats(&answer.title) {
+                    return false;
+                }
+                answer.data = Value::Null;
+                let title = replace(&mut answer.title, REMOVED);
+                replace(&mut answer.text, REMOVED) || title
+            }
+            Event::SuggestionMade { suggestion } => {
+                if !self.going.frames.contains(&suggestion.frame) {
+                    return false;
+                }
+                let subject = suggestion.subject.take().is_some();
+                replace(&mut suggestion.reason, REMOVED) || subject
+            }
+            Event::Subagent { session, change } => {
+                let at_place = self.is_gone(session, |_| true);
+                let text = match change {
+                    subagent::Change::Seen { title, .. } => Some(title),
+                    subagent::Change::Idle { trouble, .. } => {
+                        trouble.as_mut().map(|trouble| &mut trouble.message)
+                    }
+                    _ => None,
+                };
+                text.is_some_and(|text| (at_place || self.repeats(text)) && replace(text, REMOVED))
+            }
+            _ => false,
+        }
+    }
+
+    fn is_gone(&self, session: &str, any: impl Fn(&str) -> bool) -> bool {
+        self.going.messages.get(session).is_some_and(|ids| ids.iter().any(|id| any(id)))
+    }
+
+    fn loses(&self, frame: FrameNum, source: Option<ResultsSource>) -> bool {
+        let is_sum = source == Some(ResultsSource::Children) && self.results.contains(&frame);
+        let is_of = self.going.frames.contains(&frame);
+        is_sum || ((is_of || self.standing.contains(&frame)) && goes(source, is_of))
+    }
+
+    fn outcome(&mut self, frame: FrameNum, outcome: &mut Outcome) -> bool {
+        self.loses(frame, outcome.source)
+            && self.end(&mut outcome.results, &mut outcome.results_compacted)
+    }
+
+    fn end(&mut self, results: &mut Option<String>, dense: &mut Option<String>) -> bool {
+        let mut removed = false;
+        for text in [results, dense].into_iter().flatten() {
+            removed |= self.take(text);
+        }
+        removed
+    }
+
+    fn clear(&mut self, identity: &mut Identity) -> bool {
+        let Identity { title, success_criteria, success_criteria_compacted } = identity;
+        let mut removed = false;
+        for text in [title, success_criteria, success_criteria_compacted] {
+            removed |= self.take(text);
+        }
+        removed
+    }
+
+    /// Removes a text, and remembers how it began.
+    fn take(&mut self, text: &mut String) -> bool {
+        let whole = in_a_line(text);
+        let beginning: String = whole.trim_end_matches('…').chars().take(BEGINNING).collect();
+        if beginning.chars().count() >= TELLING {
+            self.beginnings.insert(beginning);
+        }
+        replace(text, REMOVED)
+    }
+
+    fn repeats(&self, text: &str) -> bool {
+        if self.beginnings.is_empty() {
+            return false;
+        }
+        let text = in_a_line(text);
+        self.beginnings.iter().any(|beginning| text.contains(beginning))
+    }
+}
+
+/// Whether results go with messages: of a frame whose messages all go, or else of one that some of them are
+/// part of. What an agent or a user gave is theirs.
+fn goes(source: Option<ResultsSource>, all: bool) -> bool {
+    match source {
+        Some(ResultsSource::LastWords) => all,
+        Some(
+            ResultsSource::Extracted
+            | ResultsSource::Model
+            | ResultsSource::Compaction
+            | ResultsSource::AgentAndCompaction,
+        ) => true,
+        None
+        | Some(
+            ResultsSource::Agent
+            | ResultsSource::User
+            | ResultsSource::Children
+            | ResultsSource::Callstack,
+        ) => false,
+    }
+}
+
+fn is_removed(frame: &Frame) -> bool {
+    frame.results.as_deref() == Some(REMOVED)
+}
+
+fn replace(text: &mut String, instead: &str) -> bool {
+    let is_other = text != instead && !text.is_empty();
+    if is_other {
+        instead.clone_into(text);
+    }
+    is_other
+}
+
+/// A text as it can be compared with one that may stand in XML or in one line.
+fn in_a_line(text: &str) -> String {
+    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.contains('&') {
+        let entities =
+            [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
+        for (entity, character) in entities {
+            text = text.replace(entity, character);
+        }
+    }
+    text
+}
