@@ -21,6 +21,7 @@ mod export;
 mod files;
 mod flame;
 mod generator;
+mod handles;
 mod import;
 mod inspection;
 pub mod layout;

@@ -2,10 +2,11 @@
 
 use callstack_core::frame::FrameNum;
 use callstack_store::{Copies, Erased, Purge, REMOVED, Stretch, log_path};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::handles;
 use crate::log::files;
 
 /// What a purge would remove.
@@ -15,13 +16,13 @@ pub struct PurgePlan {
     /// What it is about, as people are told: a frame's label or a session.
     pub what: String,
     /// The frames whose history goes: one with all below it, or those of a session.
-    #[serde(serialize_with = "handles")]
+    #[serde(serialize_with = "handles::many")]
     pub frames: Vec<FrameNum>,
     /// The sessions in whose transcripts it is.
     pub sessions: Vec<String>,
     /// Those of them whose messages stay: where their work begins or ends is not known, and more than it would
     /// go. They go with their session.
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "handles")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "handles::many")]
     pub unplaced: Vec<FrameNum>,
     /// Messages that are still there.
     pub messages: u64,
@@ -44,13 +45,13 @@ pub struct PurgePlan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Said {
     /// Those with their titles and criteria.
-    #[serde(serialize_with = "handles")]
+    #[serde(serialize_with = "handles::many")]
     pub titles: Vec<FrameNum>,
     /// Those with their results.
-    #[serde(serialize_with = "handles")]
+    #[serde(serialize_with = "handles::many")]
     pub results: Vec<FrameNum>,
     /// Those with decisions or pins.
-    #[serde(serialize_with = "handles")]
+    #[serde(serialize_with = "handles::many")]
     pub notes: Vec<FrameNum>,
 }
 
@@ -59,11 +60,6 @@ impl Said {
     pub fn is_empty(&self) -> bool {
         self.titles.is_empty() && self.results.is_empty() && self.notes.is_empty()
     }
-}
-
-/// Frames as people and programs name them.
-pub(crate) fn handles<S: Serializer>(frames: &[FrameNum], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(frames.iter().map(ToString::to_string))
 }
 
 /// What a purge did.

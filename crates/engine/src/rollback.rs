@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::files;
+use crate::handles;
 use crate::work_tree::{FileChange, FileChangeKind, FileRecorder, WorkTree};
 
 /// How long somebody who rolls files back waits for a state of all files.
@@ -23,6 +24,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 #[serde(rename_all = "camelCase")]
 pub struct RollbackPlan {
     /// The frame.
+    #[serde(serialize_with = "handles::one")]
     pub frame: FrameNum,
     /// Files that would be restored.
     pub restored: Vec<RolledBack>,
@@ -75,7 +77,8 @@ pub enum Why {
     /// No tool of the frame was seen writing what it holds: a command of the frame may have, or somebody
     /// else.
     NotSeen,
-    /// What it held is not recorded: it is too large, could not be read, or is lost.
+    /// What it held is not recorded: git ignores it, it lies outside of the project, is too large, could not
+    /// be read, or is lost.
     NotRecorded,
     /// As `NotSeen`, where the files were not recorded when the frame ended: what was changed afterwards,
     /// perhaps by somebody else, can't be told from what it changed.
@@ -146,7 +149,33 @@ impl Engine {
             });
             plan.put(path, how);
         }
+        let unrecorded = self.written_beside(&plan, &written, work_tree)?;
+        let left = unrecorded.into_iter().map(|path| LeftAlone { path, why: Why::NotRecorded });
+        plan.left.extend(left);
         Ok(plan)
+    }
+
+    /// Files that the frame wrote and that are there, but in no state.
+    fn written_beside(
+        &self,
+        plan: &RollbackPlan,
+        written: &BTreeMap<String, BTreeSet<String>>,
+        work_tree: &dyn WorkTree,
+    ) -> Result<Vec<String>, EngineError> {
+        let restored = plan.restored.iter().map(|file| &file.path);
+        let told: BTreeSet<_> = restored.chain(plan.left.iter().map(|file| &file.path)).collect();
+        let untold = written.keys().filter(|path| !told.contains(path));
+        let mut there: Vec<String> = untold
+            .filter(|path| {
+                self.project().join(path).symlink_metadata().is_ok_and(|it| !it.is_dir())
+            })
+            .cloned()
+            .collect();
+        if !there.is_empty() {
+            let held = work_tree.held(&plan.now)?;
+            there.retain(|path| !held.contains(path));
+        }
+        Ok(there)
     }
 
     /// What taking back the last rollback of a frame would do.

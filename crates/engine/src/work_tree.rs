@@ -2,6 +2,7 @@
 
 mod places;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -26,6 +27,9 @@ pub trait WorkTree: Send + Sync {
 
     /// The files that differ between two states, by path.
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError>;
+
+    /// The files that a state has anything of: not those that git ignores.
+    fn held(&self, state: &str) -> Result<BTreeSet<String>, EngineError>;
 
     /// Makes these files what they were in a state. Those that were not there are removed.
     fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError>;

@@ -95,6 +95,10 @@ impl WorkTree for Copies {
         Ok(paths.iter().filter_map(change).collect())
     }
 
+    fn held(&self, state: &str) -> Result<BTreeSet<String>, EngineError> {
+        Ok(self.state(state).into_keys().collect())
+    }
+
     fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError> {
         let state = self.state(state);
         for path in paths {

@@ -16,6 +16,7 @@ mod record;
 mod shadow;
 mod tree;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -80,6 +81,10 @@ impl WorkTree for GitWorkTree {
 
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError> {
         self.with(|shadow, until| shadow.changes(from, to, until))
+    }
+
+    fn held(&self, state: &str) -> Result<BTreeSet<String>, EngineError> {
+        self.with(|shadow, until| shadow.held(state, until))
     }
 
     fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError> {

@@ -1,5 +1,6 @@
 //! The repository of our own that holds states of files.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -98,6 +99,14 @@ impl Shadow {
             Some(FileChange { path, kind })
         };
         Ok(entries.iter().filter_map(change).collect())
+    }
+
+    /// The files of a state.
+    pub(crate) fn held(&self, state: &str, until: Instant) -> Result<BTreeSet<String>, Failure> {
+        let list = ["ls-tree", "-r", "-z", "--name-only", state];
+        let told = self.lent_git(until).args(list).run(&[])?;
+        let names = told.split(|byte| *byte == 0).filter_map(|name| str::from_utf8(name).ok());
+        Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
 
     /// Makes files what they were in a state; those that it does not hold are removed.

@@ -90,7 +90,9 @@ fn tell(page: &mut Page, plan: &RollbackPlan) {
     for file in &plan.left {
         let why = match file.why {
             Why::ChangedSince => "left: it has changed since",
-            Why::NotRecorded => "left: what it held is not recorded",
+            Why::NotRecorded => {
+                "left: what it held is not recorded (git ignores it, it lies outside, or is too large)"
+            }
             Why::EndUnknown => {
                 "left: no tool of the frame was seen writing this, and where the frame ended is not \
                  recorded, so it may be somebody's later work"

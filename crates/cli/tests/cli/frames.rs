@@ -162,5 +162,7 @@ fn programs_read_what_was_done() {
     assert_eq!(desk.json(&["pop", "-r", "y"])["parent"], "f1");
     assert_eq!(desk.json(&["reopen", "f2"])["handle"], "f2");
     let gone = desk.json(&["invalidate", "f3", "-r", "z"]);
-    assert_eq!(gone["inProgress"], json!([]));
+    assert_eq!(gone, json!({"invalidated": ["f3"], "inProgress": []}));
+    let gone = desk.json(&["invalidate", "f1", "-r", "z"]);
+    assert_eq!(gone, json!({"invalidated": ["f1"], "inProgress": ["f2"]}));
 }

@@ -119,6 +119,37 @@ fn a_frames_files_are_as_it_found_them_and_the_repository_is_untouched() {
 }
 
 #[test]
+fn what_git_ignores_or_lies_outside_is_told_and_left() {
+    let desk = in_git();
+    write(&desk, "target/kept", "as it was");
+    let outside = desk.project().with_file_name("outside.txt");
+    desk.ok(&["push", "Build it", "-c", "It is built"]);
+    write(&desk, "target/built", "by the frame");
+    write(&desk, "target/gone", "by the frame");
+    write(&desk, "src/main.rs", "fn main() { built() }\n");
+    fs::write(&outside, "by the frame").unwrap();
+    for file in ["target/built", "target/gone", "src/main.rs", outside.to_str().unwrap()] {
+        desk.ok(&["artifact", file]);
+    }
+    fs::remove_file(desk.project().join("target/gone")).unwrap();
+    desk.ok(&["pop", "-r", "Built."]);
+    let plan = desk.json(&["rollback", "f1", "--dry-run"]);
+    assert_eq!(plan["frame"], "f1");
+    assert_eq!(paths(&plan["restored"]), [("src/main.rs", "reverted")]);
+    let outside = outside.display().to_string();
+    let left = [(outside.as_str(), "not_recorded"), ("target/built", "not_recorded")];
+    assert_eq!(paths(&plan["left"]), left);
+    let told = desk.ok(&["rollback", "f1", "--yes"]);
+    assert!(
+        told.contains("target/built  left: what it held is not recorded (git ignores it"),
+        "{told}"
+    );
+    assert_eq!(read(&desk, "target/built").as_deref(), Some("by the frame"));
+    let again = desk.json(&["rollback", "f1", "--dry-run"]);
+    assert_eq!((paths(&again["restored"]), paths(&again["left"])), (vec![], left.to_vec()));
+}
+
+#[test]
 fn a_rollback_can_be_taken_back() {
     let desk = worked();
     desk.ok(&["pop", "-r", "Lexes."]);

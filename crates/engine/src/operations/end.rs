@@ -13,6 +13,7 @@ use crate::compaction::Ending;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::handles;
 use crate::operation::{Answer, Caller, Operate};
 
 /// `stack_frame_pop`.
@@ -165,8 +166,8 @@ fn invalidated(frame: &Frame, decision: &Decision) -> Answer {
         text = format!("{text} Still in progress below it, pop or invalidate them: {left}.");
     }
     let data = json!({
-        "invalidated": decision.frames,
-        "inProgress": decision.left.iter().map(|frame| frame.num).collect::<Vec<_>>(),
+        "invalidated": handles::list(decision.frames.iter().copied()),
+        "inProgress": handles::list(decision.left.iter().map(|frame| frame.num)),
     });
     Answer {
         title: format!("invalidated {}", frame.num),

@@ -13,6 +13,7 @@ use super::end::PopStatus;
 use crate::configuration::Source;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::handles;
 use crate::operation::{Answer, Caller, Operate};
 use crate::settings::{SUBAGENT_VARIABLES, Setting};
 use crate::subagents::{Ending, Standing, SubagentFilter};
@@ -263,7 +264,9 @@ impl Operate for List {
         let lines: Vec<_> = sessions.iter().map(|session| line(session, now)).collect();
         let text = if lines.is_empty() { "None.".to_owned() } else { lines.join("\n") };
         let title = format!("{} sessions", lines.len());
-        Ok(Answer { title, text, data: json!({"sessions": sessions}), ..Answer::default() })
+        let sessions = sessions.iter().map(|it| handles::named(it, &["frame", "caller"]));
+        let data = json!({"sessions": sessions.collect::<Vec<_>>()});
+        Ok(Answer { title, text, data, ..Answer::default() })
     }
 }
 
@@ -357,6 +360,6 @@ fn completed(session: &str, ended: &[FrameNum], status: Status) -> Answer {
         [] => format!("The session {session} is completed; it had no open frame."),
         _ => format!("The session {session} is completed: {} ended as {status}.", named.join(", ")),
     };
-    let data = json!({"sessionID": session, "frames": ended, "status": status.to_string()});
+    let data = json!({"sessionID": session, "frames": named, "status": status.to_string()});
     Answer { title: "subagent completed".to_owned(), text, data, ..Answer::default() }
 }

@@ -189,6 +189,9 @@ impl Desk {
     pub(super) fn waiting(&self) -> Vec<u64> {
         let data = self.ask("stack_auto_suggest", json!({})).data;
         let waiting = data["pendingSuggestions"].as_array().unwrap().iter();
+        assert!(
+            waiting.clone().all(|it| it["frame"].as_str().is_some_and(|it| it.starts_with('f')))
+        );
         waiting.map(|it| it["num"].as_u64().unwrap()).collect()
     }
 

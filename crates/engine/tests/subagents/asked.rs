@@ -148,6 +148,8 @@ fn a_list_is_filtered() {
     let listed = |arguments: Value| {
         let data = desk.did("stack_subagent_list", arguments).data;
         let sessions = data["sessions"].as_array().unwrap().iter();
+        let is_handle = |frame: &Value| frame.is_null() || frame.as_str().is_some();
+        assert!(sessions.clone().all(|it| is_handle(&it["frame"]) && is_handle(&it["caller"])));
         sessions.map(|it| it["sessionID"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(listed(json!({})), [CHILD, "ses_small"]);

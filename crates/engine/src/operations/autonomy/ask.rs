@@ -145,7 +145,7 @@ fn answer(
     text.push_str(unknown(&settings).trim_start());
     let data = json!({
         "kind": kind,
-        "frame": frame.num,
+        "frame": frame.num.to_string(),
         "recommended": is_due,
         "confidence": judgement.confidence,
         "threshold": threshold,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use callstack_core::autonomy::{Heuristic, Kind, SuggestionEnd};
+use callstack_core::autonomy::{Heuristic, Kind, Suggestion, SuggestionEnd};
 use callstack_core::event::Event;
 use callstack_core::text::format_duration;
 use callstack_store::{Change, StoredSuggestion, SuggestionCounts, View};
@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{Autonomy, switch};
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::handles;
 use crate::operation::{Answer, Caller, Operate};
 use crate::settings::{AutonomySettings, Level, Setting};
 
@@ -99,7 +100,7 @@ fn waiting(
         "enabled": settings.level != Level::Manual && settings.suggest_in_context,
         "level": settings.level.as_str(),
         "cleared": cleared.unwrap_or(0),
-        "pendingSuggestions": waiting,
+        "pendingSuggestions": waiting.iter().map(named).collect::<Vec<_>>(),
     });
     Ok(Answer { title: "suggestions".to_owned(), text, data, ..Answer::default() })
 }
@@ -206,8 +207,12 @@ fn line(stored: &StoredSuggestion, now: i64) -> String {
     )
 }
 
+fn named(suggestion: &Suggestion) -> Value {
+    handles::named(suggestion, &["frame"])
+}
+
 fn entry(stored: &StoredSuggestion) -> Value {
-    let mut entry = json!(stored.suggestion);
+    let mut entry = named(&stored.suggestion);
     entry["kind"] = json!(stored.suggestion.kind());
     entry["outcome"] = json!(stored.end);
     entry["endedAt"] = json!(stored.ended_at);
