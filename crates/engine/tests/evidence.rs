@@ -203,6 +203,16 @@ fn it_goes_with_the_messages_that_it_was_taken_from() {
 }
 
 #[test]
+fn a_fresh_try_is_told_how_the_first_one_stood() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = worked(folder.path());
+    call(&project.engine, A, "m7", "stack_frame_retry", json!({"frame": "f3"}));
+    let told = project.engine.resolve("f4").unwrap().decisions.concat();
+    let first = "This was tried before in f3 \"grammar\", which is completed: 23 rules\n";
+    assert_eq!(told, format!("{first}How it stood at its end: `cargo test`: 4 passed"));
+}
+
+#[test]
 fn a_frame_that_is_taken_up_again_has_that_of_all_its_work() {
     let folder = tempfile::tempdir().unwrap();
     let project = worked(folder.path());

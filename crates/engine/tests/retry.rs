@@ -1,5 +1,6 @@
 //! Another try at what a frame was for.
 
+use callstack_core::text::estimate_tokens;
 use callstack_engine::Kind;
 use serde_json::json;
 
@@ -28,6 +29,77 @@ fn a_fresh_sibling_knows_what_was_learnt() {
     assert_eq!(fresh.decisions, [learnt]);
     assert!(answer.text.ends_with(&format!("{learnt}\n")), "{}", answer.text);
     assert_eq!(project.status("f2"), "failed", "the first try stays as it is");
+}
+
+/// What a fresh try is told first of all.
+fn learnt(project: &Project) -> String {
+    project.did("ses_a", "stack_frame_retry", json!({"frame": "f2"}));
+    project.engine.resolve("f3").unwrap().decisions.concat()
+}
+
+/// A frame that has failed after all of this was said of it.
+fn tried(results: &str, decisions: &[&str], pins: &[&str]) -> Project {
+    let project = Project::new();
+    project.user("ses_a", "Build the shop");
+    let child = json!({"title": "Generator", "successCriteria": "the grammar is compiled"});
+    project.did("ses_a", "stack_frame_push", child);
+    for decision in decisions {
+        project.did("ses_a", "stack_add_decision", json!({"decision": decision}));
+    }
+    for pin in pins {
+        project.did("ses_a", "stack_pin", json!({"text": pin}));
+    }
+    let results = json!({"results": results, "status": "failed"});
+    project.did("ses_a", "stack_frame_pop", results);
+    project
+}
+
+#[test]
+fn what_was_decided_is_learnt_and_what_was_pinned_holds_again() {
+    let pins = ["use mutex  M first", "never on \u{1f431} Fridays"];
+    let project = tried("It deadlocks.", &["never call foo()", "bar() is free"], &pins);
+    project.did("ses_a", "stack_unpin", json!({"frame": "f2", "pin": "p2"}));
+    let learnt = learnt(&project);
+    assert_eq!(
+        learnt,
+        "This was tried before in f2 \"Generator\", which is failed: It deadlocks.\n\
+         Decided in it: never call foo(); bar() is free"
+    );
+    let fresh = project.engine.resolve("f3").unwrap();
+    let held: Vec<_> = fresh.pins.iter().map(|pin| pin.text.as_str()).collect();
+    assert_eq!(held, [pins[0]], "word for word, and not what was taken back");
+    assert_eq!(project.engine.resolve("f2").unwrap().pins.len(), 1, "the first try keeps its own");
+    let below = json!({"title": "Inner", "successCriteria": "x"});
+    let told = project.did("ses_a", "stack_frame_push", below).text;
+    assert!(told.contains(pins[0]), "{told}");
+}
+
+#[test]
+fn a_third_try_knows_of_the_first() {
+    let project = tried("It deadlocks.", &["never call foo()"], &[]);
+    project.did("ses_a", "stack_frame_retry", json!({"frame": "f2"}));
+    project.did("ses_a", "stack_add_decision", json!({"decision": "bar() is slow"}));
+    let results = json!({"results": "It crawls.", "status": "failed"});
+    project.did("ses_a", "stack_frame_pop", results);
+    project.did("ses_a", "stack_frame_retry", json!({"frame": "f3"}));
+    let told = project.engine.resolve("f4").unwrap().decisions.concat();
+    assert_eq!(
+        told,
+        "This was tried before in f3 \"Generator\", which is failed: It crawls.\n\
+         Decided in it: bar() is slow; This was tried before in f2 \"Generator\", which is failed: \
+         It deadlocks.\nDecided in it: never call foo()"
+    );
+}
+
+#[test]
+fn of_much_as_much_is_learnt_as_there_is_room_for() {
+    let (results, decision) = ("It deadlocks. ".repeat(400), "never call foo() ".repeat(400));
+    let told = learnt(&tried(&results, &[&decision], &[]));
+    let (said, decided) = told.split_once("\nDecided in it: never call").unwrap();
+    assert!(said.ends_with('…') && decided.ends_with('…'), "{told}");
+    assert!(estimate_tokens(&told) < 440, "{}", estimate_tokens(&told));
+    let alone = learnt(&tried(&results, &[], &[]));
+    assert!(alone.len() > said.len() && estimate_tokens(&alone) < 440, "{alone}");
 }
 
 #[test]

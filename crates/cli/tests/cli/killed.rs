@@ -47,7 +47,7 @@ fn work(host: &mut Host) {
         host.call(A, "stack", &json!({"op": op, "args": args}));
     };
     host.call(A, "stack_pin", &json!({"text": "no network"}));
-    other(host, "stack_unpin", json!({"pin": "p2"}));
+    other(host, "stack_unpin", json!({"pin": "p3"}));
     other(host, "stack_frame_unplan", json!({"frame": "f6"}));
     host.call(A, "stack_frame_push", &child("cache"));
     host.call(A, "stack_frame_push", &child("index"));

@@ -5,15 +5,18 @@ use std::fmt::Write as _;
 use callstack_core::decide::{Command, Push};
 use callstack_core::frame::{Frame, Status};
 use callstack_core::secrets::cut_to_token_budget;
-use callstack_core::text::CUT;
+use callstack_core::text::{CUT, estimate_tokens};
 
 use super::begin::FrameParams;
 use crate::engine::{Engine, first};
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller, Operate};
 
-/// Tokens of what was learnt from the first try.
+/// Tokens of what was learnt from the first try, and of its results where more is known.
 const LEARNT: usize = 400;
+const RESULTS: usize = 240;
+/// How that begins.
+const TRIED: &str = "This was tried before";
 
 /// `stack_frame_retry`.
 pub(crate) struct Retry;
@@ -21,7 +24,7 @@ pub(crate) struct Retry;
 impl Operate for Retry {
     const NAME: &'static str = "stack_frame_retry";
     const SUMMARY: &'static str = "Try again what a frame that has ended was for: opens a fresh frame \
-        beside it with the same title and criteria, and with what was learnt from the first try.";
+        beside it with the same title, criteria and pins, and with what was learnt from the first try.";
     type Params = FrameParams;
 
     fn run(engine: &Engine, caller: &Caller, params: FrameParams) -> Result<Answer, EngineError> {
@@ -36,8 +39,13 @@ impl Operate for Retry {
         });
         let num = engine.store.write(|change| {
             let num = first(&engine.carry_out(change, &push)?)?;
-            let learnt = Command::AddDecision { frame: num, text: learnt(&tried) };
+            let ended = change.view().evidence(tried.num)?.brief();
+            let learnt = Command::AddDecision { frame: num, text: learnt(&tried, &ended) };
             engine.carry_out(change, &learnt)?;
+            // What held for the first try holds for this one, word for word.
+            for pin in &tried.pins {
+                engine.carry_out(change, &Command::Pin { frame: num, text: pin.text.clone() })?;
+            }
             Ok::<_, EngineError>(num)
         })?;
         retried(engine, engine.store.read(|view| engine.began(view, caller, num))?)
@@ -85,17 +93,33 @@ fn check(engine: &Engine, caller: &Caller, tried: &Frame) -> Result<(), EngineEr
     Ok(())
 }
 
-fn learnt(tried: &Frame) -> String {
-    let mut text = format!("This was tried before in {}, which is {}", tried.label(), tried.status);
+fn learnt(tried: &Frame, ended: &str) -> String {
+    let mut text = format!("{TRIED} in {}, which is {}", tried.label(), tried.status);
     if let Some(reason) = tried.invalidation_reason.as_deref() {
         // Writing to a string can't fail.
         let _ = write!(text, " ({reason})");
     }
     let results = tried.results.as_deref().map(str::trim).filter(|results| !results.is_empty());
-    let results = results.map(|results| cut_to_token_budget(results, LEARNT, CUT));
+    // What was said of a try before that one matters least.
+    let (before, own): (Vec<&str>, Vec<&str>) =
+        tried.decisions.iter().map(String::as_str).partition(|text| text.starts_with(TRIED));
+    let decisions = [own, before].concat().join("; ");
+    let mut left = LEARNT;
+    let mut within = |text: &str, share: usize| {
+        let text = cut_to_token_budget(text, share.min(left), CUT).into_owned();
+        left = left.saturating_sub(estimate_tokens(&text));
+        text
+    };
+    let share = if decisions.is_empty() && ended.is_empty() { LEARNT } else { RESULTS };
     let _ = match results {
-        Some(results) => write!(text, ": {results}"),
+        Some(results) => write!(text, ": {}", within(results, share)),
         None => write!(text, ", without results."),
     };
+    for (what, told) in [("How it stood at its end", ended), ("Decided in it", &decisions)] {
+        let told = if told.is_empty() { String::new() } else { within(told, LEARNT) };
+        if !told.is_empty() {
+            let _ = write!(text, "\n{what}: {told}");
+        }
+    }
     text
 }
