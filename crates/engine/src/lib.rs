@@ -55,7 +55,7 @@ pub use compaction::{CompactionPrompt, Failure, Summary};
 pub use configuration::{Configured, Source};
 pub use conversation::mode::off as frame_mode_is_off;
 pub use conversation::past::{
-    PastCaller, PastCounts, PastMessage, PastMessages, PastSession, RECORDED,
+    PastAside, PastCaller, PastCounts, PastMessage, PastMessages, PastSession, RECORDED,
 };
 pub use conversation::{CallTimes, Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health};

@@ -69,6 +69,8 @@ pub struct Recording {
     pub title: Option<String>,
     /// Its messages, in the order in which the model was shown them.
     pub messages: Vec<Recorded>,
+    /// Those of branches that were left: they were said, and the model was not shown them any more.
+    pub left: Vec<Left>,
     /// What was passed over.
     pub skipped: Skipped,
 }
@@ -98,6 +100,18 @@ impl Recording {
     pub fn model_calls(&self) -> usize {
         self.messages.iter().filter(|message| message.is_answer()).count()
     }
+}
+
+/// How records of branches that were left are counted: they are only kept to be found and read.
+const LEFT: &str = "of a branch that was left, kept for log and search only";
+
+/// A message of a branch that was left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Left {
+    /// The place of the message that was gone on with behind it.
+    pub before: usize,
+    /// The message.
+    pub message: Recorded,
 }
 
 /// What started a session.
@@ -255,6 +269,7 @@ fn recording(format: Format) -> Recording {
         project: String::new(),
         title: None,
         messages: Vec::new(),
+        left: Vec::new(),
         skipped: Skipped::default(),
     }
 }

@@ -162,9 +162,13 @@ fn logs_give_the_records_back_byte_for_byte() {
         let part = project.engine.read_log(&root, &LogRequest::default()).unwrap();
         let mut raw: Vec<String> = part.entries.iter().map(|entry| entry.to_raw(true)).collect();
         raw.retain(|raw| !raw.is_empty());
-        let recorded: Vec<String> = recordings[0]
-            .messages
-            .iter()
+        // What was left stands where it was said.
+        let recording = &recordings[0];
+        let messages = recording.messages.iter().enumerate().flat_map(|(place, message)| {
+            let left = recording.left.iter().filter(move |left| left.before == place);
+            left.map(|left| &left.message).chain([message])
+        });
+        let recorded: Vec<String> = messages
             .filter(|message| !message.records.is_empty())
             .map(|message| message.records.join("\n"))
             .collect();

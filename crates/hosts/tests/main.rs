@@ -13,6 +13,7 @@ mod claude_code;
 mod codex;
 mod importing;
 mod kin;
+mod left;
 mod mini_swe_agent;
 mod opencode;
 mod pi;

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use callstack_core::transcript::{Role, Standing};
-use callstack_hosts::recording::{Division, Recorded, RecordedCall, RecordedPart, Recording};
+use callstack_hosts::recording::{Division, Left, Recorded, RecordedCall, RecordedPart, Recording};
 
 pub(crate) fn told(recordings: &[Recording]) -> String {
     let mut text = String::new();
     for recording in recordings {
-        let Recording { format, session, parent, project, title, messages, skipped } = recording;
+        let Recording { format, session, parent, project, title, messages, left, skipped } =
+            recording;
         let title = title.as_deref().unwrap_or("-");
         writeln!(text, "{format:?} {session} in {project}, {title}").unwrap();
         if let Some(parent) = parent {
@@ -16,6 +17,9 @@ pub(crate) fn told(recordings: &[Recording]) -> String {
         }
         for message in messages {
             text.push_str(&of_message(message));
+        }
+        for Left { before, message } in left {
+            write!(text, "left before {}: {}", messages[*before].id, of_message(message)).unwrap();
         }
         writeln!(text, "skipped {:?}, {} unreadable\n", skipped.kinds, skipped.unreadable).unwrap();
     }

@@ -31,6 +31,7 @@ impl Making {
             project: "/home/me/app".to_owned(),
             title: Some("Dates & <times>".to_owned()),
             messages: Vec::new(),
+            left: Vec::new(),
             skipped: Skipped { kinds: BTreeMap::from([("hint".to_owned(), 2)]), unreadable: 1 },
         };
         Self { recording, now: 1_700_000_000_000 }

@@ -140,8 +140,8 @@ fn past_sessions_of_agents() {
     says!(desk, ["import", "past"], @r"
     exit 0
     read 3 sessions (2 claude-code, 1 swe-agent)
-    3 sessions imported with 27 messages and 8 frames
-    passed over 8 records: of a branch that was left (2), assistant: of the program itself (1), file-history-snapshot (1), history: system (1), mood (1), progress: hook_progress (1), system: turn_duration (1)
+    3 sessions imported with 29 messages and 8 frames
+    passed over 8 records: of a branch that was left, kept for log and search only (2), assistant: of the program itself (1), file-history-snapshot (1), history: system (1), mood (1), progress: hook_progress (1), system: turn_duration (1)
     ! 1 line could not be read
     ");
     says!(desk, ["tree"], @r"
@@ -159,7 +159,7 @@ fn past_sessions_of_agents() {
     exit 0
     read 2 sessions (2 claude-code)
     0 sessions imported with 0 messages and 0 frames, 2 here already
-    passed over 7 records: of a branch that was left (2), assistant: of the program itself (1), file-history-snapshot (1), mood (1), progress: hook_progress (1), system: turn_duration (1)
+    passed over 7 records: of a branch that was left, kept for log and search only (2), assistant: of the program itself (1), file-history-snapshot (1), mood (1), progress: hook_progress (1), system: turn_duration (1)
     ! 1 line could not be read
     ");
     let told = desk.json(&["import", "past", "past/run.traj"]);

@@ -48,9 +48,24 @@ pub struct PastSession {
     pub outcome: Option<(Status, String)>,
     /// The ids of its messages, in order.
     pub messages: Vec<String>,
+    /// Those that were said and left, which only log and search show.
+    pub left: Vec<PastAside>,
     /// Whether it was had from the store, for the sake of those that it started or that started it: there is
     /// nothing new in it.
     pub stored: bool,
+}
+
+/// A message of a recorded session that nothing was gone on with.
+#[derive(Clone, Debug)]
+pub struct PastAside {
+    /// The place of the message that was said instead.
+    pub before: usize,
+    /// When it was written: milliseconds since 1970.
+    pub at: Option<i64>,
+    /// Its id.
+    pub id: String,
+    /// What is kept of it.
+    pub json: String,
 }
 
 /// What started a recorded session.
@@ -250,6 +265,9 @@ impl<'a> Takeover<'a> {
             way.at = message.at.or(way.at);
             engine.set_past(way.at);
             let is_new = !way.known.contains(&message.shown.message.id);
+            if is_new {
+                way.take_aside(place, engine.now());
+            }
             // The last one that was known may have been gone on with since.
             let next = way.session.messages.get(place + 1);
             let is_last = !is_new && next.is_none_or(|next| !way.known.contains(next));
@@ -405,6 +423,15 @@ impl<'a> Takeover<'a> {
 }
 
 impl Way<'_> {
+    /// Has what was left before a message stored in front of it, but not taken for what was done.
+    fn take_aside(&mut self, place: usize, now: i64) {
+        let left = self.session.left.iter().filter(|left| left.before == place);
+        for left in left.filter(|left| !self.known.contains(&left.id)) {
+            let body = MessageBody { id: left.id.clone(), json: left.json.clone() };
+            self.unwritten.push((left.at.unwrap_or(now), body));
+        }
+    }
+
     /// Writes what waits for it; returns how many messages the store did not have as they are.
     fn write(&mut self, engine: &Engine) -> Result<u64, EngineError> {
         let unwritten = std::mem::take(&mut self.unwritten);

@@ -7,16 +7,17 @@ mod entry;
 mod said;
 mod tasks;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead};
 
 use serde_json::Value;
 
 use super::link::AGENT;
 use super::tools::{taken, text};
-use super::{Format, Parent, Recording, Skipped, Usage, lines};
+use super::{Format, Left, Parent, Recording, Skipped, Usage, lines};
 use assembly::assemble;
 pub(super) use assembly::handed_on;
+use branch::Branches;
 use entry::Entry;
 
 /// Records by the side chain that they belong to; those of the session itself under none.
@@ -94,7 +95,8 @@ impl File {
     }
 
     fn into_recordings(mut self) -> Vec<Recording> {
-        let main = branch::live(std::mem::take(&mut self.main), &mut self.skipped);
+        let Branches { live: main, left } =
+            branch::apart(std::mem::take(&mut self.main), &mut self.skipped);
         let summary = self.summaries.iter().rev().find_map(|(leaf, title)| {
             main.iter().any(|entry| entry.uuid == *leaf).then(|| title.clone())
         });
@@ -105,7 +107,9 @@ impl File {
             title,
             ..super::recording(Format::ClaudeCode)
         }];
+        let order: Vec<String> = main.iter().map(|entry| entry.message().to_owned()).collect();
         assemble(&mut recordings[0], main, &mut self.skipped);
+        recordings[0].left = aside(&recordings[0], &order, left);
         for (id, side) in std::mem::take(&mut self.sides) {
             let parent = Parent { session: self.session.clone(), call: side.call };
             let mut recording = Recording {
@@ -113,6 +117,7 @@ impl File {
                 parent: Some(parent),
                 title: None,
                 messages: Vec::new(),
+                left: Vec::new(),
                 ..recordings[0].clone()
             };
             assemble(&mut recording, side.entries, &mut self.skipped);
@@ -122,6 +127,33 @@ impl File {
         recordings[holder].skipped = self.skipped;
         recordings
     }
+}
+
+/// The messages of branches that were left, each at its place among those that were gone on with. `order`
+/// names the message of each record of these.
+fn aside(recording: &Recording, order: &[String], left: Vec<(usize, Entry)>) -> Vec<Left> {
+    let mut stood: HashMap<String, usize> = HashMap::new();
+    for (place, entry) in &left {
+        stood.entry(entry.message().to_owned()).or_insert(*place);
+    }
+    let mut aside = Recording {
+        project: recording.project.clone(),
+        session: recording.session.clone(),
+        ..super::recording(recording.format)
+    };
+    let entries = left.into_iter().map(|(_, entry)| entry).collect();
+    // They are counted as what they are.
+    assemble(&mut aside, entries, &mut Skipped::default());
+    let places = recording.messages.iter().enumerate();
+    let places: HashMap<&str, usize> = places.map(|(at, it)| (it.id.as_str(), at)).collect();
+    let last = recording.messages.len().saturating_sub(1);
+    let mut messages: Vec<Left> = Vec::new();
+    for message in aside.messages {
+        let behind = stood.get(&message.id).and_then(|place| order.get(*place..));
+        let next = behind.and_then(|rest| rest.iter().find_map(|id| places.get(id.as_str())));
+        messages.push(Left { before: next.copied().unwrap_or(last), message });
+    }
+    messages
 }
 
 /// What the provider reported: `input_tokens` are those that no cache had a part in.

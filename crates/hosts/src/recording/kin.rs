@@ -8,6 +8,7 @@ use callstack_engine::{Engine, EngineError};
 use serde_json::Value;
 
 use super::link::links;
+use super::stored::is_aside;
 use super::tools::{call, text, time, words};
 use super::transcript::message;
 use super::{
@@ -51,7 +52,7 @@ pub(super) fn of(engine: &Engine, recordings: &[Recording]) -> Result<Kin, Engin
     let mut stored = Vec::new();
     for (format, session, parent) in found {
         let messages = engine.messages(&session)?;
-        let messages = messages.iter().map(|it| had(format, &it.id, &it.json)).collect();
+        let messages = messages.iter().filter_map(|it| had(format, &it.id, &it.json)).collect();
         stored.push(Recording { session, parent, messages, ..super::recording(format) });
     }
     let all: Vec<&Recording> = recordings.iter().chain(&stored).collect();
@@ -60,8 +61,11 @@ pub(super) fn of(engine: &Engine, recordings: &[Recording]) -> Result<Kin, Engin
 }
 
 /// What a stored message tells of who started what: the user's words, and calls of subagents.
-fn had(format: Format, id: &str, json: &str) -> Recorded {
+fn had(format: Format, id: &str, json: &str) -> Option<Recorded> {
     let stored: Value = serde_json::from_str(json).unwrap_or_default();
+    if is_aside(&stored) {
+        return None;
+    }
     let role = if stored["info"]["role"] == "user" { Role::User } else { Role::Assistant };
     let mut had = message(id, role, time(&stored["info"]["time"]["created"]));
     for part in stored["parts"].as_array().into_iter().flatten() {
@@ -86,7 +90,7 @@ fn had(format: Format, id: &str, json: &str) -> Recorded {
         };
         had.parts.push(RecordedPart::Call(Box::new(call)));
     }
-    had
+    Some(had)
 }
 
 fn division(format: Format, tool: &str, input: &Value) -> Option<Division> {

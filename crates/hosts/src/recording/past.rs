@@ -8,11 +8,11 @@ use callstack_core::framing::Mark;
 use callstack_core::secrets::mask;
 use callstack_core::transcript::CallState;
 use callstack_engine::{
-    Engine, EngineError, Fact, PastCaller, PastCounts, PastMessage, PastSession,
+    Engine, EngineError, Fact, PastAside, PastCaller, PastCounts, PastMessage, PastSession,
 };
 
-use super::stored::{body, inside};
-use super::{Division, Format, Parent, Recorded, RecordedCall, RecordedPart, Recording, kin};
+use super::stored::{body, body_aside, inside};
+use super::{Division, Format, Left, Parent, Recorded, RecordedCall, RecordedPart, Recording, kin};
 use crate::opencode::decode;
 
 /// What a failure or a command line is told with: its beginning.
@@ -76,7 +76,17 @@ fn session(recording: &Recording, parent: Option<&Parent>, all: &[&Recording]) -
         title: given.or_else(|| recording.title.clone()),
         outcome: caller.map_or_else(|| handed_in(recording), returned),
         messages: recording.messages.iter().map(|message| message.id.clone()).collect(),
+        left: recording.left.iter().map(|left| aside(recording, left)).collect(),
         stored: false,
+    }
+}
+
+fn aside(recording: &Recording, left: &Left) -> PastAside {
+    PastAside {
+        before: left.before,
+        at: left.message.at,
+        id: left.message.id.clone(),
+        json: body_aside(recording, &left.message),
     }
 }
 

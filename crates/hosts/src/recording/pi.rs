@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::tools::{self, taken, text, time, words};
 use super::transcript::{Answer, Transcript, message};
-use super::{Format, Recorded, RecordedPart, Recording, Usage, lines};
+use super::{Format, LEFT, Left, Recorded, RecordedPart, Recording, Usage, lines};
 
 /// A record of the tree.
 struct Entry {
@@ -43,15 +43,24 @@ pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
     let mut transcript = Transcript::default();
     // The first message at or behind each record.
     let mut places: HashMap<String, usize> = HashMap::new();
+    // What a branch says that was left is said of that branch alone.
+    let (mut aside, mut left) = (Transcript::default(), super::recording(Format::Pi));
+    let mut stood: Vec<usize> = Vec::new();
     for (entry, on_branch) in entries.into_iter().zip(on_branch) {
         if on_branch {
             places.insert(entry.id.clone(), transcript.messages.len());
             take(entry, &places, &mut transcript, &mut recording);
         } else {
-            recording.skipped.count("of a branch that was left");
+            recording.skipped.count(LEFT);
+            take(entry, &HashMap::new(), &mut aside, &mut left);
+            stood.resize(aside.messages.len(), transcript.messages.len());
         }
     }
     recording.messages = transcript.messages;
+    let last = recording.messages.len().saturating_sub(1);
+    let left = stood.into_iter().zip(aside.messages);
+    let left = left.map(|(before, message)| Left { before: before.min(last), message });
+    recording.left = left.collect();
     Ok(vec![recording])
 }
 

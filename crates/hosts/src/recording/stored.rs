@@ -20,6 +20,20 @@ const DEPTH: usize = 100;
 
 /// What is kept of a message.
 pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
+    kept_as(recording, message, "")
+}
+
+/// The same of one of a branch that was left, which says so: nothing was done in it that counts.
+pub(super) fn body_aside(recording: &Recording, message: &Recorded) -> String {
+    kept_as(recording, message, "\"left\":true,")
+}
+
+/// Whether a stored message is of a branch that was left.
+pub(super) fn is_aside(message: &Value) -> bool {
+    message[RECORDED]["left"] == true
+}
+
+fn kept_as(recording: &Recording, message: &Recorded, standing: &str) -> String {
     // One that several calls of the model wrote was taken apart, and versions of old do not say how a
     // summary ended.
     if let (Format::OpenCode, [record]) = (recording.format, &message.records[..])
@@ -62,7 +76,7 @@ pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
     let records = records.join(",");
     format!(
         "{{\"info\":{info},\"parts\":{parts},\
-         \"{RECORDED}\":{{\"by\":{by},\"actions\":{actions},\"records\":[{records}]}}}}"
+         \"{RECORDED}\":{{\"by\":{by},{standing}\"actions\":{actions},\"records\":[{records}]}}}}"
     )
 }
 
@@ -224,7 +238,7 @@ pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
     let Some(message) = message.filter(|message| message[RECORDED]["by"].is_string()) else {
         return crate::opencode::happenings(json, project);
     };
-    if message["info"]["role"] != "assistant" {
+    if message["info"]["role"] != "assistant" || is_aside(&message) {
         return Vec::new();
     }
     let parts = message["parts"].as_array().into_iter().flatten();

@@ -5,13 +5,21 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use super::super::Skipped;
 use super::super::tools::text;
+use super::super::{LEFT, Skipped};
 use super::entry::{Entry, What};
 
-/// The records of the branch that the last one is on, in their order. Calls that one answer made at
-/// once, and their results, hang beside the branch and belong to it. What is left out is counted.
-pub(super) fn live(entries: Vec<Entry>, skipped: &mut Skipped) -> Vec<Entry> {
+/// The records of a session, apart by whether they are on the branch that was gone on with.
+pub(super) struct Branches {
+    /// Those of that branch, in their order.
+    pub(super) live: Vec<Entry>,
+    /// The others, each with how many of that branch stand before it.
+    pub(super) left: Vec<(usize, Entry)>,
+}
+
+/// Finds the branch that the last record is on. Calls that one answer made at once, and their results, hang
+/// beside the branch and belong to it. What is on no branch is counted, and so is what was left.
+pub(super) fn apart(entries: Vec<Entry>, skipped: &mut Skipped) -> Branches {
     let on_branch = branch(&entries);
     let mut answers: HashSet<String> = HashSet::new();
     for (entry, _) in entries.iter().zip(&on_branch).filter(|(_, on)| **on) {
@@ -22,6 +30,7 @@ pub(super) fn live(entries: Vec<Entry>, skipped: &mut Skipped) -> Vec<Entry> {
     let mut calls: HashSet<String> = HashSet::new();
     let mut taken: HashSet<String> = HashSet::new();
     let mut live = Vec::with_capacity(entries.len());
+    let mut left = Vec::new();
     for (entry, on_branch) in entries.into_iter().zip(on_branch) {
         let beside = match &entry.what {
             What::Assistant { message, .. } => answers.contains(message),
@@ -39,7 +48,8 @@ pub(super) fn live(entries: Vec<Entry>, skipped: &mut Skipped) -> Vec<Entry> {
             continue;
         }
         if !on_branch && !beside {
-            skipped.count("of a branch that was left");
+            skipped.count(LEFT);
+            left.push((live.len(), entry));
             continue;
         }
         if let What::Assistant { content, .. } = &entry.what {
@@ -51,7 +61,7 @@ pub(super) fn live(entries: Vec<Entry>, skipped: &mut Skipped) -> Vec<Entry> {
         }
         live.push(entry);
     }
-    live
+    Branches { live, left }
 }
 
 fn answers_any(content: &Value, calls: &HashSet<String>) -> bool {

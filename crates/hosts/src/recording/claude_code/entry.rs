@@ -109,6 +109,14 @@ impl Entry {
         Ok(entry)
     }
 
+    /// The id of the message that it is a record of.
+    pub(super) fn message(&self) -> &str {
+        match &self.what {
+            What::Assistant { message, .. } if !message.is_empty() => message,
+            _ => &self.uuid,
+        }
+    }
+
     /// The place of a record in the tree.
     pub(super) fn link(value: &Value) -> Self {
         let field = |name: &str| value[name].as_str().map(str::to_owned);
