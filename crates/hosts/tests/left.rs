@@ -3,7 +3,7 @@
 use std::fs;
 
 use callstack_engine::LogRequest;
-use callstack_engine::search::SearchRequest;
+use callstack_engine::search::{Depth, SearchRequest};
 use callstack_hosts::recording::{Recording, read};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -108,7 +108,7 @@ fn they_are_stored_where_they_were_said() {
             exact: true,
             frame: None,
             limit: 5,
-            thorough: true,
+            depth: Depth::Thorough,
             reveal: false,
         };
         let found = project.engine.search(&request).unwrap();
