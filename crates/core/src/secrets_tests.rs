@@ -68,6 +68,7 @@ pub(crate) fn fakes() -> Vec<(&'static str, String)> {
         ("Slack token", ["xo", "xe.xo", "xp-1-", &mixed(60)].concat()),
         ("Slack token", ["xa", "pp-1-A1234567890-", &made(30, HEX)].concat()),
         ("API key", ["se", "ss-", &mixed(40)].concat()),
+        ("API key", ["sk", "-proj-", &mixed(10), "_", &mixed(9), "-", &mixed(10)].concat()),
         ("Google OAuth token", ["GOC", "SPX-", &mixed(28)].concat()),
         ("Notion token", ["nt", "n_", &mixed(46)].concat()),
         ("Notion token", ["sec", "ret_", &mixed(43)].concat()),
@@ -125,6 +126,7 @@ pub(crate) fn named() -> Vec<(String, String)> {
         format!("password = \"the {value} of mine\""),
         format!("password = \"pa({value})\""),
         format!("DB_PASSWORD=a({value})b"),
+        format!("DB_PASSWORD=a({value}"),
         format!("DB_PASSWORD=/aB3{value}Xx09aB3+"),
         format!("STRIPE_SECRET=\"{value}\" make run"),
         format!("password = \"{value}\""),
@@ -134,6 +136,8 @@ pub(crate) fn named() -> Vec<(String, String)> {
         format!("https://example.test/x?access_token={value}&y=1"),
         format!("  password: {value}"),
         format!("postgres://app:{value}@db.test:5432/app"),
+        format!("postgres://app:a@{value}@db.test:5432/app"),
+        format!("DB_PASSWORD=\"correct horse {value}\""),
         format!("https://user:{value}@example.test/"),
         format!("Authorization: Bearer {value}"),
         format!("curl -H 'authorization: Basic {value}'"),
@@ -287,6 +291,10 @@ fn what_is_no_secret_stays() {
         "token: string, // of version2",
         "tool --token <TOKEN> --password $PASSWORD",
         "tool --token TOKEN --api-key=API_KEY",
+        "INVALID_TOKEN=\"The token is wrong\"",
+        "\"token\": \"12345678\"",
+        "\"password\": \"00000000\"",
+        "sk-proj-your-project-key-goes-here",
         "use --password to set it, and --token or --api-key",
         "docker build --secret id=npmrc1,src=.npmrc .",
         "docker run -u 1000:1000 node",
@@ -302,6 +310,9 @@ fn what_is_no_secret_stays() {
         "if password == \"hunter22\" {",
         "Token::Number1",
         "ENV DB_PASSWORD $PASSWORD1",
+        "PASSWORD=os.getenv('PASSWORD1')",
+        "PASSWORD=getpass(prompt1, stream2)",
+        "PASSWORD=get_password(user1)",
         "the password is secret and the token is 12 bytes long",
         "--- PASS: TestToken12 (0.01s)",
         "\"password\": \"At least 8 characters!\"",
@@ -381,6 +392,16 @@ fn a_text_full_of_names_is_masked_to_its_end() {
     for text in [named, spaced, values, format!("DB_PASSWORD={value} end")] {
         let masked = mask(&text);
         assert!(!masked.contains("a1B2c3d4") && !masked.contains(&value[value.len() - 20..]));
+    }
+}
+
+#[test]
+fn passwords_may_be_words_or_numbers() {
+    for (text, left) in [
+        ("DB_PASSWORD=\"correct horse battery staple\"", "horse"),
+        ("password: \"8273645519\"", "8273645519"),
+    ] {
+        assert!(!mask(text).contains(left), "{}", mask(text));
     }
 }
 

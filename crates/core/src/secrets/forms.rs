@@ -96,6 +96,11 @@ fn has_digit(value: &str) -> bool {
     value.bytes().skip(5).any(|byte| byte.is_ascii_digit())
 }
 
+fn in_both_cases(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
+}
+
 /// Tokens by how they begin, the more telling ones first.
 pub(super) const TOKENS: &[Token] = &[
     token("AWS access key", &["AKIA", "ASIA"], base32, 16, 16),
@@ -132,6 +137,14 @@ pub(super) const TOKENS: &[Token] = &[
     token("Stripe key", &["sk_live_", "sk_test_", "rk_live_", "rk_test_"], alnum, 16, ANY),
     token("Stripe key", &["whsec_"], base64, 24, ANY),
     token("Anthropic key", &["sk-ant-"], url, 20, ANY),
+    Token {
+        name: "API key",
+        begins: &["sk-proj-", "sk-svcacct-", "sk-admin-"],
+        of: url,
+        least: 20,
+        most: ANY,
+        judge: in_both_cases,
+    },
     Token {
         name: "API key",
         begins: &["sk-"],
@@ -219,7 +232,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "password in a URL",
         signs: &["://"],
-        pattern: r#"://[^\s/:@"'<>`]*:(?P<s>[^\s/@"'<>`]+)@[A-Za-z0-9\[]"#,
+        pattern: r#"://[^\s/:@"'<>`]*:(?P<s>[^\s/"'<>`]+)@[A-Za-z0-9\[]"#,
         judge: is_value,
     },
     Form {

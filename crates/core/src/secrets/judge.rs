@@ -98,6 +98,12 @@ pub(super) fn is_value(value: &str) -> bool {
     !is_reference(value) && !is_call(value)
 }
 
+/// The same where the value is known to its end: a call that goes on has a comma or a quote there.
+pub(super) fn is_whole_value(value: &str) -> bool {
+    let goes_on = value.contains(')') || value.ends_with(['(', ',']);
+    !(is_reference(value) || (goes_on && is_call(value)))
+}
+
 /// A value between quotes where a name or a type may stand as well: it has to look made up.
 pub(super) fn is_likely(value: &str) -> bool {
     !is_reference(value)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::judge::{is_likely, is_likely_bare, is_likely_phrase, is_value};
+use super::judge::{is_likely, is_likely_bare, is_likely_phrase, is_value, is_whole_value};
 
 /// What names of secrets end with, as far as upper and lower case are usual in them.
 pub(super) const WORDS: &[&str] = &[
@@ -135,9 +135,11 @@ impl<'a> Name<'a> {
         if let Some((inner, _)) = self.quoted(from) {
             let value = self.text.get(inner.clone())?;
             let is_set = is_tight && op == "=" && self.is_upper() && is_value(value);
+            let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
             let is_secret = inner.len() >= LEAST
                 && (is_likely(value)
-                    || (is_set && !value.contains(char::is_whitespace))
+                    || (is_set && (self.is_password() || !value.contains(char::is_whitespace)))
+                    || (is_number && self.is_password() && is_value(value))
                     || (value.contains(' ') && is_likely_phrase(value)));
             return is_secret.then_some(inner);
         }
@@ -164,7 +166,8 @@ impl<'a> Name<'a> {
                     || matches!(char, '"' | '\'' | '`')
                     || (!whole && ends_bare(char))
             };
-            return self.bare(from, ends, LEAST, is_value);
+            let judge = if whole { is_whole_value } else { is_value };
+            return self.bare(from, ends, LEAST, judge);
         }
         self.bare(from, ends_bare, LEAST, is_likely_bare)
     }
@@ -242,6 +245,12 @@ impl<'a> Name<'a> {
 
     fn is(&self, place: &Range<usize>, judge: fn(&str) -> bool) -> bool {
         self.text.get(place.clone()).is_some_and(judge)
+    }
+
+    /// Whether no key or token may stand there: a password may be made of words or of numbers.
+    fn is_password(&self) -> bool {
+        let name = self.text.get(self.place.clone()).unwrap_or_default().to_ascii_lowercase();
+        ["password", "passwd", "passphrase", "_pass"].iter().any(|end| name.ends_with(end))
     }
 
     fn is_upper(&self) -> bool {
