@@ -12,8 +12,9 @@ use crate::wording::counted;
 ///
 /// Restores the files that the tools of the frame, and of the frames below it, were seen writing, to what
 /// they were when it began; shows them first. A file that has changed since the frame ended is left as it
-/// is; where its end was not recorded, only what its tools were seen writing is restored. In a git work
-/// tree only; your index, branches and commits are not touched.
+/// is; where its end was not recorded, only what its tools were seen writing is restored. What somebody else
+/// changed in a file that the frame wrote later is not told from what the frame did, and goes with it;
+/// `--undo` brings it back. In a git work tree only; your index, branches and commits are not touched.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RollbackArgs {
     /// Handle such as f3, or the beginning of an id
@@ -47,6 +48,9 @@ pub(crate) fn run(
             let heading = if nothing { "nothing to restore" } else { "would restore" };
             page.put(PLAIN, heading).end();
             tell(page, &plan);
+            if !args.undo {
+                warn(page, &plan);
+            }
         });
     }
     if !args.agreement.yes {
@@ -58,6 +62,9 @@ pub(crate) fn run(
         if !output.json() {
             let mut page = Page::default();
             tell(&mut page, &plan);
+            if !args.undo {
+                warn(&mut page, &plan);
+            }
             output.page(&page)?;
         }
         let question = format!("Restore {count} as {} found them?", plan.frame);
@@ -100,6 +107,15 @@ fn tell(page: &mut Page, plan: &RollbackPlan) {
             Why::NotSeen => "left: no tool of the frame was seen writing this (--all restores it)",
         };
         page.put(WARN, "! ").put(PLAIN, &file.path).put(DIM, &format!("  {why}")).end();
+    }
+}
+
+/// States are recorded where frames begin and end: what happened to a file between is not known apart.
+fn warn(page: &mut Page, plan: &RollbackPlan) {
+    if !plan.restored.is_empty() {
+        let note =
+            format!("what anybody else changed in them since {} began goes, too", plan.frame);
+        page.put(WARN, "! ").put(DIM, &note).end();
     }
 }
 

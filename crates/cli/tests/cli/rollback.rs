@@ -92,6 +92,7 @@ fn a_frames_files_are_as_it_found_them_and_the_repository_is_untouched() {
       src/lexer.rs  removed, it was not there
       src/main.rs  as it was
       src/old.rs  as it was
+    ! what anybody else changed in them since f2 began goes, too
     --- stderr
     error: this would restore 3 files, and nobody can be asked here
     hint: Give --yes to do it, or --dry-run to see which.
