@@ -23,10 +23,18 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("stack_context_preview", "context"),
 ];
 
+/// What is said of arguments that no command has.
+const ARGUMENTS: &[(&str, &str)] = &[(
+    "let a summary be generated with `generateSummary: true`",
+    "leave `--results` out to have them extracted, or written by the model of `callstack config summarizer`",
+)];
+
 /// What the engine says, with commands in the place of tools. Only what it marks as code is changed,
 /// so that a title which happens to name a tool stays as it is.
 pub(crate) fn for_a_terminal(text: &str) -> String {
-    COMMANDS.iter().fold(text.to_owned(), |text, (operation, command)| {
+    let text =
+        ARGUMENTS.iter().fold(text.to_owned(), |text, (said, instead)| text.replace(said, instead));
+    COMMANDS.iter().fold(text, |text, (operation, command)| {
         text.replace(&format!("`{operation}`"), &format!("`callstack {command}`"))
     })
 }

@@ -120,3 +120,20 @@ fn what_can_not_be_tried_again_is_refused() {
     let elsewhere = refused("f2");
     assert!(elsewhere.1.contains("which is not the open one"), "{elsewhere:?}");
 }
+
+#[test]
+fn below_a_root_that_is_over_the_way_is_to_bring_it_back() {
+    let project = failed();
+    project.did("ses_a", "stack_frame_pop", json!({"results": "it is built"}));
+    for (name, argument) in [
+        ("stack_frame_retry", json!({"frame": "f2"})),
+        ("stack_navigate", json!({"to": "f2"})),
+        ("stack_navigate", json!({"to": "f1"})),
+    ] {
+        let hint = project.call("ses_a", name, argument.clone()).unwrap_err().hint.unwrap();
+        let way = "`stack_frame_reopen` brings f1 back, which is completed.";
+        assert_eq!(hint, way, "{name} {argument}");
+    }
+    let nowhere = project.call("ses_a", "stack_navigate", json!({"to": "f9"})).unwrap_err();
+    assert_eq!(nowhere.hint.as_deref(), Some("`stack_frame_push` opens one."));
+}

@@ -162,7 +162,7 @@ fn transitions_that_are_not_legal() {
     exit 2
     --- stderr
     error: the results are empty
-    hint: Say what was done and what later work needs to know, or let a summary be generated with `generateSummary: true`.
+    hint: Say what was done and what later work needs to know, or leave `--results` out to have them extracted, or written by the model of `callstack config summarizer`.
     "#);
     says!(desk, ["plan", "a", "-c", "x", "-c", "y"], @r#"
     exit 2

@@ -41,10 +41,7 @@ impl Operate for Navigate {
     ) -> Result<Answer, EngineError> {
         let stack = engine.stack(&caller.session)?;
         let Some(open) = stack.last() else {
-            return Err(refused(
-                "no frame is open in this session",
-                "`stack_frame_push` opens one.",
-            ));
+            return Err(refused("no frame is open in this session", opening(engine, &params.to)));
         };
         let target = target(engine, open, &params.to)?;
         if target.num == open.num {
@@ -138,7 +135,7 @@ fn keep(
                     target.label(),
                     parent.label()
                 ),
-                format!("Go to {} first.", parent.num),
+                way_to(&parent),
             ),
             (_, None) => refused(
                 format!("frame {} is a root of its own", target.label()),
@@ -157,6 +154,29 @@ fn keep(
         ));
     }
     Ok(keep)
+}
+
+/// How a session in which nothing is open comes to a frame.
+fn opening(engine: &Engine, to: &str) -> String {
+    let above = engine.resolve(to).and_then(|frame| {
+        let parent = frame.parent.map(|parent| engine.frame(parent)).transpose()?;
+        Ok::<_, EngineError>([parent, Some(frame)])
+    });
+    let above = above.unwrap_or_default();
+    let over = above.into_iter().flatten().find(|frame| frame.status.is_terminal());
+    over.map_or_else(|| "`stack_frame_push` opens one.".to_owned(), |over| brings_back(&over))
+}
+
+/// What is done first where a frame is not the open one.
+pub(super) fn way_to(frame: &Frame) -> String {
+    if frame.status.is_terminal() {
+        return brings_back(frame);
+    }
+    format!("Go to {} first with `stack_navigate`.", frame.num)
+}
+
+fn brings_back(over: &Frame) -> String {
+    format!("`stack_frame_reopen` brings {} back, which is {}.", over.num, over.status)
 }
 
 fn target(engine: &Engine, open: &Frame, to: &str) -> Result<Frame, EngineError> {

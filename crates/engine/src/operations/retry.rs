@@ -8,6 +8,7 @@ use callstack_core::secrets::cut_to_token_budget;
 use callstack_core::text::{CUT, estimate_tokens};
 
 use super::begin::FrameParams;
+use super::go::way_to;
 use crate::engine::{Engine, first};
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller, Operate};
@@ -87,7 +88,7 @@ fn check(engine: &Engine, caller: &Caller, tried: &Frame) -> Result<(), EngineEr
         let parent = engine.frame(parent)?;
         return refused(
             format!("frame {} belongs to {}, which is not the open one", tried.num, parent.label()),
-            format!("Go to {} first with `stack_navigate`.", parent.num),
+            way_to(&parent),
         );
     }
     Ok(())
