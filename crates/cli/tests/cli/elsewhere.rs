@@ -194,7 +194,7 @@ fn past_sessions_of_agents() {
     says!(desk, ["search", "1 failed"], @r"
     exit 0
     f3 Compute the discount, message 1 (assistant)
-      …hop/basket.py 1 def total(items): 2     return sum(items) 1772359211000 1772359213000 Bash python -m pytest -q Run the tests Exit code 1 1 failed, 3 passed 1772359211000 1772359214000 1
+      Read /home/ada/shop/basket.py 1 def total(items): 2     return sum(items) Bash python -m pytest -q Run the tests Exit code 1 1 failed, 3 passed 1
     f3 Compute the discount, evidence
       changed basket.py (+1 -1): `+sum(items) * 9 // 10` written (reread to edit): /home/ada/shop/basket.py commands: `python -m pytest -q` (exit 1) errors: 1 failed, 3 passed (not seen to be gon…
     f2 Add a discount to the…, evidence

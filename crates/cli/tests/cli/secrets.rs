@@ -170,7 +170,7 @@ fn what_is_told_of_commands_has_no_secret_that_stood_among_other_things() {
     }
     for piece in [&value[..], &long[..12], "k8Yv3Uk8Yv3U"] {
         assert!(
-            desk.ok(&["search", "--exact", piece]).starts_with("nothing that is kept"),
+            desk.ok(&["search", "--exact", piece]).starts_with("no text that is kept"),
             "{piece}"
         );
     }
