@@ -54,8 +54,12 @@ impl Engine {
     /// A part of a frame's log.
     pub fn read_log(&self, frame: &Frame, request: &LogRequest) -> Result<LogPart, EngineError> {
         let mut part = LogPart { total: 0, entries: Vec::new(), next: None };
+        let (mut count, mut last) = (0, 0);
         part.total = self.visit_log(frame, request, |entry| {
-            if part.entries.len() >= request.most {
+            if entry.position != last {
+                (count, last) = (count + 1, entry.position);
+            }
+            if count > request.most {
                 part.next = Some(entry.position);
                 return Ok(ControlFlow::Break(()));
             }
@@ -95,7 +99,7 @@ impl Engine {
 pub struct LogRequest {
     /// The first message, from 1.
     pub from: u64,
-    /// How many messages at most.
+    /// How many messages at most, each with all of its versions.
     pub most: usize,
     /// Only messages that hold these words and "quoted strings".
     pub query: Option<String>,

@@ -214,6 +214,22 @@ fn keep_older_versions_of_a_message() {
     assert!(!tell(false).0);
     let (is_there, versions) = tell(true);
     assert!(is_there && versions.as_array().unwrap().contains(&json!(2)), "{versions}");
+    let long = |sign: &str| format!("{sign} ").repeat(20_000);
+    record(&project.engine, "ses_a", &[("msg-inside", &long("α"))]);
+    record(&project.engine, "ses_a", &[("msg-inside", &long("β"))]);
+    wait(|| read(false).contains("β β"));
+    let (mut from, mut offset, mut told) = (json!(1), Value::Null, String::new());
+    while !from.is_null() {
+        let args =
+            json!({"frame": "f2", "versions": true, "count": 1, "from": from, "offset": offset});
+        let part = project.did("ses_a", "stack_log", args);
+        told.push_str(&part.text);
+        (from, offset) = (part.data["next"].clone(), part.data["offset"].clone());
+        assert!(told.len() < 400_000, "it goes round in circles");
+    }
+    for sign in ["α ", "β "] {
+        assert!(told.matches(sign).count() >= 19_999, "{sign}: {}", told.matches(sign).count());
+    }
 }
 
 #[test]

@@ -104,13 +104,15 @@ fn shown(
         page.put(PLAIN, &about).end();
         output.page(&page)?;
     }
-    let (mut left, mut next) = (request.most, None);
+    let (mut count, mut last, mut next) = (0, 0, None);
     let total = engine.visit_log(frame, request, |entry| {
-        if left == 0 {
+        if entry.position != last {
+            (count, last) = (count + 1, entry.position);
+        }
+        if count > request.most {
             next = Some(entry.position);
             return Ok::<_, Failure>(ControlFlow::Break(()));
         }
-        left -= 1;
         if args.raw {
             let raw = entry.to_raw(args.reveal);
             if !raw.is_empty() {
@@ -129,7 +131,7 @@ fn shown(
     let mut page = Page::default();
     if let Some(next) = next {
         page.put(DIM, &format!("there is more: go on with --from {next}")).end();
-    } else if left == request.most && total > 0 {
+    } else if count == 0 && total > 0 {
         page.put(DIM, "no such message").end();
     }
     output.page(&page)

@@ -66,7 +66,7 @@ impl Page<'_> {
             return RenderedContext { text: String::new(), metadata: self.all_omitted() };
         }
         self.left = self.left.saturating_sub(fixed);
-        let beside_pins = self.current_beside_pins();
+        let beside_pins = self.current_beside(pins.units);
         let tasks = self.task_management();
         let metadata = self.room_for_metadata();
         let shares = self.shares();
@@ -167,10 +167,11 @@ impl Page<'_> {
 
     /// The frame itself where pins leave too little room: what work is about goes before all else, and before
     /// the budget.
-    fn current_beside_pins(&mut self) -> Option<Section> {
+    fn current_beside(&mut self, pins: usize) -> Option<Section> {
         let budget = &self.input.budget;
         let least = self.calibration.units(budget.current.min(budget.total));
-        if self.input.pins.is_empty() || self.left >= least {
+        let would_fit = self.left.saturating_add(pins) >= least;
+        if self.left >= least || !would_fit {
             return None;
         }
         let left = std::mem::replace(&mut self.left, least);

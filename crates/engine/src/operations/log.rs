@@ -112,18 +112,19 @@ fn about(frame: &Frame, request: &LogRequest, part: &LogPart) -> String {
 /// As many messages as an agent is told at once.
 struct Shown {
     text: String,
-    /// Of how many messages it is.
+    /// Of how many entries it is.
     count: usize,
     /// The message that is not over, and where in it to go on.
     goes_on: Option<(u64, usize)>,
 }
 
 impl Shown {
-    /// A message that is too long is cut: it begins at an offset, or a little before what is looked for.
+    /// A message that is too long, with all of its versions that are asked for, is cut: it begins at an offset, or a little before what is looked for.
     fn of(entries: &[LogEntry], query: Option<&str>, offset: Option<usize>) -> Self {
         let mut shown = Self { text: String::new(), count: 0, goes_on: None };
-        for entry in entries {
-            let whole = entry.to_markdown(false);
+        for versions in entries.chunk_by(|a, b| a.position == b.position) {
+            let position = versions.first().map_or(0, |entry| entry.position);
+            let whole: String = versions.iter().map(|entry| entry.to_markdown(false)).collect();
             if shown.count > 0 && shown.text.len() + whole.len() > ENOUGH {
                 break;
             }
@@ -138,12 +139,12 @@ impl Shown {
             let to = whole.floor_char_boundary(from.saturating_add(ENOUGH));
             if from > 0 {
                 // Writing to a string can't fail.
-                let _ = write!(shown.text, "\n## {} · from offset {from}\n\n", entry.position);
+                let _ = write!(shown.text, "\n## {position} · from offset {from}\n\n");
             }
             shown.text.push_str(whole.get(from..to).unwrap_or_default());
-            shown.count += 1;
+            shown.count += versions.len();
             if to < whole.len() {
-                shown.goes_on = Some((entry.position, to));
+                shown.goes_on = Some((position, to));
                 shown.text.push('\n');
                 break;
             }
