@@ -75,8 +75,9 @@ pub fn secrets(text: &str) -> Vec<Secret> {
     };
     let mut named: Vec<Range<usize>> = Vec::new();
     let mut tokens = Vec::new();
+    let mut scanned = Scanned::default();
     for begin in BEGINNINGS.get_or_init(beginnings).find_iter(text) {
-        if let Some((kind, place)) = token_at(text, begin.start()) {
+        if let Some((kind, place)) = token_at(text, begin.start(), &mut scanned) {
             tokens.push((kind, place));
         }
         if named.last().is_some_and(|known| begin.start() < known.end) {
@@ -111,17 +112,56 @@ pub fn secrets(text: &str) -> Vec<Secret> {
     found.into_values().collect()
 }
 
-/// The token that begins here.
-fn token_at(text: &str, from: usize) -> Option<(&'static str, Range<usize>)> {
+/// Where the letters end that were looked at last, for each row of the tokens. A token whose length is not
+/// bounded, and that was none, is none from a later place in the same letters on either: none is longer, ends
+/// elsewhere or has what the longer one lacks. Without that a text full of beginnings takes forever.
+struct Scanned {
+    /// Behind the token that was found last.
+    found: usize,
+    ends: [usize; TOKENS.len()],
+    /// Bytes that were looked at, for the tests.
+    #[cfg(test)]
+    steps: usize,
+}
+
+impl Default for Scanned {
+    fn default() -> Self {
+        Self {
+            found: 0,
+            ends: [0; TOKENS.len()],
+            #[cfg(test)]
+            steps: 0,
+        }
+    }
+}
+
+/// The token that begins here; places are asked for in their order.
+fn token_at(
+    text: &str,
+    from: usize,
+    scanned: &mut Scanned,
+) -> Option<(&'static str, Range<usize>)> {
     let rest = text.get(from..)?;
     let before = text.as_bytes().get(..from)?.last();
-    if before.is_some_and(u8::is_ascii_alphanumeric) {
+    if from < scanned.found || before.is_some_and(u8::is_ascii_alphanumeric) {
         return None;
     }
-    TOKENS.iter().find_map(|token| {
+    let found = TOKENS.iter().zip(0..).find_map(|(token, row): (_, usize)| {
         let begin = token.begins.iter().find(|begin| rest.starts_with(**begin))?;
+        let known = scanned.ends.get_mut(row)?;
+        if from + begin.len() < *known {
+            return None;
+        }
         let of = rest.as_bytes().get(begin.len()..)?;
-        let length = of.iter().take_while(|byte| (token.of)(**byte)).count();
+        let most = token.most.saturating_add(1);
+        let length = of.iter().take(most).take_while(|byte| (token.of)(**byte)).count();
+        if token.most == forms::ANY {
+            *known = from + begin.len() + length;
+        }
+        #[cfg(test)]
+        {
+            scanned.steps += length;
+        }
         let of_token = rest.get(begin.len()..begin.len() + length)?;
         // That one ends a sentence.
         let length = of_token.trim_end_matches('.').len();
@@ -132,7 +172,11 @@ fn token_at(text: &str, from: usize) -> Option<(&'static str, Range<usize>)> {
             && !(token.begins == ["key-"] && before.is_some_and(|it| matches!(it, b'-' | b'_')));
         let end = begin.len() + length;
         (is_whole && (token.judge)(rest.get(..end)?)).then_some((token.name, from..from + end))
-    })
+    });
+    if let Some((_, place)) = &found {
+        scanned.found = place.end;
+    }
+    found
 }
 
 /// The text with each secret replaced by what it is: `‹masked: GitHub token›`.

@@ -342,7 +342,7 @@ fn every_row_of_the_tables_has_a_fake() {
     let fakes = fakes();
     for token in TOKENS {
         let is_of = |fake: &str| {
-            token_at(fake, 0)
+            token_at(fake, 0, &mut Scanned::default())
                 .is_some_and(|(kind, place)| kind == token.name && place.len() == fake.len())
                 && token.begins.iter().any(|begin| fake.starts_with(begin))
         };
@@ -392,6 +392,38 @@ fn a_text_full_of_names_is_masked_to_its_end() {
     for text in [named, spaced, values, format!("DB_PASSWORD={value} end")] {
         let masked = mask(&text);
         assert!(!masked.contains("a1B2c3d4") && !masked.contains(&value[value.len() - 20..]));
+    }
+}
+
+/// Texts that are nothing but beginnings of tokens, and have something behind them.
+fn full_of_beginnings() -> impl Iterator<Item = String> {
+    let begins = TOKENS.iter().flat_map(|token| token.begins);
+    begins.flat_map(|begin| {
+        let mark = if begin.ends_with(['-', '_', '.']) { "" } else { "-" };
+        let one = format!("{begin}{mark}");
+        ["", "é", "...", "_"].map(|end| one.repeat(20_000 / one.len()) + end)
+    })
+}
+
+#[test]
+fn a_text_full_of_beginnings_is_looked_at_once() {
+    for text in full_of_beginnings() {
+        let mut scanned = Scanned::default();
+        for begin in BEGINNINGS.get_or_init(beginnings).find_iter(&text) {
+            token_at(&text, begin.start(), &mut scanned);
+        }
+        // Those of a bounded length are looked at that far each time.
+        assert!(scanned.steps < 30 * text.len(), "{}: {}", &text[..20], scanned.steps);
+    }
+}
+
+#[test]
+fn a_large_text_full_of_beginnings_is_masked() {
+    let keys = ["sk", "-"].concat().repeat(333_000);
+    let dotted = format!("{}{}", ["glp", "at-"].concat().repeat(80_000), ".".repeat(500_000));
+    let slack = ["xo", "xb-"].concat().repeat(200_000);
+    for text in [keys, dotted, slack] {
+        assert!(secrets(&text).len() < 2, "{}", &text[..20]);
     }
 }
 
@@ -468,6 +500,28 @@ proptest! {
         }
         for secret in &found {
             prop_assert!(text.get(secret.place.clone()).is_some_and(|it| !it.is_empty()), "{:?}", secret);
+        }
+    }
+
+    #[test]
+    fn what_was_looked_at_before_changes_no_token(
+        parts in proptest::collection::vec(
+            prop_oneof![
+                prop::sample::select(TOKENS.iter().flat_map(|token| token.begins).copied().collect::<Vec<_>>()),
+                prop::sample::select(vec!["-", "_", ".", "...", "é", " ", "a1B2c3d4e5f6g7h8", "word", "/", "="]),
+            ],
+            0..16,
+        )
+    ) {
+        let text = parts.concat();
+        let mut scanned = Scanned::default();
+        let mut end = 0;
+        for begin in BEGINNINGS.get_or_init(beginnings).find_iter(&text) {
+            let found = token_at(&text, begin.start(), &mut scanned);
+            if begin.start() >= end {
+                prop_assert_eq!(&found, &token_at(&text, begin.start(), &mut Scanned::default()), "{}", text);
+            }
+            end = found.map_or(end, |(_, place)| place.end);
         }
     }
 

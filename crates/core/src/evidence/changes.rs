@@ -163,12 +163,13 @@ fn gather(span: &[Happening], project: &str) -> Vec<FileChange> {
 
 /// Lines of a text that have a secret in them, or a part of one.
 fn lines_with_secrets(text: &str) -> impl Iterator<Item = &str> {
-    let found = secrets(text);
+    let mut found = secrets(text).into_iter().peekable();
     let mut next = 0;
     let lines = text.split_inclusive('\n').filter(move |line| {
         let (from, to) = (next, next + line.len());
         next = to;
-        found.iter().any(|secret| secret.place.start < to && from < secret.place.end)
+        while found.next_if(|secret| secret.place.end <= from).is_some() {}
+        found.peek().is_some_and(|secret| secret.place.start < to)
     });
     lines.map(|line| line.lines().next().unwrap_or_default())
 }

@@ -115,3 +115,19 @@ fn declarations_of_many_languages_are_told_from_prose_and_calls() {
         assert!(!is_declaration(line), "{line}");
     }
 }
+
+#[test]
+fn lines_with_secrets_are_those_that_have_a_part_of_one() {
+    let value = ["hunter", "2", "hunter"].concat();
+    let key = ["-----BEGIN PRIV", "ATE KEY-----\n", &"k8Yv3U".repeat(10), "\n"].concat();
+    let end = ["-----END PRIV", "ATE KEY-----"].concat();
+    let text = format!(
+        "first\nA_TOKEN={value} B_TOKEN={value}\n\nmidst\n{key}{end}\nlast\nC_TOKEN={value}"
+    );
+    let found: Vec<_> = lines_with_secrets(&text).collect();
+    let (first, last) = (format!("A_TOKEN={value} B_TOKEN={value}"), format!("C_TOKEN={value}"));
+    let of_key: Vec<_> = key.lines().chain([end.as_str()]).collect();
+    assert_eq!(found, [&[first.as_str()], of_key.as_slice(), &[last.as_str()]].concat());
+    let many = format!("{}{}", format!("A_TOKEN={value}\n").repeat(30_000), "\n".repeat(1_000_000));
+    assert_eq!(lines_with_secrets(&many).count(), 30_000);
+}

@@ -16,7 +16,7 @@ pub(super) struct Token {
     /// How much of it.
     pub least: usize,
     pub most: usize,
-    /// What tells it from what begins in the same way.
+    /// What tells it from what begins in the same way. What it refuses has no end that it takes.
     pub judge: fn(&str) -> bool,
 }
 
@@ -46,7 +46,8 @@ const fn form(name: &'static str, signs: &'static [&'static str], pattern: &'sta
     Form { name, signs, pattern, judge: always }
 }
 
-const ANY: usize = usize::MAX;
+/// For tokens that may have any length.
+pub(super) const ANY: usize = usize::MAX;
 
 fn alnum(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
