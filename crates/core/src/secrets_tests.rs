@@ -338,6 +338,29 @@ fn what_is_no_secret_stays() {
 }
 
 #[test]
+fn settings_and_code_that_name_keys_and_tokens_stay() {
+    for text in [
+        "MAX_TOKEN=128000",
+        "MAX_TOKEN=\"128000\"",
+        "ENV MAX_TOKEN 128000",
+        "NEXT_TOKEN=\"next-page\"",
+        "BOS_TOKEN=bos_token",
+        "env BOS_TOKEN=bos_token ./run",
+        "PWD=C:\\work\\app",
+        "PWD=subfolder",
+        "OLDPWD=subfolder",
+        "cd a && PWD=subfolder make",
+        "private_key: Ed25519PrivateKey",
+        "secretKey: Uint8Array",
+        "access_token = oauth2",
+        "access_token=oauth2",
+        "csrf_token = base64_string",
+    ] {
+        assert_eq!(mask(text), text);
+    }
+}
+
+#[test]
 fn every_row_of_the_tables_has_a_fake() {
     let fakes = fakes();
     for token in TOKENS {
@@ -432,6 +455,26 @@ fn passwords_may_be_words_or_numbers() {
     for (text, left) in [
         ("DB_PASSWORD=\"correct horse battery staple\"", "horse"),
         ("password: \"8273645519\"", "8273645519"),
+        ("DB_PASSWORD=8273645519", "8273645519"),
+        ("DB_PASSWORD=correct-horse", "horse"),
+        ("DB_PWD=subfolder", "subfolder"),
+        ("UID=sa;PWD=subfolder;", "subfolder"),
+        ("password = horse2_staple3", "staple"),
+        ("password: Horse2Staple", "Staple"),
+    ] {
+        assert!(!mask(text).contains(left), "{}", mask(text));
+    }
+}
+
+#[test]
+fn keys_and_tokens_are_masked_unless_they_are_mere_words() {
+    for (text, left) in [
+        ("API_KEY=correcthorsebatterystaple", "horse"),
+        ("API_KEY=qwkjxhzvbnmrty-plmoknijbuhvyg", "plmok"),
+        ("API_KEY=8273645519-a", "8273645519"),
+        ("api_key = horse2staple", "staple"),
+        ("api_key: Horse2Staple9", "Staple"),
+        ("token: aB3_xY9z", "xY9z"),
     ] {
         assert!(!mask(text).contains(left), "{}", mask(text));
     }

@@ -3,7 +3,7 @@
 use super::judge::{always, has_random_run, is_mixed, is_random_bare, is_value};
 
 /// Raised when something else than the tables decides otherwise what is a secret.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// A token that is known by its first letters.
 pub(super) struct Token {

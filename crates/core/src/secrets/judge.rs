@@ -150,6 +150,53 @@ fn is_code(value: &str) -> bool {
     parts().all(word) && (value.contains(['.', ':']) || (value.contains('_') && named()))
 }
 
+/// A number, or lower-case words such as `next-page`: what counts tokens or names one.
+pub(super) fn is_plain(value: &str) -> bool {
+    const WORD: usize = 12;
+    let is_word = |part: &str| {
+        (1..=WORD).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_lowercase())
+    };
+    value.bytes().all(|byte| byte.is_ascii_digit())
+        || (value.contains(['-', '_']) && value.split(['-', '_']).all(is_word))
+}
+
+/// A name or a type with a number in it, such as `base64_string`, `oauth2` or `Ed25519PrivateKey`.
+pub(super) fn is_identifier(value: &str) -> bool {
+    const ALONE: [&str; 16] = [
+        "aes", "base", "bcrypt", "blake", "ed", "float", "hmac", "http", "int", "md", "oauth",
+        "rsa", "sha", "uint", "utf", "x",
+    ];
+    /// Digits of a number in a name.
+    const NUMBER: usize = 5;
+    let letters = |part: &str| part.trim_end_matches(|it: char| it.is_ascii_digit()).to_owned();
+    let is_word = |part: &str| {
+        let letters = letters(part);
+        !letters.is_empty()
+            && letters.bytes().all(|byte| byte.is_ascii_lowercase())
+            && part.len() - letters.len() <= NUMBER
+    };
+    let is_snake = value.split('_').all(is_word)
+        && (value.contains('_') || ALONE.contains(&letters(value).as_str()));
+    is_snake || is_camel(value)
+}
+
+/// Such as `Uint8Array`, with words on both sides of the number: a password may end with one.
+fn is_camel(value: &str) -> bool {
+    let digit = |char: char| char.is_ascii_digit();
+    let mut parts = value.split(digit).filter(|part| !part.is_empty());
+    let (Some(first), Some(last), None) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let is_words = |part: &str| {
+        let upper = part.bytes().filter(u8::is_ascii_uppercase).count();
+        part.starts_with(|char: char| char.is_ascii_uppercase())
+            && part.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && part.ends_with(|char: char| char.is_ascii_lowercase())
+            && upper * 3 <= part.len() + 1
+    };
+    !value.ends_with(digit) && last.len() >= 4 && is_words(first) && is_words(last)
+}
+
 /// Such as `id=npmrc,src=.npmrc`.
 fn is_setting(value: &str) -> bool {
     value.split_once('=').is_some_and(|(name, value)| {

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::judge::{is_likely, is_likely_bare, is_likely_phrase, is_value, is_whole_value};
+use super::judge::{
+    is_identifier, is_likely, is_likely_bare, is_likely_phrase, is_plain, is_value, is_whole_value,
+};
 
 /// What names of secrets end with, as far as upper and lower case are usual in them.
 pub(super) const WORDS: &[&str] = &[
@@ -97,6 +99,14 @@ impl<'a> Name<'a> {
         if last == "pass" && !before.ends_with(b"_") {
             return None;
         }
+        // The shell's own names for the folder that it is in; behind a semicolon it is one of several settings.
+        if word.end - word.start == 3
+            && last == "pwd"
+            && matches!(text.get(start..word.end), Some("PWD" | "OLDPWD"))
+            && !bytes.get(..start).is_some_and(|before| before.ends_with(b";"))
+        {
+            return None;
+        }
         if last == "key" {
             let kind = text.get(start..word.start)?.trim_end_matches(['_', '-', '.']);
             let kind = kind.to_ascii_lowercase();
@@ -137,6 +147,7 @@ impl<'a> Name<'a> {
             let is_set = is_tight && op == "=" && self.is_upper() && is_value(value);
             let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
             let is_secret = inner.len() >= LEAST
+                && !(self.is_key_or_token() && is_plain(value))
                 && (is_likely(value)
                     || (is_set && (self.is_password() || !value.contains(char::is_whitespace)))
                     || (is_number && self.is_password() && is_value(value))
@@ -166,10 +177,24 @@ impl<'a> Name<'a> {
                     || matches!(char, '"' | '\'' | '`')
                     || (!whole && ends_bare(char))
             };
-            let judge = if whole { is_whole_value } else { is_value };
+            let judge = match (self.is_key_or_token(), whole) {
+                (true, true) => |value: &str| is_whole_value(value) && !is_plain(value),
+                (true, false) => |value: &str| is_value(value) && !is_plain(value),
+                (false, true) => is_whole_value,
+                (false, false) => is_value,
+            };
             return self.bare(from, ends, LEAST, judge);
         }
-        self.bare(from, ends_bare, LEAST, is_likely_bare)
+        self.bare(from, ends_bare, LEAST, self.bare_judge())
+    }
+
+    /// What may stand in code as well is judged by whether it may be a name or a type there.
+    fn bare_judge(&self) -> fn(&str) -> bool {
+        if self.is_password() {
+            is_likely_bare
+        } else {
+            |value| is_likely_bare(value) && !is_identifier(value)
+        }
     }
 
     /// `name: value` or `name = value` on a line of its own.
@@ -177,7 +202,7 @@ impl<'a> Name<'a> {
         if !self.begins_a_line() {
             return None;
         }
-        let found = self.bare(from, ends_bare, least, is_likely_bare)?;
+        let found = self.bare(from, ends_bare, least, self.bare_judge())?;
         let behind = self.text.get(found.end..)?;
         let behind = behind.get(..behind.floor_char_boundary(SPACE)).unwrap_or_default();
         let behind = behind.split(['\n', '\r']).next().unwrap_or_default();
@@ -220,7 +245,9 @@ impl<'a> Name<'a> {
             return self.bare(at, ends_bare, LEAST, is_likely_bare).filter(|_| !is_next);
         }
         if matches!(before.trim(), "ENV" | "ARG") && self.is_upper() {
-            return self.bare(at, char::is_whitespace, LEAST, is_value);
+            let found = self.bare(at, char::is_whitespace, LEAST, is_value)?;
+            let is_secret = !(self.is_key_or_token() && self.is(&found, is_plain));
+            return is_secret.then_some(found);
         }
         if name == "password" && self.logs_in(before) {
             return self.bare(at, char::is_whitespace, 4, is_value);
@@ -250,7 +277,12 @@ impl<'a> Name<'a> {
     /// Whether no key or token may stand there: a password may be made of words or of numbers.
     fn is_password(&self) -> bool {
         let name = self.text.get(self.place.clone()).unwrap_or_default().to_ascii_lowercase();
-        ["password", "passwd", "passphrase", "_pass"].iter().any(|end| name.ends_with(end))
+        ["password", "passwd", "passphrase", "_pass", "pwd"].iter().any(|end| name.ends_with(end))
+    }
+
+    fn is_key_or_token(&self) -> bool {
+        let name = self.text.get(self.place.clone()).unwrap_or_default().to_ascii_lowercase();
+        ["key", "token"].iter().any(|end| name.ends_with(end))
     }
 
     fn is_upper(&self) -> bool {
