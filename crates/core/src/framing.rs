@@ -45,7 +45,7 @@ pub use todos::{Todo, TodoStatus, open_items};
 use crate::evidence::OpenItems;
 use crate::fold::user_speaks;
 use crate::frame::{Identity, Status};
-use crate::secrets::cut_to_token_budget;
+use crate::secrets::take_to_token_budget;
 use crate::text::first_words;
 use crate::transcript::{Anchor, CallState, Message, PartBody, Role, Span, SpanOrigin, Standing};
 
@@ -278,7 +278,7 @@ pub(crate) fn identity_of_item(content: &str) -> Identity {
 }
 
 fn identity(title: String, criteria: &str) -> Identity {
-    let cut = |tokens| cut_to_token_budget(criteria.trim(), tokens, " …").into_owned();
+    let cut = |tokens| take_to_token_budget(criteria.trim(), tokens, " …");
     Identity {
         title,
         success_criteria: cut(CRITERIA),

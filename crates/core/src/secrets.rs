@@ -198,6 +198,11 @@ pub fn cut_to_token_budget<'a>(text: &'a str, max: usize, indicator: &str) -> Co
     }
 }
 
+/// The same of a text that is taken from another one: it keeps no secret, also where nothing has to be cut.
+pub fn take_to_token_budget(text: &str, max: usize, indicator: &str) -> String {
+    truncate_to_token_budget(&mask(text), max, indicator).into_owned()
+}
+
 fn replaced(text: &str, with: impl Fn(&'static str) -> String) -> Cow<'_, str> {
     let found = secrets(text);
     if found.is_empty() {

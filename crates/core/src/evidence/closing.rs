@@ -1,17 +1,17 @@
 //! Results without a model: what the agent itself said at the end of its work.
 
 use super::Happening;
-use crate::secrets::cut_to_token_budget;
+use crate::secrets::take_to_token_budget;
 use crate::text::CUT;
 
 /// Estimated tokens that extracted results take at most.
 pub const RESULTS_TOKENS: usize = 150;
 
-/// The agent's last words, in at most `max` estimated tokens; none where it said nothing.
+/// The agent's last words without secrets, in at most `max` estimated tokens; none where it said nothing.
 pub fn extract_results(span: &[Happening], max: usize) -> Option<String> {
     let last = span.iter().rev().find_map(|happening| match happening {
         Happening::Said(text) if !text.trim().is_empty() => Some(text.trim()),
         _ => None,
     })?;
-    Some(cut_to_token_budget(last, max, CUT).into_owned())
+    Some(take_to_token_budget(last, max, CUT))
 }

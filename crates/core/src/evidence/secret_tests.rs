@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::framing::identity_of;
+use crate::framing::{identity_of, identity_of_item};
 use crate::results::dense;
 use crate::secrets::mask;
 use crate::secrets::tests::{fakes, named, placed};
@@ -128,6 +128,25 @@ fn no_part_of_a_secret_is_told_where_a_text_is_cut() {
         let far = format!("{}{text}\n{}", "word ".repeat(2_398), "word ".repeat(1_000));
         has_none(&told(&[ran("ls", &far)]), &secret, "an output that is searched in part");
     }
+}
+
+#[test]
+fn a_short_text_that_is_taken_has_no_secret() {
+    for (secret, text) in all() {
+        if mask(&format!("Done: {text} is set.")).contains(&secret) {
+            continue;
+        }
+        let words = format!("Done: {text} is set.");
+        let results = extract_results(&[Happening::Said(words.clone())], RESULTS_TOKENS).unwrap();
+        has_none(&results, &secret, &text);
+        has_none(&json!(identity_of(&words)).to_string(), &secret, &text);
+        has_none(&json!(identity_of_item(&words)).to_string(), &secret, &text);
+    }
+    let (secret, _) = &named()[0];
+    let words = format!("Done: DB_PASSWORD={secret} is set.");
+    let results = extract_results(&[Happening::Said(words.clone())], RESULTS_TOKENS).unwrap();
+    assert_eq!(results, "Done: DB_PASSWORD=‹masked: password› is set.");
+    assert_eq!(identity_of(&words).success_criteria, results);
 }
 
 #[test]
