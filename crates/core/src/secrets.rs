@@ -7,6 +7,7 @@
 mod forms;
 mod judge;
 mod named;
+mod private_key;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -52,6 +53,7 @@ pub fn forms() -> String {
         (token.name, token.begins, token.least, token.most).hash(&mut hasher);
     }
     named::WORDS.hash(&mut hasher);
+    private_key::MARK.hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
@@ -88,13 +90,14 @@ pub fn secrets(text: &str) -> Vec<Secret> {
             named.extend(named::value(text, begin.start()..begin.start() + word.len()));
         }
     }
-    for (at, (form, pattern)) in FORMS.iter().zip(&PATTERNS).enumerate() {
-        // A private key may have anything in it, and tokens tell more than what else they stand in.
-        if at == 1 {
-            for (kind, place) in tokens.drain(..) {
-                add(kind, place);
-            }
-        }
+    // A private key may have anything in it, and tokens tell more than what else they stand in.
+    for place in private_key::places(text) {
+        add(private_key::NAME, place);
+    }
+    for (kind, place) in tokens {
+        add(kind, place);
+    }
+    for (form, pattern) in FORMS.iter().zip(&PATTERNS) {
         if !form.signs.iter().any(|sign| text.contains(sign)) {
             continue;
         }

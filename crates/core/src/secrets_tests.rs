@@ -450,6 +450,52 @@ fn a_large_text_full_of_beginnings_is_masked() {
     }
 }
 
+/// The first and the last line of a private key.
+fn marks() -> [String; 2] {
+    ["BEGIN", "END"].map(|it| ["-----", it, " PRIV", "ATE KEY-----"].concat())
+}
+
+#[test]
+fn the_lines_around_a_private_key_are_none_in_code() {
+    let [begin, end] = marks();
+    let code = "let first = lines.next().unwrap_or_default();\nlet limit = 12;\n".repeat(40);
+    for text in [
+        format!("if text.starts_with(\"{begin}\") {{\n{code}"),
+        format!("const FIRST: &str = \"{begin}\";\nconst LAST: &str = \"{end}\";\n{code}"),
+        format!("pem.replace(\"{begin}\", \"\").replace(\"{end}\", \"\");"),
+        format!("{begin}\n{code}{}", made(64, MIXED)),
+        format!("{begin}\n{}\n", made(64, HEX)),
+        format!("{end}\n{}\n", made(64, MIXED)),
+        format!("{begin}{begin}{end}{end}"),
+        begin.repeat(30_000),
+    ] {
+        assert_eq!(mask(&text), text);
+    }
+}
+
+#[test]
+fn a_private_key_without_an_end_is_masked_as_far_as_it_goes() {
+    let [begin, end] = marks();
+    let (row, short) = (made(64, MIXED), made(30, MIXED));
+    let label = "‹masked: private key›";
+    for (text, left) in [
+        (format!("{begin}\n{row}\n{row}\n{short}"), ""),
+        (format!("{begin}\r\n{row}\r\n{row}\r\n{short}\r\n"), "\r\n"),
+        (format!("{begin}\\n{row}\\n{row}\\n{short}\\n\"}}"), "\\n\"}"),
+        (format!("{begin}\n{row}\n{row}\nlet limit = 12;\n"), "\nlet limit = 12;\n"),
+        (format!("{begin}\n  12| {row}\n  13| {row}\n…"), "\n…"),
+        (format!("{begin}\nVersion: 2\nComment: of mine\n\n{row}\n"), "\n"),
+        (format!("\"{begin}\\n\" +\n    \"{row}\\n\" +\n    \"{row}\\n\""), "\\n\""),
+    ] {
+        let (before, key) = text.split_at(text.find(&begin).unwrap());
+        assert_eq!(mask(&text), format!("{before}{label}{left}"), "{key}");
+        let whole = format!("{text}{end} {begin}\n{row}\n{end}");
+        assert_eq!(mask(&whole), format!("{before}{label} {label}"), "{key}");
+    }
+    let both = format!("\"{begin}\"; {begin}\n{row}\n{end}");
+    assert_eq!(mask(&both), format!("\"{begin}\"; {label}"));
+}
+
 #[test]
 fn passwords_may_be_words_or_numbers() {
     for (text, left) in [
@@ -531,6 +577,8 @@ proptest! {
             prop_oneof![
                 prop::sample::select(vec!["password", "TOKEN", "--api-key", "x-api-key", "ENV ", "machine ", "curl -u ", "://", "key-"]),
                 prop::sample::select(vec!["\"", "'", "\\", ":", "=", ":=", "=>", " ", "\n", "\t", "(", ")", "{", "$", "/", "…", "›", "é", "漢", "#", ";", "@"]),
+                prop::sample::select(marks().to_vec()).prop_map(|mark| &*mark.leak()),
+                prop::sample::select(vec!["aB3+/xY9aB3+/xY9aB3+/xY9aB3+/xY9aB3+/xY9aB3+/xY9", "\\n"]),
                 prop::sample::select(vec!["a1B2c3d4", "hunter22", "‹masked: password›", "x", "-", "_", "."]),
             ],
             0..24,

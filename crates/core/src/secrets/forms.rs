@@ -202,11 +202,6 @@ pub(super) const TOKENS: &[Token] = &[
 
 /// Other forms, the more telling ones first: where two match, the first gives the name.
 pub(super) const FORMS: &[Form] = &[
-    form(
-        "private key",
-        &["PRIVATE KEY"],
-        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\z)",
-    ),
     Form {
         name: "AWS secret key",
         signs: &["ecret"],
