@@ -180,7 +180,7 @@ impl Engine {
             .purge(self.now(), &plan.purge(by), &|view, span| self.returned_anew(view, span))?;
         let emptied = plan.purge("").emptied();
         let told = emptied.iter().chain(&plan.removed.titles).chain(&plan.removed.results);
-        self.log.forget(&told.copied().collect(), plan.session.as_deref())?;
+        let forgotten = self.log.forget(&told.copied().collect(), plan.session.as_deref());
         // No writer may bring back what it read before, nor leave a file that was not there when the plan
         // was made.
         let lock = files::alone(&self.folder)?;
@@ -192,6 +192,8 @@ impl Engine {
         // Logs of other frames hold the messages as well: those around it, those within a session.
         files::write_due(&self.store, &self.project, &self.folder)?;
         let erased = self.store.erase()?;
+        // Lines that stay behind are no reason to leave all else behind as well.
+        forgotten?;
         Ok(PurgeOutcome { plan, erased: erased == Erased::Wholly })
     }
 }

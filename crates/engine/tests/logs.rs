@@ -274,6 +274,20 @@ fn of_a_purged_frame_none_is_left_whatever_was_being_written() {
 }
 
 #[test]
+fn a_log_that_can_not_be_read_keeps_nothing_else_from_being_purged() {
+    let (folder, project) = finished();
+    wait(|| log(&folder, "f2").is_some());
+    // No file can be read there.
+    fs::create_dir(folder.path().join(".callstack/callstack.log.1")).unwrap();
+    let plan = project.engine.purge_plan("f2").unwrap();
+    let error = project.engine.purge(plan, "somebody").unwrap_err();
+    assert!(error.message.contains("callstack.log.1"), "{error:?}");
+    assert_eq!(log(&folder, "f2"), None);
+    let left = project.engine.messages("ses_a").unwrap();
+    assert!(left.iter().any(|message| message.purged), "{left:?}");
+}
+
+#[test]
 fn a_frame_whose_beginning_was_never_stored_takes_nothing_else_with_it_when_it_is_purged() {
     let folder = tempfile::tempdir().unwrap();
     let project = Project::at(folder.path(), callstack_engine::Settings::default());
