@@ -29,6 +29,15 @@ const ACTIVATE: &str = "stack_frame_activate";
 /// How every text made here begins.
 pub const MARK: &str = "[callstack]";
 
+/// How begins what a frame is told that tries again what another one was for.
+pub const TRIED: &str = "This was tried before";
+
+/// What stands there in front of what the machine saw of the other one.
+pub const ENDED_AS: &str = "How it stood at its end";
+
+/// What extracted results say first where nobody said anything.
+pub const UNSAID: &str = "Nothing was said in it.";
+
 /// A frame that was just opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Pushed<'a> {

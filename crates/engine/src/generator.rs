@@ -15,6 +15,7 @@ use callstack_core::evidence::{
 use callstack_core::frame::{Frame, Status};
 use callstack_core::log_line::LogLine;
 use callstack_core::results::{ResultsSource, SummaryInput, summary_prompt};
+use callstack_core::returned::UNSAID;
 use callstack_store::View;
 use serde::{Deserialize, Serialize};
 
@@ -181,7 +182,7 @@ impl Engine {
             let mut room = Budget::default().of(span_tokens(span));
             room.all = room.all.min(RESULTS_TOKENS);
             let lines = take(span, "", &project, room).lines();
-            let mut text = "Nothing was said in it.".to_owned();
+            let mut text = UNSAID.to_owned();
             for line in &lines {
                 // Writing to a string can't fail.
                 let _ = write!(text, "\n{line}");

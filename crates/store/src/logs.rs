@@ -111,6 +111,17 @@ pub(crate) fn purged(
 }
 
 impl View<'_> {
+    /// What the log of a frame says, if it has one, is no longer what is known of it.
+    pub(crate) fn log_tells_else(&self, frame: FrameNum) -> Result<(), StoreError> {
+        self.run(
+            "INSERT OR REPLACE INTO logs_due (frame, since)
+             SELECT num, (SELECT max(seq) FROM events) FROM frames
+             WHERE num = ?1 AND log_path IS NOT NULL
+               AND EXISTS (SELECT 1 FROM spans WHERE frame = ?1)",
+            params![sql(frame)],
+        )
+    }
+
     /// A frame whose log has to be written, of those that wait the one with the lowest number behind
     /// `after`.
     pub fn log_due(&self, after: u64) -> Result<Option<LogDue>, StoreError> {

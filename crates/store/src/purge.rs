@@ -2,6 +2,9 @@
 //! what they are, and so that a host which shows the messages again does not bring them back.
 
 mod copies;
+mod reach;
+mod repeats;
+mod retries;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;

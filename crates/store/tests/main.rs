@@ -13,6 +13,8 @@ mod child;
 #[cfg(test)]
 mod concurrent;
 #[cfg(test)]
+mod copies;
+#[cfg(test)]
 mod damaged;
 #[cfg(test)]
 mod domain;

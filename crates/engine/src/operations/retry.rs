@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use callstack_core::decide::{Command, Push};
 use callstack_core::frame::{Frame, Status};
+use callstack_core::returned::{ENDED_AS, TRIED};
 use callstack_core::secrets::cut_to_token_budget;
 use callstack_core::text::{CUT, estimate_tokens};
 
@@ -16,8 +17,6 @@ use crate::operation::{Answer, Caller, Operate};
 /// Tokens of what was learnt from the first try, and of its results where more is known.
 const LEARNT: usize = 400;
 const RESULTS: usize = 240;
-/// How that begins.
-const TRIED: &str = "This was tried before";
 
 /// `stack_frame_retry`.
 pub(crate) struct Retry;
@@ -116,7 +115,7 @@ fn learnt(tried: &Frame, ended: &str) -> String {
         Some(results) => write!(text, ": {}", within(results, share)),
         None => write!(text, ", without results."),
     };
-    for (what, told) in [("How it stood at its end", ended), ("Decided in it", &decisions)] {
+    for (what, told) in [(ENDED_AS, ended), ("Decided in it", &decisions)] {
         let told = if told.is_empty() { String::new() } else { within(told, LEARNT) };
         if !told.is_empty() {
             let _ = write!(text, "\n{what}: {told}");

@@ -8,7 +8,7 @@ use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Identity};
 use callstack_core::results::ResultsSource;
 use callstack_core::subagent;
-use callstack_core::transcript::{Outcome, Span, SpanNum, SpanOrigin};
+use callstack_core::transcript::{Fold, Outcome, Span, SpanNum, SpanOrigin};
 use rusqlite::params;
 use serde_json::Value;
 
@@ -19,15 +19,15 @@ use crate::places::{STRETCHES, Stretch};
 use crate::project::signed;
 use crate::store::View;
 
+use super::reach::Reach;
+use super::repeats::Repeats;
+use super::retries::forget_tries;
+
 /// What stands in place of a text that was removed for good.
 pub const REMOVED: &str = "[purged]";
 
 /// Events that are looked at in one go.
 const AT_ONCE: i64 = 512;
-/// Characters by whose like a text is known where it is repeated, which may be with its end cut off, and
-/// those below which it could be anybody's.
-const BEGINNING: usize = 32;
-const TELLING: usize = 16;
 
 /// The frames that lose what was copied out of the messages that go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,10 +68,17 @@ impl View<'_> {
                 copies.results.insert(*num);
             }
         }
-        for num in copies.results.clone() {
+        self.follow_identities(&mut copies.identities)?;
+        // What stands for several frames tells of each of them, and may itself be one of several.
+        let mut left: Vec<_> = copies.identities.union(&copies.results).copied().collect();
+        while let Some(num) = left.pop() {
             let sum = self.frame(num)?.consolidated.map(|into| self.frame(into)).transpose()?;
             let sum = sum.filter(|it| it.results_source == Some(ResultsSource::Children));
-            copies.results.extend(sum.filter(|it| !is_removed(it)).map(|it| it.num));
+            if let Some(sum) = sum.filter(|it| !is_removed(it))
+                && copies.results.insert(sum.num)
+            {
+                left.push(sum.num);
+            }
         }
         Ok(copies)
     }
@@ -148,13 +155,19 @@ impl Change<'_> {
         let standing = view.standing_in(going.stretches)?;
         let mut removal = Removal {
             going,
-            results: &copies.results,
+            copies: &copies,
+            seen: lost,
             standing: standing.values().copied().collect(),
             todos: BTreeSet::new(),
-            frames_of: BTreeMap::new(),
-            beginnings: BTreeSet::new(),
+            retried: view.tries()?.into_iter().map(|(fresh, _)| fresh).collect(),
+            reach: Reach::default(),
+            places: BTreeMap::new(),
+            repeats: Repeats::default(),
             refold: BTreeSet::new(),
+            told: BTreeSet::new(),
         };
+        let frames = removal.frames();
+        removal.reach = view.reach(&frames, going.messages.keys())?;
         for frame in &going.frames {
             let spans = view.frame_spans(*frame)?;
             if spans.iter().any(|span| span.origin == SpanOrigin::Todo) {
@@ -168,14 +181,19 @@ impl Change<'_> {
         })?;
         view.rewrite_all(&mut |event| {
             let removed = removal.remove(event);
-            removal.remove_repeated(event) || removed
+            // Both change it.
+            removal.remove_repeated(event) | removed
         })?;
         // Which logs are due is no matter of the events alone.
         let due = view.logs_due()?;
         self.derive_tables()?;
         let view = self.view();
         view.set_logs_due(&due)?;
-        for frame in going.frames.iter().chain(&copies.results).chain(lost) {
+        let told = removal.told.iter().chain(&copies.identities).chain(&copies.results);
+        for frame in told.clone() {
+            view.log_tells_else(*frame)?;
+        }
+        for frame in going.frames.iter().chain(told).chain(lost) {
             view.index_frame(*frame)?;
         }
         let mut texts = BTreeMap::new();
@@ -184,50 +202,78 @@ impl Change<'_> {
             let text =
                 if span.outcome.is_some() { returned(&view, &span)? } else { REMOVED.to_owned() };
             view.run(
-                "UPDATE spans SET fold_text = ?2 WHERE num = ?1",
+                "UPDATE spans SET fold_text = ?2 WHERE num = ?1 AND fold_text IS NOT NULL",
                 params![signed(num.0), text],
             )?;
             texts.insert(num, text);
         }
-        view.rewrite_events("fold_set", |event| {
-            let Event::FoldSet { span, fold } = event else { return false };
-            let Some(text) = texts.get(span) else { return false };
-            fold.text.clone_from(text);
-            true
-        })?;
+        for kind in ["fold_set", "span_opened"] {
+            view.rewrite_events(kind, |event| {
+                let (num, fold) = match event {
+                    Event::FoldSet { span, fold } => (*span, Some(fold)),
+                    Event::SpanOpened { span } => (span.num, span.fold.as_mut()),
+                    _ => return false,
+                };
+                let Some((fold, text)) = fold.zip(texts.get(&num)) else { return false };
+                fold.text.clone_from(text);
+                true
+            })?;
+        }
         Ok(())
     }
 }
 
 struct Removal<'a> {
     going: &'a Going<'a>,
-    /// Frames whose results go.
-    results: &'a BTreeSet<FrameNum>,
+    copies: &'a Copies,
+    /// Frames of which evidence goes.
+    seen: &'a [FrameNum],
     /// Frames in whose work messages go.
     standing: BTreeSet<FrameNum>,
     /// Frames that are named after items of todo lists.
     todos: BTreeSet<FrameNum>,
-    frames_of: BTreeMap<SpanNum, FrameNum>,
-    /// How texts began that were removed.
-    beginnings: BTreeSet<String>,
+    /// Frames that were opened to try again what another one was for.
+    retried: BTreeSet<FrameNum>,
+    /// Where texts that were removed may be repeated.
+    reach: Reach,
+    /// Of each span its frame and whether its session is in reach.
+    places: BTreeMap<SpanNum, (FrameNum, bool)>,
+    /// Texts that were removed.
+    repeats: Repeats,
     /// Spans whose texts are to be made anew.
     refold: BTreeSet<SpanNum>,
+    /// Frames that told of another try which was removed.
+    told: BTreeSet<FrameNum>,
 }
 
 impl Removal<'_> {
+    /// The frames that lose anything.
+    fn frames(&self) -> BTreeSet<FrameNum> {
+        let Copies { identities, results } = self.copies;
+        let sets = [&self.going.frames, identities, results, &self.standing];
+        sets.into_iter().flatten().copied().collect()
+    }
+
     /// Removes what an event holds of the frames that lose it.
     fn remove(&mut self, event: &mut Event) -> bool {
         let is_of = |frame: &FrameNum| self.going.frames.contains(frame);
         match event {
             Event::FrameCreated { frame } => {
-                let named = is_of(&frame.num)
-                    && (frame.identity_derived || self.todos.contains(&frame.num));
+                let named = (is_of(&frame.num)
+                    && (frame.identity_derived || self.todos.contains(&frame.num)))
+                    || (self.retried.contains(&frame.num)
+                        && self.copies.identities.contains(&frame.num));
                 let ended = self.loses(frame.num, frame.results_source);
                 frame.identity_derived &= !named;
                 let named = named && self.clear(&mut frame.identity);
                 let ended = ended && self.end(&mut frame.results, &mut frame.results_compacted);
-                named || ended
+                let Frame { num, decisions, .. } = &mut **frame;
+                let told =
+                    decisions.iter_mut().filter_map(|text| self.tries(*num, text).then_some(()));
+                let told = told.count() > 0;
+                named || ended || told
             }
+            Event::DecisionRecorded { frame, text } => self.tries(*frame, text),
             Event::IdentitySet { frame, identity, derived: derived @ true } if is_of(frame) => {
                 *derived = false;
                 self.clear(identity)
@@ -237,11 +283,13 @@ impl Removal<'_> {
                 self.outcome(frame, outcome)
             }
             Event::SpanOpened { span } => {
-                self.frames_of.insert(span.num, span.frame);
-                false
+                let is_in_reach = self.reach.holds(&span.session);
+                self.places.insert(span.num, (span.frame, is_in_reach));
+                let frame = span.frame;
+                span.outcome.as_mut().is_some_and(|outcome| self.outcome(frame, outcome))
             }
-            Event::SpanClosed { span, outcome, .. } => match self.frames_of.get(span) {
-                Some(frame) => self.outcome(*frame, outcome),
+            Event::SpanClosed { span, outcome, .. } => match self.places.get(span) {
+                Some((frame, _)) => self.outcome(*frame, outcome),
                 None => false,
             },
             Event::CheckpointSet { frame, results, results_compacted } => {
@@ -258,10 +306,13 @@ impl Removal<'_> {
                 if !is_message && !compaction.frame.as_ref().is_some_and(is_of) {
                     return false;
                 }
-                let notice = compaction.notice.as_mut();
-                let notice = notice.map(|notice| [&mut notice.whole, &mut notice.brief]);
-                let texts = notice.into_iter().flatten().chain(compaction.summary.as_mut());
-                texts.map(|text| self.take(text)).filter(|removed| *removed).count() > 0
+                let mut removed = compaction.summary.as_mut().is_some_and(|it| self.take(it));
+                // They are sentences of ours, which say the same of other frames.
+                if let Some(notice) = compaction.notice.as_mut() {
+                    removed |= replace(&mut notice.whole, REMOVED);
+                    removed |= replace(&mut notice.brief, REMOVED);
+                }
+                removed
             }
             _ => false,
         }
@@ -270,18 +321,10 @@ impl Removal<'_> {
     /// Removes what an event repeats of it: what was said in the places that go, and what says the like.
     fn remove_repeated(&mut self, event: &mut Event) -> bool {
         match event {
-            Event::FoldSet { span, fold } => {
-                let frame = self.frames_of.get(span);
-                let is_of = frame.is_some_and(|frame| {
-                    self.going.frames.contains(frame)
-                        || self.standing.contains(frame)
-                        || self.results.contains(frame)
-                });
-                if is_of || self.repeats(&fold.text) {
-                    self.refold.insert(*span);
-                    return replace(&mut fold.text, REMOVED);
-                }
-                false
+            Event::FoldSet { span, fold } => self.fold(*span, fold),
+            Event::SpanOpened { span } => {
+                let num = span.num;
+                span.fold.as_mut().is_some_and(|fold| self.fold(num, fold))
             }
             Event::Rendered { session, slot, text, .. } => {
                 let is_system = slot.starts_with("system:");
@@ -291,21 +334,22 @@ impl Removal<'_> {
                 let at_place = self.is_gone(session, |id| is_system || slot.contains(id));
                 // A system prompt that is not there is made anew.
                 let instead = if is_system { "" } else { REMOVED };
-                (at_place || self.repeats(text)) && replace(text, instead)
+                (at_place || self.repeats(session, text)) && replace(text, instead)
             }
             Event::OutputsMasked { session, masks, .. } => {
                 let mut removed = false;
                 for mask in masks {
                     let at_place = self.is_gone(session, |id| id == mask.message);
-                    removed |=
-                        (at_place || self.repeats(&mask.text)) && replace(&mut mask.text, REMOVED);
+                    let goes = at_place || self.repeats(session, &mask.text);
+                    removed |= goes && replace(&mut mask.text, REMOVED);
                 }
                 removed
             }
             Event::CallAnswered { session, call, answer } => {
                 let message = call.message.as_deref();
                 let at_place = self.is_gone(session, |id| message == Some(id));
-                if !at_place && !self.repeats(&answer.text) && !self.repeats(&answer.title) {
+                let said = [&answer.text, &answer.title];
+                if !at_place && !said.into_iter().any(|text| self.repeats(session, text)) {
                     return false;
                 }
                 answer.data = Value::Null;
@@ -328,10 +372,40 @@ impl Removal<'_> {
                     }
                     _ => None,
                 };
-                text.is_some_and(|text| (at_place || self.repeats(text)) && replace(text, REMOVED))
+                text.is_some_and(|text| {
+                    (at_place || self.repeats(session, text)) && replace(text, REMOVED)
+                })
             }
             _ => false,
         }
+    }
+
+    /// Has what stands for a span said anew where it tells of what was removed.
+    fn fold(&mut self, span: SpanNum, fold: &mut Fold) -> bool {
+        let Some((frame, is_in_reach)) = self.places.get(&span) else { return false };
+        let is_of = self.going.frames.contains(frame)
+            || self.standing.contains(frame)
+            || self.copies.results.contains(frame);
+        if is_of || (*is_in_reach && self.repeats.stand_in(&fold.text)) {
+            self.refold.insert(span);
+            return replace(&mut fold.text, REMOVED);
+        }
+        false
+    }
+
+    /// Removes what a frame was told of a try that loses what it came to.
+    fn tries(&mut self, frame: FrameNum, text: &mut String) -> bool {
+        let Copies { identities, results } = self.copies;
+        let goes = |tried: FrameNum, evidence: bool| {
+            let loses = [&self.going.frames, identities, results];
+            loses.into_iter().any(|frames| frames.contains(&tried))
+                || (evidence && self.seen.contains(&tried))
+        };
+        let removed = forget_tries(text, goes);
+        if removed {
+            self.told.insert(frame);
+        }
+        removed
     }
 
     fn is_gone(&self, session: &str, any: impl Fn(&str) -> bool) -> bool {
@@ -339,7 +413,8 @@ impl Removal<'_> {
     }
 
     fn loses(&self, frame: FrameNum, source: Option<ResultsSource>) -> bool {
-        let is_sum = source == Some(ResultsSource::Children) && self.results.contains(&frame);
+        let is_sum =
+            source == Some(ResultsSource::Children) && self.copies.results.contains(&frame);
         let is_of = self.going.frames.contains(&frame);
         is_sum || ((is_of || self.standing.contains(&frame)) && goes(source, is_of))
     }
@@ -366,22 +441,15 @@ impl Removal<'_> {
         removed
     }
 
-    /// Removes a text, and remembers how it began.
+    /// Removes a text, and remembers it.
     fn take(&mut self, text: &mut String) -> bool {
-        let whole = in_a_line(text);
-        let beginning: String = whole.trim_end_matches('…').chars().take(BEGINNING).collect();
-        if beginning.chars().count() >= TELLING {
-            self.beginnings.insert(beginning);
-        }
+        self.repeats.remember(text);
         replace(text, REMOVED)
     }
 
-    fn repeats(&self, text: &str) -> bool {
-        if self.beginnings.is_empty() {
-            return false;
-        }
-        let text = in_a_line(text);
-        self.beginnings.iter().any(|beginning| text.contains(beginning))
+    /// Whether a text of a session repeats one that was removed. Elsewhere the same words are others'.
+    fn repeats(&self, session: &str, text: &str) -> bool {
+        self.reach.holds(session) && self.repeats.stand_in(text)
     }
 }
 
@@ -416,17 +484,4 @@ fn replace(text: &mut String, instead: &str) -> bool {
         instead.clone_into(text);
     }
     is_other
-}
-
-/// A text as it can be compared with one that may stand in XML or in one line.
-fn in_a_line(text: &str) -> String {
-    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.contains('&') {
-        let entities =
-            [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
-        for (entity, character) in entities {
-            text = text.replace(entity, character);
-        }
-    }
-    text
 }

@@ -1,0 +1,114 @@
+//! Telling where a text that was removed is repeated: quoted, in a line, in XML, or with its end cut off.
+
+use std::collections::BTreeSet;
+
+use callstack_core::returned::{MARK, UNSAID};
+use callstack_core::secrets::mask;
+
+/// Characters from which on a text is known among others, and by which one that is cut is.
+const TELLING: usize = 32;
+/// How a text ends that is cut.
+const CUT: char = '…';
+
+/// Texts that were removed.
+#[derive(Default)]
+pub(super) struct Repeats {
+    /// Those that are known wherever they stand, without what callstack says itself in front of them.
+    long: BTreeSet<String>,
+    /// Those that could be part of anything, with the number of their lines.
+    short: BTreeSet<(usize, String)>,
+}
+
+impl Repeats {
+    pub(super) fn remember(&mut self, text: &str) {
+        self.remember_as_is(text);
+        // What is shown of it may have been masked.
+        self.remember_as_is(&mask(text));
+    }
+
+    fn remember_as_is(&mut self, text: &str) {
+        let own = in_a_line(behind_ours(text));
+        let own = own.trim_end_matches([CUT, ' ']);
+        if own.chars().count() >= TELLING {
+            self.long.insert(own.to_owned());
+            return;
+        }
+        let whole = in_a_line(text);
+        if !whole.is_empty() && !whole.starts_with(MARK) && whole != UNSAID {
+            self.short.insert((filled(text).count(), whole));
+        }
+    }
+
+    /// Whether a text repeats one of them.
+    pub(super) fn stand_in(&self, text: &str) -> bool {
+        let line = in_a_line(text);
+        self.long.iter().any(|long| stands_in(long, &line))
+            || self.short.iter().any(|(lines, short)| is_field_of(short, *lines, text))
+    }
+}
+
+/// Whether a long text stands in another one, whole or cut.
+fn stands_in(long: &str, text: &str) -> bool {
+    if text.contains(long) {
+        return true;
+    }
+    let beginning: String = long.chars().take(TELLING).collect();
+    text.match_indices(&beginning).any(|(at, _)| {
+        let found = text.get(at..).unwrap_or_default();
+        let same = found.chars().zip(long.chars()).take_while(|(a, b)| a == b);
+        let same: usize = same.map(|(a, _)| a.len_utf8()).sum();
+        found.get(same..).unwrap_or_default().trim_start().starts_with(CUT)
+    })
+}
+
+/// Whether a short text is all that lines of another one say, or what stands there between quotes, between
+/// tags or behind a heading.
+fn is_field_of(short: &str, lines: usize, text: &str) -> bool {
+    let all: Vec<_> = filled(text).collect();
+    all.windows(lines.max(1)).any(|window| {
+        let line = in_a_line(&window.join("\n"));
+        line == short
+            || line.contains(&format!("\"{short}\""))
+            || line.contains(&format!(">{short}<"))
+            || line.strip_suffix(short).is_some_and(|heading| heading.ends_with(": "))
+    })
+}
+
+fn filled(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim().is_empty())
+}
+
+/// A text without what callstack itself or a template says in front of it.
+fn behind_ours(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let next = if rest.starts_with('#') || rest.starts_with(MARK) {
+            rest.split_once('\n').map_or("", |(_, next)| next)
+        } else if let Some(next) = rest.strip_prefix(UNSAID) {
+            next
+        } else {
+            return rest;
+        };
+        rest = next.trim_start();
+    }
+}
+
+/// A text in a line, without what quotes it there and what begins an entry of a list.
+fn in_a_line(text: &str) -> String {
+    let is_mark = |word: &&str| word.chars().all(|char| matches!(char, '>' | '-' | '*' | '#'));
+    let words = text.split_whitespace().filter(|word| !is_mark(word));
+    let words = words.map(|word| word.strip_prefix('\\').unwrap_or(word));
+    let mut line = words.collect::<Vec<_>>().join(" ");
+    if line.contains('&') {
+        let entities =
+            [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
+        for (entity, character) in entities {
+            line = line.replace(entity, character);
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+#[path = "repeats_tests.rs"]
+mod tests;
