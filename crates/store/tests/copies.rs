@@ -20,19 +20,23 @@ fn done(store: &Store, command: &Command) -> FrameNum {
     carry_out(store, command, &Limits::default()).unwrap()
 }
 
-/// What was made of messages.
-fn extracted(results: &str) -> Outcome {
-    Outcome::with(Status::Completed, results.to_owned(), None, ResultsSource::Extracted)
+fn ended(results: &str, source: ResultsSource) -> Outcome {
+    Outcome::with(Status::Completed, results.to_owned(), None, source)
 }
 
-fn pop(store: &Store, session: &str, results: &str) -> FrameNum {
+/// What was made of messages.
+fn extracted(results: &str) -> Outcome {
+    ended(results, ResultsSource::Extracted)
+}
+
+fn pop(store: &Store, session: &str, results: &str, source: ResultsSource) -> FrameNum {
     done(
         store,
         &Command::Pop(Pop {
             session: session.to_owned(),
             frame: None,
             anchor: nowhere(),
-            outcome: extracted(results),
+            outcome: ended(results, source),
         }),
     )
 }
@@ -147,7 +151,7 @@ fn worked(store: &Store, session: &str, title: &str) {
     );
     record(store, session, &[(&format!("{session}-m1"), "{}")]);
     done(store, &push(session, &format!("frm-{session}"), "inner"));
-    let frame = pop(store, session, EXTRACTED);
+    let frame = pop(store, session, EXTRACTED, ResultsSource::Extracted);
     let span = span_of(store, frame);
     append(store, &told_of(session, title, &span));
 }
@@ -181,7 +185,7 @@ fn a_span_whose_fold_was_given_up_gets_none() {
     done(&store, &root("ses_a", None));
     record(&store, "ses_a", &[("m1", "{}")]);
     done(&store, &push("ses_a", "frm-1", "inner"));
-    let frame = pop(&store, "ses_a", "zqxvkj");
+    let frame = pop(&store, "ses_a", "zqxvkj", ResultsSource::Extracted);
     let span = span_of(&store, frame).num;
     append(
         &store,
@@ -249,7 +253,7 @@ fn what_is_tried_again_forgets_what_it_was_told_of_the_first_try() {
     let named = Identity { title: "zqxvkj it".to_owned(), ..identity("zqxvkj") };
     let tried = done(&store, &push("ses_a", "frm-1", "inner"));
     append(&store, &[Event::IdentitySet { frame: tried, identity: named.clone(), derived: true }]);
-    pop(&store, "ses_a", "zqxvkj came of it");
+    pop(&store, "ses_a", "zqxvkj came of it", ResultsSource::Extracted);
     let again = Command::Push(Push {
         session: "ses_a".to_owned(),
         anchor: nowhere(),
@@ -295,9 +299,9 @@ fn what_stands_for_frames_that_stand_for_others_is_followed() {
     let store = project.open();
     let parent = done(&store, &root("ses_a", None));
     record(&store, "ses_a", &[("m1", "{}")]);
-    let child = |results: &str| {
-        done(&store, &push("ses_a", &format!("frm-{}", results.len()), "inner"));
-        pop(&store, "ses_a", results)
+    let child = |id: &str, results: &str, source| {
+        done(&store, &push("ses_a", id, "inner"));
+        pop(&store, "ses_a", results, source)
     };
     let sum = |children: Vec<FrameNum>, id: &str, results: &str| {
         done(
@@ -313,13 +317,14 @@ fn what_stands_for_frames_that_stand_for_others_is_followed() {
             }),
         )
     };
-    let (first, second, third) = (child("zqxvkj"), child("two"), child("three"));
+    let first = child("frm-1", "zqxvkj", ResultsSource::Extracted);
+    let second = child("frm-2", "two", ResultsSource::Agent);
+    let third = child("frm-3", "three", ResultsSource::Agent);
     let inner = sum(vec![first, second], "sum-1", "- zqxvkj\n- two");
     let outer = sum(vec![inner, third], "sum-2", "- zqxvkj, two\n- three");
     purge(&store, "ses_a", vec![first]);
-    for frame in [inner, outer] {
-        let frame = store.read(|view| view.frame(frame)).unwrap();
-        assert_eq!(frame.results.as_deref(), Some("[purged]"), "{frame:?}");
-    }
+    let results = |num| store.read(|view| view.frame(num)).unwrap().results.unwrap();
+    assert_eq!((results(second).as_str(), results(third).as_str()), ("two", "three"));
+    assert_eq!((results(inner).as_str(), results(outer).as_str()), ("[purged]", "[purged]"));
     assert_eq!(project.holding("zqxvkj"), Vec::<String>::new());
 }
