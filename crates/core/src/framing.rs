@@ -45,7 +45,7 @@ pub use todos::{Todo, TodoStatus, open_items};
 use crate::evidence::OpenItems;
 use crate::fold::user_speaks;
 use crate::frame::{Identity, Status};
-use crate::secrets::take_to_token_budget;
+use crate::secrets::{cut_to_token_budget, take_to_token_budget};
 use crate::text::first_words;
 use crate::transcript::{Anchor, CallState, Message, PartBody, Role, Span, SpanOrigin, Standing};
 
@@ -264,6 +264,12 @@ const CRITERIA_COMPACTED: usize = 60;
 /// What a frame is for, by the user's words with which it began.
 pub fn identity_of(words: &str) -> Identity {
     identity(title_of(words), words)
+}
+
+/// What a frame is for that somebody asked for in these words: its criteria are as they were given.
+pub fn identity_of_goal(goal: &str) -> Identity {
+    let success_criteria = cut_to_token_budget(goal.trim(), CRITERIA, " …").into_owned();
+    Identity { success_criteria, ..identity_of(goal) }
 }
 
 /// A title made of somebody's first words.

@@ -2,7 +2,7 @@
 //! of operations, and the model is told of it behind the person's own words.
 
 use callstack_core::frame::Identity;
-use callstack_core::framing::identity_of;
+use callstack_core::framing::{identity_of, identity_of_goal};
 use callstack_core::returned::MARK;
 use callstack_core::transcript::Anchor;
 use serde_json::{Value, json};
@@ -132,8 +132,8 @@ impl Engine {
             return Err(nothing("what the frame is for", "/push GOAL"));
         }
         let before = Anchor { message: self.newest_message(&request.session)?, call: None };
-        let identity = identity_of(goal);
-        self.ensure_root(&request.session, &request.host, identity.clone(), before)?;
+        let identity = identity_of_goal(goal);
+        self.ensure_root(&request.session, &request.host, identity_of(goal), before)?;
         let own = Anchor { message: request.message.clone(), call: None };
         let answer =
             self.by_hand(request, own, "stack_frame_push", &json!(Arguments::of(&identity)))?;
@@ -187,7 +187,7 @@ impl Engine {
     fn slash_plan(&self, request: &SlashRequest, given: &str) -> Result<SlashAnswer, EngineError> {
         let titles = given.split(['|', '\n']).map(str::trim).filter(|title| !title.is_empty());
         let children: Vec<Value> =
-            titles.map(|title| json!(Arguments::of(&identity_of(title)))).collect();
+            titles.map(|title| json!(Arguments::of(&identity_of_goal(title)))).collect();
         if children.is_empty() {
             return Err(nothing("what is to be planned", "/plan TITLE | TITLE | …"));
         }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::framing::{identity_of, identity_of_item};
+use crate::framing::{identity_of, identity_of_goal, identity_of_item};
 use crate::results::dense;
 use crate::secrets::mask;
 use crate::secrets::tests::{fakes, named, placed};
@@ -147,6 +147,10 @@ fn a_short_text_that_is_taken_has_no_secret() {
     let results = extract_results(&[Happening::Said(words.clone())], RESULTS_TOKENS).unwrap();
     assert_eq!(results, "Done: DB_PASSWORD=‹masked: password› is set.");
     assert_eq!(identity_of(&words).success_criteria, results);
+    // What somebody asks for is kept as it was given, but what is made of it is not.
+    let goal = identity_of_goal(&words);
+    assert_eq!(goal.success_criteria, words);
+    assert_eq!(goal.success_criteria_compacted, results);
 }
 
 #[test]
