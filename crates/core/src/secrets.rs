@@ -290,5 +290,8 @@ fn names_a_secret(name: &str) -> bool {
 }
 
 #[cfg(test)]
+pub(crate) mod fakes;
+
+#[cfg(test)]
 #[path = "secrets_tests.rs"]
-pub(crate) mod tests;
+mod tests;

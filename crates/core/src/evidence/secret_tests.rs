@@ -3,8 +3,8 @@ use serde_json::json;
 use super::*;
 use crate::framing::{identity_of, identity_of_goal, identity_of_item};
 use crate::results::dense;
+use crate::secrets::fakes::{fakes, named, placed};
 use crate::secrets::mask;
-use crate::secrets::tests::{fakes, named, placed};
 
 /// Letters and digits in a row by which a piece of a secret is known again.
 const PIECE: usize = 10;
