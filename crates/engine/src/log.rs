@@ -53,30 +53,22 @@ impl Engine {
 
     /// A part of a frame's log.
     pub fn read_log(&self, frame: &Frame, request: &LogRequest) -> Result<LogPart, EngineError> {
-        let mut part = LogPart { total: 0, entries: Vec::new(), next: None };
-        let (mut count, mut last) = (0, 0);
-        part.total = self.visit_log(frame, request, |entry| {
-            if entry.position != last {
-                (count, last) = (count + 1, entry.position);
-            }
-            if count > request.most {
-                part.next = Some(entry.position);
-                return Ok(ControlFlow::Break(()));
-            }
-            part.entries.push(entry);
+        let mut entries = Vec::new();
+        let (total, next) = self.visit_log(frame, request, |entry| {
+            entries.push(entry);
             Ok::<_, EngineError>(ControlFlow::Continue(()))
         })?;
-        Ok(part)
+        Ok(LogPart { total, entries, next })
     }
 
-    /// Shows a frame's log to `see`, one message at a time, until it has seen enough; returns how many
-    /// messages the log has in all. `most` is for `see` to keep to.
+    /// Shows a part of a frame's log to `see`, one message at a time, until it has seen enough; returns how
+    /// many messages the log has in all, and the place of the first one behind the part, if there is one.
     pub fn visit_log<E: From<EngineError> + From<StoreError>>(
         &self,
         frame: &Frame,
         request: &LogRequest,
         mut see: impl FnMut(LogEntry) -> Result<ControlFlow<()>, E>,
-    ) -> Result<u64, E> {
+    ) -> Result<(u64, Option<u64>), E> {
         let query = request.query.as_deref().map(|text| {
             Query::words(text).ok_or_else(|| {
                 EngineError::invalid(
@@ -86,11 +78,22 @@ impl Engine {
             })
         });
         let query = query.transpose()?;
-        visit(&self.store, frame.num, request.from, request.versions, |entry| {
+        let (mut count, mut last, mut next) = (0, 0, None);
+        let total = visit(&self.store, frame.num, request.from, request.versions, |entry| {
             let holds = |query| find(query, &entry.message.json, request.reveal).is_some();
-            let wanted = query.as_ref().is_none_or(holds);
-            if wanted { see(entry) } else { Ok(ControlFlow::Continue(())) }
-        })
+            if !query.as_ref().is_none_or(holds) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if entry.position != last {
+                (count, last) = (count + 1, entry.position);
+            }
+            if count > request.most {
+                next = Some(entry.position);
+                return Ok(ControlFlow::Break(()));
+            }
+            see(entry)
+        })?;
+        Ok((total, next))
     }
 }
 

@@ -104,15 +104,9 @@ fn shown(
         page.put(PLAIN, &about).end();
         output.page(&page)?;
     }
-    let (mut count, mut last, mut next) = (0, 0, None);
-    let total = engine.visit_log(frame, request, |entry| {
-        if entry.position != last {
-            (count, last) = (count + 1, entry.position);
-        }
-        if count > request.most {
-            next = Some(entry.position);
-            return Ok::<_, Failure>(ControlFlow::Break(()));
-        }
+    let mut is_empty = true;
+    let (total, next) = engine.visit_log(frame, request, |entry| {
+        is_empty = false;
         if args.raw {
             let raw = entry.to_raw(args.reveal);
             if !raw.is_empty() {
@@ -123,7 +117,7 @@ fn shown(
             page.block("", &entry.to_markdown(args.reveal));
             output.page(&page)?;
         }
-        Ok(ControlFlow::Continue(()))
+        Ok::<_, Failure>(ControlFlow::Continue(()))
     })?;
     if args.raw {
         return Ok(());
@@ -131,7 +125,7 @@ fn shown(
     let mut page = Page::default();
     if let Some(next) = next {
         page.put(DIM, &format!("there is more: go on with --from {next}")).end();
-    } else if count == 0 && total > 0 {
+    } else if is_empty && total > 0 {
         page.put(DIM, "no such message").end();
     }
     output.page(&page)
