@@ -163,3 +163,23 @@ fn ids_and_encoded_data_are_found_where_messages_are_looked_through_as_they_are(
         assert_eq!(desk.json(&args)["places"] != json!([]), is_there, "{args:?}");
     }
 }
+
+#[test]
+fn a_part_of_a_log_says_where_it_goes_on_and_search_leads_to_what_was_changed() {
+    let desk = with_session();
+    let part = desk.ok(&["log", "f2", "--count", "1"]);
+    assert!(part.ends_with("there is more: go on with --from 2\n"), "{part}");
+    assert!(!desk.ok(&["log", "f2", "--count", "1", "--raw"]).contains("there is more"));
+    assert!(!desk.ok(&["log", "f2"]).contains("there is more"));
+    let behind = desk.ok(&["log", "f2", "--from", "99"]);
+    assert!(behind.ends_with("no such message\n"), "{behind}");
+    let text = json!([{"id": "prt_4", "type": "text", "text": "said otherwise"}]);
+    let info = json!({"id": "msg_4", "role": "assistant", "sessionID": "ses_a"});
+    let messages = json!([{"info": info, "parts": text}]);
+    let record = json!({"method": "record", "params": {"session": "ses_a", "messages": messages}});
+    assert_eq!(desk.run_with(&["host", "opencode"], format!("{record}\n").as_bytes()).code, 0);
+    let found = desk.ok(&["search", "\"no other caller\""]);
+    assert!(found.contains("message 2 (assistant, changed since)"), "{found}");
+    assert!(found.contains("callstack log f2 --from 2 --versions shows"), "{found}");
+    assert!(desk.ok(&["log", "f2", "--from", "2", "--versions"]).contains("no other caller"));
+}
