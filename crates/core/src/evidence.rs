@@ -245,10 +245,6 @@ impl Budget {
     /// provider's cache, at 0.1.
     pub const UNPUSHED: Self =
         Self { share: 80, floor: 200, ceiling: 2_000, changes: 40, strings: true };
-    /// For outputs that are masked together while the calls that they answer stay, and with them what was
-    /// changed.
-    pub const MASKED: Self =
-        Self { share: 50, floor: 500, ceiling: 1_000, changes: 0, strings: true };
 
     /// What a span of `span` estimated tokens is granted.
     pub fn of(self, span: usize) -> Room {

@@ -20,6 +20,7 @@ pub mod guidance;
 pub mod limits;
 pub mod log_line;
 pub mod masking;
+pub mod outline;
 pub mod results;
 pub mod returned;
 pub mod search;

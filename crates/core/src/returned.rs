@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-pub use masked::{masked, masked_in};
+pub use masked::{OUTLINES, announced, pressed, replaced, with_log};
 pub use unpushed::{Unpushed, unpushed};
 
 use crate::context::ScopedPin;

@@ -91,6 +91,8 @@ pub(crate) struct Conversation {
     /// Of a recorded session that is taken over, the folder that was worked in.
     past: Option<PathBuf>,
     masking: Masking,
+    /// The message at which it was last announced that outputs will leave.
+    leaving: Option<String>,
 }
 
 impl Conversation {
@@ -237,6 +239,7 @@ impl Engine {
             if revision != conversation.revision {
                 conversation.spans = view.session_spans(session)?;
                 conversation.notes = notes::kept(view, session)?;
+                conversation.leaving = notes::leaving(view, session)?;
                 conversation.masking.know(view.session_masks(session)?);
                 conversation.errands = view.errands_of(session)?;
                 conversation.stale = Stale::kept(view, session)?;

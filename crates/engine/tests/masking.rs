@@ -1,4 +1,4 @@
-//! Older outputs leave the requests of work that goes on.
+//! Outputs leave the requests of work that goes on: those that a newer one replaced, and under pressure the oldest.
 
 mod host;
 
@@ -38,7 +38,7 @@ fn outputs_leave_in_batches_and_in_between_nothing_changes() {
 }
 
 #[test]
-fn a_batch_is_told_of_without_reading_what_stands_in_front_of_it() {
+fn only_the_messages_of_a_batch_are_read_for_it() {
     let (mut host, _folder) = new();
     let mut batches = 0;
     for step in 1..=60 {
@@ -46,19 +46,15 @@ fn a_batch_is_told_of_without_reading_what_stands_in_front_of_it() {
         messages_read();
         host.steps(1);
         let read = messages_read();
-        match host.masked().get(before) {
-            Some(first) => {
-                batches += 1;
-                assert_eq!(read, host.shown.len() - first, "step {step}");
-            }
-            None => assert_eq!(read, 0, "step {step}"),
-        }
+        let masked = host.masked().len() - before;
+        batches += usize::from(masked > 0);
+        assert_eq!(read, masked, "step {step}");
     }
     assert!(batches > 1, "one batch has nothing in front of it");
 }
 
 #[test]
-fn the_last_line_of_a_batch_tells_what_was_in_it_and_where_the_whole_is() {
+fn each_line_says_that_its_output_was_replaced_and_the_last_one_where_the_whole_is() {
     let (mut host, _folder) = new();
     host.steps(7);
     assert_eq!(host.masked(), [0usize; 0], "it does not pay yet");
@@ -66,16 +62,13 @@ fn the_last_line_of_a_batch_tells_what_was_in_it_and_where_the_whole_is() {
     host.steps(1);
     assert_eq!(host.masked(), [1, 2, 3, 4], "the provider has forgotten the request");
     assert_snapshot!(host.lines().join("\n---\n"), @r#"
-    [callstack] This output of about 2000 tokens has left the context. The same call shows it again.
+    [callstack] This output of about 2000 tokens has left the context: the same call was made again, see below.
     ---
-    [callstack] This output of about 2000 tokens has left the context. The same call shows it again.
+    [callstack] This output of about 2000 tokens has left the context: the same call was made again, see below.
     ---
-    [callstack] This output of about 2000 tokens has left the context. The same call shows it again.
+    [callstack] This output of about 2000 tokens has left the context: the same call was made again, see below.
     ---
-    [callstack] This output of about 2000 tokens has left the context. The same call shows it again.
-    In it and those that left with it, recorded by the machine:
-    - commands: `cat notes/part-1.txt`; `cat notes/part-2.txt`; `cat notes/part-3.txt`; `cat notes/part-4.txt`
-    - addresses: https://h1.example/ https://h2.example/ https://h3.example/ https://h4.example/
+    [callstack] This output of about 2000 tokens has left the context: the same call was made again, see below.
     What has left can be read again: stack {"op":"stack_log","args":{"frame":"f1"}} (at a terminal: callstack log f1)
     "#);
     let stored = host.engine.messages(SESSION).unwrap();
@@ -285,4 +278,63 @@ fn a_fork_has_lines_of_its_own_and_no_reasoning_from_behind_others() {
         |ops: &[FoldOp]| ops.iter().filter(|op| matches!(op, FoldOp::Output { .. })).count();
     assert!(lines(&ops) >= 4);
     assert_eq!(lines(&host.plugin.ops), lines(&ops));
+}
+
+#[test]
+fn what_nothing_replaced_stays_while_there_is_room() {
+    let (mut host, _folder) = new();
+    host.only_new = true;
+    host.limit = Some(200_000);
+    host.steps(55);
+    host.pass(6);
+    host.steps(1);
+    assert_eq!(host.masked(), [0usize; 0], "half of the limit");
+    assert_eq!(host.announcements(), [""; 0]);
+}
+
+#[test]
+fn under_pressure_the_oldest_leave_one_step_after_it_was_announced() {
+    let (mut host, _folder) = new();
+    host.only_new = true;
+    host.limit = Some(60_000);
+    let mut announced_at = None;
+    for step in 1..=40 {
+        let before = host.plugin.ops.clone();
+        host.steps(1);
+        if announced_at.is_some() {
+            break;
+        }
+        assert!(host.plugin.ops.starts_with(&before), "step {step}");
+        assert_eq!(host.masked(), [0usize; 0], "step {step}");
+        announced_at = (!host.announcements().is_empty()).then_some(step);
+    }
+    let step = announced_at.expect("it is announced");
+    assert!((18..=24).contains(&step), "at 60 % of the limit, and when a batch pays: {step}");
+    assert_snapshot!(host.announcements().join("\n"), @"[callstack] The context is 64 % full. After your next step the oldest outputs leave it, each with an outline in its place and all of them in the log: `cat notes/part-1.txt` (2000 tokens), `cat notes/part-2.txt` (2000 tokens), `cat notes/part-3.txt` (2000 tokens), `cat notes/part-4.txt` (2000 tokens), `cat notes/part-5.txt` (2000 tokens), `cat notes/part-6.txt` (2000 tokens), `cat notes/part-7.txt` (2000 tokens), `cat notes/part-8.txt` (2000 tokens). Write down now what you need of them word for word.");
+    let masked = host.masked();
+    assert_eq!(masked, (1..=masked.len()).collect::<Vec<_>>(), "the oldest first");
+    assert!(masked.len() * FILE >= 12_000 && step - masked.len() >= 10, "{masked:?} of {step}");
+    assert!(host.lines()[0].starts_with("[callstack] This output of about 2000 tokens has left"));
+    let (ops, lines) = (host.plugin.ops.clone(), host.lines().len());
+    host.restart_process();
+    host.request();
+    assert_eq!(host.plugin.ops, ops);
+    host.steps(3);
+    assert_eq!((host.lines().len(), host.announcements().len()), (lines, 1), "there is room again");
+}
+
+#[test]
+fn what_was_read_in_an_open_frame_replaces_nothing_outside_of_it() {
+    let (mut host, _folder) = new();
+    host.steps(4);
+    host.push("Read the notes again");
+    host.request();
+    host.steps(4);
+    host.pass(6);
+    host.steps(1);
+    assert_eq!(host.masked(), [0usize; 0], "they would be gone with the frame");
+    host.steps(3);
+    host.pass(6);
+    host.steps(1);
+    assert_eq!(host.masked(), [6, 7, 8, 9, 10], "inside of it they are replaced");
 }

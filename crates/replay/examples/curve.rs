@@ -72,7 +72,7 @@ fn steps() -> Vec<(String, Policy)> {
         ("more evidence", late),
         ("items fold when they are over", Policy { items: true, ..late }),
         ("what is told further up is not told again", Policy { items: true, told: true, ..late }),
-        ("older outputs are masked in batches: the default", usual),
+        ("replaced outputs, and under pressure the oldest, are masked: the default", usual),
     ];
     rows.map(|(name, policy)| (name.to_owned(), policy)).to_vec()
 }
@@ -96,22 +96,15 @@ fn budgets() -> Vec<(String, Policy)> {
 fn masks() -> Vec<(String, Policy)> {
     let mut rows =
         vec![("no output is masked".to_owned(), Policy { masks: None, ..Policy::default() })];
-    for (recent, batch) in [
-        (32_000, 4_000),
-        (16_000, 4_000),
-        (8_000, 16_000),
-        (8_000, 4_000),
-        (4_000, 4_000),
-        (2_000, 1_000),
-    ] {
-        let limits = Limits { recent, batch, ..Limits::default() };
-        let name = format!("{recent} tokens of the newest stay, {batch} in a batch");
+    for (pressure, batch) in [(100, 4_000), (60, 16_000), (60, 4_000), (40, 4_000), (20, 4_000)] {
+        let relief = pressure * 2 / 3;
+        let limits = Limits { pressure, relief, batch, ..Limits::default() };
+        let name = format!("under pressure from {pressure} % on, {batch} tokens in a batch");
         rows.push((name, Policy { masks: Some(limits), ..Policy::default() }));
     }
-    let none = Budget { share: 0, floor: 0, ceiling: 0, ..Budget::UNPUSHED };
     rows.push((
-        "the default without evidence of what was masked".to_owned(),
-        Policy { masked: none, ..Policy::default() },
+        "the default without outlines".to_owned(),
+        Policy { outlines: 0, ..Policy::default() },
     ));
     rows
 }

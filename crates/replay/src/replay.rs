@@ -67,7 +67,7 @@ impl Replay {
                 Way::Window => window::requests(&session),
                 Way::Frames => {
                     let mut done = |call| told(Progress { call, calls });
-                    let framed = frames::requests(&mut session, policy, &mut done);
+                    let framed = frames::requests(&mut session, policy, &fit, &mut done);
                     (all_frames, spans) = (framed.frames, framed.spans);
                     framed.requests
                 }

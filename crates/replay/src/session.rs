@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use callstack_core::evidence::Happening;
 use callstack_core::framing::{Mark, Moment};
+use callstack_core::masking::subject::Subject;
 use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
 use callstack_hosts::recording::{
     Division, Recorded, RecordedCall, RecordedPart, Recording, Usage,
@@ -39,6 +40,8 @@ pub struct Session {
     happened: Vec<usize>,
     /// Which of the happenings a part of a message is.
     tool_calls: HashMap<(usize, usize), usize>,
+    /// What the results of calls show, by message and part.
+    subjects: HashMap<(usize, usize), Subject>,
     /// When each message was written: milliseconds since 1970.
     pub times: Vec<Option<i64>>,
     /// The calls of the model, in order.
@@ -100,6 +103,7 @@ impl Session {
             happenings: Vec::new(),
             happened: Vec::new(),
             tool_calls: HashMap::new(),
+            subjects: HashMap::new(),
             times: Vec::new(),
             calls: Vec::new(),
         };
@@ -118,6 +122,11 @@ impl Session {
     pub(crate) fn called(&self, message: usize, part: usize) -> Option<Happening> {
         let call = self.tool_calls.get(&(message, part))?;
         self.happenings.get(*call).cloned()
+    }
+
+    /// What the result of a call shows, where a newer one may replace it.
+    pub(crate) fn subject(&self, message: usize, part: usize) -> Option<Subject> {
+        self.subjects.get(&(message, part)).copied()
     }
 
     /// What happened in some messages.
@@ -143,8 +152,13 @@ impl Session {
         let weight = usize::try_from(texts(&[Kind::Call, Kind::Result])).unwrap_or(usize::MAX);
         self.moments.push(Moment::of(&message, words(recorded), weight, marks(recorded)));
         let happened = recorded.happenings();
-        for (place, (part, _)) in happened.iter().enumerate() {
+        for (place, (part, happening)) in happened.iter().enumerate() {
             self.tool_calls.insert((at, *part), self.happenings.len() + place);
+            if let Happening::Called(call) = happening
+                && !call.failed
+            {
+                self.subjects.insert((at, *part), Subject::of(call));
+            }
         }
         self.happenings.extend(happened.into_iter().map(|(_, happening)| happening));
         self.happened.push(self.happenings.len());

@@ -160,28 +160,46 @@ fn a_finished_turn_leaves_words_and_reply() {
     assert_snapshot!(sent.join("\n----\n"));
 }
 
-#[test]
-fn older_outputs_are_masked_in_a_batch_and_stay_masked() {
-    let replay = replay(&work());
+/// The places of the outputs that are masked at each call.
+fn masked(replay: &Replay) -> Vec<Vec<String>> {
     let frames = &replay.sent.iter().find(|(way, _)| *way == Way::Frames).unwrap().1;
-    let frames: Vec<_> = frames.iter().collect();
-    let masked = |call: usize| -> Vec<String> {
-        let items = frames[call].iter().map(|item| replay.session.items.get(*item));
+    let masked = |request: Vec<u32>| -> Vec<String> {
+        let items = request.into_iter().map(|item| replay.session.items.get(item));
         let masked = items.filter(|it| it.text.starts_with("[callstack] This output"));
         masked.map(|it| it.id.clone()).collect()
     };
-    let last_of_turn = replay.session.calls.len() - 3;
-    let all = masked(last_of_turn);
-    assert!(!all.is_empty(), "nothing was masked");
-    let mut before = Vec::new();
-    let mut batches = 0;
-    for call in 10..=last_of_turn {
-        let now = masked(call);
-        assert!(now.starts_with(&before), "{before:?} became {now:?}");
-        batches += usize::from(now != before);
-        before = now;
+    frames.iter().map(masked).collect()
+}
+
+fn reads(files: usize, lines: usize) -> Replay {
+    let mut making = Making::new();
+    making.user("Look at the files again and again");
+    for at in 0..60 {
+        let name = format!("file{}", at % files);
+        making.agent(vec![read(&format!("/home/me/app/src/{name}.rs"), &program(&name, lines))]);
     }
-    assert!(batches < all.len(), "{batches} batches of {}", all.len());
+    replay(&making.done())
+}
+
+#[test]
+fn what_was_read_again_is_masked_in_batches_and_stays_masked() {
+    let replay = reads(4, 150);
+    let calls = masked(&replay);
+    let all = calls.last().unwrap();
+    assert!(all.len() > 40, "{} of 60 were masked", all.len());
+    let mut batches = 0;
+    for pair in calls.windows(2) {
+        assert!(pair[1].starts_with(&pair[0]), "{:?} became {:?}", pair[0], pair[1]);
+        batches += usize::from(pair[0] != pair[1]);
+    }
+    assert!(batches * 2 < all.len(), "{batches} batches of {}", all.len());
+    let (whole, frames) = (replay.figures(Way::Linear), replay.figures(Way::Frames));
+    assert!(frames.largest * 2 < whole.largest && frames.billed() < whole.billed(), "{frames:?}");
+}
+
+#[test]
+fn what_nothing_replaced_is_not_masked() {
+    assert!(masked(&reads(60, 50)).iter().all(Vec::is_empty));
 }
 
 #[test]

@@ -108,7 +108,8 @@ proptest! {
         let whole = linear(&session);
         // A child session is framed by nobody.
         let policy = Policy { masks: None, ..Policy::default() };
-        prop_assert_eq!(frames::requests(&mut session, &policy, &mut |_| {}).requests, whole);
+        let fit = Replay::of(&recording, &policy).fit;
+        prop_assert_eq!(frames::requests(&mut session, &policy, &fit, &mut |_| {}).requests, whole);
     }
 
     #[test]

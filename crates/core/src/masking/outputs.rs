@@ -6,14 +6,26 @@ use crate::text::estimate_tokens;
 use crate::transcript::{FoldOp, Message, Role, Standing};
 
 use super::Output;
+use super::subject::{Shown, Subject, replaced};
 
 /// What a message weighs, in estimated tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weight {
     /// All of it.
     pub all: usize,
-    /// Results of its calls that may be masked, by the part's id; each is counted in `all`.
-    pub results: Vec<(String, usize)>,
+    /// Results of its calls that may be masked; each is counted in `all`.
+    pub results: Vec<ResultWeight>,
+}
+
+/// The result of a call, in estimated tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultWeight {
+    /// Id of the call's part.
+    pub part: String,
+    /// Its tokens.
+    pub tokens: usize,
+    /// What it shows, where a newer result may replace it.
+    pub subject: Option<Subject>,
 }
 
 /// A result that is sent as it is.
@@ -23,6 +35,10 @@ pub struct SentResult<'a> {
     pub message: &'a str,
     /// Id of the call's part.
     pub part: &'a str,
+    /// The message's place in the transcript.
+    pub at: usize,
+    /// What it shows, where a newer result may replace it.
+    pub subject: Option<Subject>,
     /// Its weight and its place.
     pub output: Output,
 }
@@ -48,7 +64,7 @@ impl<'a> Request<'a> {
         for op in ops {
             of_message.entry(named(op)).or_default().push(op);
         }
-        let read = newest_step(transcript).unwrap_or_default();
+        let mut steps_left = transcript.iter().filter(|message| is_step(message)).count();
         let mut request = Self::default();
         let mut at = 0;
         let mut cut_to: Option<&str> = None;
@@ -60,16 +76,24 @@ impl<'a> Request<'a> {
                     _ => None,
                 })
             });
+            steps_left -= usize::from(is_step(message));
             request.in_front.push(at);
             request.cut.push(cut_to.is_some());
             if cut_to.is_none() {
-                let results: usize = weight.results.iter().map(|(_, tokens)| tokens).sum();
+                let results: usize = weight.results.iter().map(|result| result.tokens).sum();
                 // Results are what a message ends with.
                 at += weight.all.saturating_sub(results);
-                for (part, tokens) in &weight.results {
+                for ResultWeight { part, tokens, subject } in &weight.results {
                     if is_as_it_was(ops, part) {
-                        let output = Output { tokens: *tokens, at, unread: index >= read };
-                        request.results.push(SentResult { message: &message.id, part, output });
+                        let output = Output {
+                            tokens: *tokens,
+                            at,
+                            steps_since: steps_left,
+                            is_replaced: false,
+                        };
+                        let (message, subject) = (message.id.as_str(), *subject);
+                        let result = SentResult { message, part, at: index, subject, output };
+                        request.results.push(result);
                         at += tokens;
                     }
                 }
@@ -82,6 +106,20 @@ impl<'a> Request<'a> {
         request
     }
 
+    /// Marks the results that a newer one replaced. `frame_around` gives for a place of the transcript the one at
+    /// which the innermost frame begins that is open around it; 0 without one.
+    pub fn mark_replaced(&mut self, frame_around: impl Fn(usize) -> usize) {
+        let shown = |result: &SentResult<'_>| Shown {
+            subject: result.subject,
+            at: result.at,
+            frame: frame_around(result.at),
+        };
+        let shown: Vec<Shown> = self.results.iter().map(shown).collect();
+        for (result, is_replaced) in self.results.iter_mut().zip(replaced(&shown)) {
+            result.output.is_replaced = is_replaced;
+        }
+    }
+
     /// Estimated tokens of the request in front of the message at a place of the transcript, from 0. For a place
     /// behind all of them they are those in front of the last message: what that one adds is never counted.
     /// 0 where there is no message.
@@ -92,9 +130,11 @@ impl<'a> Request<'a> {
 
 /// The place of the newest step: everything in front of it was in the request that it answers.
 pub fn newest_step(transcript: &[Message]) -> Option<usize> {
-    transcript.iter().rposition(|message| {
-        message.role == Role::Assistant && message.standing == Standing::Normal
-    })
+    transcript.iter().rposition(is_step)
+}
+
+fn is_step(message: &Message) -> bool {
+    message.role == Role::Assistant && message.standing == Standing::Normal
 }
 
 /// The message that an operation stands at.

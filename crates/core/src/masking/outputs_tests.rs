@@ -17,7 +17,12 @@ fn message(id: &str, role: Role, calls: usize) -> Message {
 fn weight(said: usize, id: &str, results: &[usize]) -> Weight {
     let all = said + results.iter().sum::<usize>();
     let results = results.iter().enumerate();
-    Weight { all, results: results.map(|(n, it)| (format!("{id}.{n}"), *it)).collect() }
+    let result = |(n, it): (usize, &usize)| ResultWeight {
+        part: format!("{id}.{n}"),
+        tokens: *it,
+        subject: None,
+    };
+    Weight { all, results: results.map(result).collect() }
 }
 
 fn session() -> (Vec<Message>, Vec<Weight>) {
@@ -39,7 +44,7 @@ fn session() -> (Vec<Message>, Vec<Weight>) {
 /// Part, tokens, tokens in front; `?` where the model has not read it.
 fn told(request: &Request<'_>) -> Vec<String> {
     let told = request.results.iter().map(|it| {
-        let unread = if it.output.unread { " ?" } else { "" };
+        let unread = if it.output.steps_since == 0 { " ?" } else { "" };
         format!("{} {} at {}{unread}", it.part, it.output.tokens, it.output.at)
     });
     told.collect()
@@ -90,7 +95,8 @@ fn without_a_step_behind_them_nothing_was_read() {
     let (mut transcript, weights) = session();
     transcript.push(message("m5", Role::User, 0));
     let request = Request::of(&transcript, &[], &weights);
-    assert!(request.results[3].output.unread && !request.results[2].output.unread);
+    let since = |n: usize| request.results[n].output.steps_since;
+    assert_eq!((since(2), since(3)), (1, 0));
     let nobody = Request::of(&transcript[..1], &[], &weights);
     assert_eq!(nobody.results, []);
 }

@@ -1,31 +1,104 @@
 //! What stands for the output of a call that has left the context while its frame goes on.
 
+use std::fmt::Write as _;
+
 use super::{MARK, Text};
 use crate::dialect::Dialect;
+use crate::evidence::{Action, Call};
 use crate::frame::FrameNum;
+use crate::masking::subject::numbered;
+use crate::outline::outline;
+use crate::secrets::cut_to_token_budget;
+use crate::text::cap;
 
-/// The line for one output; `evidence` is told at the last of those that are masked together.
-pub fn masked(tokens: usize, evidence: &[String]) -> String {
+/// Lines of an outline.
+const LINES: usize = 40;
+/// Estimated tokens of all outlines of a batch.
+pub const OUTLINES: usize = 1_500;
+/// Bytes of a command or a path that is named.
+const NAME: usize = 80;
+
+/// The text for an output of about `tokens` estimated tokens that a newer one replaced.
+pub fn replaced(tokens: usize, call: Option<&Call>) -> String {
+    let newer = match call.map(|call| &call.action) {
+        Some(Action::Read(path)) => format!("{} was read or written again", cap(path, NAME)),
+        _ => "the same call was made again".to_owned(),
+    };
+    format!("{MARK} This output of about {tokens} tokens has left the context: {newer}, see below.")
+}
+
+/// The text for an output of about `tokens` estimated tokens that left because the context is full, with an outline
+/// of it in as many estimated tokens as there is `room` for.
+pub fn pressed(tokens: usize, call: Option<&Call>, room: usize) -> String {
     let mut text = format!(
         "{MARK} This output of about {tokens} tokens has left the context. The same call shows it again."
     );
-    if !evidence.is_empty() {
-        text.push_str("\nIn it and those that left with it, recorded by the machine:");
-        for line in evidence {
-            text.push_str("\n- ");
-            text.push_str(line);
-        }
+    let lines = call.map(outlined).unwrap_or_default();
+    if !lines.is_empty() && room > 0 {
+        let outline = lines.join("\n");
+        text.push_str("\nIn it:\n");
+        text.push_str(&cut_to_token_budget(&outline, room, " …"));
     }
     text
 }
 
-/// The line for the last of the outputs that leave together from work in a frame, whose log has them.
-pub fn masked_in(frame: FrameNum, dialect: Dialect, tokens: usize, evidence: &[String]) -> String {
-    let mut text = Text::new(dialect);
-    text.line(format_args!("{}", masked(tokens, evidence)));
-    text.log_of("What has left", frame);
-    text.out.truncate(text.out.trim_end().len());
-    text.out
+/// The same for the last of the outputs that leave together, with the way back to all of them.
+pub fn with_log(text: &str, frame: FrameNum, dialect: Dialect) -> String {
+    let mut out = Text::new(dialect);
+    out.line(format_args!("{text}"));
+    out.log_of("What has left", frame);
+    out.out.truncate(out.out.trim_end().len());
+    out.out
+}
+
+/// The announcement that outputs will leave, `fill` hundredths of the context being full; `leaving` are they with
+/// their estimated tokens.
+pub fn announced(fill: usize, leaving: &[(Option<&Call>, usize)]) -> String {
+    let mut text = format!(
+        "{MARK} The context is {fill} % full. After your next step the oldest outputs leave it, each with an outline \
+         in its place and all of them in the log: "
+    );
+    let most = 8;
+    for (place, (call, tokens)) in leaving.iter().take(most).enumerate() {
+        let separator = if place == 0 { "" } else { ", " };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{separator}{} ({tokens} tokens)", name_of(*call));
+    }
+    if leaving.len() > most {
+        let _ = write!(text, " and {} more", leaving.len() - most);
+    }
+    text.push_str(". Write down now what you need of them word for word.");
+    text
+}
+
+fn name_of(call: Option<&Call>) -> String {
+    match call {
+        Some(Call { action: Action::Read(path), .. }) => cap(path, NAME).to_owned(),
+        Some(Call { action: Action::Ran(command), .. }) => {
+            format!("`{}`", cap(command.lines().next().unwrap_or_default(), NAME))
+        }
+        Some(call) => call.tool.clone(),
+        None => "an output".to_owned(),
+    }
+}
+
+/// The lines that stand for an output: of a file its definitions, of a command its last line.
+fn outlined(call: &Call) -> Vec<String> {
+    match &call.action {
+        Action::Read(path) => {
+            let lines: Vec<(u32, &str)> = call.output.lines().filter_map(numbered).collect();
+            let without_space = |(number, line): (u32, &'_ str)| {
+                (number, line.strip_prefix(' ').map_or(line, |rest| rest).to_owned())
+            };
+            let lines: Vec<(u32, String)> = lines.into_iter().map(without_space).collect();
+            outline(path, lines.iter().map(|(number, line)| (*number, line.as_str())), LINES)
+        }
+        Action::Ran(_) => {
+            let last = call.output.lines().map(str::trim).rfind(|line| !line.is_empty());
+            last.map(|line| cap(line, 200).to_owned()).into_iter().collect()
+        }
+        Action::Wrote(_) | Action::Other => Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -34,14 +107,44 @@ mod tests {
 
     use super::*;
 
+    fn call(action: Action, output: &str) -> Call {
+        Call { tool: "read".to_owned(), action, output: output.to_owned(), ..Call::default() }
+    }
+
     #[test]
-    fn the_last_of_a_batch_tells_the_evidence_and_where_the_whole_is() {
-        let evidence = ["commands: `make test` (exit 2)".to_owned()];
-        assert_snapshot!(masked_in(FrameNum(3), Dialect::Stack, 1_200, &evidence), @r#"
+    fn a_replaced_output_says_what_replaced_it() {
+        let read = call(Action::Read("src/a.rs".to_owned()), "");
+        assert_snapshot!(replaced(1_200, Some(&read)), @"[callstack] This output of about 1200 tokens has left the context: src/a.rs was read or written again, see below.");
+        assert_snapshot!(replaced(900, None), @"[callstack] This output of about 900 tokens has left the context: the same call was made again, see below.");
+    }
+
+    #[test]
+    fn a_file_leaves_its_definitions_and_a_command_its_last_line() {
+        let output = "<content>\n1: use std::io;\n2: fn one() {\n3:     two();\n4: }\n5: struct Two;\n</content>";
+        let read = call(Action::Read("src/a.rs".to_owned()), output);
+        assert_snapshot!(with_log(&pressed(1_200, Some(&read), 500), FrameNum(3), Dialect::Stack), @r#"
         [callstack] This output of about 1200 tokens has left the context. The same call shows it again.
-        In it and those that left with it, recorded by the machine:
-        - commands: `make test` (exit 2)
+        In it:
+        2: fn one()
+        5: struct Two;
         What has left can be read again: stack {"op":"stack_log","args":{"frame":"f3"}} (at a terminal: callstack log f3)
         "#);
+        let ran = call(Action::Ran("make test".to_owned()), "x\ntest result: ok. 3 passed\n\n");
+        assert_snapshot!(pressed(400, Some(&ran), 500), @"
+        [callstack] This output of about 400 tokens has left the context. The same call shows it again.
+        In it:
+        test result: ok. 3 passed
+        ");
+        let without_room = pressed(400, Some(&ran), 0);
+        assert!(!without_room.contains("In it"), "{without_room}");
+    }
+
+    #[test]
+    fn an_announcement_names_what_will_leave() {
+        let read = call(Action::Read("src/a.rs".to_owned()), "");
+        let ran = call(Action::Ran("make test".to_owned()), "");
+        assert_snapshot!(announced(63, &[(Some(&read), 1_200), (Some(&ran), 900)]), @"[callstack] The context is 63 % full. After your next step the oldest outputs leave it, each with an outline in its place and all of them in the log: src/a.rs (1200 tokens), `make test` (900 tokens). Write down now what you need of them word for word.");
+        let many = vec![(None, 300); 10];
+        assert!(announced(63, &many).contains(" and 2 more"));
     }
 }

@@ -73,11 +73,6 @@ impl Framing {
         (last.closes && !last.words.is_empty()).then(|| last.words.clone())
     }
 
-    /// What the user said and the agent's last words in each message.
-    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
-        self.moments.iter().map(|moment| moment.words.as_str())
-    }
-
     /// The items that are open on the list that was written last behind a message, or in all of the
     /// session; none where no list was.
     fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {

@@ -1,22 +1,25 @@
-//! Older outputs of work that goes on leave the requests in batches: rarely, and only where it pays.
+//! Outputs of work that goes on leave the requests in batches: where something newer replaced them, or one step
+//! after it was announced, where the context is nearly full.
 //!
 //! What is masked once stays so, whatever the setting is afterwards. What is due depends on the transcript
 //! and the store alone, so that another process would decide the same.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use callstack_core::cost::PAUSE;
 use callstack_core::event::{Event, MaskedOutput};
-use callstack_core::evidence::{Budget, Happening, span_tokens, take};
-use callstack_core::fold::{Folded, Mask};
+use callstack_core::evidence::{Call, Happening};
+use callstack_core::fold::{Folded, Mask, Placement};
 use callstack_core::frame::FrameNum;
 use callstack_core::masking::outputs::{Request, SentResult, Weight, newest_step};
-use callstack_core::masking::{self, Limits, due};
-use callstack_core::returned::{masked, masked_in};
+use callstack_core::masking::{self, Batch, Limits, due};
+use callstack_core::returned::{OUTLINES, announced, pressed, replaced, with_log};
+use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{FoldOp, Message, Role};
 use callstack_store::{StoreError, StoredMask, View};
 
 use super::folding::{PATIENCE, live};
+use super::notes::{LEAVING, note};
 use super::{Conversation, Shown};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -54,7 +57,7 @@ impl Masking {
     pub(super) fn show(&mut self, shown: &mut Shown, place: u64) {
         let results = std::mem::take(&mut shown.results);
         let before = self.heavy.last().copied().unwrap_or_default();
-        self.heavy.push(before + results.iter().map(|(_, tokens)| tokens).sum::<usize>());
+        self.heavy.push(before + results.iter().map(|it| it.tokens).sum::<usize>());
         if place < self.looked_at && self.old == self.weights.len() {
             self.old += 1;
         }
@@ -165,7 +168,35 @@ impl Conversation {
             cached,
             calls: self.transcript.iter().filter(agent).count(),
             since_the_user: self.transcript.iter().rev().take_while(agent).count(),
+            fill: self.fill(),
         }
+    }
+
+    /// Hundredths of the model's limit that its last step took, as far as the host says both.
+    fn fill(&self) -> Option<usize> {
+        let limit = self.limit.filter(|limit| *limit > 0)?;
+        usize::try_from(self.used? * 100 / limit).ok()
+    }
+
+    /// Steps that the model has made since it was announced that outputs will leave; none where that was not
+    /// announced, or they have left.
+    fn steps_since_announced(&self) -> Option<usize> {
+        let place = |id: &str| self.transcript.iter().position(|message| message.id == id);
+        let at = place(self.leaving.as_deref()?)?;
+        let settled = self.masking.lines.iter().filter_map(|mask| mask.settled_at.as_deref());
+        let have_left = settled.filter_map(place).any(|settled| settled > at);
+        let steps = self.transcript[at + 1..].iter().filter(|it| it.role == Role::Assistant);
+        Some(steps.count()).filter(|steps| *steps > 0 && !have_left)
+    }
+
+    /// Where the innermost open frame begins around each message of the transcript; 0 without one.
+    fn frames_around(&self) -> Vec<usize> {
+        let place = |id: &str| self.transcript.iter().position(|message| message.id == id);
+        let open = self.spans.iter().filter(|span| !span.detached && span.live_close().is_none());
+        let begins: Vec<usize> =
+            open.filter_map(|span| place(span.open.message.as_deref()?)).collect();
+        let around = |at: usize| begins.iter().copied().filter(|open| *open <= at).max();
+        (0..self.transcript.len()).map(|at| around(at).unwrap_or_default()).collect()
     }
 
     /// The last message that was there before all those of a batch. A host may show them in another order than
@@ -224,8 +255,12 @@ impl Engine {
         if masks && conversation.masking.is_worth_a_look(now) {
             let same = conversation.goes_out_again(&unsettled);
             let due = self.due(conversation, session, same, &folded.ops)?;
-            conversation.masking.waits = due.is_none();
-            lines.extend(due.into_iter().flatten());
+            conversation.masking.waits = matches!(due, Due::NotStored | Due::Announced(_));
+            match due {
+                Due::Lines(due) => lines.extend(due),
+                Due::Announced(text) => return self.announce(conversation, session, &text),
+                Due::Nothing | Due::NotStored => {}
+            }
         }
         if lines.is_empty() {
             return Ok(folded);
@@ -241,90 +276,117 @@ impl Engine {
         Ok(conversation.fold(&live(&conversation.spans)))
     }
 
-    /// The lines that are due; none if that can't be said now. `same` messages at the beginning go out as
-    /// they did last.
+    /// Announces at the end of the request that outputs will leave; the operations with that.
+    fn announce(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        text: &str,
+    ) -> Result<Folded, EngineError> {
+        if let Some(last) = conversation.last() {
+            let placement =
+                if last.role == Role::User { Placement::Append } else { Placement::Insert };
+            let event = note(session, (&last.id, placement), LEAVING, text.to_owned());
+            self.store.write(|change| change.append(self.now(), &[event]))?;
+            self.load_spans(conversation, session)?;
+        }
+        Ok(conversation.fold(&live(&conversation.spans)))
+    }
+
+    /// What is due. `same` messages at the beginning go out as they did last.
     fn due(
         &self,
         conversation: &Conversation,
         session: &str,
         same: usize,
         ops: &[FoldOp],
-    ) -> Result<Option<Vec<MaskedOutput>>, EngineError> {
+    ) -> Result<Due, EngineError> {
         let masking = &conversation.masking;
-        let request = Request::of(&conversation.transcript, ops, &masking.weights);
+        let mut request = Request::of(&conversation.transcript, ops, &masking.weights);
+        let frames = conversation.frames_around();
+        request.mark_replaced(|at| frames.get(at).copied().unwrap_or_default());
         let outputs: Vec<_> = request.results.iter().map(|result| result.output).collect();
         let cached = if masking.has_paused(self.now()) { 0 } else { request.up_to(same) };
-        let due = due(&outputs, &conversation.sent_now(&request, cached), &Limits::default());
-        let batch: Vec<SentResult<'_>> = due.iter().map(|place| request.results[*place]).collect();
-        let (Some(first), Some((last, others))) = (batch.first(), batch.split_last()) else {
-            return Ok(Some(Vec::new()));
+        let announced_for = conversation.steps_since_announced();
+        let usual = Limits::default();
+        // What was not announced stays.
+        let limits = Limits { steps: usual.steps + announced_for.unwrap_or_default(), ..usual };
+        let due = due(&outputs, &conversation.sent_now(&request, cached), &limits);
+        let (places, are_replaced) = match due {
+            None => return Ok(Due::Nothing),
+            Some(Batch::Replaced(places)) => (places, true),
+            Some(Batch::Pressed(places)) => (places, false),
         };
+        let batch: Vec<SentResult<'_>> =
+            places.iter().map(|place| request.results[*place]).collect();
         if !self.recorder()?.flush(conversation.ticket, PATIENCE) {
-            return Ok(None);
+            return Ok(Due::NotStored);
         }
-        let evidence = self.evidence_of_batch(conversation, session, (&request, ops), &batch)?;
-        let line = |result: &SentResult<'_>, text: String| MaskedOutput {
-            message: result.message.to_owned(),
-            part: result.part.to_owned(),
-            text,
-        };
-        let short = |result| line(result, masked(result.output.tokens, &[]));
-        let mut lines: Vec<MaskedOutput> = others.iter().map(short).collect();
-        let tokens = last.output.tokens;
-        lines.push(line(
-            last,
-            match conversation.frame_around(first.message) {
-                Some(frame) => masked_in(frame, self.dialect(), tokens, &evidence),
-                None => masked(tokens, &evidence),
-            },
-        ));
-        Ok(Some(lines))
+        let calls = self.calls_of_batch(conversation, session, &batch)?;
+        let calls: Vec<Option<&Call>> =
+            batch.iter().map(|result| calls.get(&(result.message, result.part))).collect();
+        if !are_replaced && announced_for.is_none() {
+            let tokens = batch.iter().map(|result| result.output.tokens);
+            let leaving: Vec<(Option<&Call>, usize)> = calls.into_iter().zip(tokens).collect();
+            let fill = conversation.fill().unwrap_or_default();
+            return Ok(Due::Announced(announced(fill, &leaving)));
+        }
+        let mut room = OUTLINES;
+        let mut lines: Vec<MaskedOutput> = Vec::with_capacity(batch.len());
+        for (result, call) in batch.iter().zip(calls) {
+            let tokens = result.output.tokens;
+            let text = if result.output.is_replaced {
+                replaced(tokens, call)
+            } else {
+                let text = pressed(tokens, call, room);
+                room = room.saturating_sub(estimate_tokens(&text));
+                text
+            };
+            let (message, part) = (result.message.to_owned(), result.part.to_owned());
+            lines.push(MaskedOutput { message, part, text });
+        }
+        let frame = batch.first().and_then(|first| conversation.frame_around(first.message));
+        if let (Some(frame), Some(last)) = (frame, lines.last_mut()) {
+            last.text = with_log(&last.text, frame, self.dialect());
+        }
+        Ok(Due::Lines(lines))
     }
 
-    /// What the machine tells of a batch beyond what the request still says. Nothing in front of the batch is read
-    /// for it: of that, the words are at hand, and the inputs of calls that were made earlier do not count.
-    fn evidence_of_batch(
+    /// The calls whose outputs are in a batch, by message and part, as far as they can be read.
+    fn calls_of_batch<'b>(
         &self,
         conversation: &Conversation,
         session: &str,
-        (request, ops): (&Request<'_>, &[FoldOp]),
-        batch: &[SentResult<'_>],
-    ) -> Result<Vec<String>, EngineError> {
-        let Some(reader) = self.reader.get() else { return Ok(Vec::new()) };
+        batch: &[SentResult<'b>],
+    ) -> Result<HashMap<(&'b str, &'b str), Call>, EngineError> {
+        let Some(reader) = self.reader.get() else { return Ok(HashMap::new()) };
         let in_front = conversation.in_front_of(batch);
         let messages =
             self.store.read(|view| view.latest_between(session, in_front, None, READ))?;
-        let places = conversation.transcript.iter().zip(&request.cut);
-        let sent: HashSet<&str> =
-            places.filter(|(_, cut)| !**cut).map(|(message, _)| message.id.as_str()).collect();
-        let mut told: Vec<String> = conversation.framing.words().map(str::to_owned).collect();
-        told.extend(ops.iter().filter_map(text_of).map(str::to_owned));
-        let mut gone = Vec::new();
-        for message in messages.iter().filter(|message| sent.contains(message.id.as_str())) {
+        let wanted: HashSet<&str> = batch.iter().map(|result| result.message).collect();
+        let mut calls = HashMap::new();
+        for message in messages.iter().filter(|message| wanted.contains(message.id.as_str())) {
             for (part, happening) in reader(&message.json, self.project()) {
-                let masked = |it: &SentResult<'_>| it.message == message.id && it.part == part;
-                match &happening {
-                    Happening::Said(text) => told.push(text.clone()),
-                    Happening::Called(call) => told.push(call.input.clone()),
-                    Happening::Thought(_) => {}
-                }
-                if batch.iter().any(masked) {
-                    gone.push(happening);
+                let of_part = |it: &&SentResult<'_>| it.message == message.id && it.part == part;
+                if let (Happening::Called(call), Some(result)) =
+                    (happening, batch.iter().find(of_part))
+                {
+                    calls.insert((result.message, result.part), call);
                 }
             }
         }
-        let room = Budget::MASKED.of(span_tokens(&gone));
-        let project = self.project().to_string_lossy();
-        Ok(take(&gone, &told.join("\n"), &project, room).lines())
+        Ok(calls)
     }
 }
 
-fn text_of(op: &FoldOp) -> Option<&str> {
-    match op {
-        FoldOp::Output { text, .. }
-        | FoldOp::Replace { text, .. }
-        | FoldOp::Append { text, .. }
-        | FoldOp::Insert { text, .. } => Some(text),
-        FoldOp::Cut { .. } | FoldOp::Keep { .. } => None,
-    }
+/// What becomes of outputs at a call of the model.
+enum Due {
+    /// Nothing is due, or worth it.
+    Nothing,
+    /// Something is, but is not all on the disk yet.
+    NotStored,
+    /// The text that announces it.
+    Announced(String),
+    /// The lines that stand for them from now on.
+    Lines(Vec<MaskedOutput>),
 }

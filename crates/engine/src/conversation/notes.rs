@@ -16,6 +16,8 @@ use crate::error::EngineError;
 use crate::settings::{self, AutonomySettings, Level};
 
 const SLOT: &str = "note:";
+/// Tells the announcement that outputs will leave from other notes.
+pub(super) const LEAVING: &str = "leaving";
 
 /// The notes of a session, in the order in which they were first sent.
 pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Vec<Note>, StoreError> {
@@ -35,6 +37,12 @@ pub(super) fn rows(view: &View<'_>, session: &str) -> Result<Vec<(Note, String)>
             Some((Note { message: message.to_owned(), text, placement }, once.to_owned()))
         })
         .collect())
+}
+
+/// The message at which it was last announced that outputs will leave.
+pub(super) fn leaving(view: &View<'_>, session: &str) -> Result<Option<String>, StoreError> {
+    let rows = rows(view, session)?;
+    Ok(rows.into_iter().rfind(|(_, once)| once == LEAVING).map(|(note, _)| note.message))
 }
 
 /// The events that say the same in another session, where messages have other ids.

@@ -1,6 +1,7 @@
 //! Messages as hosts show them, decoded.
 
 use callstack_core::fact::Fact;
+use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::subagent::Trouble;
 use callstack_core::transcript::Message;
 
@@ -27,9 +28,8 @@ pub struct Shown {
     pub said: usize,
     /// Estimated tokens that it adds for the next step to read: the user's texts, the results of calls.
     pub heard: usize,
-    /// Estimated tokens of the results of its calls that may leave the context while the work goes on, by
-    /// the part's id; each is counted in `heard`.
-    pub results: Vec<(String, usize)>,
+    /// Results of its calls that may leave the context while the work goes on; each is counted in `heard`.
+    pub results: Vec<ResultWeight>,
     /// The words of its author: of a user message what the user wrote, of a step its last text.
     pub words: String,
     /// What a compaction made, if the message is that and its making went well.

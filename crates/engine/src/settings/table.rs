@@ -95,9 +95,9 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 "STACK_MASK_OUTPUTS",
                 Values::OneOf(&["auto", "on", "off"]),
                 "auto",
-                "Whether older tool outputs of work that goes on are replaced by a line each, in batches \
-                 that pay for the cache that they break: where frames open and close by themselves; \
-                 always; or never.",
+                "Whether tool outputs of work that goes on leave the requests once something newer replaced \
+                 them, or where the context is nearly full, in batches that pay for the cache that they \
+                 break: where frames open and close by themselves; always; or never.",
             ),
             setting(
                 "STACK_PUSH_THRESHOLD",

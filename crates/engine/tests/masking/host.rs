@@ -1,9 +1,11 @@
-//! A host whose agent reads large files, one a step, and whose process can end between any two steps.
+//! A host whose agent reads four large files in turn, one a step, and whose process can end between any two steps.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::masking::outputs::ResultWeight;
+use callstack_core::masking::subject::Subject;
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
 };
@@ -21,6 +23,8 @@ use crate::support::Clock;
 pub(super) const SESSION: &str = "ses_1";
 /// Tokens of a file.
 pub(super) const FILE: usize = 2_000;
+/// Files that are read again and again.
+const FILES: usize = 4;
 
 pub(super) struct Host {
     pub(super) engine: Engine,
@@ -31,6 +35,10 @@ pub(super) struct Host {
     pub(super) shown: Vec<Shown>,
     pub(super) plugin: Plugin,
     made: usize,
+    /// Tokens that the model takes at most.
+    pub(super) limit: Option<u64>,
+    /// Whether the agent reads another file each time.
+    pub(super) only_new: bool,
 }
 
 pub(super) fn settings(mask_outputs: MaskOutputs) -> Settings {
@@ -89,6 +97,8 @@ impl Host {
             shown: Vec::new(),
             plugin: Plugin::default(),
             made: 0,
+            limit: None,
+            only_new: false,
         }
     }
 
@@ -170,8 +180,8 @@ impl Host {
             for part in &mut shown.message.parts {
                 part.id = renamed(&part.id);
             }
-            for (part, _) in &mut shown.results {
-                *part = renamed(part);
+            for result in &mut shown.results {
+                result.part = renamed(&result.part);
             }
         }
         self.plugin = Plugin::default();
@@ -180,7 +190,8 @@ impl Host {
     /// The agent thinks, and reads a file of so many tokens.
     pub(super) fn read(&mut self, tokens: usize) {
         let call = format!("call_{}", self.made);
-        let file = format!("notes/part-{}.txt", self.made);
+        let number = if self.only_new { self.made } else { self.made % FILES };
+        let file = format!("notes/part-{number}.txt");
         let command = format!("cat {file}");
         let output = format!("{file} tells of port 80{:02} at https://h{0}.example/", self.made);
         let state = CallState::Completed;
@@ -189,9 +200,14 @@ impl Host {
         let part = shown.message.parts[1].id.clone();
         let tool = json!({"type": "tool", "id": part, "command": command, "output": output});
         shown.json = json!({"info": {"id": shown.message.id}, "parts": [tool]}).to_string();
-        shown.results = vec![(part, tokens)];
+        let subject = Some(Subject::called("bash", &command));
+        shown.results = vec![ResultWeight { part, tokens, subject }];
         shown.said = 40;
         shown.heard = tokens;
+        let sent: usize = self.shown.iter().map(|it| it.said + it.heard).sum();
+        if let Some(shown) = self.shown.last_mut() {
+            shown.tokens = u64::try_from(sent - tokens).ok();
+        }
     }
 
     /// The model is about to be called, a few seconds after the last time.
@@ -209,7 +225,7 @@ impl Host {
     }
 
     fn system(&self) {
-        let request = SystemRequest { session: self.session.clone(), limit: None };
+        let request = SystemRequest { session: self.session.clone(), limit: self.limit };
         self.engine.system(&request).unwrap();
     }
 
@@ -258,6 +274,15 @@ impl Host {
             self.plugin.ops.iter().any(keep)
         };
         (0..self.shown.len()).filter(|at| cut(&self.shown[*at])).collect()
+    }
+
+    /// What the model was told of outputs that will leave.
+    pub(super) fn announcements(&self) -> Vec<&str> {
+        let notes = self.plugin.ops.iter().filter_map(|op| match op {
+            FoldOp::Insert { text, .. } | FoldOp::Append { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        notes.filter(|text| text.contains(" % full")).collect()
     }
 
     /// The lines, in order.

@@ -5,6 +5,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
 use callstack_core::framing::{Mark, Todo, TodoStatus};
+use callstack_core::masking::outputs::ResultWeight;
+use callstack_core::masking::subject::{Subject, hash};
 use callstack_core::secrets::mask;
 use callstack_core::subagent::Trouble;
 use callstack_core::text::estimate_tokens;
@@ -192,15 +194,22 @@ fn tokens_of(parts: &[WirePart], role: Role) -> (usize, usize) {
 /// subagent returned is short for its work, and a skill is to be followed.
 const KEPT: [&str; 5] = ["stack", "flame", "task", "todo", "skill"];
 
-/// The part of a result that may leave the context while the work goes on, and its estimated tokens.
-fn maskable(part: &WirePart) -> Option<(String, usize)> {
+/// A result that may leave the context while the work goes on.
+fn maskable(part: &WirePart) -> Option<ResultWeight> {
     let tool = part.tool.as_deref().filter(|tool| !KEPT.iter().any(|it| tool.starts_with(it)))?;
     let state = part.state.as_ref().filter(|state| state.status == "completed")?;
     // A line can't stand for a picture, nor for what OpenCode has cleared itself.
     let pictures = state.attachments.as_array().is_some_and(|it| !it.is_empty());
     let whole = !pictures && !state.time["compacted"].is_number();
     let output = state.output.as_deref().filter(|_| whole && !tool.is_empty())?;
-    Some((part.id.clone(), estimate(output)))
+    let input = state.input.to_string();
+    let subject = match (tool, state.input["filePath"].as_str()) {
+        ("read", Some(path)) => Subject::read(path, hash(&(tool, &input)), output),
+        ("write", Some(path)) => Subject::written(path),
+        _ => Subject::called(tool, &input),
+    };
+    let (part, tokens) = (part.id.clone(), estimate(output));
+    Some(ResultWeight { part, tokens, subject: Some(subject) })
 }
 
 /// Looks at the beginning of a long text alone: a whole history is decoded after a restart.

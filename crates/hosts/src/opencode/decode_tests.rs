@@ -312,7 +312,14 @@ fn results_that_may_leave_the_context_are_weighed_and_others_are_not() {
         |name: &str, state: Value| shown(&assistant(&json!([tool(name, &state)]))).results;
     let done = json!({ "status": "completed", "input": {}, "output": output });
     let weighed = estimate_tokens(output);
-    assert_eq!(results("bash", done.clone()), [("prt_1".to_owned(), weighed)]);
+    let subject = Some(Subject::called("bash", "{}"));
+    let part = "prt_1".to_owned();
+    assert_eq!(results("bash", done.clone()), [ResultWeight { part, tokens: weighed, subject }]);
+    let of_file =
+        json!({ "status": "completed", "input": { "filePath": "/p/a" }, "output": output });
+    let subject = |name: &str| results(name, of_file.clone())[0].subject.unwrap();
+    assert_eq!(subject("write"), Subject::written("/p/a"));
+    assert!(matches!(subject("read"), Subject::Read { lines: None, .. }));
     for name in ["stack_frame_push", "stack", "flame_push", "task", "todowrite", "skill"] {
         assert_eq!(results(name, done.clone()), [], "{name}");
     }

@@ -14,13 +14,15 @@ use callstack_core::frame::{Artifact, Frame, FrameNum, Status};
 use callstack_core::framing::{Change, Framer, Kind, Stretch, Taken};
 use callstack_core::masking::Limits;
 use callstack_core::results::ResultsSource;
-use callstack_core::returned::{RENDERER_VERSION, Unpushed, masked, unpushed};
+use callstack_core::returned::{OUTLINES, RENDERER_VERSION, Unpushed, pressed, replaced, unpushed};
 use callstack_core::secrets::cut_to_token_budget;
+use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum, SpanOrigin};
 
+use crate::calibration::Fit;
 use crate::figures::is_paused;
 use crate::requests::Requests;
-use crate::session::{self, Call, Session};
+use crate::session::{Call, Session};
 use crate::shown::Shown;
 
 use reach::{Due, Reach};
@@ -38,8 +40,8 @@ pub struct Policy {
     pub told: bool,
     /// Which outputs are masked in work that goes on; none where nothing is.
     pub masks: Option<Limits>,
-    /// Tokens of evidence of a batch of masked outputs.
-    pub masked: Budget,
+    /// Estimated tokens of all outlines of a batch of masked outputs.
+    pub outlines: usize,
 }
 
 impl Default for Policy {
@@ -49,10 +51,13 @@ impl Default for Policy {
             items: true,
             told: true,
             masks: Some(Limits::default()),
-            masked: Budget::MASKED,
+            outlines: OUTLINES,
         }
     }
 }
+
+/// Tokens that common models take at most.
+const LIMIT: u64 = 200_000;
 
 /// Tokens of dense results.
 const COMPACTED: usize = 60;
@@ -72,8 +77,13 @@ pub struct Framed {
 }
 
 /// What would have been sent. Tells after each call how many are done.
-pub fn requests(session: &mut Session, policy: &Policy, told: &mut dyn FnMut(usize)) -> Framed {
-    let mut work = Work::new(session, policy);
+pub fn requests(
+    session: &mut Session,
+    policy: &Policy,
+    fit: &Fit,
+    told: &mut dyn FnMut(usize),
+) -> Framed {
+    let mut work = Work::new(session, policy, *fit);
     let mut requests = Requests::default();
     for number in 0..work.session.calls.len() {
         let call = work.session.calls[number].clone();
@@ -90,6 +100,10 @@ pub fn requests(session: &mut Session, policy: &Policy, told: &mut dyn FnMut(usi
 struct Work<'s> {
     session: &'s mut Session,
     policy: &'s Policy,
+    /// How many tokens the estimated ones are.
+    fit: Fit,
+    /// Whether it was announced at the last call that outputs will leave.
+    is_announced: bool,
     framer: Framer,
     taken: Taken,
     /// The messages that are shown, and what is sent of them.
@@ -119,7 +133,7 @@ struct Work<'s> {
 }
 
 impl<'s> Work<'s> {
-    fn new(session: &'s mut Session, policy: &'s Policy) -> Self {
+    fn new(session: &'s mut Session, policy: &'s Policy, fit: Fit) -> Self {
         let ids = session.transcript.iter().enumerate();
         let places = ids.map(|(at, message)| (message.id.clone(), at)).collect();
         let identity = session.moments.first().map(|moment| moment.words.clone());
@@ -137,6 +151,8 @@ impl<'s> Work<'s> {
             framer: Framer::new(&taken),
             taken,
             policy,
+            fit,
+            is_announced: false,
             sent: Sent::new(policy.masks.as_ref()),
             shown: Shown::default(),
             done: 0,
@@ -330,9 +346,6 @@ impl<'s> Work<'s> {
         self.mask();
         debug_assert!(self.sent.shown.len() > CHECKED || self.is_folded_right());
         let changed = self.sent.send();
-        if self.policy.told && self.policy.masks.is_some() {
-            self.told.sent(&self.session.items, &changed);
-        }
         self.last_at = call.at.or(self.last_at);
         changed
     }
@@ -392,28 +405,48 @@ impl<'s> Work<'s> {
         self.sent.is_folded_by(self.session, &self.places, &folded.ops)
     }
 
-    /// Masks what is due.
+    /// Masks what is due. The announcement of outputs that leave under pressure, some hundred tokens, is not sent.
     fn mask(&mut self) {
-        let Some(limits) = &self.policy.masks else { return };
-        let due = self.sent.due(limits, self.paused);
-        let Some(last) = due.last() else { return };
-        let numbered = due.iter().map(|slot| {
-            let slot = self.sent.slot(*slot);
-            (self.sent.shown[slot.place], slot.piece)
-        });
-        let batch: Vec<(usize, session::Piece)> = numbered.collect();
-        let all: Vec<Happening> = batch
-            .iter()
-            .filter_map(|(message, piece)| self.session.called(*message, piece.part))
-            .collect();
-        let evidence = self.evidence_of_masked(&all);
+        let Some(limits) = self.policy.masks else { return };
+        let open = self.spans.iter().filter(|span| span.close.is_none());
+        let begins: Vec<usize> =
+            open.filter_map(|span| self.sent.place(self.place(&span.open))).collect();
+        let fit = &self.fit;
+        let fill = |estimated: usize| {
+            let tokens = fit.overhead + fit.tokens(estimated as u64);
+            usize::try_from(tokens * 100 / LIMIT).unwrap_or(usize::MAX)
+        };
+        // What was announced at the last call leaves now, and no more.
+        let steps = limits.steps + usize::from(self.is_announced);
+        let limits = Limits { steps, ..limits };
+        let due = self.sent.due(self.session, &limits, self.paused, fill, &begins);
+        let was_announced = std::mem::take(&mut self.is_announced);
+        let Some(due) = due else { return };
+        if due.is_announced && !was_announced {
+            self.is_announced = true;
+            return;
+        }
         let newest = self.sent.transcript.last().map(|message| message.id.clone());
-        let mut texts = Vec::with_capacity(due.len());
-        for (slot, (message, piece)) in due.iter().zip(batch) {
+        let mut room = self.policy.outlines;
+        let mut texts = Vec::with_capacity(due.slots.len());
+        for (slot, is_replaced) in due.slots {
+            let at = self.sent.slot(slot);
+            let (message, piece) = (self.sent.shown[at.place], at.piece);
             let tokens = self.session.items.get(piece.item).estimated;
-            let evidence = if slot == last { evidence.as_slice() } else { &[] };
-            let text = masked(usize::try_from(tokens).unwrap_or_default(), evidence);
-            texts.push((*slot, text.clone()));
+            let tokens = usize::try_from(tokens).unwrap_or_default();
+            let happening = self.session.called(message, piece.part);
+            let call = match &happening {
+                Some(Happening::Called(call)) => Some(call),
+                _ => None,
+            };
+            let text = if is_replaced {
+                replaced(tokens, call)
+            } else {
+                let text = pressed(tokens, call, room);
+                room = room.saturating_sub(estimate_tokens(&text));
+                text
+            };
+            texts.push((slot, text.clone()));
             self.masks.entry(message).or_default().push(Mask {
                 message: self.session.transcript[message].id.clone(),
                 part: piece.part.to_string(),
@@ -422,16 +455,6 @@ impl<'s> Work<'s> {
             });
         }
         self.sent.mask(&mut self.session.items, &texts);
-    }
-
-    /// What stands elsewhere in what was sent last is not told again.
-    fn evidence_of_masked(&self, outputs: &[Happening]) -> Vec<String> {
-        let room = self.policy.masked.of(span_tokens(outputs));
-        let is_told = |kind, term: &str| {
-            let term = self.session.items.term(kind, term);
-            term.is_some_and(|term| self.told.is_sent(term))
-        };
-        take_untold(outputs, "", &self.session.project, room, &is_told).lines()
     }
 }
 

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use callstack_core::framing::Speaker;
-use callstack_core::masking::{LINE, Limits, Output, Request, due};
+use callstack_core::masking::subject::{self, replaced};
+use callstack_core::masking::{Batch, LINE, Limits, Output, Request, due};
 use callstack_core::transcript::{FoldOp, Message, PartBody, Role};
 
 use crate::item::{ItemNum, Items};
@@ -54,6 +55,14 @@ pub(super) struct Sent {
     last_tokens: usize,
     /// How many slots are as they were then.
     untouched: usize,
+}
+
+/// Outputs that are due to leave.
+pub(super) struct Due {
+    /// Their slots, and whether something newer replaced each.
+    pub slots: Vec<(usize, bool)>,
+    /// Whether it is announced first, and they leave at the next call.
+    pub is_announced: bool,
 }
 
 /// What a request changes of the one before: from which item on, how many of those behind go.
@@ -244,34 +253,54 @@ impl Sent {
         }
     }
 
-    /// The slots of the outputs that are to be masked now.
-    pub(super) fn due(&self, limits: &Limits, paused: bool) -> Vec<usize> {
+    /// The slots of the outputs that are to be masked now, and whether something newer replaced each; `fill` says
+    /// how full the context is with so many estimated tokens, `frames` where frames begin that are open.
+    pub(super) fn due(
+        &self,
+        session: &Session,
+        limits: &Limits,
+        paused: bool,
+        fill: impl FnOnce(usize) -> usize,
+        frames: &[usize],
+    ) -> Option<Due> {
         if self.large.is_empty() {
-            return Vec::new();
+            return None;
         }
-        let tokens = |output: usize| self.sums[output + 1] - self.sums[output];
-        let (mut recent, mut newest) = (self.outputs.len(), 0);
-        while recent > 0 && newest < limits.recent {
-            recent -= 1;
-            newest += tokens(self.outputs[recent]);
-        }
-        // Of what is older, small outputs change nothing.
-        let old = self.large.iter().copied().take_while(|output| *output < recent);
-        let slots: Vec<usize> =
-            old.chain(recent..self.outputs.len()).map(|output| self.outputs[output]).collect();
-        let outputs = slots.iter().map(|slot| Output {
-            tokens: tokens(*slot),
+        let around = |at: usize| frames.iter().copied().filter(|open| *open <= at).max();
+        let shown = |slot: &usize| {
+            let Slot { piece, place, .. } = self.slots[*slot];
+            let subject = session.subject(self.shown[place], piece.part);
+            subject::Shown { subject, at: place, frame: around(place).unwrap_or_default() }
+        };
+        let shown: Vec<subject::Shown> = self.outputs.iter().map(shown).collect();
+        let are_replaced = replaced(&shown);
+        let steps = |place: usize| {
+            let later = self.transcript[place + 1..].iter();
+            later.filter(|message| message.role == Role::Assistant).count()
+        };
+        let slots: Vec<usize> = self.large.iter().map(|output| self.outputs[*output]).collect();
+        let outputs = self.large.iter().zip(&slots).map(|(output, slot)| Output {
+            tokens: self.sums[*slot + 1] - self.sums[*slot],
             at: self.sums[*slot],
-            unread: self.slots[*slot].place + 1 == self.shown.len(),
+            steps_since: steps(self.slots[*slot].place),
+            is_replaced: are_replaced[*output],
         });
         let outputs: Vec<Output> = outputs.collect();
+        let tokens = self.sums[self.slots.len()];
         let request = Request {
-            tokens: self.sums[self.slots.len()],
+            tokens,
             cached: if paused { 0 } else { self.sums[self.common()] },
             calls: self.calls,
             since_the_user: self.since_the_user,
+            fill: Some(fill(tokens)),
         };
-        due(&outputs, &request, limits).into_iter().map(|place| slots[place]).collect()
+        let chosen = |places: &[usize]| {
+            places.iter().map(|place| (slots[*place], outputs[*place].is_replaced)).collect()
+        };
+        Some(match due(&outputs, &request, limits)? {
+            Batch::Replaced(places) => Due { slots: chosen(&places), is_announced: false },
+            Batch::Pressed(places) => Due { slots: chosen(&places), is_announced: true },
+        })
     }
 
     /// The slot with this number.
