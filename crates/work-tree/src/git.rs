@@ -1,38 +1,90 @@
-//! One call of git: what it is given, how long it may take, and what its failure means.
+//! One call of git: under which configuration it runs, how long it may take, and what its failure means.
+//!
+//! Whatever a repository says, git starts no program, asks nobody, and fetches nothing. Neither the user's
+//! configuration nor the caller's environment counts, but for what [`user`] takes over.
+
+mod call;
+pub(crate) mod user;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
 use callstack_engine::{EngineError, Kind};
 
-/// How often is looked whether it has ended.
-const LOOK: Duration = Duration::from_millis(1);
+use user::UserSettings;
 
-/// What a program that calls us may have set for its own repository, or for what it asks of it.
-const FOREIGN: [&str; 11] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_DEFAULT_HASH",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
+/// Variables of the caller that say where repositories are looked for. All others that git reads go.
+const KEPT: [&str; 2] = ["GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"];
+/// What begins the names of those that say what is configured.
+const CONFIGURATION: &str = "GIT_CONFIG";
+/// Variables that hold for each call.
+const VARIABLES: [(&str, &str); 15] = [
+    ("GIT_ALLOW_PROTOCOL", ""),
+    ("GIT_ASKPASS", ""),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_EDITOR", "false"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_PROTOCOL_FROM_USER", "0"),
+    ("GIT_SSH_COMMAND", "false"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("SSH_ASKPASS", ""),
+    ("SSH_ASKPASS_REQUIRE", "never"),
+    ("LC_ALL", "C"),
+];
+/// Variables without which git reads the configuration of the user and of the system.
+const NO_CONFIGURATION: [(&str, &str); 3] = [
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_SYSTEM", "/dev/null"),
+];
+/// Settings that hold whatever a repository says. An empty command is none.
+const SETTINGS: [&str; 18] = [
+    "core.alternateRefsCommand=false",
+    "core.askPass=",
+    "core.attributesFile=/dev/null",
+    "core.autocrlf=false",
+    "core.editor=false",
+    "core.fsmonitor=",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.quotePath=false",
+    "core.safecrlf=false",
+    "core.sshCommand=false",
+    "core.untrackedCache=false",
+    "credential.helper=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+    "submodule.recurse=false",
 ];
 
 /// A call of git in a folder.
 #[derive(Debug)]
 pub(crate) struct Git {
-    command: Command,
+    folder: PathBuf,
+    variables: Vec<(OsString, OsString)>,
+    args: Vec<OsString>,
+    configured: Configured,
     until: Instant,
+}
+
+/// Whose configuration counts beside that of the repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Configured {
+    /// What is taken over from the user.
+    TakenOver,
+    /// Nobody's.
+    Ours,
+    /// All, where it is only read.
+    Whole,
 }
 
 /// Where a repository keeps its objects.
@@ -44,15 +96,27 @@ pub(crate) struct Objects {
 }
 
 impl Git {
-    /// A call that is broken off at `until`.
+    /// A call in a folder of the user, which is broken off at `until`.
     pub(crate) fn at(folder: &Path, until: Instant) -> Self {
-        let mut command = Command::new("git");
-        command.current_dir(folder);
-        for name in FOREIGN {
-            command.env_remove(name);
-        }
-        command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_LITERAL_PATHSPECS", "1").env("LC_ALL", "C");
-        Self { command, until }
+        Self::of(folder, Configured::TakenOver, until)
+    }
+
+    /// A call in a repository of our own.
+    pub(crate) fn in_own(repository: &Path, work_tree: &Path, until: Instant) -> Self {
+        let mut git = Self::of(work_tree, Configured::Ours, until);
+        git.args.extend(["--git-dir".into(), repository.into()]);
+        git.args.extend(["--work-tree".into(), work_tree.into()]);
+        git
+    }
+
+    /// A call that says what is configured.
+    fn with_all_configuration(folder: &Path, until: Instant) -> Self {
+        Self::of(folder, Configured::Whole, until)
+    }
+
+    fn of(folder: &Path, configured: Configured, until: Instant) -> Self {
+        let folder = folder.to_path_buf();
+        Self { folder, variables: Vec::new(), args: Vec::new(), configured, until }
     }
 
     /// The objects of the repository that a folder lies in; none if it lies in no work tree, or git is
@@ -76,14 +140,14 @@ impl Git {
     }
 
     pub(crate) fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
-        self.command.args(args);
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
     /// Reads objects also where another repository has them.
     pub(crate) fn lent(mut self, objects: Option<&OsStr>) -> Self {
         if let Some(objects) = objects {
-            self.command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);
+            self.variables.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), objects.into()));
         }
         self
     }
@@ -104,56 +168,56 @@ impl Git {
         Ok(lines.filter_map(|line| line.strip_suffix(b" missing")).map(<[u8]>::to_vec).collect())
     }
 
-    /// What it writes, given `input`.
-    pub(crate) fn run(mut self, input: &[u8]) -> Result<Vec<u8>, Failure> {
-        let pipes = (Stdio::piped(), Stdio::piped(), Stdio::piped());
-        self.command.stdin(pipes.0).stdout(pipes.1).stderr(pipes.2);
-        let mut child = self.command.spawn().map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Failure::NotThere,
-            _ => Failure::Broken(error.to_string()),
-        })?;
-        let (stdin, stdout, stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (status, out, told) = thread::scope(|scope| {
-            // It may stop reading; its status tells why.
-            let fed = scope.spawn(move || stdin.is_some_and(|mut it| it.write_all(input).is_ok()));
-            let read = |pipe: Option<Box<dyn std::io::Read + Send>>| {
-                move || {
-                    let mut bytes = Vec::new();
-                    let whole = pipe.is_none_or(|mut pipe| pipe.read_to_end(&mut bytes).is_ok());
-                    (bytes, whole)
-                }
-            };
-            let out = scope.spawn(read(stdout.map(|it| Box::new(it) as _)));
-            let told = scope.spawn(read(stderr.map(|it| Box::new(it) as _)));
-            let status = ended(&mut child, self.until);
-            drop(fed.join());
-            (status, out.join().unwrap_or_default(), told.join().unwrap_or_default())
-        });
-        match status? {
-            status if status.success() && out.1 => Ok(out.0),
-            status if status.success() => Err(Failure::Broken("its answer broke off".to_owned())),
-            _ => Err(Failure::Refused(String::from_utf8_lossy(&told.0).trim().to_owned())),
+    /// Runs it with `input` and returns what it writes.
+    pub(crate) fn run(self, input: &[u8]) -> Result<Vec<u8>, Failure> {
+        let (until, command) = (self.until, self.command()?);
+        call::run(command, input.to_vec(), until)
+    }
+
+    fn command(self) -> Result<Command, Failure> {
+        let mut command = Command::new(program().ok_or(Failure::NotThere)?);
+        command.current_dir(&self.folder);
+        let reads_all = self.configured == Configured::Whole;
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            let is_kept = KEPT.contains(&&*text) || reads_all && text.starts_with(CONFIGURATION);
+            if text.starts_with("GIT_") && !is_kept {
+                command.env_remove(&name);
+            }
         }
+        command.envs(VARIABLES);
+        if !reads_all {
+            command.envs(NO_CONFIGURATION);
+            for setting in SETTINGS {
+                command.args(["-c", setting]);
+            }
+        }
+        if self.configured == Configured::TakenOver {
+            for setting in UserSettings::of(&self.folder, self.until)?.settings() {
+                command.arg("-c").arg(setting);
+            }
+        }
+        command.envs(self.variables).args(self.args);
+        Ok(command)
     }
 }
 
-fn ended(child: &mut Child, until: Instant) -> Result<ExitStatus, Failure> {
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ok(status),
-            Ok(None) if Instant::now() < until => thread::sleep(LOOK),
-            waited => {
-                // What can't be killed has ended.
-                drop(child.kill());
-                drop(child.wait());
-                return Err(match waited {
-                    Err(error) => Failure::Broken(error.to_string()),
-                    Ok(_) => Failure::Slow,
-                });
-            }
-        }
-    }
+/// Where git is. A part of the search path that is relative is left out: it would name a folder of the project.
+#[cfg(unix)]
+fn program() -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let is_program = |file: &PathBuf| {
+        let metadata = file.metadata();
+        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    let folders = std::env::var_os("PATH")?;
+    let mut folders = std::env::split_paths(&folders).filter(|folder| folder.is_absolute());
+    folders.find_map(|folder| Some(folder.join("git")).filter(is_program))
+}
+
+#[cfg(not(unix))]
+fn program() -> Option<PathBuf> {
+    Some("git".into())
 }
 
 /// Why a call of git brought nothing.
@@ -169,6 +233,8 @@ pub(crate) enum Failure {
     Broken(String),
     /// What is ours can't be written, for this reason.
     Unwritable(String),
+    /// There is something in place of what is ours.
+    Foreign(String),
 }
 
 impl Failure {
@@ -181,6 +247,9 @@ impl Failure {
             Self::Broken(why) => (Kind::Internal, format!("git could not be called: {why}"), off),
             Self::Unwritable(why) => {
                 (Kind::Internal, why, "States of files are kept there: make it writable.")
+            }
+            Self::Foreign(why) => {
+                (Kind::Internal, why, "States of files are kept there: look at it, and remove it.")
             }
         };
         EngineError { kind, message, hint: Some(hint.to_owned()) }

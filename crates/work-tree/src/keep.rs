@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::git::Failure;
-use crate::shadow::{Shadow, list};
+use crate::shadow::{Shadow, is_folder, list};
 
 /// How long something is kept that nobody needs: a frame may be given a state that was recorded before.
 const AGE: Duration = Duration::from_hours(14 * 24);
@@ -46,7 +46,7 @@ impl Shadow {
 
     /// The objects of our own that are kept each in a file, by name.
     fn loose(&self) -> impl Iterator<Item = (String, PathBuf)> {
-        let folders = list(&self.objects()).into_iter().filter(|path| path.is_dir());
+        let folders = list(&self.objects()).into_iter().filter(|path| is_folder(path));
         folders.flat_map(|folder| {
             let begins = name(&folder);
             list(&folder).into_iter().filter_map(move |file| {

@@ -12,6 +12,7 @@
 mod git;
 mod keep;
 mod lent;
+mod own;
 mod record;
 mod shadow;
 mod tree;

@@ -4,6 +4,7 @@
 //! it has given up, and an entry stands for each of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::time::Instant;
 
 use callstack_engine::LARGEST_FILE;
 
+use crate::git::user::UserSettings;
 use crate::git::{self, Failure, Git};
 use crate::shadow::Shadow;
 use crate::tree::{self, Standing};
@@ -55,6 +57,11 @@ impl<'a> Listed<'a> {
         }
         Self { tracked, others }
     }
+
+    /// Whether a path is among them. One that was, and is there, has come to be ignored.
+    fn holds(&self, path: &[u8]) -> bool {
+        self.tracked.contains(path) || self.others.contains(path)
+    }
 }
 
 /// What changes in our index.
@@ -70,7 +77,10 @@ impl Shadow {
     pub(crate) fn record(&self, until: Instant) -> Result<String, Failure> {
         let _alone = self.alone(until)?;
         let list = ["ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard"];
-        let listed = Git::at(&self.project, until).args(list).run(&[])?;
+        let list = Git::at(&self.project, until).args(list);
+        let more = UserSettings::of(&self.project, until)?;
+        let excludes = more.excludes().map(|file| [OsStr::new("--exclude-from"), file.as_os_str()]);
+        let listed = list.args(excludes.into_iter().flatten()).run(&[])?;
         let listed = Listed::of(&listed);
         let state = match self.state(&listed, until) {
             // What our index names may be gone, or it was not written to its end.
@@ -98,7 +108,15 @@ impl Shadow {
     fn follow(&self, listed: &Listed<'_>, until: Instant) -> Result<(), Failure> {
         let known = self.own_git(until).args(["ls-files", "-z", "--stage"]).run(&[])?;
         let known: BTreeMap<&[u8], Standing<'_>> = tree::indexed(&known).collect();
-        let differing = ["diff-files", "-z", "--raw", "--no-abbrev"];
+        // Git would look into a repository inside, under its configuration.
+        let differing = [
+            "diff-files",
+            "-z",
+            "--raw",
+            "--no-abbrev",
+            "--no-ext-diff",
+            "--ignore-submodules=all",
+        ];
         let differing = self.own_git(until).args(differing).run(&[])?;
         let differing = tree::entries(&differing).map(|entry| entry.path);
         let fresh = listed.tracked.iter().chain(&listed.others).copied();
@@ -108,7 +126,8 @@ impl Shadow {
         let others = listed.others.iter().filter(|path| is_taken(path));
         let sizes = others.filter_map(|path| Some((folders.metadata(path).ok()?.len(), *path)));
         let crowd = beyond(sizes.collect(), ROOM);
-        let paths = differing.chain(fresh).chain(standing.map(|(path, _)| *path));
+        let ignored = known.keys().copied().filter(|path| !listed.holds(path));
+        let paths = differing.chain(fresh).chain(standing.map(|(path, _)| *path)).chain(ignored);
         let paths: BTreeSet<&[u8]> = paths.chain(crowd.iter().copied()).collect();
         let is_too_large = |path: &[u8], metadata: &Metadata| {
             let counts = metadata.is_file() && !listed.tracked.contains(path);
@@ -119,7 +138,7 @@ impl Shadow {
         for path in paths.into_iter().filter(|path| is_taken(path)) {
             let before = known.get(path);
             let held = match folders.held(path) {
-                Held::Content(metadata) if is_too_large(path, &metadata) => {
+                Held::Content(metadata) if !listed.holds(path) || is_too_large(path, &metadata) => {
                     Held::Presence(tree::unrecorded(Some(&metadata)))
                 }
                 held => held,

@@ -12,20 +12,9 @@ use std::time::{Duration, Instant};
 use callstack_engine::{FileChange, FileChangeKind};
 
 use crate::git::{self, Failure, Git, Objects};
+use crate::own;
 use crate::tree::{self, Entry};
 
-/// Files are taken as they are.
-const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding\n";
-/// What makes our repository leave alone what it holds, and what other configuration says.
-const CONFIGURATION: [&str; 7] = [
-    "gc.auto=0",
-    "core.autocrlf=false",
-    "core.safecrlf=false",
-    "core.fsmonitor=false",
-    "core.untrackedCache=false",
-    "core.hooksPath=/dev/null",
-    "core.quotePath=false",
-];
 /// How often is looked whether another process has done with it.
 const LOOK: Duration = Duration::from_millis(2);
 /// What begins the name of a file that git has not finished.
@@ -58,15 +47,7 @@ impl Shadow {
             lent: objects.named_alike.then(|| git::entry(&lent)),
             safe: Mutex::default(),
         };
-        fs::create_dir_all(folder).map_err(|error| shadow.unwritable(&error))?;
-        restrict(folder).map_err(|error| shadow.unwritable(&error))?;
         let alone = shadow.alone(until)?;
-        if !folder.join("HEAD").exists() {
-            let made = Git::at(project, until).args(["init", "--quiet", "--bare", "--template="]);
-            made.args([folder.as_os_str()]).run(&[])?;
-        }
-        keep(&folder.join("info/attributes"), ATTRIBUTES)
-            .map_err(|error| shadow.unwritable(&error))?;
         shadow.sweep();
         drop(alone);
         Ok(shadow)
@@ -129,7 +110,8 @@ impl Shadow {
 
     /// Keeps other processes of ours out as long as it is held. What else would lock the index has died.
     pub(crate) fn alone(&self, until: Instant) -> Result<File, Failure> {
-        let lock = File::create(self.folder.join("callstack.lock"));
+        own::enter(&self.folder)?;
+        let lock = File::create(self.folder.join(own::LOCK));
         let lock = lock.map_err(|error| self.unwritable(&error))?;
         loop {
             match lock.try_lock() {
@@ -139,6 +121,7 @@ impl Shadow {
                 Err(TryLockError::Error(error)) => return Err(self.unwritable(&error)),
             }
         }
+        own::ensure(&self.folder)?;
         self.remove("index.lock")?;
         Ok(lock)
     }
@@ -158,7 +141,7 @@ impl Shadow {
     /// Removes what calls of git left behind that were broken off. Nobody else may write meanwhile.
     pub(crate) fn sweep(&self) {
         let objects = self.objects();
-        let inside = list(&objects).into_iter().filter(|path| path.is_dir());
+        let inside = list(&objects).into_iter().filter(|path| is_folder(path));
         for file in inside.chain([objects.clone()]).flat_map(|folder| list(&folder)) {
             let name = file.file_name().and_then(OsStr::to_str);
             if name.is_some_and(|name| name.starts_with(UNFINISHED)) {
@@ -178,12 +161,7 @@ impl Shadow {
 
     /// A call that sees only objects of our own.
     pub(crate) fn own_git(&self, until: Instant) -> Git {
-        let mut options = vec!["--git-dir".into(), self.folder.clone().into_os_string()];
-        options.extend(["--work-tree".into(), self.project.clone().into_os_string()]);
-        for setting in CONFIGURATION {
-            options.extend(["-c".into(), setting.into()]);
-        }
-        Git::at(&self.project, until).args(options)
+        Git::in_own(&self.folder, &self.project, until)
     }
 
     /// A call that sees also those that are lent.
@@ -207,43 +185,16 @@ impl Shadow {
     }
 
     pub(crate) fn unwritable(&self, error: &io::Error) -> Failure {
-        Failure::Unwritable(format!("{} can't be written: {error}", self.folder.display()))
+        own::unwritable(&self.folder, error)
     }
+}
+
+/// Whether it is a folder itself, and no link to one.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
 }
 
 pub(crate) fn list(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
-}
-
-/// Lets nobody into a folder who does not get into the one around it, where the system knows of owners: it
-/// holds copies of files that may be for their owner only.
-#[cfg(unix)]
-fn restrict(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let mode = |folder: &Path| Ok::<_, io::Error>(fs::metadata(folder)?.permissions().mode());
-    let (is, around) = (mode(folder)?, folder.parent().map_or(Ok(0o700), mode)?);
-    // Where everybody gets into that one, they need not get here.
-    let wanted = is & (around | 0o700) & !0o007;
-    if is == wanted {
-        Ok(())
-    } else {
-        fs::set_permissions(folder, fs::Permissions::from_mode(wanted))
-    }
-}
-
-#[cfg(not(unix))]
-fn restrict(_folder: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-/// Makes sure that a file holds this.
-fn keep(file: &Path, content: &str) -> io::Result<()> {
-    if fs::read_to_string(file).is_ok_and(|there| there == content) {
-        return Ok(());
-    }
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::write(file, content)
 }

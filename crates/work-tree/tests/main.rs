@@ -1,6 +1,12 @@
 //! States of files in real repositories, whatever lies in them.
 
 #[cfg(test)]
+#[cfg(unix)]
+mod caller;
+#[cfg(test)]
+#[cfg(unix)]
+mod hostile;
+#[cfg(test)]
 mod keep;
 #[cfg(test)]
 mod limits;

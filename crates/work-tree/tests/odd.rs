@@ -59,6 +59,20 @@ fn of_what_is_no_file_any_more_only_that_is_recorded() {
     );
 }
 
+#[test]
+fn of_what_has_come_to_be_ignored_only_that_is_recorded() {
+    let repository = Repository::with(&["other"]);
+    repository.write("secret", "mine");
+    let before = repository.record();
+    repository.write(".git/info/exclude", "secret\n");
+    let ignored = repository.record();
+    assert_eq!(repository.changes(&before, &ignored), is(&[("secret", Unrecorded)]));
+    assert_eq!(repository.record(), ignored);
+    fs::remove_file(repository.project().join("secret")).unwrap();
+    let gone = repository.record();
+    assert_eq!(repository.changes(&before, &gone), is(&[("secret", Deleted)]));
+}
+
 #[cfg(unix)]
 #[test]
 fn of_what_can_not_be_read_only_that_is_recorded() {
