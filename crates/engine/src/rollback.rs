@@ -66,6 +66,9 @@ pub struct LeftAlone {
     pub path: String,
     /// Why.
     pub why: Why,
+    /// Where something else that was written to it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 /// Why a file is left as it is.
@@ -80,6 +83,10 @@ pub enum Why {
     /// What it held is not recorded: git ignores it, it lies outside of the project, is too large, could not
     /// be read, or is lost.
     NotRecorded,
+    /// It was written, or removed, while files were restored.
+    WrittenMeanwhile,
+    /// It can't be written, or a folder or a link is in its way.
+    NotWritable,
     /// As `NotSeen`, where the files were not recorded when the frame ended: what was changed afterwards,
     /// perhaps by somebody else, can't be told from what it changed.
     EndUnknown,
@@ -98,7 +105,7 @@ impl RollbackPlan {
     fn put(&mut self, path: String, how: Result<Restoring, Why>) {
         match how {
             Ok(how) => self.restored.push(RolledBack { path, how }),
-            Err(why) => self.left.push(LeftAlone { path, why }),
+            Err(why) => self.left.push(LeftAlone { path, why, kept: None }),
         }
     }
 }
@@ -116,9 +123,9 @@ impl Engine {
         let (work_tree, now) = self.files_now()?;
         let ended = if frame.status.is_finished() { ended } else { Some(now.clone()) };
 
-        let differing = paths(work_tree.changes(&begun, &now)?);
+        let differing = paths_of(work_tree.changes(&begun, &now)?);
         let since = match &ended {
-            Some(ended) => paths(work_tree.changes(ended, &now)?),
+            Some(ended) => paths_of(work_tree.changes(ended, &now)?),
             None => BTreeSet::new(),
         };
         let written = self.written_by(frame.num)?;
@@ -149,8 +156,13 @@ impl Engine {
             });
             plan.put(path, how);
         }
+        plan.left.extend(work_tree.restore(&plan.now, &plan.now, &[])?);
         let unrecorded = self.written_beside(&plan, &written, work_tree)?;
-        let left = unrecorded.into_iter().map(|path| LeftAlone { path, why: Why::NotRecorded });
+        let left = unrecorded.into_iter().map(|path| LeftAlone {
+            path,
+            why: Why::NotRecorded,
+            kept: None,
+        });
         plan.left.extend(left);
         Ok(plan)
     }
@@ -190,9 +202,9 @@ impl Engine {
             });
         };
         let (work_tree, now) = self.files_now()?;
-        let since = paths(work_tree.changes(&last.after, &now)?);
+        let since = paths_of(work_tree.changes(&last.after, &now)?);
         // Not all may have been restored, or somebody has put them back.
-        let differing = paths(work_tree.changes(&last.before, &now)?);
+        let differing = paths_of(work_tree.changes(&last.before, &now)?);
         let changes = work_tree.changes(&last.before, &last.after)?;
         let mut plan = RollbackPlan {
             frame: frame.num,
@@ -201,6 +213,7 @@ impl Engine {
             source: last.before,
             now,
         };
+        plan.left.extend(work_tree.restore(&plan.now, &plan.now, &[])?);
         for FileChange { path, kind } in changes {
             if last.paths.contains(&path) && differing.contains(&path) {
                 let untouched = !since.contains(&path);
@@ -214,10 +227,11 @@ impl Engine {
         Ok(plan)
     }
 
-    /// Restores what a plan says. Refused where one of its files has changed since the plan was made.
-    pub fn roll_back(&self, plan: &RollbackPlan) -> Result<(), EngineError> {
+    /// Restores what a plan says, and returns what was done. Refused where one of its files has changed since
+    /// the plan was made.
+    pub fn roll_back(&self, plan: &RollbackPlan) -> Result<RollbackPlan, EngineError> {
         let (work_tree, now) = self.files_now()?;
-        let changed = paths(work_tree.changes(&plan.now, &now)?);
+        let changed = paths_of(work_tree.changes(&plan.now, &now)?);
         if let Some(file) = plan.restored.iter().find(|file| changed.contains(&file.path)) {
             return Err(EngineError {
                 kind: Kind::Conflict,
@@ -227,15 +241,32 @@ impl Engine {
         }
         let paths: Vec<String> = plan.restored.iter().map(|file| file.path.clone()).collect();
         let frame = plan.frame;
-        let restore =
-            |after| Box::new(FileRestore { before: now.clone(), after, paths: paths.clone() });
+        let restore = |after, paths: &[String]| {
+            Box::new(FileRestore { before: now.clone(), after, paths: paths.to_vec() })
+        };
         // Should this process end before it is done, that can be taken back all the same.
-        let intent = Event::FilesRestoring { frame, restore: restore(plan.source.clone()) };
+        let intent = Event::FilesRestoring { frame, restore: restore(plan.source.clone(), &paths) };
         self.store.write(|change| Ok::<_, EngineError>(change.append(self.now(), &[intent])?))?;
-        work_tree.restore(&plan.source, &paths)?;
+        let mut done = plan.clone();
+        let left = work_tree.restore(&now, &plan.source, &paths)?;
         let (_, after) = self.files_now()?;
-        let done = Event::FilesRestored { frame, restore: restore(after) };
-        self.store.write(|change| Ok(change.append(self.now(), &[done])?))
+        // Who wrote to one since it was restored keeps that, also where this is taken back.
+        let written = paths_of(work_tree.changes(&plan.source, &after)?);
+        done.restored.retain(|file| {
+            !written.contains(&file.path) && left.iter().all(|left| left.path != file.path)
+        });
+        let written =
+            plan.restored.iter().map(|file| &file.path).filter(|path| {
+                written.contains(*path) && left.iter().all(|left| left.path != **path)
+            });
+        let why = Why::WrittenMeanwhile;
+        let written = written.map(|path| LeftAlone { path: path.clone(), why, kept: None });
+        done.left.extend(written.collect::<Vec<_>>());
+        done.left.extend(left);
+        let restored: Vec<_> = done.restored.iter().map(|file| file.path.clone()).collect();
+        let event = Event::FilesRestored { frame, restore: restore(after, &restored) };
+        self.store.write(|change| Ok::<_, EngineError>(change.append(self.now(), &[event])?))?;
+        Ok(done)
     }
 
     fn files_now(&self) -> Result<(&dyn WorkTree, String), EngineError> {
@@ -273,7 +304,7 @@ impl Engine {
     }
 }
 
-fn paths(changes: Vec<FileChange>) -> BTreeSet<String> {
+fn paths_of(changes: Vec<FileChange>) -> BTreeSet<String> {
     changes.into_iter().map(|change| change.path).collect()
 }
 

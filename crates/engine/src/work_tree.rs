@@ -17,6 +17,7 @@ use crate::background::{Background, Work};
 use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
 use crate::operation::Answer;
+use crate::rollback::LeftAlone;
 use places::Places;
 
 /// Records states of the project's files, tells what differs between two, and restores files.
@@ -31,8 +32,16 @@ pub trait WorkTree: Send + Sync {
     /// The files that a state has anything of: not those that git ignores.
     fn held(&self, state: &str) -> Result<BTreeSet<String>, EngineError>;
 
-    /// Makes these files what they were in a state. Those that were not there are removed.
-    fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError>;
+    /// Makes these files what they were in the state `to`; those that were not there are removed. A file that
+    /// is not as in the state `from` any more is left as it is, and among those that are returned, as is one
+    /// that can't be written. So are files of which a process that was killed here had something that is
+    /// kept nowhere else, also where there are no paths.
+    fn restore(
+        &self,
+        from: &str,
+        to: &str,
+        paths: &[String],
+    ) -> Result<Vec<LeftAlone>, EngineError>;
 
     /// Whether it is time to drop states that nobody needs.
     fn is_crowded(&self) -> bool;

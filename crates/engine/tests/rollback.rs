@@ -11,8 +11,8 @@ use callstack_core::frame::Status;
 use callstack_engine::effect::EffectOutcome;
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, FileChange, FileChangeKind, Kind, Reach, RollbackPlan, Settings, Why,
-    WorkTree, operations,
+    Engine, EngineError, FileChange, FileChangeKind, Kind, LeftAlone, Reach, RollbackPlan,
+    Settings, Why, WorkTree, operations,
 };
 use serde_json::{Value, json};
 
@@ -99,8 +99,8 @@ impl WorkTree for Copies {
         Ok(self.state(state).into_keys().collect())
     }
 
-    fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError> {
-        let state = self.state(state);
+    fn restore(&self, _: &str, to: &str, paths: &[String]) -> Result<Vec<LeftAlone>, EngineError> {
+        let state = self.state(to);
         for path in paths {
             let file = self.folder.join(path);
             match state.get(path) {
@@ -108,7 +108,7 @@ impl WorkTree for Copies {
                 None => fs::remove_file(file).unwrap(),
             }
         }
-        Ok(())
+        Ok(Vec::new())
     }
 
     fn is_crowded(&self) -> bool {

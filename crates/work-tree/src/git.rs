@@ -152,6 +152,12 @@ impl Git {
         self
     }
 
+    /// Uses an index of its own.
+    pub(crate) fn with_index(mut self, index: &Path) -> Self {
+        self.variables.push(("GIT_INDEX_FILE".into(), index.into()));
+        self
+    }
+
     /// Those of the objects that are not there.
     pub(crate) fn missing<'a>(
         self,

@@ -14,6 +14,7 @@ mod keep;
 mod lent;
 mod own;
 mod record;
+mod restore;
 mod shadow;
 mod tree;
 
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use callstack_engine::{EngineError, FileChange, WorkTree};
+use callstack_engine::{EngineError, FileChange, LeftAlone, WorkTree};
 
 use git::{Failure, Git};
 use shadow::Shadow;
@@ -88,8 +89,13 @@ impl WorkTree for GitWorkTree {
         self.with(|shadow, until| shadow.held(state, until))
     }
 
-    fn restore(&self, state: &str, paths: &[String]) -> Result<(), EngineError> {
-        self.with(|shadow, until| shadow.restore(state, paths, until))
+    fn restore(
+        &self,
+        from: &str,
+        to: &str,
+        paths: &[String],
+    ) -> Result<Vec<LeftAlone>, EngineError> {
+        self.with(|shadow, until| shadow.restore(from, to, paths, until))
     }
 
     fn is_crowded(&self) -> bool {

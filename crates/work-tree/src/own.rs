@@ -60,7 +60,8 @@ pub(crate) fn ensure(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn is_folder(path: &Path) -> Result<bool, Failure> {
+/// Whether there is a folder; what is something else is foreign.
+pub(crate) fn is_folder(path: &Path) -> Result<bool, Failure> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(true),
         Ok(_) => Err(Failure::Foreign(format!("{} is no folder", path.display()))),

@@ -90,24 +90,6 @@ impl Shadow {
         Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Makes files what they were in a state; those that it does not hold are removed.
-    pub(crate) fn restore(
-        &self,
-        state: &str,
-        paths: &[String],
-        until: Instant,
-    ) -> Result<(), Failure> {
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let _alone = self.alone(until)?;
-        let source = format!("--source={state}");
-        let restore =
-            ["restore", &source, "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        self.lent_git(until).args(restore).run(paths.join("\0").as_bytes())?;
-        Ok(())
-    }
-
     /// Keeps other processes of ours out as long as it is held. What else would lock the index has died.
     pub(crate) fn alone(&self, until: Instant) -> Result<File, Failure> {
         own::enter(&self.folder)?;
@@ -162,6 +144,11 @@ impl Shadow {
     /// A call that sees only objects of our own.
     pub(crate) fn own_git(&self, until: Instant) -> Git {
         Git::in_own(&self.folder, &self.project, until)
+    }
+
+    /// A call that sees also those that are lent, for files in another folder.
+    pub(crate) fn git_in(&self, work_tree: &Path, until: Instant) -> Git {
+        Git::in_own(&self.folder, work_tree, until).lent(self.lent.as_deref())
     }
 
     /// A call that sees also those that are lent.

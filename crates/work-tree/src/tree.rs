@@ -54,6 +54,29 @@ impl Entry<'_> {
     }
 }
 
+/// A file that a state holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    mode: Vec<u8>,
+    pub(crate) id: Vec<u8>,
+}
+
+impl Recorded {
+    pub(crate) fn new(mode: &[u8], id: &[u8]) -> Self {
+        Self { mode: mode.to_vec(), id: id.to_vec() }
+    }
+}
+
+/// What git says of a state in the format `-r -z`.
+pub(crate) fn listed(said: &[u8]) -> impl Iterator<Item = (&[u8], Recorded)> {
+    said.split(|byte| *byte == 0).filter_map(|line| {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let mut columns = line[..tab].split(|byte| *byte == b' ');
+        let (mode, _, id) = (columns.next()?, columns.next()?, columns.next()?);
+        Some((&line[tab + 1..], Recorded::new(mode, id)))
+    })
+}
+
 /// What an index holds of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing<'a> {

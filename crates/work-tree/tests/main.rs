@@ -16,3 +16,6 @@ mod odd;
 mod places;
 #[cfg(test)]
 mod repository;
+#[cfg(test)]
+#[cfg(unix)]
+mod writers;

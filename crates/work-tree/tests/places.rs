@@ -23,7 +23,7 @@ fn a_project_may_be_a_part_of_its_work_tree() {
     let changes: Vec<_> = tree.changes(&before, &after).unwrap();
     let changes: Vec<_> = changes.into_iter().map(|it| (it.path, it.kind)).collect();
     assert_eq!(changes, is(&[("file", Changed), ("new", Created)]));
-    tree.restore(&before, &["file".to_owned(), "new".to_owned()]).unwrap();
+    tree.restore(&after, &before, &["file".to_owned(), "new".to_owned()]).unwrap();
     assert_eq!(repository.read("part/file").as_deref(), Some("part/file as it was"));
     assert_eq!(repository.read("part/new"), None);
     assert_eq!(repository.read("outside").as_deref(), Some("changed"));
@@ -38,7 +38,7 @@ fn a_part_that_no_commit_holds_is_recorded_too() {
     repository.write("part/file", "other");
     let after = recorded(&tree);
     assert_eq!(tree.changes(&before, &after).unwrap().len(), 1);
-    tree.restore(&before, &["file".to_owned()]).unwrap();
+    tree.restore(&after, &before, &["file".to_owned()]).unwrap();
     assert_eq!(repository.read("part/file").as_deref(), Some("new"));
 }
 
@@ -53,7 +53,7 @@ fn a_further_work_tree_of_a_repository_is_one() {
     fs::write(further.join("file"), "changed").unwrap();
     let after = recorded(&tree);
     assert_eq!(tree.changes(&before, &after).unwrap().len(), 1);
-    tree.restore(&before, &["file".to_owned()]).unwrap();
+    tree.restore(&after, &before, &["file".to_owned()]).unwrap();
     assert_eq!(fs::read_to_string(further.join("file")).unwrap(), "file as it was");
     assert_eq!(repository.record(), before);
 }

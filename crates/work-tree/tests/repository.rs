@@ -74,7 +74,8 @@ impl Repository {
 
     #[track_caller]
     pub(crate) fn restore(&self, state: &str, file: &str) {
-        self.tree.restore(state, &[file.to_owned()]).unwrap();
+        let left = self.tree.restore(&self.record(), state, &[file.to_owned()]).unwrap();
+        assert_eq!(left, []);
     }
 }
 

@@ -74,11 +74,11 @@ pub(crate) fn run(
             });
         }
     }
-    engine.roll_back(&plan)?;
-    output.either(&json!(plan), |page| {
-        page.put(PLAIN, &format!("restored {}", files(plan.restored.len()))).end();
-        if args.agreement.yes {
-            tell(page, &plan);
+    let done = engine.roll_back(&plan)?;
+    output.either(&json!(done), |page| {
+        page.put(PLAIN, &format!("restored {}", files(done.restored.len()))).end();
+        if args.agreement.yes || done.restored.len() != plan.restored.len() {
+            tell(page, &done);
         }
         let back = format!("callstack rollback {} --undo", plan.frame);
         page.put(DIM, &format!("to take it back: {back}")).end();
@@ -104,9 +104,15 @@ fn tell(page: &mut Page, plan: &RollbackPlan) {
                 "left: no tool of the frame was seen writing this, and where the frame ended is not \
                  recorded, so it may be somebody's later work"
             }
+            Why::WrittenMeanwhile => "left: somebody wrote to it just now",
+            Why::NotWritable => "left: it can't be written, or something is in its way",
             Why::NotSeen => "left: no tool of the frame was seen writing this (--all restores it)",
         };
-        page.put(WARN, "! ").put(PLAIN, &file.path).put(DIM, &format!("  {why}")).end();
+        page.put(WARN, "! ").put(PLAIN, &file.path).put(DIM, &format!("  {why}"));
+        if let Some(kept) = &file.kept {
+            page.put(DIM, &format!("; what else was written to it is in {kept}"));
+        }
+        page.end();
     }
 }
 

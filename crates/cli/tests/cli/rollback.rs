@@ -221,12 +221,12 @@ fn a_turn_that_became_a_frame_by_itself_is_rolled_back_to_what_the_user_found() 
     assert_eq!(read(&desk, "src/main.rs").as_deref(), Some("fn main() {}\n"));
 }
 
-/// Has the process that calls git to restore files killed behind that, before it hears of it.
-fn kill_at_restore(desk: &Desk, restore: &str) {
+/// Has something done at the moment when files are restored.
+fn at_restore(desk: &Desk, moment: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     let script = format!(
-        "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *' restore '*) {restore}; kill -9 $PPID; exit 1;; \
-         esac\nexec git \"$@\"\n"
+        "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *' restore '*) {moment};; esac\n\
+         if [ -e \"$0.restored\" ]; then kill -9 $PPID; exit 1; fi\nexec git \"$@\"\n"
     );
     let folder = desk.sealed.root().join("bin");
     fs::create_dir_all(&folder).unwrap();
@@ -235,19 +235,43 @@ fn kill_at_restore(desk: &Desk, restore: &str) {
 }
 
 #[test]
+fn what_somebody_writes_while_files_are_restored_stays() {
+    let desk = worked();
+    desk.ok(&["pop", "-r", "Lexes."]);
+    let file = |name: &str| desk.project().join(name).display().to_string();
+    let (main, lexer) = (file("src/main.rs"), file("src/lexer.rs"));
+    at_restore(&desk, &format!("printf mine > '{main}'; printf 'mine, too' > '{lexer}'"));
+    says!(desk, ["rollback", "f2", "--yes"], @"");
+    for (name, content) in [("src/main.rs", "mine"), ("src/lexer.rs", "mine, too")] {
+        assert_eq!(read(&desk, name).as_deref(), Some(content));
+    }
+    assert_eq!(read(&desk, "src/old.rs").as_deref(), Some("fn old() {}\r\nfn older() {}\n"));
+    at_restore(&desk, &format!("printf again > '{}'", file("src/old.rs")));
+    let undone = desk.json(&["rollback", "f2", "--undo", "--yes"]);
+    assert_eq!(paths(&undone["restored"]), []);
+    assert_eq!(paths(&undone["left"]), [("src/old.rs", "written_meanwhile")]);
+    assert_eq!(read(&desk, "src/old.rs").as_deref(), Some("again"));
+    assert!(!desk.project().join(".callstack/restoring").exists());
+}
+
+#[test]
 fn a_rollback_that_was_cut_off_can_be_taken_back() {
-    let first = "printf %s \"$(tr '\\0' '\\n' | head -n 1)\" | git \"$@\"";
-    let cases = [("git \"$@\"", 3), (first, 1), ("true", 0)];
+    let (before, after) = ("touch $0.restored", "touch $0.restored; exec git \"$@\"");
+    let cases = [(after, 3), (before, 1), (before, 0)];
     for (restore, restored) in cases {
         let desk = worked();
         desk.ok(&["pop", "-r", "Lexes."]);
         let files = ["src/lexer.rs", "src/main.rs", "src/old.rs"];
         let before = files.map(|file| read(&desk, file));
-        kill_at_restore(&desk, restore);
+        at_restore(&desk, restore);
         let rollback = desk.command(&desk.project(), &["rollback", "f2", "--yes"]);
         let killed = desk.sealed.run("callstack", rollback, Duration::from_secs(30)).unwrap();
         assert_eq!(killed.status.code(), None, "{restore}: {killed}");
         fs::remove_file(desk.sealed.root().join("bin/git")).unwrap();
+        if restored == 1 {
+            // It had come so far.
+            fs::remove_file(desk.project().join("src/lexer.rs")).unwrap();
+        }
         let changed =
             files.iter().zip(&before).filter(|(file, before)| read(&desk, file) != **before);
         assert_eq!(changed.count(), restored, "{restore}");
@@ -256,6 +280,7 @@ fn a_rollback_that_was_cut_off_can_be_taken_back() {
         assert_eq!(paths(&undone["restored"]).len(), restored, "{restore}: {undone}");
         assert_eq!(undone["left"], json!([]));
         assert_eq!(files.map(|file| read(&desk, file)), before, "{restore}");
+        assert!(!desk.project().join(".callstack/restoring").exists(), "{restore}");
         desk.is_whole(&["f1", "f2"]);
     }
 }
