@@ -213,7 +213,7 @@ fn one(opencode: &OpenCode, plan: &Plan, with_plugin: bool) -> Measured {
     }
     Callstack::at(env!("CARGO_BIN_EXE_callstack")).put_on_path(&sealed).unwrap();
     let out = sealed.root().join("hooks.jsonl");
-    let store = Store::open(&callstack_store::prepare(&project).unwrap()).unwrap();
+    let store = Store::open_unchecked(&callstack_store::prepare(&project).unwrap()).unwrap();
 
     let env = [("CALLSTACK_BENCH_OUT", &*out.to_string_lossy())];
     let mut server = opencode.serve_with(&sealed, &env).unwrap();
@@ -253,7 +253,8 @@ fn one(opencode: &OpenCode, plan: &Plan, with_plugin: bool) -> Measured {
     }
     let expected = plan.sessions * (plan.turns * plan.calls - 1);
     assert_eq!(measured.sums.len(), expected, "model calls are missing");
-    let engine = Engine::open(&project, Settings::default(), Box::new(SystemWorld)).unwrap();
+    let engine =
+        Engine::open_unchecked(&project, Settings::default(), Box::new(SystemWorld)).unwrap();
     let (count, json, body) = engine.message_sizes().unwrap();
     let file = fs::metadata(engine.store_path()).unwrap().len();
     measured.stored = (count, json, body, file);

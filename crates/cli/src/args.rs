@@ -38,7 +38,7 @@ pub(crate) struct Global {
 
 /// The commands in the order and company in which a newcomer meets them.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
-    ("Start here", &["init", "demo", "doctor", "config"]),
+    ("Start here", &["init", "demo", "doctor", "config", "trust"]),
     ("See where the work stands", &["tree", "status", "show", "log", "search", "context"]),
     (
         "Work in frames",

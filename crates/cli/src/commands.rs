@@ -30,6 +30,7 @@ mod search;
 mod show;
 mod status;
 pub(crate) mod tree;
+mod trust;
 mod unpin;
 
 use callstack_engine::operation::Answer;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
     Config(config::ConfigArgs),
+    Trust(trust::TrustArgs),
     Tree(tree::TreeArgs),
     Status(status::StatusArgs),
     Show(show::ShowArgs),
@@ -87,6 +89,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Init(args) => init::run(args, &invocation()?, output),
         Command::Doctor(args) => doctor::run(args, &invocation()?, output),
         Command::Config(args) => config::run(args, &invocation()?, output),
+        Command::Trust(args) => trust::run(args, &invocation()?, output),
         Command::Tree(args) => tree::run(args, &invocation()?, output),
         Command::Status(args) => status::run(args, &invocation()?, output),
         Command::Show(args) => show::run(args, &invocation()?, output),

@@ -12,6 +12,7 @@ use std::process::Command;
 use callstack_engine::{Engine, EngineError, Settings, SystemWorld};
 use callstack_hosts::opencode::calls;
 use callstack_scripted_model::ScriptedModel;
+use callstack_store::Registry;
 use serde_json::json;
 
 use self::agent::{Agent, at, failure};
@@ -20,6 +21,7 @@ use crate::commands::{init, tree};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::page::{BOLD, PLAIN};
+use crate::user::{TRUST, registry, registry_in};
 
 /// Runs the demo and shows what came of it.
 pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<(), Failure> {
@@ -31,7 +33,10 @@ pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<(), Failure> {
         .map_err(|error| at(&std::env::temp_dir(), &error))?;
     let project = folder.path().join("project");
     fs::create_dir(&project).map_err(|error| at(&project, &error))?;
-    init::install(&project)?;
+    // The record of a project that goes again is none of the user's.
+    let registry =
+        if args.keep { registry()? } else { registry_in(&folder.path().join("state/callstack")) };
+    init::install(&registry, &project)?;
     let model = args.model.as_deref().unwrap_or("the scripted model");
     output.remark(&format!(
         "Running {} with {model} in {} …",
@@ -46,11 +51,17 @@ pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<(), Failure> {
         }
         None => scripted(&agent, folder.path(), &project)?,
     }
-    show(args, &project, output)
+    show(args, &registry, &project, output)
 }
 
-fn show(args: &DemoArgs, project: &Path, output: &mut Output) -> Result<(), Failure> {
-    let engine = Engine::open(project, Settings::default(), Box::new(SystemWorld))?;
+fn show(
+    args: &DemoArgs,
+    registry: &Registry,
+    project: &Path,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let trusted = registry.admit(project)?;
+    let engine = Engine::open(trusted, Settings::default(), Box::new(SystemWorld))?;
     let Some((session, _)) = engine.latest_session()? else {
         return Err(failure(
             "OpenCode ran, but its plugin showed no session".to_owned(),
@@ -148,6 +159,8 @@ fn opencode(agent: &Agent, project: &Path) -> Command {
         .current_dir(project)
         // OpenCode takes the project from here before it looks at its working directory.
         .env("PWD", project)
+        // Its plugin may look for the record of stores elsewhere.
+        .env(TRUST, project)
         .env("OPENCODE_DISABLE_AUTOUPDATE", "1");
     command
 }

@@ -73,6 +73,7 @@ fn code(kind: Kind) -> ExitCode {
         Kind::Conflict => 4,
         Kind::Limit => 5,
         Kind::Unavailable => 6,
+        Kind::Untrusted => 7,
         Kind::Internal => 70,
     })
 }

@@ -15,6 +15,7 @@ mod project;
 #[cfg(test)]
 mod reference_tests;
 mod slash_files;
+mod user;
 mod wording;
 
 use std::process::ExitCode;

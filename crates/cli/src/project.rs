@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use callstack_engine::{Engine, EngineError, Kind, Settings, SystemWorld};
-use callstack_store::FOLDER;
+use callstack_store::Registry;
 use callstack_summarizer::HttpSummarizer;
 use callstack_work_tree::GitWorkTree;
 
 use crate::error::Failure;
+use crate::user::registry;
 
 /// Where a command was started, and the folder that is never a project.
 #[derive(Debug)]
@@ -63,8 +64,13 @@ impl Place {
     pub(crate) fn existing_or_new(&self) -> Result<PathBuf, EngineError> {
         match self.found() {
             Some(project) => Ok(project),
-            None => self.not_home(callstack_store::project_root(&self.start, self.home.as_deref())),
+            None => self.not_home(self.new_project()),
         }
+    }
+
+    /// The project that a new store would be made in.
+    pub(crate) fn new_project(&self) -> PathBuf {
+        callstack_store::project_root(&self.start, self.home.as_deref())
     }
 
     /// Refuses the home folder: a store there would be found from every project below it.
@@ -81,10 +87,19 @@ impl Place {
 
 /// The engine of a project, set up by the environment.
 pub(crate) fn open(project: &Path) -> Result<Engine, EngineError> {
-    let engine = Engine::open(project, settings()?, Box::new(SystemWorld))?;
+    open_with(&registry()?, project)
+}
+
+/// The same with another record of stores.
+pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, EngineError> {
+    let settings = settings()?;
+    let trusted = registry.admit(project)?;
+    let states = trusted.states().map(Path::to_path_buf);
+    let engine = Engine::open(trusted, settings, Box::new(SystemWorld))?;
     engine.read_messages_with(callstack_hosts::recording::happenings);
-    let states = GitWorkTree::new(project, &project.join(FOLDER));
-    engine.record_files_with(Box::new(states));
+    if let Some(states) = states {
+        engine.record_files_with(Box::new(GitWorkTree::new(project, &states)));
+    }
     engine.summarize_with(Arc::new(HttpSummarizer::new(variable)));
     Ok(engine)
 }

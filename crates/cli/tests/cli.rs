@@ -33,3 +33,5 @@ mod specification;
 mod stores;
 mod terminal;
 mod texts;
+#[cfg(unix)]
+mod trust;

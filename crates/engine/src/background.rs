@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use callstack_store::StoreError;
+use callstack_store::{StoreError, open_plain};
 
 use crate::engine::lock;
 use crate::error::EngineError;
@@ -205,9 +205,7 @@ pub(crate) fn exclusive(path: &Path) -> Result<File, EngineError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let mut options = OpenOptions::new();
     options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).map_err(failed)?;
+    let file = open_plain(&mut options, path).map_err(failed)?;
     let begun = Instant::now();
     loop {
         match file.try_lock() {

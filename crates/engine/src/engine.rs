@@ -16,7 +16,7 @@ use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::subagent::SkippedPattern;
 use callstack_core::transcript::{Anchor, Fold};
 pub use callstack_store::Health;
-use callstack_store::{Change, Store, StoreError};
+use callstack_store::{Change, Store, StoreError, Trusted};
 
 use crate::configuration::Laid;
 use crate::conversation::Conversation;
@@ -52,6 +52,7 @@ pub struct Engine {
     mirror: Mirror,
     pub(crate) log: Log,
     dialect: Dialect,
+    pub(crate) trusted: Arc<Trusted>,
     pub(crate) folder: PathBuf,
     world: Box<dyn World>,
     /// While recorded work is taken over, when it was done; else 0.
@@ -63,18 +64,20 @@ pub struct Engine {
 impl Engine {
     /// Opens the store of a project, making it if there is none.
     pub fn open(
-        project: &Path,
+        trusted: Trusted,
         settings: Settings,
         world: Box<dyn World>,
     ) -> Result<Self, EngineError> {
-        let folder = callstack_store::prepare(project)?;
-        let store = Store::open(&folder)?;
+        let (project, folder) = (trusted.project().to_path_buf(), trusted.folder());
+        callstack_store::prepare(&project)?;
+        let store = Store::open(&trusted)?;
+        let trusted = Arc::new(trusted);
         // A store that can't be read says so to whoever asks it for more.
         let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
-        let mirror = Mirror::new(project, &folder, &settings);
+        let mirror = Mirror::new(&trusted, &settings);
         let settings_now = settings.overlaid(&stored)?;
         let log = Log::new(&folder, settings_now.kept.log);
-        let logs = LogFiles::new(project, &folder);
+        let logs = LogFiles::new(&trusted);
         let (files, logged, told) = (mirror.observer(), log.observer(), logs.observer());
         store.observe(move |events| {
             files(events);
@@ -87,7 +90,7 @@ impl Engine {
         Ok(Self {
             store,
             dialect: settings_now.profile.dialect(),
-            project: project.to_path_buf(),
+            project,
             laid: Mutex::new(Laid::over(settings.clone())),
             settings,
             cache: Mutex::default(),
@@ -100,11 +103,21 @@ impl Engine {
             logs,
             mirror,
             log,
+            trusted,
             folder,
             world,
             past: AtomicI64::new(0),
             seen: Mutex::default(),
         })
+    }
+
+    /// The same for a project whose store nothing is asked about, for tests, examples and measurements.
+    pub fn open_unchecked(
+        project: &Path,
+        settings: Settings,
+        world: Box<dyn World>,
+    ) -> Result<Self, EngineError> {
+        Self::open(Trusted::unchecked(project)?, settings, world)
     }
 
     /// Has evidence taken from what this makes of a stored message. Without it there is none. The first
@@ -471,7 +484,7 @@ impl Engine {
         if let Some(recorder) = self.recorder.get() {
             return Ok(recorder);
         }
-        let recorder = Recorder::start(&self.folder, self.logs.observer())?;
+        let recorder = Recorder::start(&self.trusted, self.logs.observer())?;
         Ok(self.recorder.get_or_init(|| recorder))
     }
 

@@ -17,6 +17,8 @@ pub enum Kind {
     Conflict,
     /// A limit is reached.
     Limit,
+    /// The store is not one to be opened: it was not made here, or is not as it was left.
+    Untrusted,
     /// The store can't be used: damaged, newer, read-only, full or busy.
     Unavailable,
     /// A fault of this program.
@@ -31,6 +33,7 @@ impl Kind {
             Self::NotFound => "not_found",
             Self::Conflict => "conflict",
             Self::Limit => "limit",
+            Self::Untrusted => "untrusted",
             Self::Unavailable => "unavailable",
             Self::Internal => "internal",
         }
@@ -76,6 +79,7 @@ impl EngineError {
 impl From<StoreError> for EngineError {
     fn from(error: StoreError) -> Self {
         let (kind, hint) = match &error {
+            StoreError::Distrusted(distrust) => (Kind::Untrusted, distrust.hint()),
             StoreError::Corrupt { .. } => (
                 Kind::Unavailable,
                 "Nothing was changed. Keep a copy of the file; `callstack doctor` says what is \

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use callstack_store::open_plain;
 pub(crate) use callstack_store::restrict;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -138,8 +139,21 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
     }
     fs::create_dir_all(folder.join(FRAMES)).map_err(failed)?;
     let ignore = folder.join(".gitignore");
-    if !ignore.exists() {
-        fs::write(&ignore, "*\n").map_err(failed)?;
+    if fs::symlink_metadata(&ignore).is_err() {
+        let made = open_plain(fs::OpenOptions::new().write(true).create_new(true), &ignore);
+        made.and_then(|mut file| file.write_all(b"*\n")).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Makes sure that neither the folder nor the one of frames in it is a link, which may have come with the
+/// project and lead anywhere.
+pub(crate) fn refuse_links(folder: &Path) -> Result<(), EngineError> {
+    for folder in [folder, &folder.join(FRAMES)] {
+        if fs::symlink_metadata(folder).is_ok_and(|it| it.is_symlink()) {
+            let error = io::Error::new(io::ErrorKind::NotADirectory, "it is a link");
+            return Err(unwritable(folder, &error));
+        }
     }
     Ok(())
 }

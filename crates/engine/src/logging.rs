@@ -5,13 +5,14 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
+use callstack_store::open_plain;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -79,17 +80,22 @@ impl Log {
         let told: Vec<_> = frames.chain(session.map(|it| named("sessionID", it))).collect();
         for file in [FILE, OLDER] {
             let path = sink.folder.join(file);
-            let text = match fs::read(&path) {
-                Ok(text) => String::from_utf8_lossy(&text).into_owned(),
+            let mut file = match open_plain(OpenOptions::new().read(true).write(true), &path) {
+                Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(unwritable(&path, &error)),
             };
+            let failed = |error| unwritable(&path, &error);
+            let mut text = Vec::new();
+            file.read_to_end(&mut text).map_err(failed)?;
+            let text = String::from_utf8_lossy(&text).into_owned();
             let lines = text.split_inclusive('\n');
             let kept: String =
                 lines.filter(|line| !told.iter().any(|told| line.contains(told))).collect();
             if kept.len() < text.len() {
                 // In place: other processes have it open.
-                fs::write(&path, kept).map_err(|error| unwritable(&path, &error))?;
+                file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+                file.write_all(kept.as_bytes()).map_err(failed)?;
             }
         }
         Ok(())
@@ -124,9 +130,7 @@ impl Sink {
 fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    open_plain(&mut options, path)
 }
 
 fn timestamp(at: i64) -> String {

@@ -12,11 +12,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use callstack_core::event::Event;
 use callstack_core::secrets::forms;
-use callstack_store::{Store, StoreError};
+use callstack_store::{Store, StoreError, Trusted};
 
 use crate::background::{self, Background};
 use crate::error::EngineError;
@@ -37,26 +38,20 @@ pub(crate) struct Mirror {
 /// Where the files come from and go to.
 #[derive(Clone, Debug)]
 struct Ends {
-    project: PathBuf,
-    /// The store's folder.
-    folder: PathBuf,
+    trusted: Arc<Trusted>,
     /// What the environment says; the store's own lie over it.
     settings: Settings,
 }
 
 impl Mirror {
-    pub(crate) fn new(project: &Path, folder: &Path, settings: &Settings) -> Self {
-        let ends = Ends {
-            project: project.to_path_buf(),
-            folder: folder.to_path_buf(),
-            settings: settings.clone(),
-        };
+    pub(crate) fn new(trusted: &Arc<Trusted>, settings: &Settings) -> Self {
+        let ends = Ends { trusted: Arc::clone(trusted), settings: settings.clone() };
         let background = Background::when_quiet("files", move || {
             let masks = Masks::default();
             let mut writer = Writer { ends: ends.clone(), store: None, known: None, masks };
             Box::new(move || writer.write())
         });
-        Self { project: project.to_path_buf(), background }
+        Self { project: trusted.project().to_path_buf(), background }
     }
 
     /// What has the files written after a change that shows in them.
@@ -167,7 +162,7 @@ impl Masks {
 
 impl Writer {
     fn write(&mut self) -> Result<(), EngineError> {
-        let lock = background::exclusive(&self.ends.folder.join(LOCK))?;
+        let lock = background::exclusive(&self.ends.trusted.folder().join(LOCK))?;
         let outcome = self.write_alone();
         drop(lock);
         outcome
@@ -176,7 +171,7 @@ impl Writer {
     fn write_alone(&mut self) -> Result<(), EngineError> {
         let store = match &self.store {
             Some(store) => store,
-            None => self.store.insert(Store::open(&self.ends.folder)?),
+            None => self.store.insert(Store::open(&self.ends.trusted.again()?)?),
         };
         let state = store.read(|view| {
             if !self.ends.settings.overlaid(&view.settings()?)?.kept.files {
@@ -188,7 +183,8 @@ impl Writer {
             Ok::<_, EngineError>(Some(StackState { store, revision, masked_with, ..state }))
         })?;
         let Some(mut state) = state.filter(|state| state.store.is_some()) else { return Ok(()) };
-        let folder = layout::folder(&self.ends.project);
+        let folder = layout::folder(self.ends.trusted.project());
+        layout::refuse_links(&folder)?;
         let before = match self.known.take() {
             Some(known) if known.stamp.is_some() && known.stamp == stamp(&folder) => known,
             _ => Self::look(&folder, &state)?,

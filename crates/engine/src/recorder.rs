@@ -1,13 +1,12 @@
 //! Messages are written behind the hook that shows them: on a thread and a connection of their own.
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use callstack_core::event::Event;
-use callstack_store::{MessageBody, Store, StoreError};
+use callstack_store::{MessageBody, Store, StoreError, Trusted};
 
 use crate::error::EngineError;
 use crate::search;
@@ -52,19 +51,19 @@ struct Batch {
 }
 
 impl Recorder {
-    /// Starts writing to the store in `folder`; `observer` is told of what was written.
+    /// Starts writing to a store; `observer` is told of what was written.
     pub(crate) fn start(
-        folder: &Path,
+        trusted: &Trusted,
         observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static,
     ) -> Result<Self, StoreError> {
-        let store = Store::open(folder)?;
+        let store = Store::open(&trusted.again()?)?;
         store.observe(observer);
         let shared = Arc::new(Shared { queue: Mutex::default(), changed: Condvar::new() });
         let writer = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
             .spawn(move || writer.write_all(&store))
-            .map_err(|source| StoreError::Io { path: folder.to_path_buf(), source })?;
+            .map_err(|source| StoreError::Io { path: trusted.folder(), source })?;
         Ok(Self { shared, thread: Some(thread) })
     }
 

@@ -3,7 +3,6 @@
 mod places;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +10,7 @@ use std::time::Duration;
 use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
-use callstack_store::Store;
+use callstack_store::{Store, Trusted};
 
 use crate::background::{Background, Work};
 use crate::engine::{Engine, lock};
@@ -88,17 +87,17 @@ pub(crate) struct FileRecorder {
 /// What calls and the work behind them record with.
 struct Recording {
     work_tree: Box<dyn WorkTree>,
-    /// Where the store is that knows which states are needed.
-    folder: PathBuf,
+    /// The store that knows which states are needed.
+    trusted: Arc<Trusted>,
     /// When it is tried again after it was too slow.
     rests_until: AtomicI64,
     places: Mutex<Places>,
 }
 
 impl FileRecorder {
-    fn new(work_tree: Box<dyn WorkTree>, folder: PathBuf) -> Self {
+    fn new(work_tree: Box<dyn WorkTree>, trusted: Arc<Trusted>) -> Self {
         let (rests_until, places) = (AtomicI64::new(0), Mutex::default());
-        let shared = Arc::new(Recording { work_tree, folder, rests_until, places });
+        let shared = Arc::new(Recording { work_tree, trusted, rests_until, places });
         let recording = Arc::clone(&shared);
         let behind = Background::at_once("callstack-files", move || -> Work {
             let recording = Arc::clone(&recording);
@@ -132,7 +131,7 @@ impl Recording {
         if !self.work_tree.is_crowded() {
             return Ok(());
         }
-        let store = Store::open(&self.folder)?;
+        let store = Store::open(&self.trusted.again()?)?;
         let mut needed = store.read(|view| Ok::<_, EngineError>(view.needed_file_states()?))?;
         needed.extend(lock(&self.places).states());
         self.work_tree.keep_only(&needed, PATIENCE)
@@ -153,7 +152,7 @@ impl Engine {
     /// Has the state of the project's files recorded where frames begin and end. Without it they can't be
     /// rolled back. The first one counts.
     pub fn record_files_with(&self, work_tree: Box<dyn WorkTree>) {
-        self.recording.get_or_init(|| FileRecorder::new(work_tree, self.folder.clone()));
+        self.recording.get_or_init(|| FileRecorder::new(work_tree, Arc::clone(&self.trusted)));
     }
 
     /// Records the state of the files where a call has begun or ended work in a frame. That it can't be

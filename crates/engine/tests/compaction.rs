@@ -81,7 +81,8 @@ fn a_restart_forgets_nothing() {
     let project = project();
     ask(&project, Some("mine"));
     let folder = project.engine.project().to_path_buf();
-    let again = Engine::open(&folder, Settings::default(), Box::new(SystemWorld)).unwrap();
+    let again =
+        Engine::open_unchecked(&folder, Settings::default(), Box::new(SystemWorld)).unwrap();
     assert_eq!(again.compaction_type(A).unwrap(), CompactionType::FrameCompletion);
     summary(&again, "msg_s", "theirs");
     assert!(results(&project, "f2").unwrap().starts_with("mine\n"));

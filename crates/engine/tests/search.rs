@@ -36,7 +36,7 @@ impl Searched {
             MessageBody { id, json: json.to_string() }
         };
         let bodies: Vec<_> = (0..MANY).map(body).collect();
-        let store = Store::open(&folder.path().join(FOLDER)).unwrap();
+        let store = Store::open_unchecked(&folder.path().join(FOLDER)).unwrap();
         store.write(|change| change.record_messages(1, A, &bodies)).unwrap();
         Self { project, _folder: folder }
     }
@@ -148,7 +148,7 @@ fn what_a_host_shows_is_known_before_anybody_searches() {
     let message = Message { id: "msg_1".to_owned(), role, standing, parts: Vec::new() };
     let shown = [Shown::of(message, json!({"parts": []}).to_string())];
     Plugin::default().sync(&project.engine, A, &shown);
-    let store = Store::open(&folder.path().join(FOLDER)).unwrap();
+    let store = Store::open_unchecked(&folder.path().join(FOLDER)).unwrap();
     let kept = || {
         let messages_and_behind =
             store.read(|view| Ok::<_, StoreError>((view.messages(A)?.len(), view.is_behind()?)));

@@ -44,7 +44,8 @@ impl Desk {
         })
         .unwrap();
         let engine =
-            Engine::open(folder.path(), settings.clone(), Box::new(clock.clone())).unwrap();
+            Engine::open_unchecked(folder.path(), settings.clone(), Box::new(clock.clone()))
+                .unwrap();
         let desk = Self { folder, clock, settings, engine };
         desk.user(PARENT, "Do it");
         desk.did("stack_frame_push", json!({"title": "Ask around", "successCriteria": "known"}));
@@ -54,7 +55,7 @@ impl Desk {
     /// Another process on the same project.
     fn another(&self) -> Engine {
         let world = Box::new(self.clock.clone());
-        Engine::open(self.folder.path(), self.settings.clone(), world).unwrap()
+        Engine::open_unchecked(self.folder.path(), self.settings.clone(), world).unwrap()
     }
 
     /// The process ends, and another one takes over.

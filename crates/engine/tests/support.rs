@@ -80,7 +80,7 @@ impl Project {
     /// The engine of a further process.
     pub(crate) fn another(&self) -> Engine {
         let settings = self.engine.settings().clone();
-        Engine::open(self.engine.project(), settings, Box::<Foreseen>::default()).unwrap()
+        Engine::open_unchecked(self.engine.project(), settings, Box::<Foreseen>::default()).unwrap()
     }
 
     pub(crate) fn with(settings: Settings) -> Self {
@@ -91,7 +91,7 @@ impl Project {
 
     /// An engine of a project that stays.
     pub(crate) fn at(folder: &Path, settings: Settings) -> Self {
-        Self::of(Engine::open(folder, settings, Box::<Foreseen>::default()).unwrap())
+        Self::of(Engine::open_unchecked(folder, settings, Box::<Foreseen>::default()).unwrap())
     }
 
     pub(crate) fn of(engine: Engine) -> Self {

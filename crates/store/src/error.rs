@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use callstack_core::frame::FrameNum;
 
+use crate::trust::Distrust;
+
 /// A failure of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -59,6 +61,9 @@ pub enum StoreError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// The store is not one to be opened.
+    #[error(transparent)]
+    Distrusted(Distrust),
     /// No frame is called so.
     #[error("there is no frame `{0}`")]
     NoFrame(String),

@@ -17,6 +17,7 @@ mod logs;
 mod masks;
 mod messages;
 mod places;
+mod plain;
 mod plan;
 mod postings;
 mod project;
@@ -30,6 +31,7 @@ mod store;
 
 mod subagents;
 mod suggestions;
+mod trust;
 mod turns;
 mod words;
 
@@ -43,10 +45,12 @@ pub use logs::{LOGS, LogDue, log_path};
 pub use masks::StoredMask;
 pub use messages::{MessageBody, StoredMessage};
 pub use places::{MessagePlace, Stretch};
+pub use plain::open_plain;
 pub use purge::{Copies, Erased, Purge, REMOVED};
 pub use rebuild::Health;
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use search::{IndexedMessage, said_of};
 pub use store::{Store, View};
 pub use suggestions::{StoredSuggestion, SuggestionCounts};
+pub use trust::{Distrust, Inspection, Record, Registry, StoreId, TakenOver, Trusted};
 pub use words::Narrowed;

@@ -1,21 +1,25 @@
 //! Which store a working directory belongs to.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
+use crate::plain::open_plain;
+use crate::trust::Distrust;
 
 /// The folder of a store, inside the project.
 pub const FOLDER: &str = ".callstack";
 /// The database inside that folder.
 pub const DATABASE: &str = "callstack.db";
 
-/// The nearest folder from `start` upwards that has a store, as git finds its repository. The home
-/// folder is never taken for a project.
+/// The nearest folder from `start` upwards that has a store, as git finds its repository; in a git work
+/// tree none above its root. The home folder is never taken for a project, and neither is a folder of
+/// somebody else's or one that everybody shares.
 pub fn find(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    start
-        .ancestors()
-        .take_while(|folder| Some(*folder) != home)
+    let root = git_root(start, home);
+    folders(start, home)
+        .take_while(|folder| root.is_none_or(|root| folder.starts_with(root)))
         .find(|folder| folder.join(FOLDER).is_dir())
         .map(Path::to_path_buf)
 }
@@ -23,33 +27,76 @@ pub fn find(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
 /// The project that a new store is made in: the root of the git work tree that `start` is in, else
 /// `start` itself.
 pub fn project_root(start: &Path, home: Option<&Path>) -> PathBuf {
-    start
-        .ancestors()
-        .take_while(|folder| Some(*folder) != home)
-        .find(|folder| folder.join(".git").exists())
-        .unwrap_or(start)
-        .to_path_buf()
+    git_root(start, home).unwrap_or(start).to_path_buf()
+}
+
+fn git_root<'a>(start: &'a Path, home: Option<&'a Path>) -> Option<&'a Path> {
+    folders(start, home).find(|folder| folder.join(".git").exists())
+}
+
+/// A folder and those around it that may be its project.
+fn folders<'a>(start: &'a Path, home: Option<&'a Path>) -> impl Iterator<Item = &'a Path> {
+    start.ancestors().take_while(move |folder| {
+        Some(*folder) != home && (*folder == start || !is_barrier(folder, start))
+    })
+}
+
+/// Whether a folder around `start` is another user's, or one in which everybody may make folders, such as
+/// `/tmp`: what lies there may have been put there by anybody.
+#[cfg(unix)]
+fn is_barrier(folder: &Path, start: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    const SHARED: u32 = 0o1002;
+    let Ok(metadata) = fs::metadata(folder) else { return true };
+    let is_own = metadata.uid() == rustix::process::geteuid().as_raw()
+        || fs::metadata(start).is_ok_and(|start| start.uid() == metadata.uid());
+    !is_own || metadata.mode() & SHARED == SHARED
+}
+
+#[cfg(not(unix))]
+fn is_barrier(_folder: &Path, _start: &Path) -> bool {
+    false
 }
 
 /// Makes the store's folder in a project, for its owner only and ignored by git, and returns it. One that is
 /// there is restricted before a store is made in it, and whenever everybody may look into it: who shares a
-/// store with a group keeps it shared.
+/// store with a group keeps it shared. No link is followed.
 pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
     let folder = project.join(FOLDER);
     let failed = |source| StoreError::Io { path: folder.clone(), source };
-    if !folder.is_dir() {
-        fs::create_dir_all(&folder).map_err(failed)?;
-        restrict(&folder).map_err(failed)?;
-    } else if !folder.join(DATABASE).exists() || is_open_to_all(&folder) {
-        // It may belong to somebody else, who then decides.
-        drop(restrict(&folder));
+    match fs::symlink_metadata(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Another process may make it at the same time.
+            private(&folder).map_err(failed)?;
+        }
+        Err(error) => return Err(failed(error)),
+        Ok(metadata) if metadata.is_symlink() => {
+            return Err(Distrust::Link { project: project.to_path_buf(), path: folder }.into());
+        }
+        Ok(metadata) if !metadata.is_dir() => {
+            return Err(failed(io::ErrorKind::AlreadyExists.into()));
+        }
+        Ok(_) if !folder.join(DATABASE).exists() || is_open_to_all(&folder) => {
+            // It may belong to somebody else, who then decides.
+            drop(restrict(&folder));
+        }
+        Ok(_) => {}
     }
     let ignore = folder.join(".gitignore");
-    if !ignore.exists() {
+    if fs::symlink_metadata(&ignore).is_err() {
         // A read-only store stays usable without it.
-        drop(fs::write(&ignore, "*\n"));
+        drop(ignored(&ignore));
     }
     Ok(folder)
+}
+
+fn ignored(path: &Path) -> io::Result<()> {
+    open_plain(OpenOptions::new().write(true).create_new(true), path)?.write_all(b"*\n")
+}
+
+fn private(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    restrict(folder)
 }
 
 /// Lets nobody but its owner into a folder, where the system knows of owners.

@@ -14,7 +14,9 @@ use crate::change::Change;
 use crate::error::{StoreError, at};
 use crate::locate::DATABASE;
 use crate::messages::hex;
+use crate::plain::open_plain;
 use crate::schema;
+use crate::trust::Trusted;
 use crate::turns::Turns;
 
 /// How long a process waits for another one that writes.
@@ -41,11 +43,16 @@ impl std::fmt::Debug for Observer {
 }
 
 impl Store {
-    /// Opens the store in `folder` (a project's `.callstack`), making it if there is none yet.
+    /// Opens a project's store, making it if there is none yet.
     ///
     /// A store that can't be written is opened for reading; a damaged or newer one is refused and
     /// left as it is.
-    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+    pub fn open(trusted: &Trusted) -> Result<Self, StoreError> {
+        Self::open_unchecked(&trusted.folder())
+    }
+
+    /// The same for a folder that nothing is asked about, for tests, examples and measurements.
+    pub fn open_unchecked(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(DATABASE);
         if !writable(folder, &path)? {
             return Self::open_read_only(path);
@@ -53,7 +60,11 @@ impl Store {
         let failed = |source| at(&path, source);
         refuse_emptied(&path)?;
         check_beginning(&path)?;
-        let mut connection = Connection::open(&path).map_err(failed)?;
+        let resolved = folder.canonicalize();
+        let resolved = resolved.map_err(|source| StoreError::Io { path: path.clone(), source })?;
+        let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let opened = Connection::open_with_flags(resolved.join(DATABASE), flags);
+        let mut connection = opened.map_err(failed)?;
         connection.busy_timeout(BUSY).map_err(failed)?;
         // Before anything is set in it: it may be another program's.
         schema::check_ours(&connection, &path)?;
@@ -248,12 +259,7 @@ fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
 fn writable(folder: &Path, path: &Path) -> Result<bool, StoreError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    match options.open(path) {
+    match open_plain(&mut options, path) {
         Ok(_) => Ok(folder_writable(folder)),
         Err(error) if path.exists() && is_refusal(&error) => Ok(false),
         Err(source) => Err(StoreError::Io { path: path.to_path_buf(), source }),
@@ -278,7 +284,7 @@ fn check_beginning(path: &Path) -> Result<(), StoreError> {
     use std::io::Read as _;
     const MAGIC: &[u8] = b"SQLite format 3\0";
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
-    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let mut file = open_plain(OpenOptions::new().read(true), path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     let mut beginning = [0; MAGIC.len()];
     // Less than SQLite's header of 100 bytes is never a database; nothing at all is a new one.

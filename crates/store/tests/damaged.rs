@@ -36,7 +36,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// Opens what is no good store, and gives the error; every file is as it was.
 fn refused(project: &Project) -> StoreError {
     let before = files(&project.folder());
-    let error = Store::open(&project.folder()).expect_err("it is no store");
+    let error = Store::open_unchecked(&project.folder()).expect_err("it is no store");
     assert!(files(&project.folder()) == before, "opening changed files");
     let told = error.to_string();
     assert!(told.contains(&project.database().display().to_string()), "{told}");
@@ -89,7 +89,7 @@ fn pages_of_garbage_are_reported_or_refused_and_never_taken_for_content() {
         let mut torn = whole.clone();
         torn[at * page..(at + 1) * page].fill(0xa5);
         fs::write(project.database(), &torn).unwrap();
-        let sound = match Store::open(&project.folder()).and_then(|store| store.check()) {
+        let sound = match Store::open_unchecked(&project.folder()).and_then(|store| store.check()) {
             Ok(health) => health.damage.is_empty() && health.drifted.is_empty(),
             Err(StoreError::Corrupt { .. }) => false,
             Err(error) => panic!("page {at}: {error:?}"),
@@ -124,14 +124,14 @@ fn a_newer_store_is_refused_with_both_versions() {
 fn a_folder_in_the_place_of_the_file_is_an_error_of_the_system() {
     let project = Project::new();
     fs::create_dir(project.database()).unwrap();
-    let error = Store::open(&project.folder()).unwrap_err();
+    let error = Store::open_unchecked(&project.folder()).unwrap_err();
     assert!(matches!(error, StoreError::Io { .. }), "{error:?}");
 }
 
 #[test]
 fn a_missing_folder_is_an_error_of_the_system() {
     let project = Project::new();
-    let error = Store::open(&project.path().join("nowhere")).unwrap_err();
+    let error = Store::open_unchecked(&project.path().join("nowhere")).unwrap_err();
     assert!(matches!(error, StoreError::Io { .. }), "{error:?}");
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn fill(folder: &Path) {
     let ballast = folder.join("ballast");
     fs::write(&ballast, vec![0; 1 << 20]).unwrap();
     let folder = callstack_store::prepare(folder).unwrap();
-    let store = Store::open(&folder).unwrap();
+    let store = Store::open_unchecked(&folder).unwrap();
     carry_out(&store, &root("ses_a", None), &WIDE).unwrap();
     let mut done = 0;
     let error = loop {
@@ -212,7 +212,7 @@ pub(crate) fn fill(folder: &Path) {
     say("all there");
     fs::remove_file(ballast).unwrap();
     drop(store);
-    let store = Store::open(&folder).unwrap();
+    let store = Store::open_unchecked(&folder).unwrap();
     carry_out(&store, &push("ses_a", "frm-more", "more"), &WIDE).unwrap();
     carry_out(&store, &pop("ses_a", "done"), &WIDE).unwrap();
     assert_eq!(ended(&store), done + 1);
@@ -255,7 +255,7 @@ fn a_store_that_can_only_be_read_is_read() {
 /// In a file system that can't be written.
 pub(crate) fn look(project: &Path) {
     let folder = callstack_store::prepare(project).unwrap();
-    let store = Store::open(&folder).unwrap();
+    let store = Store::open_unchecked(&folder).unwrap();
     assert!(store.is_read_only());
     assert_eq!(store.read(|view| view.all_frames()).unwrap().len(), 41);
     assert_eq!(store.read(|view| view.messages("ses_a")).unwrap().len(), 40);
@@ -277,7 +277,7 @@ fn a_folder_without_write_permission_makes_a_store_that_is_read() {
     let project = filled();
     let folder = project.folder();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).unwrap();
-    let store = Store::open(&folder).unwrap();
+    let store = Store::open_unchecked(&folder).unwrap();
     let counted = store.read(|view| view.all_frames()).map(|frames| frames.len());
     let read_only = store.is_read_only();
     drop(store);

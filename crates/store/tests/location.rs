@@ -41,6 +41,33 @@ fn the_nearest_store_upwards_is_found() {
 }
 
 #[test]
+fn a_store_above_the_root_of_the_work_tree_is_never_found() {
+    let place = place();
+    with_store(&place.project);
+    let inner = place.project.join("crates/inner");
+    fs::create_dir(inner.join(".git")).unwrap();
+    assert_eq!(find(&place.deep, Some(&place.home)), None);
+    assert_eq!(project_root(&place.deep, Some(&place.home)), inner);
+    with_store(&inner);
+    assert_eq!(find(&place.deep, Some(&place.home)), Some(inner));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_anybody_may_have_put_above_is_never_found() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = place();
+    with_store(&place.project);
+    let shared = fs::Permissions::from_mode(0o1777);
+    fs::set_permissions(&place.project, shared).unwrap();
+    fs::create_dir(place.project.join(".git")).unwrap();
+    assert_eq!(find(&place.deep, Some(&place.home)), None);
+    assert_eq!(project_root(&place.deep, Some(&place.home)), place.deep);
+    // Who works in it means it.
+    assert_eq!(find(&place.project, Some(&place.home)), Some(place.project.clone()));
+}
+
+#[test]
 fn the_home_folder_and_what_is_above_it_are_never_a_project() {
     let place = place();
     with_store(&place.home);
@@ -92,7 +119,7 @@ fn a_store_is_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = place();
     let folder = prepare(&place.project).unwrap();
-    let store = Store::open(&folder).unwrap();
+    let store = Store::open_unchecked(&folder).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
     assert_eq!(mode(&folder.join(DATABASE)), 0o600);

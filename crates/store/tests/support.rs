@@ -35,7 +35,7 @@ impl Project {
     }
 
     pub(crate) fn open(&self) -> Store {
-        Store::open(&self.folder()).unwrap()
+        Store::open_unchecked(&self.folder()).unwrap()
     }
 
     /// The files of the store that hold a word.

@@ -1,6 +1,6 @@
 //! The state of a project's files, recorded and restored with git, where the project is a git work tree.
 //!
-//! States are kept in a repository of our own below the project's `.callstack`: nothing is written to the
+//! States are kept in a repository of our own outside the project: nothing is written to the
 //! user's index, branches, references or object database. That one lends its objects, so that what is
 //! committed there is not stored twice. Files are taken as they are, byte for byte, whatever
 //! conversions the project asks git for. What git ignores is no part of a state; neither are nested
@@ -12,10 +12,12 @@
 mod git;
 mod keep;
 mod lent;
+mod objects;
 mod own;
 mod record;
 mod restore;
 mod shadow;
+mod tracked;
 mod tree;
 
 use std::collections::BTreeSet;
@@ -26,7 +28,9 @@ use std::time::{Duration, Instant};
 use callstack_engine::{EngineError, FileChange, LeftAlone, WorkTree};
 
 use git::{Failure, Git};
+pub use objects::take_objects;
 use shadow::Shadow;
+pub use tracked::tracked_below;
 
 /// How long it may take to compare states or to restore files, which a person waits for.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -208,7 +208,7 @@ fn opencode_itself(report: &mut Report) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-fn bytes(count: u64) -> String {
+pub(super) fn bytes(count: u64) -> String {
     match count {
         0..1024 => format!("{count} B"),
         1024..1_048_576 => format!("{:.1} KiB", count as f64 / 1024.0),

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use callstack_engine::SLASH;
+use callstack_store::Registry;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -9,8 +10,9 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, GOOD, PLAIN, Page};
 use crate::plugin::{self, Outcome};
-use crate::project::open;
+use crate::project::open_with;
 use crate::slash_files;
+use crate::user::registry;
 
 /// Let an agent work in frames, in this project
 ///
@@ -60,16 +62,17 @@ pub(crate) struct Installed {
 }
 
 /// Makes a project's store and puts the plugin into the project.
-pub(crate) fn install(project: &Path) -> Result<Installed, Failure> {
+pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, Failure> {
     let store_made = !project.join(callstack_store::FOLDER).is_dir();
     // The store first, so that one that can't be used leaves the project as it was.
-    let store = open(project)?.store_path().to_path_buf();
+    let store = open_with(registry, project)?.store_path().to_path_buf();
     let plugin = plugin::install(project)?;
     Ok(Installed { plugin, commands: slash_files::install(project)?, store, store_made })
 }
 
 fn tell_installed(project: &Path, output: &mut Output) -> Result<(), Failure> {
-    let Installed { plugin: outcome, commands, store, store_made: made } = install(project)?;
+    let Installed { plugin: outcome, commands, store, store_made: made } =
+        install(&registry()?, project)?;
     let value = json!({
         "project": project,
         "plugin": {"path": plugin::path(project), "change": outcome.as_str()},

@@ -47,6 +47,13 @@ impl Desk {
         self.sealed.project()
     }
 
+    /// Where the states of the project's files are kept, in the user's state folder.
+    pub(crate) fn states(&self) -> PathBuf {
+        let id = std::fs::read_to_string(self.project().join(".callstack/id")).unwrap_or_default();
+        let stores = self.sealed.home().join(".local/state/callstack/stores");
+        stores.join(id.trim()).join("git")
+    }
+
     pub(crate) fn database(&self) -> PathBuf {
         self.project().join(".callstack/callstack.db")
     }

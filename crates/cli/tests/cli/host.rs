@@ -44,6 +44,7 @@ fn it_answers_on_standard_output_and_logs_on_standard_error() {
 fn a_store_that_cannot_be_used_is_told_with_each_request() {
     let desk = Desk::new();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
+    desk.ok(&["trust", "--yes"]);
     let said = serve(&desk, &[message(1, "ses_x", "hello")]);
     assert_eq!(said.code, 0);
     let answer: Value = serde_json::from_str(&said.stdout).unwrap();

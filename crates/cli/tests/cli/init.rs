@@ -155,6 +155,7 @@ fn another_folder_can_be_named() {
 fn a_store_that_cannot_be_used_leaves_the_project_as_it_was() {
     let desk = Desk::new();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
+    desk.ok(&["trust", "--yes"]);
     let said = desk.run(&["init", "opencode"]);
     assert_eq!(said.code, 6, "{}", said.stderr);
     assert_eq!(desk.files(), [""; 0]);

@@ -188,7 +188,7 @@ fn a_turn_that_became_a_frame_by_itself_is_rolled_back_to_what_the_user_found() 
     let said = json!({"session": session, "message": "msg_0", "text": "Write the lexer, please"});
     process.ask("message", &said).unwrap();
     // It is looked for what nobody needs once a state is known.
-    let known = desk.project().join(".callstack/git/callstack.kept");
+    let known = desk.states().join("callstack.kept");
     let begun = Instant::now();
     while !known.exists() {
         assert!(begun.elapsed() < Duration::from_secs(30), "nothing was recorded");
@@ -363,5 +363,5 @@ fn where_nothing_was_recorded_that_is_said() {
     recorded.ok(&["config", "STACK_ROLLBACK", "off"]);
     recorded.ok(&["push", "Build the parser", "-c", "It parses"]);
     assert_eq!(recorded.run(&["rollback", "f1"]).code, desk.run(&["rollback", "f1"]).code);
-    assert!(!recorded.project().join(".callstack/git").exists());
+    assert!(!recorded.states().exists());
 }

@@ -295,7 +295,7 @@ fn has_files(trial: &Trial) -> String {
 fn records_files(trial: &Trial) -> String {
     trial.desk.sealed.git_init().unwrap();
     trial.host(&[says(A, "Go"), pushes(2, "Write the parser", "it parses")]);
-    yes(trial.desk.project().join(".callstack/git").exists())
+    yes(trial.desk.states().exists())
 }
 
 fn is_logged(trial: &Trial) -> String {

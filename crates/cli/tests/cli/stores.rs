@@ -133,6 +133,7 @@ fn a_database_of_another_program() {
     raw.execute_batch("CREATE TABLE cookies (name TEXT); INSERT INTO cookies VALUES ('mine')")
         .unwrap();
     drop(raw);
+    desk.ok(&["trust", "--yes"]);
     says!(desk, ["tree"], @r#"
     exit 6
     --- stderr
@@ -194,6 +195,7 @@ fn a_read_only_file_system() {
     let project = desk.project().display().to_string();
     let line = format!(
         "mount --bind {project} /mnt && mount -o remount,bind,ro /mnt || exit 99
+         export CALLSTACK_TRUST=/mnt
          {BINARY} -C /mnt status && {BINARY} -C /mnt push x -c y"
     );
     let Some(said) = in_a_namespace(&desk, &line) else { return };

@@ -49,7 +49,7 @@ fn neither_restarts_nor_later_knowledge_nor_other_renderers_change_what_was_sent
 }
 
 fn store(project: &Project) -> Store {
-    Store::open(&project.sealed.project().join(FOLDER)).unwrap()
+    Store::open_unchecked(&project.sealed.project().join(FOLDER)).unwrap()
 }
 
 fn append(project: &Project, events: &[Event]) {

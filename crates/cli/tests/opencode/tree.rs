@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// The engine of the project, as any further process opens it.
 pub(crate) fn engine(sealed: &Sealed) -> Engine {
-    Engine::open(&sealed.project(), Settings::default(), Box::new(SystemWorld)).unwrap()
+    Engine::open_unchecked(&sealed.project(), Settings::default(), Box::new(SystemWorld)).unwrap()
 }
 
 /// The tree in drawing order, a line a frame: `title status`, indented, ` *` where the session works.

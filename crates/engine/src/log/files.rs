@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
-use callstack_store::{LOGS, Store, StoreError, log_path};
+use callstack_store::{LOGS, Store, StoreError, Trusted, log_path};
 
 use super::markdown;
 use crate::background::{self, Background};
@@ -29,14 +29,13 @@ pub(crate) struct LogFiles {
 }
 
 impl LogFiles {
-    /// The logs of a project whose store is in `folder`.
-    pub(crate) fn new(project: &Path, folder: &Path) -> Self {
+    /// The logs of a project.
+    pub(crate) fn new(trusted: &Arc<Trusted>) -> Self {
         let look = Arc::new(AtomicBool::new(false));
-        let (project, folder) = (project.to_path_buf(), folder.to_path_buf());
+        let trusted = Arc::clone(trusted);
         let wanted = Arc::clone(&look);
         let background = Background::when_quiet("logs", move || {
-            let (project, folder) = (project.clone(), folder.clone());
-            let mut writer = Writer { project, folder, store: None };
+            let mut writer = Writer { trusted: Arc::clone(&trusted), store: None };
             let wanted = Arc::clone(&wanted);
             Box::new(move || writer.write(wanted.swap(false, Ordering::Relaxed)))
         });
@@ -83,8 +82,7 @@ fn concerns(event: &Event) -> bool {
 }
 
 struct Writer {
-    project: PathBuf,
-    folder: PathBuf,
+    trusted: Arc<Trusted>,
     store: Option<Store>,
 }
 
@@ -92,12 +90,13 @@ impl Writer {
     fn write(&mut self, look: bool) -> Result<(), EngineError> {
         let store = match &self.store {
             Some(store) => store,
-            None => self.store.insert(Store::open(&self.folder)?),
+            None => self.store.insert(Store::open(&self.trusted.again()?)?),
         };
+        let (project, folder) = (self.trusted.project(), self.trusted.folder());
         if look {
-            want_missing(store, &self.project, &self.folder)?;
+            want_missing(store, project, &folder)?;
         }
-        write_due(store, &self.project, &self.folder)
+        write_due(store, project, &folder)
     }
 }
 
@@ -159,11 +158,15 @@ fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineEr
 
 /// Makes the folder for its owner only.
 fn prepare(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
+    match fs::symlink_metadata(folder) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        // A link may lead anywhere.
+        Ok(_) => Err(io::ErrorKind::NotADirectory.into()),
+        Err(_) => {
+            fs::create_dir_all(folder)?;
+            restrict(folder)
+        }
     }
-    fs::create_dir_all(folder)?;
-    restrict(folder)
 }
 
 /// Has every log written again whose file has gone, and removes what a writer left that was killed.

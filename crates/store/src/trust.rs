@@ -1,0 +1,236 @@
+//! Which stores may be opened.
+//!
+//! A store lies in its project, and a project may come from anywhere: a cloned repository can bring a
+//! store whose settings, links and database somebody else has made. So each store has a random id, and the
+//! user's state folder records under that id in which project it was made. [`Registry::admit`] finds that
+//! record, and makes sure that nothing in the store leads out of it, before anything in it is opened; what
+//! it hands out, [`Trusted`], is what opening a store takes.
+
+mod inspect;
+mod look;
+mod record;
+mod refusal;
+mod take_over;
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::StoreError;
+use crate::locate::{FOLDER, prepare};
+use crate::plain::read_plain;
+use look::Content;
+use record::Records;
+
+pub use inspect::Inspection;
+pub use record::{Record, StoreId};
+pub use refusal::Distrust;
+pub use take_over::TakenOver;
+
+/// The file in a store's folder that holds the store's id.
+const ID: &str = "id";
+
+/// Lists the paths in a project's store that git tracks, or says why it can't be found out.
+type ListTracked = dyn Fn(&Path) -> Result<Vec<PathBuf>, String> + Send + Sync;
+
+/// The record of stores in the user's state folder, and what else decides whether a store may be opened.
+#[derive(Clone)]
+pub struct Registry {
+    records: Records,
+    named: Vec<PathBuf>,
+    tracked: Arc<ListTracked>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("records", &self.records).finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    /// The record in the user's state folder. `tracked` lists the paths in a project's store that git
+    /// tracks; it is asked only where the project lies in a work tree.
+    pub fn new(
+        state: &Path,
+        tracked: impl Fn(&Path) -> Result<Vec<PathBuf>, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { records: Records::at(state), named: Vec::new(), tracked: Arc::new(tracked) }
+    }
+
+    /// Trusts the stores of these projects without a record, for containers and continuous integration.
+    #[must_use]
+    pub fn trusting(mut self, projects: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.named.extend(projects.into_iter().filter_map(|it| it.canonicalize().ok()));
+        self
+    }
+
+    /// Admits the store of a project. Where there is none, or only an empty folder, one is begun and
+    /// recorded. Whatever else was not recorded, or is not as this program leaves it, is refused: nothing
+    /// in it is opened or written.
+    pub fn admit(&self, project: &Path) -> Result<Trusted, StoreError> {
+        let project = resolved(project)?;
+        let id = if look::at(&project)? == Content::Filled {
+            let id = self.known(&project)?;
+            self.check_tracked(&project)?;
+            id
+        } else {
+            self.check_tracked(&project)?;
+            self.begin(&project)?
+        };
+        let states = Some(self.records.folder_of(&id));
+        Ok(Trusted { project, states, registry: Some(self.clone()) })
+    }
+
+    /// The id of a store that is recorded in this project.
+    fn known(&self, project: &Path) -> Result<StoreId, StoreError> {
+        let is_named = self.is_named(project);
+        let id = id_of(project)?;
+        let record = id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
+        match (id, record) {
+            (Some(id), Some(record)) if record.project == project => Ok(id),
+            (Some(id), _) if is_named => Ok(id),
+            (None, _) if is_named => {
+                let id = StoreId::random();
+                // A store that can only be read can be read without it.
+                drop(id.put(&project.join(FOLDER), false));
+                Ok(id)
+            }
+            (Some(_), Some(record)) => {
+                let (project, recorded) = (project.to_path_buf(), record.project);
+                Err(Distrust::Elsewhere { project, recorded }.into())
+            }
+            (id, _) => {
+                let project = project.to_path_buf();
+                Err(Distrust::Unrecorded { project, is_marked: id.is_some() }.into())
+            }
+        }
+    }
+
+    /// Makes and records an empty store. The record comes before the id: another process that finds the id
+    /// finds the record too.
+    fn begin(&self, project: &Path) -> Result<StoreId, StoreError> {
+        let folder = prepare(project)?;
+        let mut id = StoreId::random();
+        let recorded =
+            self.records.write(&Record { id: id.clone(), project: project.to_path_buf() });
+        if !self.is_named(project) {
+            recorded?;
+        }
+        let stray = id_of(project)?;
+        let is_stray = match &stray {
+            Some(stray) => self.records.read(stray)?.is_none_or(|it| it.project != project),
+            None => false,
+        };
+        let put = id.put(&folder, is_stray);
+        let put = put.map_err(|source| StoreError::Io { path: folder, source })?;
+        if !put {
+            self.records.remove(&id)?;
+            // Another process has begun it at the same time.
+            id = self.known(project)?;
+        }
+        Ok(id)
+    }
+
+    fn is_named(&self, project: &Path) -> bool {
+        self.named.iter().any(|named| named == project)
+    }
+
+    fn check_tracked(&self, project: &Path) -> Result<(), StoreError> {
+        let paths = self.tracked(project)?;
+        if paths.is_empty() {
+            return Ok(());
+        }
+        Err(Distrust::Tracked { project: project.to_path_buf(), paths }.into())
+    }
+
+    /// The paths in the store that git tracks. That it tracks the file by which it ignores the store does
+    /// no harm.
+    fn tracked(&self, project: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        if !project.ancestors().any(|folder| folder.join(".git").exists()) {
+            return Ok(Vec::new());
+        }
+        let unknown = |why| Distrust::Unclear { project: project.to_path_buf(), why };
+        let mut paths = (self.tracked)(project).map_err(unknown)?;
+        paths.retain(|path| *path != Path::new(FOLDER).join(".gitignore"));
+        Ok(paths)
+    }
+
+    /// Every store on record, in the order of their projects' paths.
+    pub fn records(&self) -> Result<Vec<Record>, StoreError> {
+        self.records.all()
+    }
+
+    /// Takes a project's store from the record, so that it is refused from then on; whether there was one.
+    pub fn revoke(&self, project: &Path) -> Result<bool, StoreError> {
+        let mut found = false;
+        for record in self.records.all()?.iter().filter(|record| record.project == project) {
+            self.records.remove(&record.id)?;
+            found = true;
+        }
+        Ok(found)
+    }
+}
+
+/// Proof that a store was found to be the user's own just now.
+#[derive(Clone, Debug)]
+pub struct Trusted {
+    project: PathBuf,
+    states: Option<PathBuf>,
+    registry: Option<Registry>,
+}
+
+impl Trusted {
+    /// A store that nothing is asked about, for tests, examples and measurements.
+    pub fn unchecked(project: &Path) -> Result<Self, StoreError> {
+        prepare(project)?;
+        Ok(Self { project: project.to_path_buf(), states: None, registry: None })
+    }
+
+    /// Makes sure that it still is, for somebody who opens it again.
+    pub fn again(&self) -> Result<Self, StoreError> {
+        let Some(registry) = &self.registry else { return Ok(self.clone()) };
+        registry.admit(&self.project)
+    }
+
+    /// The project's root folder.
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// The store's folder.
+    pub fn folder(&self) -> PathBuf {
+        self.project.join(FOLDER)
+    }
+
+    /// The folder outside the project that belongs to this store, in the user's state folder.
+    pub fn states(&self) -> Option<&Path> {
+        self.states.as_deref()
+    }
+}
+
+/// The id in a store's folder; none if there is none, or what there is was never written by this program.
+fn id_of(project: &Path) -> Result<Option<StoreId>, StoreError> {
+    let path = project.join(FOLDER).join(ID);
+    let bytes = read_plain(&path, 100).map_err(|source| StoreError::Io { path, source })?;
+    Ok(bytes.and_then(|bytes| StoreId::parse(&bytes)))
+}
+
+fn resolved(project: &Path) -> Result<PathBuf, StoreError> {
+    let failed = |source| StoreError::Io { path: project.to_path_buf(), source };
+    fs::canonicalize(project).map_err(failed)
+}
+
+/// The bytes of a path, where the system takes any.
+fn bytes_of(path: &OsStr) -> Vec<u8> {
+    #[cfg(unix)]
+    let bytes = std::os::unix::ffi::OsStrExt::as_bytes(path).to_vec();
+    #[cfg(not(unix))]
+    let bytes = path.to_string_lossy().into_owned().into_bytes();
+    bytes
+}
+
+#[cfg(all(test, unix))]
+#[path = "trust_tests.rs"]
+mod tests;

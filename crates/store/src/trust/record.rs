@@ -1,0 +1,182 @@
+//! The record of stores: one small file for each in the user's state folder. No database and no locks, since
+//! homes may lie on a network, and no numbers of inodes or devices, which change with a restart.
+
+use std::fmt;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use super::{ID, bytes_of};
+use crate::error::StoreError;
+use crate::plain::read_plain;
+
+/// The folder of the record, in the user's state folder.
+const STORES: &str = "stores";
+/// The file that tells where a store was made, in the store's folder there.
+const RECORD: &str = "record";
+/// More than any path is long.
+const LONGEST: u64 = 64 * 1024;
+
+/// What tells a store from every other one: 32 random hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StoreId(String);
+
+impl fmt::Display for StoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl StoreId {
+    pub(super) fn random() -> Self {
+        Self(Uuid::now_v7().simple().to_string())
+    }
+
+    /// Reads an id. It names a folder, so nothing else is taken for one.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = str::from_utf8(bytes).ok()?.trim_end();
+        let is_id =
+            text.len() == 32 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
+        is_id.then(|| Self(text.to_owned()))
+    }
+
+    /// Puts the id into a store's folder, in the place of another one only with `replace`; whether it did.
+    pub(super) fn put(&self, folder: &Path, replace: bool) -> io::Result<bool> {
+        let mut file = tempfile::Builder::new().prefix(".id-").tempfile_in(folder)?;
+        writeln!(file, "{self}")?;
+        readable_by_group(file.as_file())?;
+        file.as_file().sync_all()?;
+        let path = folder.join(ID);
+        if replace {
+            file.persist(path)?;
+            return Ok(true);
+        }
+        match file.persist_noclobber(path) {
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            put => put.map(|_| true).map_err(Into::into),
+        }
+    }
+}
+
+/// Members of a group that shares the store's folder have to find the id, too.
+#[cfg(unix)]
+fn readable_by_group(file: &fs::File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o640))
+}
+
+#[cfg(not(unix))]
+fn readable_by_group(_file: &fs::File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Where a store was made, or taken over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The store.
+    pub id: StoreId,
+    /// The project that it lies in, without links in its path.
+    pub project: PathBuf,
+}
+
+impl Record {
+    fn to_bytes(&self) -> Vec<u8> {
+        let project = bytes_of(self.project.as_os_str());
+        [format!("id {}\nproject ", self.id).into_bytes(), project, b"\n".to_vec()].concat()
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let rest = bytes.strip_prefix(b"id ")?;
+        let (id, rest) = rest.split_at_checked(32)?;
+        let project = rest.strip_prefix(b"\nproject ")?.strip_suffix(b"\n")?;
+        Some(Self { id: StoreId::parse(id)?, project: path(project) })
+    }
+}
+
+fn path(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes));
+    #[cfg(not(unix))]
+    let path = PathBuf::from(String::from_utf8_lossy(bytes).as_ref());
+    path
+}
+
+/// All records.
+#[derive(Clone, Debug)]
+pub(super) struct Records {
+    folder: PathBuf,
+}
+
+impl Records {
+    pub(super) fn at(state: &Path) -> Self {
+        Self { folder: state.join(STORES) }
+    }
+
+    /// The folder that belongs to a store.
+    pub(super) fn folder_of(&self, id: &StoreId) -> PathBuf {
+        self.folder.join(&id.0)
+    }
+
+    /// The record of a store, if there is one.
+    pub(super) fn read(&self, id: &StoreId) -> Result<Option<Record>, StoreError> {
+        let path = self.folder_of(id).join(RECORD);
+        let bytes = read_plain(&path, LONGEST);
+        let bytes = bytes.map_err(|source| StoreError::Io { path, source })?;
+        Ok(bytes.and_then(|bytes| Record::parse(&bytes)).filter(|record| record.id == *id))
+    }
+
+    /// Writes a record as a whole: whoever reads it meanwhile finds the one before or this one.
+    pub(super) fn write(&self, record: &Record) -> Result<(), StoreError> {
+        let folder = self.folder_of(&record.id);
+        let failed = |source| StoreError::Io { path: folder.clone(), source };
+        private(&folder).map_err(failed)?;
+        let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(failed)?;
+        file.write_all(&record.to_bytes()).map_err(failed)?;
+        file.as_file().sync_all().map_err(failed)?;
+        file.persist(folder.join(RECORD)).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+
+    /// Removes a record. What else belongs to the store stays, for the case that it is trusted again.
+    pub(super) fn remove(&self, id: &StoreId) -> Result<(), StoreError> {
+        let folder = self.folder_of(id);
+        match fs::remove_file(folder.join(RECORD)) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::Io { path: folder, source })
+            }
+            _ => {
+                // It stays where there is something in it.
+                drop(fs::remove_dir(folder));
+                Ok(())
+            }
+        }
+    }
+
+    /// Every record, in the order of the projects' paths.
+    pub(super) fn all(&self) -> Result<Vec<Record>, StoreError> {
+        let failed = |source| StoreError::Io { path: self.folder.clone(), source };
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(failed)?,
+        };
+        let mut records = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(failed)?.file_name();
+            let Some(id) = StoreId::parse(&bytes_of(&name)) else { continue };
+            records.extend(self.read(&id)?);
+        }
+        records.sort_by(|a, b| a.project.cmp(&b.project).then_with(|| a.id.cmp(&b.id)));
+        Ok(records)
+    }
+}
+
+/// Makes a folder, with those around it, for its owner only.
+fn private(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}

@@ -1,0 +1,118 @@
+//! Why a store is not opened, and what its owner can do about it.
+
+use std::path::{Path, PathBuf};
+
+use crate::locate::FOLDER;
+
+/// Why a store is not trusted. Nothing of it was opened.
+#[derive(Debug, thiserror::Error)]
+pub enum Distrust {
+    /// It is not on record.
+    #[error("the store {} was not made here", .project.join(FOLDER).display())]
+    Unrecorded {
+        /// The project it lies in.
+        project: PathBuf,
+        /// Whether it has an id. One without is from before there were any, or from elsewhere.
+        is_marked: bool,
+    },
+    /// It is on record in another project.
+    #[error("the store {} is the one of {}", .project.join(FOLDER).display(), .recorded.display())]
+    Elsewhere {
+        /// The project it lies in.
+        project: PathBuf,
+        /// The project it was made in.
+        recorded: PathBuf,
+    },
+    /// Git tracks paths in it, so that a checkout may replace them.
+    #[error(
+        "git tracks {}{} in {}", .paths.first().map_or(Path::new(FOLDER), PathBuf::as_path).display(),
+        others(.paths), .project.display()
+    )]
+    Tracked {
+        /// The project it lies in.
+        project: PathBuf,
+        /// The paths, relative to the project.
+        paths: Vec<PathBuf>,
+    },
+    /// It can't be found out whether git tracks paths in it.
+    #[error("it is not known whether git tracks paths in {}: {why}", .project.join(FOLDER).display())]
+    Unclear {
+        /// The project it lies in.
+        project: PathBuf,
+        /// What git says.
+        why: String,
+    },
+    /// A link leads out of it, or stands for a file of it.
+    #[error("{} is a link", .path.display())]
+    Link {
+        /// The project it lies in.
+        project: PathBuf,
+        /// The link.
+        path: PathBuf,
+    },
+    /// Something else is where a file or a folder belongs.
+    #[error("{} is not the file or folder that a store has there", .path.display())]
+    NoFile {
+        /// What it is.
+        path: PathBuf,
+    },
+    /// It belongs to another user.
+    #[error("the store {} belongs to another user, {owner}", .folder.display())]
+    Owner {
+        /// The store's folder.
+        folder: PathBuf,
+        /// The number of that user.
+        owner: u32,
+    },
+    /// Everybody may write to it.
+    #[error("everybody may write to {}", .path.display())]
+    Open {
+        /// The folder or file.
+        path: PathBuf,
+    },
+}
+
+fn others(paths: &[PathBuf]) -> String {
+    match paths.len() {
+        0 | 1 => String::new(),
+        2 => " and another path".to_owned(),
+        count => format!(" and {} other paths", count - 1),
+    }
+}
+
+impl Distrust {
+    /// What to do next.
+    pub fn hint(&self) -> String {
+        let unused = "Nothing of it was used.";
+        match self {
+            Self::Unrecorded { is_marked: false, .. } => format!(
+                "{unused} If it is yours, such as one that an older callstack made, `callstack trust` \
+                 shows what is in it and takes it over; if it came with the project, remove it."
+            ),
+            Self::Unrecorded { is_marked: true, .. } => format!(
+                "{unused} If it is yours, `callstack trust` shows what is in it and takes it over; if it \
+                 came with the project, remove it. Containers set CALLSTACK_TRUST."
+            ),
+            Self::Elsewhere { .. } => format!(
+                "{unused} If you have moved or copied the project, `callstack trust` takes the store over."
+            ),
+            Self::Tracked { .. } => format!(
+                "{unused} A store is never committed: `git rm -r --cached {FOLDER}` takes it out of the \
+                 repository. If you did not put it there, delete the folder {FOLDER}."
+            ),
+            Self::Unclear { .. } => {
+                format!("{unused} Have `git ls-files {FOLDER}` work there, and try again.")
+            }
+            Self::Link { .. } => {
+                format!("{unused} A store holds no links out of it: remove it.")
+            }
+            Self::NoFile { .. } => format!("{unused} Remove what is in its place."),
+            Self::Owner { .. } => {
+                format!("{unused} Work as that user, or move the folder away if you don't know it.")
+            }
+            Self::Open { .. } => format!(
+                "{unused} Look whether what is in it is yours; then `chmod -R o-w {FOLDER}` lets you go on."
+            ),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Taking over a store that is not on record.
+
+use std::path::{Path, PathBuf};
+
+use super::{Distrust, Record, Registry, StoreId, id_of, look, resolved};
+use crate::error::StoreError;
+use crate::locate::FOLDER;
+
+/// A store that was taken over.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TakenOver {
+    /// The record of it.
+    pub record: Record,
+    /// The folder outside the project that belongs to it.
+    pub states: PathBuf,
+    /// The folder that belongs to the store it is a copy of, with states of files that it needs, too.
+    pub copied: Option<PathBuf>,
+}
+
+impl Registry {
+    /// Records the store of a project as one to be trusted. A copy of one that still is where it was made
+    /// gets an id of its own, so that each has a record. What is not as this program leaves it, or is
+    /// tracked by git, is not taken over.
+    pub fn take_over(&self, project: &Path) -> Result<TakenOver, StoreError> {
+        let project = resolved(project)?;
+        look::at(&project)?;
+        self.check_tracked(&project)?;
+        let known = id_of(&project)?;
+        let record = known.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
+        let is_copy = match (&known, &record) {
+            (Some(id), Some(record)) => record.project != project && is_at(&record.project, id),
+            _ => false,
+        };
+        let copied = known.as_ref().filter(|_| is_copy).map(|id| self.records.folder_of(id));
+        let new = known.filter(|_| !is_copy);
+        let must_put = new.is_none();
+        let id = new.unwrap_or_else(StoreId::random);
+        let record = Record { id, project };
+        self.records.write(&record)?;
+        if must_put {
+            let folder = record.project.join(FOLDER);
+            let put = record.id.put(&folder, true);
+            put.map_err(|source| StoreError::Io { path: folder, source })?;
+        }
+        Ok(TakenOver { states: self.records.folder_of(&record.id), record, copied })
+    }
+}
+
+/// Whether a project has the store of this id.
+fn is_at(project: &Path, id: &StoreId) -> bool {
+    look::at(project).is_ok() && id_of(project).is_ok_and(|it| it.as_ref() == Some(id))
+}
+
+impl From<Distrust> for StoreError {
+    fn from(distrust: Distrust) -> Self {
+        Self::Distrusted(distrust)
+    }
+}

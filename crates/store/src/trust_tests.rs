@@ -1,0 +1,298 @@
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::locate::DATABASE;
+use crate::logs::LOGS;
+use crate::store::Store;
+
+/// A user's state folder and a folder for projects.
+struct Home {
+    _folder: TempDir,
+    state: PathBuf,
+    projects: PathBuf,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (state, projects) = (root.join("state"), root.join("projects"));
+        fs::create_dir(&projects).unwrap();
+        Self { _folder: folder, state, projects }
+    }
+
+    /// A registry of a user in whose projects git tracks nothing.
+    fn registry(&self) -> Registry {
+        Registry::new(&self.state, |_| Ok(Vec::new()))
+    }
+
+    fn project(&self, name: &str) -> PathBuf {
+        let project = self.projects.join(name);
+        fs::create_dir(&project).unwrap();
+        project
+    }
+
+    /// A project with a store that was made here.
+    fn with_store(&self, name: &str) -> PathBuf {
+        let project = self.project(name);
+        drop(Store::open(&self.registry().admit(&project).unwrap()).unwrap());
+        project
+    }
+
+    fn refused(&self, project: &Path) -> Distrust {
+        match self.registry().admit(project) {
+            Err(StoreError::Distrusted(distrust)) => distrust,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn copied(from: &Path, to: &Path) {
+    let done = Command::new("cp").arg("-a").args([from, to]).status().unwrap();
+    assert!(done.success());
+}
+
+#[test]
+fn a_store_that_was_made_here_is_admitted_again() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    let first = home.registry().admit(&project).unwrap();
+    let states = first.states().unwrap().to_path_buf();
+    assert!(states.starts_with(&home.state));
+    assert_eq!(first.again().unwrap().states(), Some(states.as_path()));
+    let records = home.registry().records().unwrap();
+    assert_eq!(records.iter().map(|it| &it.project).collect::<Vec<_>>(), [&project]);
+}
+
+#[test]
+fn a_store_that_is_not_on_record_is_refused_and_left_as_it_is() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    fs::remove_dir_all(&home.state).unwrap();
+    let before = fs::read(project.join(FOLDER).join(DATABASE)).unwrap();
+    assert!(matches!(home.refused(&project), Distrust::Unrecorded { is_marked: true, .. }));
+    fs::remove_file(project.join(FOLDER).join(ID)).unwrap();
+    assert!(matches!(home.refused(&project), Distrust::Unrecorded { is_marked: false, .. }));
+    assert_eq!(fs::read(project.join(FOLDER).join(DATABASE)).unwrap(), before);
+    assert!(home.registry().records().unwrap().is_empty());
+
+    let taken = home.registry().take_over(&project).unwrap();
+    assert_eq!((&taken.record.project, taken.copied), (&project, None));
+    drop(Store::open(&home.registry().admit(&project).unwrap()).unwrap());
+}
+
+#[test]
+fn a_moved_store_keeps_its_id_and_a_copy_gets_its_own() {
+    let home = Home::new();
+    let (first, second) = (home.with_store("first"), home.projects.join("second"));
+    let id = id_of(&first).unwrap().unwrap();
+    fs::rename(&first, &second).unwrap();
+    let refused = home.refused(&second);
+    assert!(matches!(&refused, Distrust::Elsewhere { recorded, .. } if *recorded == first));
+    let moved = home.registry().take_over(&second).unwrap();
+    assert_eq!((&moved.record.id, moved.copied), (&id, None));
+    home.registry().admit(&second).unwrap();
+
+    let third = home.projects.join("third");
+    copied(&second, &third);
+    assert!(matches!(home.refused(&third), Distrust::Elsewhere { .. }));
+    let copy = home.registry().take_over(&third).unwrap();
+    assert_ne!(copy.record.id, id);
+    assert_eq!(copy.copied, Some(moved.states));
+    for project in [&second, &third] {
+        home.registry().admit(project).unwrap();
+    }
+    assert_eq!(home.registry().records().unwrap().len(), 2);
+}
+
+#[test]
+fn a_path_that_is_no_text_is_recorded_as_it_is() {
+    let home = Home::new();
+    for name in [&b"caf\xe9"[..], b"two\nlines", b" ends with a line\n", b"id "] {
+        let project = home.projects.join(OsString::from_vec(name.to_vec()));
+        fs::create_dir(&project).unwrap();
+        home.registry().admit(&project).unwrap();
+        fs::write(project.join(FOLDER).join("callstack.log"), "").unwrap();
+        home.registry().admit(&project).unwrap();
+        assert!(home.registry().records().unwrap().iter().any(|it| it.project == project));
+        assert!(home.registry().revoke(&project).unwrap());
+        assert!(matches!(home.refused(&project), Distrust::Unrecorded { .. }));
+    }
+}
+
+#[test]
+fn an_empty_folder_is_used() {
+    let home = Home::new();
+    let project = home.project("project");
+    fs::create_dir(project.join(FOLDER)).unwrap();
+    fs::write(project.join(FOLDER).join(".gitignore"), "*\n").unwrap();
+    home.registry().admit(&project).unwrap();
+    // An id that nobody has on record says nothing.
+    let other = home.project("other");
+    fs::create_dir(other.join(FOLDER)).unwrap();
+    fs::write(other.join(FOLDER).join(ID), format!("{}\n", "ab".repeat(16))).unwrap();
+    home.registry().admit(&other).unwrap();
+    fs::write(other.join(FOLDER).join("callstack.log"), "").unwrap();
+    home.registry().admit(&other).unwrap();
+}
+
+#[test]
+fn links_and_what_is_no_file_are_refused() {
+    let home = Home::new();
+    let outside = home.projects.join("outside");
+    for name in [DATABASE, "callstack.db-wal", "callstack.log", ".gitignore", ID, LOGS, "other"] {
+        let project = home.with_store(&format!("with {name}"));
+        let path = project.join(FOLDER).join(name);
+        drop(fs::remove_file(&path));
+        for target in [&outside, &home.projects] {
+            symlink(target, &path).unwrap();
+            assert!(matches!(home.refused(&project), Distrust::Link { .. }), "{name}");
+            assert!(home.registry().take_over(&project).is_err(), "{name}");
+            fs::remove_file(&path).unwrap();
+        }
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(matches!(home.refused(&project), Distrust::NoFile { .. }), "{name}");
+        fs::remove_file(&path).unwrap();
+        if name != LOGS && name != "other" {
+            fs::create_dir(&path).unwrap();
+            assert!(matches!(home.refused(&project), Distrust::NoFile { .. }), "{name}");
+        }
+    }
+    let project = home.with_store("with a link in its logs");
+    fs::create_dir(project.join(FOLDER).join(LOGS)).unwrap();
+    symlink(&outside, project.join(FOLDER).join(LOGS).join("f1.md")).unwrap();
+    assert!(matches!(home.refused(&project), Distrust::Link { .. }));
+    let project = home.project("that is a link");
+    symlink(&home.projects, project.join(FOLDER)).unwrap();
+    assert!(matches!(home.refused(&project), Distrust::Link { .. }));
+    assert!(!outside.exists());
+}
+
+#[test]
+fn a_store_that_everybody_may_write_is_refused() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    let folder = project.join(FOLDER);
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    set(&folder, 0o777).unwrap();
+    assert!(matches!(home.refused(&project), Distrust::Open { .. }));
+    set(&folder, 0o755).unwrap();
+    set(&folder.join(DATABASE), 0o666).unwrap();
+    assert!(matches!(home.refused(&project), Distrust::Open { .. }));
+    set(&folder.join(DATABASE), 0o660).unwrap();
+    for shared in [0o700, 0o750, 0o770, 0o2770] {
+        set(&folder, shared).unwrap();
+        home.registry().admit(&project).unwrap();
+    }
+}
+
+#[test]
+fn a_store_of_another_user_is_refused() {
+    use std::os::unix::fs::chown;
+    let home = Home::new();
+    let project = home.with_store("project");
+    let folder = project.join(FOLDER);
+    if chown(&folder, Some(65_534), None).is_err() {
+        // Only root can give files away.
+        return;
+    }
+    assert!(matches!(home.refused(&project), Distrust::Owner { owner: 65_534, .. }));
+    // Whose project it is, root works on as that user would.
+    chown(&project, Some(65_534), None).unwrap();
+    home.registry().admit(&project).unwrap();
+    chown(&folder, Some(0), None).unwrap();
+    home.registry().admit(&project).unwrap();
+    chown(&folder, Some(65_533), None).unwrap();
+    assert!(matches!(home.refused(&project), Distrust::Owner { .. }));
+    // An empty one may be filled by its owner at any time.
+    let empty = home.project("empty");
+    fs::create_dir(empty.join(FOLDER)).unwrap();
+    chown(empty.join(FOLDER), Some(65_534), None).unwrap();
+    assert!(matches!(home.refused(&empty), Distrust::Owner { .. }));
+}
+
+#[test]
+fn a_store_that_git_tracks_is_refused() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    let says = |answer: Result<Vec<&'static str>, &'static str>| {
+        let paths = answer.map(|it| it.into_iter().map(PathBuf::from).collect());
+        let answer: Result<Vec<PathBuf>, String> = paths.map_err(str::to_owned);
+        Registry::new(&home.state, move |_| answer.clone())
+    };
+    let tracking = || says(Ok(vec![".callstack/.gitignore", ".callstack/callstack.db"]));
+    // Git is not asked where there is no repository.
+    tracking().admit(&project).unwrap();
+    fs::create_dir(project.join(".git")).unwrap();
+    let refused = tracking().admit(&project).unwrap_err();
+    let StoreError::Distrusted(Distrust::Tracked { paths, .. }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(paths, [Path::new(".callstack/callstack.db")]);
+    assert!(tracking().take_over(&project).is_err());
+    assert!(tracking().trusting([project.clone()]).admit(&project).is_err());
+    says(Ok(vec![".callstack/.gitignore"])).admit(&project).unwrap();
+    let unclear = says(Err("it took too long")).admit(&project).unwrap_err();
+    assert!(matches!(unclear, StoreError::Distrusted(Distrust::Unclear { .. })), "{unclear:?}");
+}
+
+#[test]
+fn an_admitted_store_is_looked_at_again_before_it_is_opened_again() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    let trusted = home.registry().admit(&project).unwrap();
+    trusted.again().unwrap();
+    symlink("/elsewhere", project.join(FOLDER).join("callstack.log")).unwrap();
+    assert!(matches!(trusted.again(), Err(StoreError::Distrusted(Distrust::Link { .. }))));
+    fs::remove_file(project.join(FOLDER).join("callstack.log")).unwrap();
+    home.registry().revoke(&project).unwrap();
+    assert!(matches!(trusted.again(), Err(StoreError::Distrusted(Distrust::Unrecorded { .. }))));
+}
+
+#[test]
+fn named_projects_need_no_record() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    fs::remove_dir_all(&home.state).unwrap();
+    fs::remove_file(project.join(FOLDER).join(ID)).unwrap();
+    let registry = || home.registry().trusting([project.clone()]);
+    let states = registry().admit(&project).unwrap().states().unwrap().to_path_buf();
+    assert_eq!(registry().admit(&project).unwrap().states(), Some(states.as_path()));
+    assert!(matches!(home.refused(&project), Distrust::Unrecorded { .. }));
+    // A folder around it is not meant.
+    let around = home.registry().trusting([home.projects.clone()]);
+    assert!(around.admit(&project).is_err());
+    symlink("/elsewhere", project.join(FOLDER).join("callstack.log")).unwrap();
+    assert!(registry().admit(&project).is_err());
+}
+
+#[test]
+fn processes_that_begin_a_store_at_once_agree_on_it() {
+    let home = Home::new();
+    for round in 0..20 {
+        let project = home.project(&format!("project {round}"));
+        let states: Vec<_> = std::thread::scope(|scope| {
+            let begin = || home.registry().admit(&project).unwrap().states().map(Path::to_path_buf);
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(begin)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(states.iter().all(|it| *it == states[0]), "{states:?}");
+    }
+    assert_eq!(home.registry().records().unwrap().len(), 20);
+}
+
+#[test]
+fn an_id_names_nothing_but_a_store() {
+    for text in ["../../etc", "", "AB", &"A".repeat(32), &"a".repeat(31), &"a".repeat(33)] {
+        assert_eq!(StoreId::parse(text.as_bytes()), None, "{text}");
+    }
+    let id = StoreId::random();
+    assert_eq!(StoreId::parse(format!("{id}\n").as_bytes()), Some(id));
+}
