@@ -425,7 +425,7 @@ async function exchange(host: Host, session: Session, id: string, messages: Entr
 }
 
 function requestSync(host: Host, session: Session, id: string, params: Json): Promise<any> {
-  return host.request("sync", { session: id, ...params, applied: session.applied })
+  return host.request("sync", { session: id, ...params, applied: session.applied, newest: session.held?.serial ?? 0 })
 }
 
 /** The slash commands that `callstack init opencode` installs. */

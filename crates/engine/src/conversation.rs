@@ -4,6 +4,7 @@
 pub(crate) mod broken;
 pub(crate) mod calibration;
 mod children;
+mod copied;
 mod folding;
 mod fork;
 mod framing;
@@ -42,6 +43,9 @@ use stale::Stale;
 pub use sync::{SyncAnswer, SyncRequest};
 use watch::Watch;
 
+/// The epoch of a session that was never compacted.
+pub(crate) const START: &str = "start";
+
 /// What is known of a session in this process. All of it can be had again from the host and the store.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
@@ -65,7 +69,7 @@ pub(crate) struct Conversation {
     stale: Stale,
     revision: i64,
     /// The serial of the last answer that settled a fold, if nothing was left open with the last
-    /// answer: then the model's next steps alone change no operation.
+    /// answer and nothing was loaded since: then the model's next steps alone change no operation.
     steady_since: Option<i64>,
     /// The frame that was active when the current step began: what the step does is its work, also
     /// where a push stands in the same step.
@@ -148,10 +152,13 @@ impl Conversation {
 
     /// Which context the system prompt belongs to: a new one begins with every compaction.
     pub(crate) fn epoch(&self) -> &str {
-        self.transcript
-            .iter()
-            .rfind(|message| message.standing == Standing::Summary)
-            .map_or("start", |message| &message.id)
+        self.summary().unwrap_or(START)
+    }
+
+    /// Id of the newest summary that is shown.
+    fn summary(&self) -> Option<&str> {
+        let summary = self.transcript.iter().rfind(|it| it.standing == Standing::Summary);
+        summary.map(|message| message.id.as_str())
     }
 
     /// The messages as the host last showed them.
@@ -171,6 +178,19 @@ impl Conversation {
     /// By what the recorder knows what was seen so far.
     pub(crate) fn ticket(&self) -> Ticket {
         self.ticket
+    }
+
+    /// Numbers the answer that is about to be given: above every serial that the session is known to have had,
+    /// wherever the clock stands. `last` is the last that the host names.
+    fn number_answer(&mut self, now: i64, last: i64) {
+        let last = self.serial.max(last);
+        self.serial = now.max(last.saturating_add(1));
+    }
+
+    /// The largest serial that the session's folds and masks were stored with.
+    fn settled_serial(&self) -> i64 {
+        let folds = self.spans.iter().filter_map(|span| span.fold.as_ref()?.settled_serial);
+        folds.max().unwrap_or_default().max(self.masking.settled())
     }
 
     /// Takes note that a call of the model was followed to its end.
@@ -219,11 +239,12 @@ impl Engine {
         if conversation.loaded {
             return Ok(());
         }
-        let order = self.store.read(|view| {
+        let (order, newest) = self.store.read(|view| {
             let order = view.message_order(session)?;
             conversation.masking.load(view, session, order.len() as u64)?;
-            Ok::<_, StoreError>(order)
+            Ok::<_, StoreError>((order, view.newest_recording(session)?))
         })?;
+        conversation.serial = conversation.serial.max(newest.unwrap_or_default());
         conversation.order = order.into_iter().zip(0..).collect();
         conversation.loaded = true;
         Ok(())
@@ -244,6 +265,9 @@ impl Engine {
                 conversation.errands = view.errands_of(session)?;
                 conversation.stale = Stale::kept(view, session)?;
                 conversation.revision = revision;
+                // Somebody else may have loaded them since the last answer.
+                conversation.steady_since = None;
+                conversation.serial = conversation.serial.max(conversation.settled_serial());
             }
             Ok(())
         })

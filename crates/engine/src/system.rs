@@ -8,12 +8,16 @@ use callstack_core::guidance::guidance;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_store::View;
 
+use crate::conversation::START;
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::settings::Placement;
 use crate::staleness::Looks;
 
 const SLOT: &str = "system:";
+
+/// Stands in front of a context in a system prompt, and in a note of a frame that came later.
+const AS_WRITTEN: &str = "The open frame when this was written; it may be another one by now:";
 
 /// Tokens that the conversation takes and may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,10 +48,25 @@ impl Engine {
             (conversation.epoch().to_owned(), mark)
         };
         let guidance = guidance(self.dialect());
+        let placement = self.current_settings()?.placement;
+        let slot = format!("{SLOT}{epoch}");
+        if placement == Placement::Output
+            && let Some(kept) = self.store.read(|view| view.render(&request.session, &slot))?
+            && !kept.is_empty()
+        {
+            return Ok(vec![kept]);
+        }
         let Some(active) = self.active_or_last(&request.session)? else {
+            let session = self.store.read(|view| view.session_row(&request.session))?;
+            // A child session that gets a frame later keeps what it was written behind.
+            if placement == Placement::Output && session.is_some_and(|it| it.parent.is_some()) {
+                let event = rendered(&request.session, slot, guidance.to_owned());
+                let events: Vec<_> = std::iter::once(event).chain(mark).collect();
+                self.store.write(|change| change.append(self.now(), &events))?;
+            }
             return Ok(vec![guidance.to_owned()]);
         };
-        if self.current_settings()?.placement == Placement::System {
+        if placement == Placement::System {
             let context = self
                 .store
                 .read(|view| self.context(view, &request.session, active, Parts::full()))?;
@@ -57,12 +76,6 @@ impl Engine {
                 text.push_str(&suggestion);
             }
             return Ok(vec![guidance.to_owned(), text]);
-        }
-        let slot = format!("{SLOT}{epoch}");
-        if let Some(kept) = self.store.read(|view| view.render(&request.session, &slot))?
-            && !kept.is_empty()
-        {
-            return Ok(vec![kept]);
         }
         let context = |view: &View<'_>, looks| {
             self.context_with(view, &request.session, active, Parts::for_push(), looks)
@@ -78,17 +91,8 @@ impl Engine {
             } else {
                 context(&view, Looks::none())?
             };
-            let text = format!(
-                "{}\n\nThe open frame when this was written; it may be another one by now:\n{}",
-                guidance.trim_end(),
-                context.text
-            );
-            let event = Event::Rendered {
-                session: request.session.clone(),
-                slot: slot.clone(),
-                text: text.clone(),
-                renderer: RENDERER_VERSION,
-            };
+            let text = format!("{}\n\n{AS_WRITTEN}\n{}", guidance.trim_end(), context.text);
+            let event = rendered(&request.session, slot.clone(), text.clone());
             change.append(self.now(), &[event])?;
             change.append(self.now(), mark.as_slice())?;
             Ok(vec![text])
@@ -112,24 +116,41 @@ impl Engine {
         Ok(self.store.read(|view| view.render(session, &slot))?.is_some())
     }
 
-    /// Gives a fork the system prompt of its original: what it took along was written behind that.
+    /// Gives a fork the system prompt of its original: what it took along was written behind that. `summary`
+    /// is the one that the fork begins with, as it is called in the original.
     pub(crate) fn inherit_system(
         &self,
         fork: &str,
         epoch: &str,
         original: &str,
+        summary: Option<&str>,
     ) -> Result<(), EngineError> {
-        let newest = self.store.read(|view| view.renders(original, SLOT))?.pop();
-        let Some((_, text, _)) = newest.filter(|(_, text, _)| !text.is_empty()) else {
-            return Ok(());
-        };
-        let event = Event::Rendered {
-            session: fork.to_owned(),
-            slot: format!("{SLOT}{epoch}"),
-            text,
-            renderer: RENDERER_VERSION,
-        };
+        let Some(written) = summary.or((epoch == START).then_some(START)) else { return Ok(()) };
+        let slot = format!("{SLOT}{written}");
+        let text = self.store.read(|view| view.render(original, &slot))?;
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
+        let event = rendered(fork, format!("{SLOT}{epoch}"), text);
         Ok(self.store.write(|change| change.append(self.now(), &[event]))?)
+    }
+
+    /// The context that a session has still to be told: it got its frame behind a system prompt without one.
+    pub(crate) fn late_context(
+        &self,
+        session: &str,
+        epoch: &str,
+    ) -> Result<Option<String>, EngineError> {
+        let slot = format!("{SLOT}{epoch}");
+        let lacks = |text: &String| !text.is_empty() && !text.contains(AS_WRITTEN);
+        if self.current_settings()?.placement == Placement::System
+            || !self.store.read(|view| view.render(session, &slot))?.is_some_and(|it| lacks(&it))
+        {
+            return Ok(None);
+        }
+        let Some(active) = self.active_or_last(session)? else { return Ok(None) };
+        let context = self.store.read(|view| {
+            self.context_with(view, session, active, Parts::for_push(), Looks::for_a_context())
+        })?;
+        Ok(Some(format!("[callstack] This session has a frame. {AS_WRITTEN}\n{}", context.text)))
     }
 
     /// Tokens that a session takes and may take, as its host last told.
@@ -160,4 +181,8 @@ impl Engine {
             Ok(view.session_row(session)?.and_then(|session| session.active.or(session.root)))
         })
     }
+}
+
+fn rendered(session: &str, slot: String, text: String) -> Event {
+    Event::Rendered { session: session.to_owned(), slot, text, renderer: RENDERER_VERSION }
 }

@@ -40,6 +40,8 @@ mod plans;
 #[cfg(test)]
 mod plugin;
 #[cfg(test)]
+mod reasoning;
+#[cfg(test)]
 mod restarts;
 #[cfg(test)]
 mod retry;

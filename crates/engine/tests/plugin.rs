@@ -10,7 +10,9 @@ pub(crate) struct Plugin {
     pub(crate) known: Vec<String>,
     pub(crate) ops: Vec<FoldOp>,
     /// The serial of the answer that the last call went out with.
-    applied: i64,
+    pub(crate) applied: i64,
+    /// The largest serial that was ever answered.
+    pub(crate) newest: i64,
 }
 
 /// An answer: its serial, how many operations stay, and those behind these.
@@ -26,6 +28,7 @@ pub(crate) fn whole(session: &str, shown: Vec<Shown>) -> SyncRequest {
         shown,
         ops: 0,
         applied: 0,
+        newest: 0,
     }
 }
 
@@ -54,6 +57,7 @@ impl Plugin {
                 keep,
                 ops: self.ops.len(),
                 applied: self.applied,
+                newest: self.newest,
                 ..whole(session, shown[keep..].to_vec())
             };
             match engine.sync(request)? {
@@ -61,7 +65,11 @@ impl Plugin {
                     keep = 0;
                     self.ops.clear();
                 }
-                SyncAnswer::Ops { serial, keep, ops } => return Ok((serial, keep, ops)),
+                SyncAnswer::Ops { serial, keep, ops } => {
+                    assert!(serial > self.newest, "serials fell: {} to {serial}", self.newest);
+                    self.newest = serial;
+                    return Ok((serial, keep, ops));
+                }
             }
         }
     }

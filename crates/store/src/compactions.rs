@@ -128,6 +128,23 @@ impl View<'_> {
         Ok(self.compactions(newest, params![sql(frame)])?.pop())
     }
 
+    /// The other sessions that were compacted to a summary, the newest first.
+    pub fn sessions_with_summary(
+        &self,
+        summary: &str,
+        not_in: &str,
+    ) -> Result<Vec<String>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT session FROM compactions WHERE summary = ?1 AND session <> ?2
+                 ORDER BY seq DESC LIMIT 8",
+            )
+            .and_then(|mut statement| {
+                statement.query_map(params![summary, not_in], |row| row.get(0))?.collect()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
     /// The compactions that a session's agent has still to be told of, the oldest first.
     pub fn untold_compactions(&self, session: &str) -> Result<Vec<Compaction>, StoreError> {
         self.compactions("WHERE session = ?1 AND notice IS NOT NULL ORDER BY seq", params![session])

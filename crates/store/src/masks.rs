@@ -57,6 +57,14 @@ impl View<'_> {
             .and_then(|mut statement| statement.query_row([session], |row| row.get(0)).optional())
             .map_err(|source| self.failed(source))
     }
+
+    /// The latest time at which a message of a session was stored, by clocks that may have been set back since.
+    pub fn newest_recording(&self, session: &str) -> Result<Option<i64>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT max(at) FROM messages WHERE session = ?1")
+            .and_then(|mut statement| statement.query_row([session], |row| row.get(0)))
+            .map_err(|source| self.failed(source))
+    }
 }
 
 fn mask_of(row: &Row<'_>) -> rusqlite::Result<StoredMask> {

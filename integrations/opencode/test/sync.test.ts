@@ -22,7 +22,7 @@ test(
     await stage.transform(steps(2))
     const first = await child.next("sync")
     assert.deepEqual(first.params["messages"], steps(2))
-    assert.deepEqual({ ...first.params, messages: 0 }, { session: S, purpose: "turn", keep: 0, messages: 0, ops: 0, applied: 0 })
+    assert.deepEqual({ ...first.params, messages: 0 }, { session: S, purpose: "turn", keep: 0, messages: 0, ops: 0, applied: 0, newest: 0 })
     assert.deepEqual(marks(await stage.transform(steps(3))), ["op1", "op2"])
     const second = await child.next("sync")
     assert.deepEqual([second.params["keep"], sent(second), second.params["ops"], second.params["applied"]], [3, ["msg_3"], 1, 1])

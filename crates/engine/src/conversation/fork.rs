@@ -2,134 +2,151 @@
 //! frames of its own for them, so that neither session can touch what the other one does.
 
 use callstack_core::decide::{Command, Fork, ForkedSpan};
-use callstack_core::transcript::{Anchor, Fold, PartBody, Span};
-use callstack_store::{StoreError, View};
+use callstack_core::frame::Frame;
+use callstack_core::transcript::{Anchor, Fold, Message, PartBody, Role, Span};
+use callstack_store::View;
 
+use super::copied::Copied;
 use super::stale::Stale;
 use super::{Conversation, notes};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
-/// Whether the host shows calls at first sight that opened frames, none of them in this session.
-pub(super) fn is_fork(conversation: &Conversation, opened: &[(String, String)]) -> bool {
-    let known =
-        |call: &str| conversation.spans.iter().any(|span| span.open.call.as_deref() == Some(call));
-    conversation.transcript.is_empty()
-        && !opened.is_empty()
-        && !opened.iter().any(|(call, _)| known(call))
-}
-
 impl Engine {
-    /// Copies the frames whose opening calls a newly seen session shows. `opened` are those calls with
-    /// the ids of their frames, in order.
+    /// Copies the frames that a newly seen session works in or has folded: those whose opening calls it
+    /// shows, and those that were open when its original was compacted. `opened` are the calls that it
+    /// shows with the ids of their frames.
     pub(super) fn fork(
         &self,
         conversation: &Conversation,
         session: &str,
+        host: &str,
+        copied: &Copied,
         opened: &[(String, String)],
     ) -> Result<(), EngineError> {
-        let spans = self.store.read(|view| {
+        let (spans, root) = self.store.read(|view| {
             let mut spans = Vec::new();
-            for (call, frame) in opened {
-                spans.extend(forked(view, conversation, session, call, frame)?);
+            for span in view.session_spans(&copied.session)? {
+                let frame = view.frame(span.frame)?;
+                let Some(open) = opens(conversation, copied, opened, &span, &frame) else {
+                    continue;
+                };
+                let Some(span) = moved(conversation, copied, span, open) else { continue };
+                let evidence = view.span_evidence(span.num)?;
+                spans.push(ForkedSpan { span, frame, evidence });
             }
-            Ok::<_, EngineError>(spans)
+            Ok::<_, EngineError>((spans, root_of(view, &copied.session)?))
         })?;
         if spans.is_empty() {
             return Ok(());
         }
-        let original = spans.first().map(|forked| forked.span.session.clone());
+        // A fork that shows nothing which the user has said continues what its original is for.
+        if let Some(root) = root.filter(|_| self.session_root(session).is_err()) {
+            let start = Anchor { message: None, call: None };
+            self.ensure_root(session, host, root.identity, start)?;
+        }
+        let worded_anew = spans.iter().any(|it| names_its_frame(conversation, &it.span));
         let ids = spans.iter().map(|_| self.world().id("frm-")).collect();
         self.change(&Command::Fork(Fork { session: session.to_owned(), spans, ids }))?;
-        if let Some(original) = original {
-            self.inherit_system(session, conversation.epoch(), &original)?;
-            self.inherit_marks(conversation, session, &original)?;
-        }
-        Ok(())
+        self.inherit_system(session, conversation.epoch(), &copied.session, copied.summary())?;
+        self.inherit_marks(conversation, session, copied, worded_anew)
     }
 
     fn inherit_marks(
         &self,
         conversation: &Conversation,
         session: &str,
-        original: &str,
+        copied: &Copied,
+        worded_anew: bool,
     ) -> Result<(), EngineError> {
-        let (order, stale, noted, masked) = self.store.read(|view| {
-            let order = view.message_order(original)?;
+        let original = &copied.session;
+        let (stale, noted, masked) = self.store.read(|view| {
             Ok::<_, EngineError>((
-                order,
                 Stale::kept(view, original)?,
                 notes::rows(view, original)?,
                 !view.session_masks(original)?.is_empty(),
             ))
         })?;
-        let transcript = &conversation.transcript;
-        let place = |message: &str| order.iter().position(|known| known == message);
-        let mut marks = stale.marks(session, |message| {
-            let same = transcript.get(place(message)?).or(transcript.last());
-            same.map(|message| message.id.clone())
-        });
-        marks.extend(notes::marks(&noted, session, |message| {
-            transcript.get(place(message)?).map(|message| message.id.clone())
-        }));
+        let mut marks = stale.marks(session, copied);
+        marks
+            .extend(notes::marks(&noted, session, |message| copied.of(message).map(str::to_owned)));
         // The copy has parts with other ids: it begins with whole outputs, which other steps were written
-        // behind.
-        marks.extend(conversation.mark_for_new_system(session).filter(|_| masked));
+        // behind. So it is where folds name frames, whose copies have other handles.
+        let changed = masked || worded_anew;
+        marks.extend(conversation.mark_for_new_system(session).filter(|_| changed));
         self.store.write(|change| change.append(self.now(), &marks))?;
         Ok(())
     }
 }
 
-fn forked(
-    view: &View<'_>,
-    conversation: &Conversation,
-    session: &str,
-    call: &str,
-    frame: &str,
-) -> Result<Option<ForkedSpan>, EngineError> {
-    for span in view.spans_opened_by(call, session)?.into_iter().rev() {
-        let original = view.frame(span.frame)?;
-        // Some providers number their calls anew in each session: the frame must be the same, too.
-        if original.id != frame {
-            continue;
-        }
-        let Some(open) = message_of(conversation, call) else { return Ok(None) };
-        let open = Anchor { message: Some(open), call: Some(call.to_owned()) };
-        let evidence = view.span_evidence(span.num)?;
-        let span = moved(view, conversation, span, open)?;
-        return Ok(Some(ForkedSpan { span, frame: original, evidence }));
-    }
-    Ok(None)
+/// Whether more is sent for a folded span than its own text: lines that name its frame, where the user spoke in
+/// it or another one ends with it.
+fn names_its_frame(conversation: &Conversation, span: &Span) -> bool {
+    let Some(close) = span.close.as_ref().filter(|_| span.fold.is_some()) else { return false };
+    let place = |anchor: &Anchor| {
+        let id = anchor.message.as_deref();
+        conversation.transcript.iter().position(|message| Some(message.id.as_str()) == id)
+    };
+    let Some(end) = place(close) else { return false };
+    let inside = &conversation.transcript[place(&span.open).unwrap_or(0).min(end)..=end];
+    let calls = |message: &Message| {
+        let tools = message.parts.iter();
+        tools.filter(|part| matches!(part.body, PartBody::Tool { .. })).count()
+    };
+    inside.iter().any(|it| it.role == Role::User)
+        || inside.iter().any(|it| it.role == Role::Assistant && calls(it) > 1)
 }
 
-/// The span with the anchors that it has in the fork.
-fn moved(
-    view: &View<'_>,
+fn root_of(view: &View<'_>, session: &str) -> Result<Option<Frame>, EngineError> {
+    let root = view.session_row(session)?.and_then(|session| session.root);
+    Ok(root.map(|root| view.frame(root)).transpose()?)
+}
+
+/// Where a span of the original begins in the fork, if the fork has it.
+fn opens(
     conversation: &Conversation,
-    span: Span,
-    open: Anchor,
-) -> Result<Span, StoreError> {
-    let original = view.message_order(&span.session)?;
-    let same_place = |id: &str| {
-        let at = original.iter().position(|known| known == id)?;
-        conversation.transcript.get(at).map(|message| message.id.clone())
+    copied: &Copied,
+    opened: &[(String, String)],
+    span: &Span,
+    frame: &Frame,
+) -> Option<Anchor> {
+    let call = span.open.call.as_ref().filter(|_| !span.origin.is_automatic())?;
+    let original = span.open.message.as_deref()?;
+    let Some(message) = message_of(conversation, call) else {
+        // Its call is hidden in the fork as it is in the original.
+        let hidden = !span.detached && copied.hides_opening(original);
+        return hidden.then(|| span.open.clone());
     };
-    let close = span.live_close().and_then(|close| match &close.call {
-        Some(call) => message_of(conversation, call)
-            .map(|message| Anchor { message: Some(message), call: Some(call.clone()) }),
-        None => close
-            .message
-            .as_deref()
-            .and_then(same_place)
-            .map(|message| Anchor { message: Some(message), call: None }),
-    });
+    let same = copied.of(original) == Some(&message)
+        || opened.iter().any(|(opened, id)| opened == call && *id == frame.id);
+    same.then(|| Anchor { message: Some(message), call: Some(call.clone()) })
+}
+
+/// The span with the anchors that it has in the fork; none where it was over before all that the fork shows.
+fn moved(conversation: &Conversation, copied: &Copied, span: Span, open: Anchor) -> Option<Span> {
+    let close = match span.live_close() {
+        None => None,
+        Some(close) => {
+            let message = match &close.call {
+                Some(call) => message_of(conversation, call),
+                None => close.message.as_deref().and_then(|id| copied.of(id)).map(str::to_owned),
+            };
+            if message.is_none() && close.message.as_deref().is_some_and(|id| copied.hides(id)) {
+                return None;
+            }
+            message.map(|message| Anchor { message: Some(message), call: close.call.clone() })
+        }
+    };
     let last = conversation.last().map(|message| message.id.clone());
     let fold = close.as_ref().and(span.fold.clone()).map(|fold| Fold {
-        settled_at: fold.settled_at.as_deref().and_then(|id| same_place(id).or(last)),
+        settled_at: fold
+            .settled_at
+            .as_deref()
+            .and_then(|id| copied.of(id).map(str::to_owned).or(last)),
         ..fold
     });
     let outcome = close.as_ref().and(span.outcome.clone());
-    Ok(Span { open, close, outcome, fold, close_undone: false, ..span })
+    Some(Span { open, close, outcome, fold, close_undone: false, detached: false, ..span })
 }
 
 fn message_of(conversation: &Conversation, wanted: &str) -> Option<String> {

@@ -108,6 +108,7 @@ impl Host {
             shown: self.visible().to_vec(),
             ops: 0,
             applied: 0,
+            newest: 0,
         };
         self.engine.sync(request).unwrap()
     }

@@ -62,9 +62,14 @@ impl Engine {
     }
 
     /// The answer to a call while the mode is off.
-    pub(super) fn unframed(&self, conversation: &mut Conversation, held: usize) -> SyncAnswer {
+    pub(super) fn unframed(
+        &self,
+        conversation: &mut Conversation,
+        held: usize,
+        last_serial: i64,
+    ) -> SyncAnswer {
         conversation.step_frame = None;
-        conversation.serial = self.now().max(conversation.serial + 1);
+        conversation.number_answer(self.now(), last_serial);
         let folded = fold(&Input {
             transcript: &conversation.transcript,
             spans: &[],

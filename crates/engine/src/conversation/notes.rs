@@ -5,7 +5,7 @@ use callstack_core::autonomy::Kind;
 use callstack_core::event::Event;
 use callstack_core::fold::{Note, Placement};
 use callstack_core::returned::RENDERER_VERSION;
-use callstack_core::transcript::{Role, Span};
+use callstack_core::transcript::{Role, Span, SpanOrigin};
 use callstack_store::{StoreError, View};
 
 use super::Conversation;
@@ -18,6 +18,8 @@ use crate::settings::{self, AutonomySettings, Level};
 const SLOT: &str = "note:";
 /// Tells the announcement that outputs will leave from other notes.
 pub(super) const LEAVING: &str = "leaving";
+/// Tells the note that holds a context from others.
+const CONTEXT: &str = "context";
 
 /// The notes of a session, in the order in which they were first sent.
 pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Vec<Note>, StoreError> {
@@ -109,6 +111,30 @@ impl Engine {
     pub(crate) fn told_of_compactions(&self, session: &str) -> Result<(), EngineError> {
         let event = Event::CompactionTold { session: session.to_owned() };
         Ok(self.store.write(|change| change.append(self.now(), &[event]))?)
+    }
+
+    /// Tells a session of the frame that it got later than its system prompt, once.
+    pub(super) fn tell_late_context(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        let pushed = |span: &Span| span.origin != SpanOrigin::Root;
+        // What a push was answered holds the context, too.
+        if conversation.spans.is_empty() || conversation.spans.iter().any(pushed) {
+            return Ok(());
+        }
+        let Some(text) = self.late_context(session, conversation.epoch())? else { return Ok(()) };
+        let told = self.store.read(|view| rows(view, session))?;
+        let Some(last) = conversation.last().filter(|_| told.iter().all(|it| it.1 != CONTEXT))
+        else {
+            return Ok(());
+        };
+        let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
+        let event = note(session, (&last.id, placement), CONTEXT, text);
+        self.store.write(|change| change.append(self.now(), &[event]))?;
+        conversation.notes = self.store.read(|view| kept(view, session))?;
+        Ok(())
     }
 
     /// Suggests what is due at this call. Whether the model is told something new.

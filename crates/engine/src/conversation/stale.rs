@@ -7,6 +7,7 @@ use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{Message, Role, Standing};
 use callstack_store::{StoreError, View};
 
+use super::copied::Copied;
 use super::{Conversation, SyncRequest};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -17,6 +18,8 @@ const SLOT: &str = "stale:";
 const UNTIL: &str = "until:";
 /// Marks a single step.
 const STEP: &str = "step:";
+/// Marks a summary of which it is settled what is stale behind it.
+const SUMMARY: &str = "summary:";
 
 /// The stale messages of a session.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +28,8 @@ pub(super) struct Stale {
     until: Vec<String>,
     /// Single steps.
     pub(super) steps: Vec<String>,
+    /// Summaries behind which everything that was shown with them at first is marked.
+    summaries: Vec<String>,
 }
 
 impl Stale {
@@ -35,22 +40,22 @@ impl Stale {
                 stale.until.push(message.to_owned());
             } else if let Some(message) = mark.strip_prefix(STEP) {
                 stale.steps.push(message.to_owned());
+            } else if let Some(message) = mark.strip_prefix(SUMMARY) {
+                stale.summaries.push(message.to_owned());
             }
         }
         Ok(stale)
     }
 
-    /// The events that mark the same in another session, where messages have other ids.
-    pub(super) fn marks(
-        &self,
-        session: &str,
-        moved: impl Fn(&str) -> Option<String>,
-    ) -> Vec<Event> {
-        let of = |kind, messages: &[String]| -> Vec<Event> {
-            let ids = messages.iter().filter_map(|message| moved(message));
-            ids.map(|message| mark(session, kind, &message)).collect()
+    /// The events that mark the same in a fork.
+    pub(super) fn marks(&self, fork: &str, copied: &Copied) -> Vec<Event> {
+        let until = self.until.iter().filter_map(|it| copied.up_to(it));
+        let until = until.chain(copied.kept_behind_summary()).map(|it| mark(fork, UNTIL, it));
+        let same = |kind, messages: &[String]| -> Vec<Event> {
+            let there = messages.iter().filter_map(|message| copied.of(message));
+            there.map(|message| mark(fork, kind, message)).collect()
         };
-        [of(UNTIL, &self.until), of(STEP, &self.steps)].concat()
+        [until.collect(), same(STEP, &self.steps), same(SUMMARY, &self.summaries)].concat()
     }
 }
 
@@ -124,7 +129,8 @@ impl Engine {
     ) -> Result<bool, EngineError> {
         // The request that this call is for will be the first with a system prompt of ours; the mark
         // is kept once that prompt is.
-        if self.current_settings()?.placement == Placement::Output
+        let placement = self.current_settings()?.placement;
+        if placement == Placement::Output
             && let Some(until) = conversation.written_until().map(str::to_owned)
             && !self.has_system(session, conversation.epoch())?
         {
@@ -132,10 +138,21 @@ impl Engine {
             return Ok(false);
         }
         unwitnessed.retain(|step| !conversation.stale.steps.contains(step));
-        if !unwitnessed.is_empty() {
-            let marks: Vec<_> = unwitnessed.iter().map(|step| mark(session, STEP, step)).collect();
+        let mut marks: Vec<_> = unwitnessed.iter().map(|step| mark(session, STEP, step)).collect();
+        conversation.stale.steps.extend(unwitnessed);
+        // A step that the host keeps behind its summary may be shown there for the first time: by the order of
+        // first appearance it is newer than the summary.
+        if placement == Placement::System
+            && let Some(summary) = conversation.summary().map(str::to_owned)
+            && !conversation.stale.summaries.contains(&summary)
+        {
+            marks.extend(conversation.mark_for_new_system(session));
+            marks.push(mark(session, SUMMARY, &summary));
+            conversation.go_stale();
+            conversation.stale.summaries.push(summary);
+        }
+        if !marks.is_empty() {
             self.store.write(|change| change.append(self.now(), &marks))?;
-            conversation.stale.steps.extend(unwitnessed);
         }
         Ok(true)
     }

@@ -6,7 +6,7 @@ use callstack_core::transcript::{Anchor, FoldOp, Role};
 use callstack_store::MessageBody;
 
 use super::folding::live;
-use super::{Conversation, Shown, fork, stale};
+use super::{Conversation, Shown, stale};
 use crate::compaction::{Came, Summary};
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
@@ -29,6 +29,8 @@ pub struct SyncRequest {
     /// The serial of the answer that the host's last call went out with: 0 if it made none yet, -1 if
     /// it went out with none.
     pub applied: i64,
+    /// The serial of the newest answer that the host holds; 0 without one.
+    pub newest: i64,
 }
 
 /// What the host is to do to its messages.
@@ -51,6 +53,7 @@ impl Engine {
     /// Follows a host that is about to call its model, and answers what it should send.
     pub fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
         let session = request.session.clone();
+        let last_serial = request.applied.max(request.newest);
         self.tasks_returned(&request)?;
         let conversation = self.conversation(&session);
         let mut conversation = lock(&conversation);
@@ -66,26 +69,23 @@ impl Engine {
             return Ok(SyncAnswer::All);
         }
         self.load(&mut conversation, &session)?;
-        let known_revision = conversation.revision;
         self.frame_if_deserved(&mut conversation, &request)?;
         self.load_spans(&mut conversation, &session)?;
         let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
-        let forked = fork::is_fork(&conversation, &opened);
-        let first_words = request
-            .shown
-            .iter()
-            .find(|it| it.message.role == Role::User && !it.words.is_empty())
-            .map(|it| it.words.clone());
-        let unwitnessed =
-            if forked { Vec::new() } else { stale::unwitnessed(&conversation, &request) };
-        let only_steps = known_revision == conversation.revision
-            && conversation.framed == Some(settings.frame_mode)
+        let summary = newest_summary(&request.shown);
+        let copied = self.copied(&conversation, &request, &opened, summary.as_ref())?;
+        let forked = copied.is_some();
+        let first_words = first_words(&request.shown);
+        let unwitnessed = match &copied {
+            Some(copied) => copied.not_copied(&request.shown),
+            None => stale::unwitnessed(&conversation, &request),
+        };
+        let only_steps = conversation.framed == Some(settings.frame_mode)
             && request.keep == conversation.transcript.len()
             && request.shown.iter().all(|shown| stale::is_step(&shown.message))
             && unwitnessed.is_empty()
             && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
         let from_before = !forked && begins_with_steps(&conversation, &request);
-        let summary = newest_summary(&request.shown);
         self.broken(&session, |broken| broken.failure = None)?;
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
@@ -96,7 +96,7 @@ impl Engine {
         self.keep_calibration(&mut conversation, &session)?;
         self.follow_mode(&mut conversation, &session, settings.frame_mode)?;
         if !settings.frame_mode {
-            return Ok(self.unframed(&mut conversation, request.ops));
+            return Ok(self.unframed(&mut conversation, request.ops, last_serial));
         }
         let told = self.tell_results(&mut conversation, &session)?;
         let masks = Self::masks(&settings);
@@ -107,7 +107,7 @@ impl Engine {
             && !self.follow_work(&mut conversation, &session)?
             && !self.make_notes(&mut conversation, &session)?
         {
-            return Ok(self.same_as_before(&mut conversation, request.ops));
+            return Ok(self.same_as_before(&mut conversation, request.ops, last_serial));
         }
         // A root that was popped stays popped until the user speaks again, which the host tells apart.
         let may_begin = conversation.frameless != Some(true);
@@ -120,8 +120,8 @@ impl Engine {
         if from_before {
             self.forget_goal(&session)?;
         }
-        if forked {
-            self.fork(&conversation, &session, &opened)?;
+        if let Some(copied) = &copied {
+            self.fork(&conversation, &session, &request.host, copied, &opened)?;
         }
         if let Some(summary) = &summary {
             self.settle(&session, Came::Summary(summary), None)?;
@@ -137,14 +137,13 @@ impl Engine {
         let steady = self.mark_stale(&mut conversation, &session, unwitnessed)?;
         conversation.step_frame = self.active(&session)?;
         self.tell_compactions(&mut conversation, &session)?;
+        self.tell_late_context(&mut conversation, &session)?;
         self.make_notes(&mut conversation, &session)?;
-        conversation.serial = self.now().max(conversation.serial + 1);
+        conversation.number_answer(self.now(), last_serial);
         let folded = self.folded(&mut conversation, &session, request.applied)?;
         let folded = self.masked(&mut conversation, &session, (request.applied, masks), folded)?;
         conversation.looked(self.now());
-        let settled = conversation.spans.iter().filter_map(|span| span.fold.as_ref());
-        let settled = settled.filter_map(|fold| fold.settled_serial).max().unwrap_or(0);
-        let settled = settled.max(conversation.masking.settled());
+        let settled = conversation.settled_serial();
         conversation.steady_since = Some(settled).filter(|_| steady && folded.unsettled.is_empty());
         let keep = common(&conversation.sent, &folded.ops).min(request.ops);
         let answer =
@@ -155,7 +154,12 @@ impl Engine {
 
     /// The answer where only the model's own steps have been added, which fold nothing by themselves:
     /// nothing is computed again, however long the session is.
-    fn same_as_before(&self, conversation: &mut Conversation, held: usize) -> SyncAnswer {
+    fn same_as_before(
+        &self,
+        conversation: &mut Conversation,
+        held: usize,
+        last_serial: i64,
+    ) -> SyncAnswer {
         debug_assert_eq!(
             conversation.fold(&live(&conversation.spans)).ops,
             conversation.sent,
@@ -163,7 +167,7 @@ impl Engine {
         );
         let now = self.now();
         conversation.looked(now);
-        conversation.serial = now.max(conversation.serial + 1);
+        conversation.number_answer(now, last_serial);
         let keep = held.min(conversation.sent.len());
         SyncAnswer::Ops {
             serial: conversation.serial,
@@ -231,6 +235,12 @@ impl Engine {
         });
         Ok(SyncAnswer::Ops { serial: conversation.serial, keep: 0, ops: folded.ops })
     }
+}
+
+/// What the user said first.
+fn first_words(shown: &[Shown]) -> Option<String> {
+    let said = shown.iter().find(|it| it.message.role == Role::User && !it.words.is_empty());
+    said.map(|it| it.words.clone())
 }
 
 /// The newest summary among messages: a host that keeps what was said last word for word puts it

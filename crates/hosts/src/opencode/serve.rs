@@ -290,6 +290,7 @@ fn sync(engine: &Engine, sync: Sync<'_>) -> Result<Value, EngineError> {
         shown: shown(engine, &sync.messages)?,
         ops: sync.ops,
         applied: sync.applied,
+        newest: sync.newest,
     })?;
     Ok(match answer {
         SyncAnswer::All => json!({ "need": "all" }),

@@ -66,6 +66,8 @@ pub(super) struct Sync<'a> {
     pub(super) ops: usize,
     #[serde(default)]
     pub(super) applied: i64,
+    #[serde(default)]
+    pub(super) newest: i64,
 }
 
 #[derive(Debug, Default, Deserialize, PartialEq, Eq)]

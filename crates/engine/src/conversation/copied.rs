@@ -1,0 +1,196 @@
+//! Which messages of another session a session begins with copies of. Copies have other ids, and say the
+//! same.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use callstack_core::transcript::SpanOrigin;
+use callstack_store::View;
+use serde_json::Value;
+
+use super::folding::PATIENCE;
+use super::stale::is_step;
+use super::{Conversation, Shown, SyncRequest};
+use crate::compaction::Summary;
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// Sessions that are compared with a fork at most.
+const COMPARED: usize = 8;
+
+/// What a copy has of its own.
+const OWN: &[&str] = &["id", "messageID", "parentID", "sessionID", "tail_start_id"];
+
+/// A session that another one was copied from.
+#[derive(Clone, Debug)]
+pub(super) struct Copied {
+    /// The session.
+    pub(super) session: String,
+    /// The places of its messages, by first appearance.
+    places: HashMap<String, usize>,
+    /// The fork's messages in order, each with the place of its original.
+    copies: Vec<(String, Option<usize>)>,
+    /// The place of the summary that the fork begins with, and its id.
+    summary: Option<(usize, String)>,
+    /// How many copies were told by what they say.
+    alike: usize,
+}
+
+impl Copied {
+    fn of_session(
+        view: &View<'_>,
+        session: String,
+        shown: &[Shown],
+        likenesses: &[Option<u64>],
+    ) -> Result<Self, EngineError> {
+        let mut unused: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut places = HashMap::new();
+        let mut ids = Vec::new();
+        for message in view.latest_between(&session, None, None, u32::MAX)? {
+            if let Some(likeness) = likeness(&message.json) {
+                unused.entry(likeness).or_default().push(ids.len());
+            }
+            places.insert(message.id.clone(), ids.len());
+            ids.push(message.id);
+        }
+        for places in unused.values_mut() {
+            places.reverse();
+        }
+        let mut found: Vec<Option<usize>> = likenesses
+            .iter()
+            .map(|likeness| unused.get_mut(likeness.as_ref()?).and_then(Vec::pop))
+            .collect();
+        let alike = found.iter().flatten().count();
+        if alike == 0 {
+            found = (0..shown.len()).map(|at| Some(at).filter(|at| *at < ids.len())).collect();
+        }
+        let newest = shown.iter().rposition(|it| it.summary.is_some());
+        let summary = newest.and_then(|at| found[at]).map(|place| (place, ids[place].clone()));
+        let shown = shown.iter().map(|shown| shown.message.id.clone());
+        Ok(Self { session, places, copies: shown.zip(found).collect(), summary, alike })
+    }
+
+    /// The copy of a message.
+    pub(super) fn of(&self, original: &str) -> Option<&str> {
+        let place = Some(*self.places.get(original)?);
+        self.copies.iter().find(|(_, of)| *of == place).map(|(copy, _)| copy.as_str())
+    }
+
+    /// The copy of a message or, where it was not copied, the last copy of what came before it.
+    pub(super) fn up_to(&self, original: &str) -> Option<&str> {
+        let place = *self.places.get(original)?;
+        let before = |of: &Option<usize>| of.is_some_and(|of| of <= place);
+        self.copies.iter().rfind(|(_, of)| before(of)).map(|(copy, _)| copy.as_str())
+    }
+
+    /// The last copy of what was written before the summary.
+    pub(super) fn kept_behind_summary(&self) -> Option<&str> {
+        let (summary, _) = self.summary.as_ref()?;
+        let before = |of: &Option<usize>| of.is_some_and(|of| of < *summary);
+        self.copies.iter().rfind(|(_, of)| before(of)).map(|(copy, _)| copy.as_str())
+    }
+
+    /// The summary that the fork begins with, as it is called in the original.
+    pub(super) fn summary(&self) -> Option<&str> {
+        self.summary.as_ref().map(|(_, id)| id.as_str())
+    }
+
+    /// The steps that the original never showed: nothing is known of the requests for them.
+    pub(super) fn not_copied(&self, shown: &[Shown]) -> Vec<String> {
+        let copies = shown.iter().zip(&self.copies);
+        let own = copies.filter(|(shown, (_, of))| of.is_none() && is_step(&shown.message));
+        own.map(|(shown, _)| shown.message.id.clone()).collect()
+    }
+
+    /// Whether a place was hidden behind the summary, or behind one that the original itself was forked with.
+    pub(super) fn hides_opening(&self, original: &str) -> bool {
+        self.hides(original) || (self.summary.is_some() && !self.places.contains_key(original))
+    }
+
+    /// Whether a message was hidden behind the summary.
+    pub(super) fn hides(&self, original: &str) -> bool {
+        let place = self.places.get(original).copied();
+        let summary = self.summary.as_ref().map(|(place, _)| *place);
+        place.is_some() && place < summary && self.of(original).is_none()
+    }
+}
+
+impl Engine {
+    /// The session that a newly seen one was copied from, if it was. `opened` are the calls that it shows
+    /// with the ids of the frames that they opened.
+    pub(super) fn copied(
+        &self,
+        conversation: &Conversation,
+        request: &SyncRequest,
+        opened: &[(String, String)],
+        summary: Option<&Summary>,
+    ) -> Result<Option<Copied>, EngineError> {
+        let spans = &conversation.spans;
+        let known = |call: &str| spans.iter().any(|span| span.open.call.as_deref() == Some(call));
+        if !conversation.transcript.is_empty() || opened.iter().any(|(call, _)| known(call)) {
+            return Ok(None);
+        }
+        let summary = summary.filter(|summary| {
+            !summary.text.trim().is_empty()
+                && !conversation.order.contains_key(&summary.message)
+                && spans.iter().all(|span| span.origin == SpanOrigin::Root)
+        });
+        if opened.is_empty() && summary.is_none() {
+            return Ok(None);
+        }
+        let session = &request.session;
+        // The original may be a session of this process that has just been shown.
+        let recorder = self.recorder()?;
+        recorder.flush(recorder.record(self.now(), session, Vec::new()), PATIENCE);
+        self.store.read(|view| {
+            // Some providers number their calls anew in each session: the frame must be the same, or most of
+            // what is shown.
+            let (mut sure, mut unsure) = (Vec::new(), Vec::new());
+            for (call, frame) in opened {
+                for span in view.spans_opened_by(call, session)?.into_iter().rev() {
+                    let same = view.frame(span.frame)?.id == *frame;
+                    if same { &mut sure } else { &mut unsure }.push(span.session);
+                }
+            }
+            if let Some(summary) = summary {
+                unsure.extend(view.sessions_with_summary(summary.text.trim(), session)?);
+            }
+            let likenesses: Vec<_> = request.shown.iter().map(|it| likeness(&it.json)).collect();
+            let mut best: Option<Copied> = None;
+            let mut compared: Vec<String> = Vec::new();
+            let sure = sure.into_iter().map(|it| (it, true));
+            for (other, sure) in sure.chain(unsure.into_iter().map(|it| (it, false))) {
+                if compared.contains(&other) || compared.len() == COMPARED {
+                    continue;
+                }
+                compared.push(other.clone());
+                let found = Copied::of_session(view, other, &request.shown, &likenesses)?;
+                let is_copied = sure || 2 * found.alike > request.shown.len();
+                if is_copied && best.as_ref().is_none_or(|best| best.alike < found.alike) {
+                    best = Some(found);
+                }
+            }
+            Ok(best)
+        })
+    }
+}
+
+/// What a message says, the same for its copies.
+fn likeness(json: &str) -> Option<u64> {
+    let mut message: Value = serde_json::from_str(json).ok()?;
+    forget_own(&mut message);
+    let mut hasher = DefaultHasher::new();
+    message.to_string().hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+fn forget_own(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !OWN.contains(&name.as_str()));
+            fields.values_mut().for_each(forget_own);
+        }
+        Value::Array(values) => values.iter_mut().for_each(forget_own),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
