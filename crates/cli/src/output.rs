@@ -1,17 +1,17 @@
 //! The only place that prints.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use anstream::stream::{AsLockedWrite, RawStream};
 use anstream::{AutoStream, ColorChoice};
+use callstack_core::control::escape_json;
 use callstack_engine::EngineError;
 use serde_json::{Value, json};
 
 use crate::error::Failure;
-use crate::page::{BAD, HINT, PLAIN, Page, needs_escape};
+use crate::page::{BAD, HINT, PLAIN, Page};
 use crate::pager::Pager;
 use crate::wording::for_a_terminal;
 
@@ -78,7 +78,7 @@ impl Output {
     pub(crate) fn stored(&mut self, json: &str) -> Result<(), Failure> {
         if self.stdout.is_terminal() {
             let mut page = Page::default();
-            page.block("", &escaped(json));
+            page.block("", &escape_json(json));
             return self.page(&page);
         }
         self.generated(&format!("{json}\n"))
@@ -217,20 +217,7 @@ fn emit<S: RawStream + AsLockedWrite + io::IsTerminal>(stream: S, text: &str) ->
 
 /// JSON on several lines. Characters that steer a terminal are escaped, as JSON allows.
 fn pretty(value: &Value) -> String {
-    escaped(&format!("{value:#}\n"))
-}
-
-fn escaped(json: &str) -> String {
-    let mut text = String::with_capacity(json.len());
-    for char in json.chars() {
-        if char != '\n' && needs_escape(char) {
-            // Writing to a string can't fail.
-            let _ = write!(text, "\\u{:04x}", u32::from(char));
-        } else {
-            text.push(char);
-        }
-    }
-    text
+    escape_json(&format!("{value:#}\n")).into_owned()
 }
 
 /// `COLUMNS` for who wants to decide, else what the terminal says.
@@ -246,13 +233,15 @@ fn width() -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use callstack_core::control::steers;
+
     use super::*;
 
     #[test]
     fn json_holds_no_character_that_steers_a_terminal() {
         let value = json!({"title": "a\u{1b}[2J\u{9b}1m\u{7f}\u{202e}b\n"});
         let text = pretty(&value);
-        assert!(text.chars().all(|char| char == '\n' || !needs_escape(char)), "{text}");
+        assert!(text.chars().all(|char| char == '\n' || !steers(char)), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 }

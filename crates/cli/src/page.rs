@@ -1,9 +1,11 @@
 //! Text for a terminal. What comes from a model, a tool or a user can't steer it: whatever is put onto
 //! a page is made visible first, and only a page can be printed.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use callstack_core::control::{escape_line, escape_text};
 use callstack_core::frame::Status;
 use callstack_core::text::format_duration;
 use unicode_width::UnicodeWidthStr as _;
@@ -50,7 +52,7 @@ impl Page {
     /// Puts text of several lines, each begun with `indent`, and ends the last one.
     pub(crate) fn block(&mut self, indent: &str, text: &str) -> &mut Self {
         for part in text.lines() {
-            let shown = line_with_tabs(part);
+            let shown = escape_text(part);
             let blank = shown.is_empty();
             // Writing to a string can't fail.
             let _ = writeln!(self.text, "{}{shown}", if blank { "" } else { indent });
@@ -81,31 +83,8 @@ impl Page {
 }
 
 /// `text` on one line, with everything that steers a terminal or reorders what it shows made visible.
-pub(crate) fn line(text: &str) -> String {
-    escaped(text, needs_escape)
-}
-
-fn line_with_tabs(text: &str) -> String {
-    escaped(text, |char| char != '\t' && needs_escape(char))
-}
-
-fn escaped(text: &str, hide: impl Fn(char) -> bool) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for char in text.chars() {
-        if hide(char) { shown.extend(char.escape_default()) } else { shown.push(char) }
-    }
-    shown
-}
-
-/// Whether a character would be obeyed by a terminal instead of shown.
-pub(crate) fn needs_escape(char: char) -> bool {
-    char.is_control() || reorders(char)
-}
-
-/// Marks that change the direction of text, and separators that some terminals take for line ends.
-fn reorders(char: char) -> bool {
-    matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        | '\u{2028}' | '\u{2029}' | '\u{61c}')
+pub(crate) fn line(text: &str) -> Cow<'_, str> {
+    escape_line(text)
 }
 
 /// How long ago something was, from the milliseconds that have passed.
@@ -122,7 +101,7 @@ pub(crate) fn columns(text: &str) -> usize {
 pub(crate) fn fitted(text: &str, width: usize) -> String {
     let text = line(text);
     if text.width() <= width {
-        return text;
+        return text.into_owned();
     }
     let mut end = 0;
     for (at, char) in text.char_indices() {

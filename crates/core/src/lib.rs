@@ -7,6 +7,7 @@
 pub mod autonomy;
 pub mod compaction;
 pub mod context;
+pub mod control;
 pub mod cost;
 pub mod decide;
 pub mod dialect;

@@ -7,6 +7,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::compaction::CompactionType;
+use crate::control::escape_json;
 use crate::event::{Event, FileRestore};
 use crate::frame::{Frame, FrameNum, Status};
 use crate::results::ResultsSource;
@@ -225,7 +226,8 @@ impl fmt::Display for LogLine {
         f.write_str(&self.message)?;
         for (at, (name, value)) in self.data.iter().enumerate() {
             let between = if at == 0 { " { " } else { ", " };
-            write!(f, "{between}{name}: {value}")?;
+            let value = value.to_string();
+            write!(f, "{between}{name}: {}", escape_json(&value))?;
         }
         if self.data.is_empty() { Ok(()) } else { f.write_str(" }") }
     }

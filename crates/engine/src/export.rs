@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use callstack_core::control::{escape_line, escape_text};
 use callstack_core::frame::FrameNum;
 
 use crate::engine::Engine;
@@ -89,7 +90,7 @@ fn section(text: &mut String, frame: &FrameMetadata, depth: usize) {
         "{} {} {}\n\n*{}*",
         "#".repeat(depth.min(6)),
         frame.handle,
-        plain(&frame.title).replace('\n', " "),
+        escape_line(&frame.title.replace('\n', " ")),
         frame.status
     );
     let mut part = |name: &str, words: Option<&str>| {
@@ -117,17 +118,12 @@ fn section(text: &mut String, frame: &FrameMetadata, depth: usize) {
         }
         let _ = writeln!(text, "\n**{name}**\n");
         for entry in entries {
-            let _ = writeln!(text, "- {}", plain(entry.trim()).replace('\n', "\n  "));
+            let _ = writeln!(text, "- {}", escape_text(entry.trim()).replace('\n', "\n  "));
         }
     }
 }
 
 /// Words of somebody else's: no heading in them may look like a frame.
 fn quoted(words: &str) -> String {
-    plain(words).lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
-}
-
-/// Text without what steers a terminal.
-fn plain(text: &str) -> String {
-    text.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect()
+    escape_text(words).lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
 }

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use callstack_core::control::escape_json;
 use callstack_store::open_plain;
 pub(crate) use callstack_store::restrict;
 use serde::Serialize;
@@ -160,11 +161,12 @@ pub(crate) fn refuse_links(folder: &Path) -> Result<(), EngineError> {
 
 pub(crate) fn write_state(folder: &Path, state: &StackState) -> Result<(), EngineError> {
     let text = serde_json::to_string(state).map_err(|error| unshaped(&error))?;
-    write(&folder.join(STATE), &text, Durably::Yes)
+    write(&folder.join(STATE), &escape_json(&text), Durably::Yes)
 }
 
 pub(crate) fn pretty(value: &impl Serialize) -> Result<String, EngineError> {
-    serde_json::to_string_pretty(value).map_err(|error| unshaped(&error))
+    let text = serde_json::to_string_pretty(value).map_err(|error| unshaped(&error))?;
+    Ok(escape_json(&text).into_owned())
 }
 
 /// Whether the disk has to have it before anybody goes on.

@@ -9,6 +9,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use callstack_core::control::escape_json;
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
@@ -75,7 +76,9 @@ impl Log {
         session: Option<&str>,
     ) -> Result<(), EngineError> {
         let sink = lock(&self.sink);
-        let named = |name: &str, value: &str| format!("{name}: {}", Value::from(value));
+        let named = |name: &str, value: &str| {
+            format!("{name}: {}", escape_json(&Value::from(value).to_string()))
+        };
         let frames = frames.iter().map(|frame| named("frame", &frame.to_string()));
         let told: Vec<_> = frames.chain(session.map(|it| named("sessionID", it))).collect();
         for file in [FILE, OLDER] {

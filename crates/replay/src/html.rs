@@ -4,6 +4,7 @@ mod svg;
 
 use std::fmt::Write as _;
 
+use callstack_core::control::steers;
 use callstack_core::secrets::cut_to_token_budget;
 use callstack_core::text::format_duration;
 
@@ -194,9 +195,7 @@ fn escaped(text: &str) -> String {
             '\'' => shown.push_str("&#39;"),
             '\n' | '\t' => shown.push(' '),
             // What reorders or hides text.
-            _ if char.is_control()
-                || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-            {
+            _ if steers(char) || matches!(char, '\u{200b}'..='\u{200d}') => {
                 shown.push('\u{fffd}');
             }
             _ => shown.push(char),

@@ -1,6 +1,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use callstack_core::control::escape_json;
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -49,7 +50,7 @@ pub(crate) fn run(
     let state = if args.reveal { state } else { state.masked() };
     let value = json!(state);
     let text = match args.format {
-        Format::Json => format!("{value:#}\n"),
+        Format::Json => escape_json(&format!("{value:#}\n")).into_owned(),
         Format::Markdown => state.to_markdown(),
     };
     let Some(file) = &args.output else {

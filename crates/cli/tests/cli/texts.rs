@@ -62,6 +62,16 @@ fn text_that_steers_a_terminal_is_shown() {
         let raw = shown.chars().find(|it| it.is_control() && *it != '\n' || *it == '\u{202e}');
         assert_eq!(raw, None, "{args:?}: {shown:?}");
     }
+    desk.ok(&["export", "-o", "tree.json"]);
+    desk.ok(&["export", "--format", "markdown", "-o", "tree.md"]);
+    let files = [".callstack/callstack.log", ".callstack/logs/f1.md", "tree.json", "tree.md"];
+    let state = ".opencode/stack/state.json";
+    for file in files.into_iter().chain(desk.project().join(state).exists().then_some(state)) {
+        let text = std::fs::read_to_string(desk.project().join(file)).unwrap();
+        assert!(text.contains("back"), "{file} holds it");
+        let steers = |it: &char| it.is_control() && *it != '\n' || *it == '\u{202e}';
+        assert_eq!(text.chars().find(steers), None, "{file}: {text:?}");
+    }
     let kept = desk.json(&["show", "f1"]);
     assert_eq!(kept["successCriteria"], evil, "what is kept is what was given");
     assert_eq!(kept["results"], evil);

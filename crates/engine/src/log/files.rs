@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use callstack_core::control::escape_text;
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_store::{LOGS, Store, StoreError, Trusted, log_path};
@@ -143,10 +144,10 @@ fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineEr
         Ok::<_, EngineError>((frame, parent, evidence))
     })?;
     let head = markdown::head(&frame, parent.as_ref(), &evidence);
-    out.write_all(head.as_bytes()).map_err(|error| failed(&error))?;
+    out.write_all(escape_text(&head).as_bytes()).map_err(|error| failed(&error))?;
     super::visit(store, frame.num, 1, false, |entry| {
         let text = entry.to_markdown(false);
-        out.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+        out.write_all(escape_text(&text).as_bytes()).map_err(|error| failed(&error))?;
         Ok::<_, EngineError>(ControlFlow::Continue(()))
     })?;
     out.flush().map_err(|error| failed(&error))?;
