@@ -28,6 +28,14 @@ const LONGEST_TIMER_MS = 0x7fff_ffff
 const MOST_SESSIONS = 100
 /** So many of the newest messages are compared by their whole content, older ones by samples of it. */
 const NEWEST = 30
+/** Characters of the longest line that either side sends. */
+const LONGEST_LINE = 64 << 20
+/** Lines in a row that are no answers, after which the child is taken for another program. */
+const MOST_NOISE = 1_000
+/** So many of a session's calls in a row that went out without an answer are worth a word. */
+const LATE_CALLS = 10
+/** The shortest pause before `wake`, so that a child that always asks for it keeps nobody busy. */
+const SHORTEST_WAKE_MS = 10
 /** Further back than this, a message is looked into at every so-manieth call only; its id and its parts count always. */
 const RECENT = 200
 const ROUNDS = 8
@@ -74,6 +82,8 @@ type Session = {
 }
 
 class Late extends Error {}
+/** An answer that says that something went wrong, or that says nothing. */
+class Amiss extends Error {}
 class Gone extends Error {
   /** Whether a process that had served well ended before it could answer. */
   accident = false
@@ -105,6 +115,7 @@ class Host {
   #backoff = 0
   #notBefore = 0
   #retry: ReturnType<typeof setTimeout> | undefined
+  #noise = 0
   #why = "it was not started"
   #announced = false
   #closed = false
@@ -130,6 +141,7 @@ class Host {
     if (this.#closed || (!now && Date.now() < this.#notBefore)) throw new Gone(this.#why)
     this.run++
     this.#line = ""
+    this.#noise = 0
     this.#answers = 0
     try {
       this.#start()
@@ -144,7 +156,7 @@ class Host {
     return new Promise((resolve, reject) => {
       this.ensure()
       const id = ++this.#last
-      this.#write({ id, method, params })
+      this.#write(lineOf({ id, method, params }))
       this.#waiting.set(id, { resolve, reject })
       if (this.#waiting.size === 1) this.#watch()
     })
@@ -152,7 +164,7 @@ class Host {
 
   /** Worth no start of its own. */
   notify(method: string, params: Json): void {
-    if (this.#process) this.#write({ method, params })
+    if (this.#process) this.#write(lineOf({ method, params }))
   }
 
   miss(why: string): void {
@@ -191,7 +203,7 @@ class Host {
       this.ready = this.#process === child
       if (this.#announced) this.#say("callstack: it is available again", "info")
       this.#announced = false
-      return answer.tools
+      return answer.tools.filter(isTool)
     })
     this.greeting.catch((error) => lost(reason(error)))
   }
@@ -222,8 +234,8 @@ class Host {
     this.#retry.unref()
   }
 
-  #write(message: Json): void {
-    this.#process?.stdin?.write(JSON.stringify(message) + "\n")
+  #write(line: string): void {
+    this.#process?.stdin?.write(line)
   }
 
   #watch(): void {
@@ -241,25 +253,59 @@ class Host {
     lines[0] = this.#line + lines[0]
     this.#line = lines.pop() ?? ""
     for (const line of lines) this.#answer(line)
+    if (this.#line.length > LONGEST_LINE) this.#misled(`it sent a line of more than ${LONGEST_LINE >> 20} MB`)
+    else if (this.#noise > MOST_NOISE) this.#misled("what it sends are no answers")
+  }
+
+  /** Whatever runs there is not the child. */
+  #misled(why: string): void {
+    this.#line = ""
+    this.#answers = 0
+    this.#lost(why, true)
+    this.miss(why)
   }
 
   #answer(line: string): void {
     let answer: any
     try {
       answer = JSON.parse(line)
-    } catch {
-      return
-    }
+    } catch {}
     const waiting = this.#waiting.get(answer?.id)
+    this.#noise = waiting ? 0 : this.#noise + 1
     if (!waiting) return
     this.#waiting.delete(answer.id)
     this.#answers++
     this.#watch()
-    if (answer.error) waiting.reject(new Error([answer.error.message, answer.error.hint].filter(Boolean).join(" ")))
+    if (answer.error) waiting.reject(new Amiss([answer.error.message, answer.error.hint].filter(Boolean).join(" ") || "without a word"))
     else {
       this.#react(answer.result)
       waiting.resolve(answer.result)
     }
+  }
+}
+
+/** A line of the protocol. A message that is no JSON, such as one without end, does not keep the others back. */
+function lineOf(request: { id?: number; method: string; params: Json }): string {
+  let line: string
+  try {
+    line = JSON.stringify(request)
+  } catch {
+    const { messages } = request.params
+    if (!Array.isArray(messages)) throw new Error("it can't be asked that: it is no JSON")
+    line = JSON.stringify({ ...request, params: { ...request.params, messages: messages.map(writable) } })
+  }
+  if (line.length > LONGEST_LINE) throw new Amiss(`what it is to be told has more than ${LONGEST_LINE >> 20} MB`)
+  return line + "\n"
+}
+
+function writable(entry: Entry): unknown {
+  try {
+    JSON.stringify(entry)
+    return entry
+  } catch (error) {
+    const { id, role, sessionID } = entry.info
+    const text = `OpenCode showed a message that is no JSON: ${reason(error)}`
+    return { info: { id, role, sessionID }, parts: [{ id: `prt_${id}`, type: "unreadable", text }] }
   }
 }
 
@@ -321,33 +367,104 @@ function commonPrefix(before: Print[], now: Print[]): number {
   return same
 }
 
-/** The input is never written to, so a failure half-way leaves it whole. */
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+const areStrings = (values: Json, ...names: string[]) => names.every((name) => typeof values[name] === "string")
+
+const areAllStrings = (values: unknown): values is string[] =>
+  Array.isArray(values) && values.every((value) => typeof value === "string")
+
+function isTool(tool: unknown): tool is ToolSpec {
+  if (!isObject(tool) || !areStrings(tool, "name", "description")) return false
+  return isObject(tool["parameters"]) && /^[a-z]\w*$/i.test(String(tool["name"]))
+}
+
+function isOp(op: unknown): op is Op {
+  if (!isObject(op)) return false
+  if (op["op"] === "cut") return areStrings(op, "from", "to")
+  if (op["op"] === "insert") return areStrings(op, "after", "text")
+  if (op["op"] === "append") return areStrings(op, "message", "text")
+  if (op["op"] === "keep") return areStrings(op, "message") && areAllStrings(op["parts"])
+  return (op["op"] === "output" || op["op"] === "replace") && areStrings(op, "message", "part", "text")
+}
+
+function isEffect(effect: unknown): effect is Effect {
+  if (!isObject(effect)) return false
+  if (effect["do"] === "create_session") return areStrings(effect, "parent", "title")
+  if (effect["do"] === "wait") return typeof effect["ms"] === "number" && effect["ms"] >= 0
+  if (effect["do"] === "summarize" || effect["do"] === "abort") return areStrings(effect, "session")
+  return effect["do"] === "prompt" && areStrings(effect, "session", "text") && typeof effect["wait"] === "boolean"
+}
+
+/** Operations that would take from a user's words, which no operation of ours does. */
+class Harmful extends Error {}
+
+/** The user's own words in a message, by part. */
+const wordsIn = ({ info, parts }: Entry): string[] =>
+  info.role === "user" ? ownTexts(parts).filter(({ text }) => text.trim()).map(({ id, text }) => `${id} ${text}`) : []
+
+/** A place in the list while operations are applied. */
+type Node = { entry: Entry; place: number; before: Node | undefined; next: Node | undefined }
+
+/**
+ * The input is never written to, so a failure half-way leaves it whole. Takes time in proportion to the messages and
+ * the operations.
+ */
 function afterOperations(messages: Entry[], ops: Op[]): Entry[] {
-  const list = [...messages]
-  let cursor = 0
-  // Operations come in the order of the messages, as a rule: the search goes on where the last one ended.
-  const find = (id: string) => {
-    for (let n = 0; n < list.length; n++) {
-      const at = (cursor + n) % list.length
-      if (list[at]!.info.id === id) return (cursor = at)
+  const nodes = new Map<string, Node>()
+  const first: { next: Node | undefined } = { next: undefined }
+  let last: Node | undefined
+  messages.forEach((entry, place) => {
+    const node: Node = { entry, place, before: last, next: undefined }
+    if (last) last.next = node
+    else first.next = node
+    last = node
+    if (!nodes.has(entry.info.id)) nodes.set(entry.info.id, node)
+  })
+  const taken = new Map<string, number>()
+  const inserted = (id: string): string => {
+    for (;;) {
+      const count = taken.get(id) ?? 0
+      taken.set(id, count + 1)
+      const made = `${id}_callstack${count > 0 ? `_${count}` : ""}`
+      if (!nodes.has(made)) return made
     }
-    return -1
   }
   for (const op of ops) {
-    const at = find(op.op === "cut" ? op.from : op.op === "insert" ? op.after : op.message)
-    if (at < 0) continue
-    const { info, parts } = list[at]!
+    const node = nodes.get(op.op === "cut" ? op.from : op.op === "insert" ? op.after : op.message)
+    if (!node) continue
+    const { info, parts } = node.entry
     if (op.op === "cut") {
-      const to = find(op.to)
-      if (to >= at) list.splice(at, to - at + 1)
+      let to = nodes.get(op.to)
+      // What was inserted has the place of what it was inserted behind.
+      if (to && to.place === node.place) for (to = node; to && to.entry.info.id !== op.to; ) to = to.next
+      if (!to || to.place < node.place) continue
+      for (let gone: Node | undefined = node; gone; gone = gone === to ? undefined : gone.next) {
+        if (wordsIn(gone.entry).length > 0) throw new Harmful(`it would cut the user's message ${gone.entry.info.id}`)
+        if (nodes.get(gone.entry.info.id) === gone) nodes.delete(gone.entry.info.id)
+      }
+      if (node.before) node.before.next = to.next
+      else first.next = to.next
+      if (to.next) to.next.before = node.before
     } else if (op.op === "insert") {
-      const user = list.findLast((entry, i) => i <= at && entry.info.role === "user")
+      let user: Node | undefined = node
+      while (user && user.entry.info.role !== "user") user = user.before
       if (!user) continue
-      let id = `${info.id}_callstack`
-      while (find(id) >= 0) id += "_"
-      list.splice(at + 1, 0, { info: { ...user.info, id }, parts: [textPart(user.info, id, `prt_${id}`, op.text)] })
-    } else list[at] = { info, parts: edited(info, parts, op) }
+      const id = inserted(info.id)
+      const entry = { info: { ...user.entry.info, id }, parts: [textPart(user.entry.info, id, `prt_${id}`, op.text)] }
+      const made: Node = { entry, place: node.place, before: node, next: node.next }
+      if (node.next) node.next.before = made
+      node.next = made
+      nodes.set(id, made)
+    } else {
+      const entry = { info, parts: edited(info, parts, op) } as Entry
+      const left = new Set(wordsIn(entry))
+      const kept = wordsIn(node.entry).every((words) => left.has(words))
+      if (!kept) throw new Harmful(`it would change the user's message ${info.id}`)
+      node.entry = entry
+    }
   }
+  const list: Entry[] = []
+  for (let node = first.next; node; node = node.next) list.push(node.entry)
   return list
 }
 
@@ -392,7 +509,7 @@ function isPop(part: Part): boolean {
 async function syncTurn(host: Host, session: Session, id: string, messages: Entry[]): Promise<void> {
   const deadline = performance.now() + HOOK_MS
   while (session.flight) await session.flight
-  if (performance.now() >= deadline) return
+  if (performance.now() >= deadline) throw new Late("the request before this one is still under way")
   const flight = exchange(host, session, id, messages, deadline)
   session.flight = flight.catch(() => {}).finally(() => (session.flight = undefined))
   await flight
@@ -417,9 +534,10 @@ async function exchange(host: Host, session: Session, id: string, messages: Entr
     ops = []
     answer = await ask()
   }
-  if (!Number.isInteger(answer?.serial) || !(answer.keep <= ops.length) || !Array.isArray(answer.ops)) {
+  const fits = Number.isInteger(answer?.keep) && answer.keep >= 0 && answer.keep <= ops.length
+  if (!fits || !Number.isInteger(answer.serial) || !Array.isArray(answer.ops) || !answer.ops.every(isOp)) {
     if (base) base.run = 0
-    throw new Error("it answered without operations")
+    throw new Amiss("it answered without operations")
   }
   session.held = { run, prints, serial: answer.serial, ops: [...ops.slice(0, answer.keep), ...answer.ops] }
 }
@@ -581,12 +699,12 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       if (answer.trouble) say(`callstack: ${answer.trouble}`, "warning")
       trouble = answer.trouble
     }
-    const effects = Array.isArray(answer?.effects) ? answer.effects : []
+    const effects = Array.isArray(answer?.effects) ? answer.effects.filter(isEffect) : []
     if (effects.length > 0)
       attempt(async () => {
         for (const effect of effects) await performer.perform(effect)
       })
-    if (typeof answer?.wake === "number") wakeIn(answer.wake)
+    if (typeof answer?.wake === "number") wakeIn(Math.max(answer.wake, SHORTEST_WAKE_MS))
   }
   const host = new Host(process.env["CALLSTACK_BIN"] || BINARY, { directory, worktree }, say, react)
   const kill = () => host.kill()
@@ -623,9 +741,21 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
     return data.slice(last + 1).filter((entry) => !ofCompaction(entry))
   }
 
-  // Late is not missed: what a slow child could not say in time comes with its next answer.
+  const said = new Set<string>()
+  const sayOnce = (about: string, message: string) => {
+    if (said.has(about)) return
+    said.add(about)
+    say(`callstack: ${message} (run "callstack doctor")`, "warning")
+  }
+  // Late is not missed: what a slow child could not say in time comes with its next answer. For long it is.
+  let late = 0
   const missed = (error: unknown) => {
     if (error instanceof Gone) host.miss(error.message)
+    else if (error instanceof Late) {
+      if (++late >= LATE_CALLS) sayOnce("late", "it has been too slow for a while; what it says late is used late")
+    } else if (error instanceof Harmful) sayOnce("harmful", `what it answered is not done: ${error.message}`)
+    else if (error instanceof Amiss)
+      sayOnce("amiss", `something went wrong: ${reason(error)}; what is said meanwhile may be missing in frames and logs`)
   }
   const guarded = <A extends unknown[]>(hook: (...args: A) => Promise<void>) => {
     return (...args: A) => hook(...args).catch(missed)
@@ -646,7 +776,8 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       // What the process had done when it ended, the next one finds in the store.
       const retry = (error: unknown) => (error instanceof Gone && error.accident ? ask(true) : Promise.reject(error))
       let answer = await ask().catch(retry)
-      while (answer.next) {
+      while (answer?.next) {
+        if (!isEffect(answer.next)) throw new Amiss("it asked for something that is not known here")
         const outcome = await performer.perform(answer.next, abort)
         const { token } = answer
         // Told in any case: an effect that was stopped has to be taken note of, too.
@@ -657,8 +788,8 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         // Whatever a process had begun when it ended, the next one finds in the store.
         answer = await tell().catch((error) => (error instanceof Gone ? tell(true) : Promise.reject(error)))
       }
-      const { output, title, metadata } = answer
-      if (typeof output !== "string") throw new Error("it answered without an output")
+      const { output, title, metadata } = answer ?? {}
+      if (typeof output !== "string") throw new Amiss("it answered without an output")
       return { output, title: title ?? "", metadata: metadata ?? {} }
     } catch (error) {
       missed(error)
@@ -735,16 +866,26 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       let ops: Op[] | undefined
       try {
         if (compaction) {
-          if (session.whole) messages.push(...(await keptBehind(id, messages)))
+          if (session.whole) for (const entry of await keptBehind(id, messages)) messages.push(entry)
           const params = { purpose: "compaction", keep: 0, messages, ops: 0 }
-          ops = (await within(HOOK_MS, requestSync(host, session, id, params))).ops
+          const answer = await within(HOOK_MS, requestSync(host, session, id, params))
+          if (Array.isArray(answer?.ops) && answer.ops.every(isOp)) ops = answer.ops
         } else await within(HOOK_MS, syncTurn(host, session, id, messages))
+        late = 0
       } catch (error) {
         missed(error)
       }
       ops ??= session.held?.ops
-      const result = ops ? afterOperations(messages, ops) : withoutStaleReasoning(messages, started)
-      messages.splice(0, messages.length, ...result)
+      let result: Entry[] | undefined
+      try {
+        result = ops && afterOperations(messages, ops)
+      } catch (error) {
+        missed(error)
+        delete session.held
+      }
+      result ??= withoutStaleReasoning(messages, started)
+      messages.length = 0
+      for (const entry of result) messages.push(entry)
       if (!compaction) session.applied = session.held?.serial ?? -1
     }),
 
@@ -755,7 +896,8 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       const head = system[0]?.slice(0, 200) ?? ""
       const about = { id: model.id, provider: model.providerID, context: model.limit?.context ?? null }
       const answer = host.request("system", { session: sessionID, model: about, head }).then((result) => {
-        texts.set(head, result.texts.map(String))
+        if (!areAllStrings(result?.texts)) throw new Amiss("it answered without texts")
+        texts.set(head, result.texts)
         if (texts.size > 4) texts.delete(texts.keys().next().value!)
       })
       // While the child is late, what stood there before stays: a change would cost the whole prompt cache.
@@ -771,7 +913,8 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       session.compacting = true
       session.whole = false
       const { context, prompt } = await within(HOOK_MS, host.request("compacting", { session: sessionID }))
-      output.context.push(...context.map(String))
+      if (!areAllStrings(context ?? [])) throw new Amiss("it answered without a context")
+      for (const text of context ?? []) output.context.push(text)
       if (typeof prompt !== "string") return
       output.prompt = prompt
       session.whole = true

@@ -241,3 +241,7 @@ export const reasoning = (text: string): Json => ({ type: "reasoning", text, tim
 export const text = (text: string): Json => ({ type: "text", text })
 export const texts = (message: Json | undefined): string[] =>
   (message?.["parts"] ?? []).filter((part: Json) => part["type"] === "text").map((part: Json) => part["text"])
+
+/** What the user is told, once, where an answer says that something went wrong. */
+export const amiss = (why: string): string =>
+  `callstack: something went wrong: ${why}; what is said meanwhile may be missing in frames and logs (run "callstack doctor")`

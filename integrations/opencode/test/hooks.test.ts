@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import * as plugin from "../callstack.js"
-import { staged, text, TOOLS, user, type Json, type Stage } from "./harness.js"
+import { amiss, staged, text, TOOLS, user, type Json, type Stage } from "./harness.js"
 
 const S = "ses_1"
 const event = (stage: Stage, type: string, properties: Json) => stage.hooks["event"]({ event: { type, properties } })
@@ -79,7 +79,7 @@ test(
     const senseless = stage.tool("stack_frame_pop", {})
     child.answer(await child.next("tool"), { text: "?" })
     assert.equal((await senseless)["output"], sentence("it answered without an output"))
-    assert.deepEqual(stage.toasts, [])
+    assert.deepEqual(stage.toasts, [amiss("the disk is full free some space")])
   }),
 )
 

@@ -10,6 +10,8 @@ const history = () => [
   assistant(S, "msg_4", [reasoning("r4"), tool("stack_frame_pop", "popped"), text("said")]),
   user(S, "msg_5", "second"),
 ]
+const withoutReasoning = (messages: Json[]): Json[] =>
+  messages.map(({ info, parts }) => ({ info, parts: parts.filter(({ type }: Json) => type !== "reasoning") }))
 const ids = (messages: Json[]) => messages.map(({ info }) => info.id)
 
 async function applying(stage: Stage, ops: unknown[], messages = history()): Promise<Json[]> {
@@ -119,23 +121,94 @@ test(
 )
 
 test(
-  "unknown and malformed operations are skipped or leave the whole list as it was",
+  "an answer with an unknown or malformed operation is none, and that is said once",
   staged(async (stage) => {
-    assert.deepEqual(await applying(stage, [{ op: "paint", message: "msg_1" }]), history())
+    const fine = { op: "cut", from: "msg_3", to: "msg_4" }
     const broken = [
-      { op: "cut", from: "msg_3", to: "msg_4" },
-      { op: "append", message: "msg_5", text: "half-way" },
+      { op: "paint", message: "msg_1" },
       { op: "keep", message: "msg_1" },
+      { op: "keep", message: "msg_1", parts: [5] },
+      { op: "output", message: "msg_2", part: "prt_msg_2_1" },
+      { op: "output", message: "msg_2", part: "prt_msg_2_1", text: { a: 1 } },
+      { op: "insert", after: "msg_2", text: 5 },
+      null,
+      "cut",
     ]
-    assert.deepEqual(await applying(stage, broken), history())
-    assert.deepEqual(await applying(stage, [null]), history())
+    for (const op of broken) assert.deepEqual(await applying(stage, [fine, op]), withoutReasoning(history()), String(op))
+    assert.equal(stage.toasts.length, 1)
+    assert.match(stage.toasts[0]!, /it answered without operations; what is said meanwhile may be missing/)
+  }),
+)
+
+test(
+  "what would take from the user's words is not done, and nothing with it, which is said once",
+  staged(async (stage) => {
+    const fine = { op: "output", message: "msg_2", part: "prt_msg_2_1", text: "returned" }
+    const harmful = [
+      { op: "cut", from: "msg_1", to: "msg_4" },
+      { op: "cut", from: "msg_5", to: "msg_5" },
+      { op: "keep", message: "msg_1", parts: [] },
+      { op: "replace", message: "msg_5", part: "prt_msg_5", text: "not the user's words" },
+    ]
+    for (const op of harmful) assert.deepEqual(await applying(stage, [fine, op]), withoutReasoning(history()))
+    assert.equal(stage.toasts.length, 1)
+    assert.match(stage.toasts[0]!, /what it answered is not done: it would cut the user's message msg_1/)
+  }),
+)
+
+test(
+  "what the host added to the user's words may go",
+  staged(async (stage) => {
+    const messages = [user(S, "msg_0", "go"), ...history()]
+    const added = { type: "text", text: "a whole file", synthetic: true, id: "prt_added", messageID: "msg_1", sessionID: S }
+    messages[1]!["parts"].push(added, { ...added, type: "file", id: "prt_file" })
+    messages[5] = { ...user(S, "msg_5", ""), parts: [added] }
+    const ops = [
+      { op: "keep", message: "msg_1", parts: ["prt_msg_1"] },
+      { op: "cut", from: "msg_5", to: "msg_5" },
+    ]
+    const after = await applying(stage, ops, messages)
+    assert.deepEqual(ids(after), ["msg_0", "msg_1", "msg_2", "msg_3", "msg_4"])
+    assert.deepEqual(texts(after[1]), ["first"])
+  }),
+)
+
+test(
+  "operations act on what others inserted, and on a place of which some is gone",
+  staged(async (stage) => {
+    const ops = [
+      { op: "insert", after: "msg_2", text: "one" },
+      { op: "insert", after: "msg_2", text: "two" },
+      { op: "insert", after: "msg_2_callstack", text: "behind one" },
+      { op: "append", message: "msg_2_callstack_1", text: "more" },
+      { op: "cut", from: "msg_2_callstack", to: "msg_2_callstack_1" },
+      { op: "cut", from: "msg_3", to: "msg_2_callstack" },
+      { op: "cut", from: "msg_2_callstack", to: "msg_3" },
+      { op: "insert", after: "msg_4", text: "last" },
+    ]
+    const after = await applying(stage, ops)
+    assert.deepEqual(ids(after), ["msg_1", "msg_2", "msg_2_callstack_1", "msg_4", "msg_4_callstack", "msg_5"])
+    assert.deepEqual(texts(after[2]), ["two", "more"])
+  }),
+)
+
+test(
+  "tens of thousands of operations at one message are applied like few",
+  staged(async (stage) => {
+    const many = 150_000
+    const after = await applying(stage, Array.from({ length: many }, (_, i) => ({ op: "insert", after: "msg_2", text: `${i}` })))
+    assert.equal(after.length, history().length + many)
+    assert.equal(new Set(ids(after)).size, after.length)
+    assert.deepEqual(texts(after[2]), [`${many - 1}`])
+    assert.deepEqual(texts(after[many + 1]), ["0"])
   }),
 )
 
 test(
   "many operations over many messages end in time",
   staged(async (stage) => {
-    const messages = Array.from({ length: 2_000 }, (_, i) => user(S, `msg_${i}`, "x"))
+    const message = (i: number) => (i % 4 ? assistant(S, `msg_${i}`, [text("x")]) : user(S, `msg_${i}`, "x"))
+    const messages = Array.from({ length: 2_000 }, (_, i) => message(i))
     const ops = Array.from({ length: 500 }, (_, i) => [
       { op: "append", message: `msg_${i * 4}`, text: "results" },
       { op: "cut", from: `msg_${i * 4 + 1}`, to: `msg_${i * 4 + 3}` },

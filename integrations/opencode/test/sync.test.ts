@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { assistant, reasoning, staged, text, texts, tool, user, type Json, type Request, type Stage } from "./harness.js"
+import { amiss, assistant, reasoning, staged, text, texts, tool, user, type Json, type Request, type Stage } from "./harness.js"
 
 const S = "ses_1"
 const step = (n: number, session = S) => assistant(session, `msg_${n}`, [tool("read", `output ${n}`)])
@@ -183,12 +183,12 @@ test(
     const second = stage.transform(steps(2))
     child.refuse(await child.next("sync"), "busy")
     assert.deepEqual(marks(await second), ["one"])
-    for (const nonsense of [null, {}, { serial: 1, keep: 9, ops: [] }, { serial: 1, keep: 0, ops: "none" }]) {
+    for (const nonsense of [null, {}, { serial: 1, keep: 9, ops: [] }, { serial: 1, keep: -1, ops: [] }, { serial: 1, keep: 0, ops: "none" }]) {
       const call = stage.transform(steps(3))
       child.answer(await child.next("sync"), nonsense)
       assert.deepEqual(marks(await call), ["one"])
     }
-    assert.deepEqual(stage.toasts, [])
+    assert.deepEqual(stage.toasts, [amiss("busy")])
   }),
 )
 
