@@ -11,6 +11,7 @@ mod brief;
 mod changes;
 mod closing;
 mod errors;
+mod gaps;
 mod gather;
 mod join;
 mod lines;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use changes::{Edit, FileChange};
 pub use closing::{RESULTS_TOKENS, extract_results};
+pub use gaps::Gaps;
 pub use gather::command_line;
 pub use remains::{OpenItems, Remains};
 pub use runners::{TestCounts, counts};
@@ -132,6 +134,9 @@ pub struct Evidence {
     /// What was still to be done at the end.
     #[serde(skip_serializing_if = "Remains::is_empty")]
     pub remains: Remains,
+    /// What of the span can't be read again.
+    #[serde(skip_serializing_if = "Gaps::is_empty")]
+    pub gaps: Gaps,
 }
 
 /// A file that was written.

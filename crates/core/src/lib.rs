@@ -18,6 +18,7 @@ pub mod fold;
 pub mod frame;
 pub mod framing;
 pub mod guidance;
+pub mod json;
 pub mod limits;
 pub mod log_line;
 pub mod masking;

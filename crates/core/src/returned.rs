@@ -13,6 +13,7 @@ pub use unpushed::{Unpushed, unpushed};
 
 use crate::context::ScopedPin;
 use crate::dialect::Dialect;
+use crate::evidence::Gaps;
 use crate::frame::{Frame, FrameNum, Status};
 use crate::results::ResultsSource;
 use crate::secrets::{cut_to_token_budget, mask};
@@ -123,6 +124,8 @@ pub struct Returned<'a> {
     pub inside: &'a [Frame],
     /// What the machine recorded, one fact a line.
     pub evidence: &'a [String],
+    /// What of it can't be read again.
+    pub gaps: Gaps,
     /// The frame that work goes on in; none behind a root.
     pub parent: Option<&'a Frame>,
     /// Whether the parent is worked on in another session than that of the reader, who has nothing
@@ -181,7 +184,7 @@ pub fn returned(returned: &Returned<'_>) -> String {
         "Artifacts (read them again before you edit: text of them further up may be out of date)",
         paths.filter(|path| seen.insert(*path)),
     );
-    text.log(frame);
+    text.log(frame, returned.gaps);
     text.pins(returned.pins);
     text.line("");
     text.now(returned);
@@ -296,7 +299,7 @@ impl Text {
         if let Some(results) = given(frame.results.as_deref()) {
             self.line("It was worked on before: go on from there, do not start over.");
             self.results("Results so far", frame, results);
-            self.log(frame);
+            self.log(frame, Gaps::default());
         }
         if !context.trim().is_empty() {
             self.line("");
@@ -322,8 +325,10 @@ impl Text {
         }
     }
 
-    fn log(&mut self, frame: &Frame) {
-        self.log_of("Every step of it", frame.num);
+    fn log(&mut self, frame: &Frame, gaps: Gaps) {
+        let Some(told) = gaps.told() else { return self.log_of("Every step of it", frame.num) };
+        self.line(format_args!("Not every step of it can be read again: {told}."));
+        self.log_of("All else of it", frame.num);
     }
 
     fn log_of(&mut self, what: &str, num: FrameNum) {

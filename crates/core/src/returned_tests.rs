@@ -53,6 +53,7 @@ fn of<'a>(frame: &'a Frame, parent: Option<&'a Frame>) -> Returned<'a> {
         frame,
         inside: &[],
         evidence: &[],
+        gaps: Gaps::default(),
         parent,
         planned: &[],
         planned_count: 0,
@@ -262,4 +263,22 @@ fn the_flame_dialect_names_its_own_tools_and_leaves_foreign_words_alone() {
     assert_eq!(all.matches(foreign).count(), 3);
     assert!(!all.replace(foreign, "").contains("stack_"), "{all}");
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn what_cannot_be_read_again_is_not_promised() {
+    let done = finished();
+    let log = |gaps| {
+        let text = returned(&Returned { gaps, ..of(&done, None) });
+        let lines = text.lines().filter(|line| line.contains("can be read again"));
+        lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(log(Gaps { unreadable: 2, missing: true }), @r#"
+    Not every step of it can be read again: some of its last messages were not stored when it ended; 2 messages of it can't be read and are kept as the bytes that came.
+    All else of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}} (at a terminal: callstack log f4)
+    "#);
+    insta::assert_snapshot!(log(Gaps { unreadable: 1, missing: false }), @r#"
+    Not every step of it can be read again: one message of it can't be read and is kept as the bytes that came.
+    All else of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}} (at a terminal: callstack log f4)
+    "#);
 }

@@ -60,6 +60,8 @@ pub(crate) struct Conversation {
     /// Whether `order` holds what the store knows.
     loaded: bool,
     ticket: Ticket,
+    /// Whether the host showed messages last that could not be taken over.
+    has_gap: bool,
     serial: i64,
     sent: Vec<FoldOp>,
     spans: Vec<Span>,
@@ -193,6 +195,11 @@ impl Conversation {
         folds.max().unwrap_or_default().max(self.masking.settled())
     }
 
+    /// Whether all that the host showed was taken over.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.has_gap
+    }
+
     /// Takes note that a call of the model was followed to its end.
     fn looked(&mut self, now: i64) {
         self.masking.looked(now, self.order.len() as u64);
@@ -200,6 +207,7 @@ impl Conversation {
 
     /// Takes over what the host shows; returns the bodies to be stored.
     fn take(&mut self, keep: usize, shown: Vec<Shown>) -> Vec<MessageBody> {
+        self.has_gap = false;
         self.transcript.truncate(keep);
         self.facts.truncate(keep);
         self.calls.truncate(keep);

@@ -37,16 +37,17 @@ impl Engine {
         let taken = self.store.read(|view| open_span(view, session, frame)).map_err(Into::into);
         let taken = taken.and_then(|span| {
             let Some(span) = span else { return Ok(Evidence::default()) };
-            self.wait_until_written(&span.session);
-            let (folder, open) = {
+            let is_written = self.wait_until_written(&span.session);
+            let (folder, open, is_whole) = {
                 let conversation = self.conversation(&span.session);
                 let conversation = lock(&conversation);
                 let open = conversation.open_items(span.open.message.as_deref());
-                (conversation.folder(self).to_path_buf(), open)
+                (conversation.folder(self).to_path_buf(), open, conversation.is_whole())
             };
             let seen = self.store.read(|view| self.evidence_of(view, &span, results, &folder));
             seen.map(|mut evidence| {
                 evidence.remains.list = open.as_deref().map(OpenItems::at_the_end);
+                evidence.gaps.missing = !(is_written && is_whole);
                 evidence
             })
         });
@@ -96,18 +97,18 @@ impl Engine {
         (told, budget): (&str, Budget),
         folder: &Path,
     ) -> Result<Evidence, EngineError> {
-        let span = self.happenings_between(view, session, between, folder)?;
+        let (span, gaps) = self.happenings_between(view, session, between, folder)?;
         let project = folder.to_string_lossy();
         let evidence = take(&span, told, &project, budget.of(span_tokens(&span)));
-        Ok(Evidence { remains: Remains::of(&span, &project), ..evidence })
+        Ok(Evidence { remains: Remains::of(&span, &project), gaps, ..evidence })
     }
 
-    /// Waits until what this process was shown of a session is on the disk.
-    pub(crate) fn wait_until_written(&self, session: &str) {
-        let Some(recorder) = self.recorder.get() else { return };
+    /// Waits until what this process was shown of a session is on the disk. What is not there by then can't be
+    /// read, and nobody waits for it any longer: false.
+    pub(crate) fn wait_until_written(&self, session: &str) -> bool {
+        let Some(recorder) = self.recorder.get() else { return true };
         let ticket = lock(&self.conversation(session)).ticket();
-        // What is not there by then can't be read, and nobody waits for it any longer.
-        let _ = recorder.flush(ticket, PATIENCE);
+        recorder.flush(ticket, PATIENCE)
     }
 }
 

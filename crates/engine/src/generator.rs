@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use callstack_core::evidence::{
-    Budget, Happening, RESULTS_TOKENS, extract_results, span_tokens, take,
+    Budget, Gaps, Happening, RESULTS_TOKENS, extract_results, span_tokens, take,
 };
 use callstack_core::frame::{Frame, Status};
 use callstack_core::log_line::LogLine;
@@ -210,21 +210,23 @@ impl Engine {
         let Some(span) = view.frame_spans(frame.num)?.pop() else { return Ok(Vec::new()) };
         let close = span.live_close().and_then(|close| close.message.as_deref());
         let between = (span.open.message.as_deref(), close);
-        self.happenings_between(view, &span.session, between, self.project())
+        Ok(self.happenings_between(view, &span.session, between, self.project())?.0)
     }
 
     /// The same for the messages behind the first one up to and including the second, in a session that
-    /// works in `folder`.
+    /// works in `folder`, and what of them can't be read.
     pub(crate) fn happenings_between(
         &self,
         view: &View<'_>,
         session: &str,
         (open, close): (Option<&str>, Option<&str>),
         folder: &Path,
-    ) -> Result<Vec<Happening>, EngineError> {
-        let Some(reader) = self.reader.get() else { return Ok(Vec::new()) };
+    ) -> Result<(Vec<Happening>, Gaps), EngineError> {
+        let Some(reader) = self.reader.get() else { return Ok((Vec::new(), Gaps::default())) };
         let messages = view.latest_between(session, open, close, READ)?;
         let read = messages.iter().flat_map(|message| reader(&message.json, folder));
-        Ok(read.map(|(_, happening)| happening).collect())
+        let unreadable = messages.iter().filter(|it| !it.purged && !it.is_whole()).count() as u64;
+        let gaps = Gaps { unreadable, missing: false };
+        Ok((read.map(|(_, happening)| happening).collect(), gaps))
     }
 }

@@ -4,6 +4,7 @@
 mod calls;
 mod decode;
 mod happenings;
+mod lines;
 mod serve;
 mod wire;
 

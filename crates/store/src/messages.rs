@@ -1,8 +1,12 @@
 //! Bodies of messages: each version of each message once, in the order in which a session showed them,
 //! compressed.
 
+use std::borrow::Cow;
+
 use callstack_core::event::{Event, MessageRef};
+use callstack_core::json::{UNREADABLE, mended};
 use rusqlite::{OptionalExtension as _, Row, params};
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::bodies::{PURGED, packed, unpacked};
@@ -29,12 +33,24 @@ pub struct StoredMessage {
     pub version: u64,
     /// The host's id.
     pub id: String,
-    /// The host's JSON.
+    /// The host's JSON, mended where not every reader would take it as it is.
     pub json: String,
+    /// The bytes that are stored, where they are not the JSON above: it had to be mended, or could not be made of them.
+    pub as_it_came: Option<Vec<u8>>,
     /// When it was stored, or purged; milliseconds since 1970.
     pub at: i64,
     /// Whether it was removed for good. Its JSON then says so and nothing else.
     pub purged: bool,
+}
+
+impl StoredMessage {
+    /// Whether its JSON says all that came. Else it was mended, or it stands for what is no message.
+    pub fn is_whole(&self) -> bool {
+        // In a text of the message the quotes would be escaped.
+        let stands_for =
+            [format!("\"type\":\"{UNREADABLE}\""), format!("\"{UNREADABLE}\":{{\"hex\":")];
+        self.as_it_came.is_none() && !stands_for.iter().any(|mark| self.json.contains(mark))
+    }
 }
 
 impl Change<'_> {
@@ -274,26 +290,50 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
     let bytes: i64 = row.get(3)?;
     let codec: i64 = row.get(4)?;
     let body: Vec<u8> = row.get(5)?;
-    let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| {
-        rusqlite::Error::FromSqlConversionFailure(5, rusqlite::types::Type::Blob, error)
-    };
     let (id, at): (String, i64) = (row.get(2)?, row.get(6)?);
-    let plain = if codec == PURGED {
-        serde_json::json!({"info": {"id": id}, "parts": [], "purgedAt": at})
-            .to_string()
-            .into_bytes()
+    let purged = codec == PURGED;
+    let (json, as_it_came) = if purged {
+        (json!({"info": {"id": id}, "parts": [], "purgedAt": at}).to_string(), None)
     } else {
-        unpacked(codec, body, usize::try_from(bytes).unwrap_or(0))
-            .map_err(|error| unreadable(error.into()))?
+        readable(&id, codec, body, usize::try_from(bytes).unwrap_or(0))
     };
     Ok(StoredMessage {
         seq: row.get::<_, i64>(0)?.unsigned_abs(),
         version: row.get::<_, i64>(1)?.unsigned_abs(),
         id,
-        json: String::from_utf8(plain).map_err(|error| unreadable(error.into()))?,
+        json,
+        as_it_came,
         at,
-        purged: codec == PURGED,
+        purged,
     })
+}
+
+/// What can be read of a stored body, and its bytes if that is not all of it. One that is damaged keeps nobody from
+/// the messages around it.
+fn readable(id: &str, code: i64, stored: Vec<u8>, bytes: usize) -> (String, Option<Vec<u8>>) {
+    let stands_for = |why: String| {
+        let part = json!({"type": UNREADABLE, "text": why});
+        json!({"info": {"id": id}, "parts": [part]}).to_string()
+    };
+    let plain = match unpacked(code, stored, bytes) {
+        Ok(plain) => plain,
+        Err(error) => {
+            return (
+                stands_for(format!("its stored bytes are damaged: {error}")),
+                Some(Vec::new()),
+            );
+        }
+    };
+    match String::from_utf8(plain) {
+        Ok(text) => match mended(&text) {
+            Cow::Borrowed(_) => (text, None),
+            Cow::Owned(mended) => (mended, Some(text.into_bytes())),
+        },
+        Err(error) => {
+            let bytes = error.into_bytes();
+            (stands_for(String::from_utf8_lossy(&bytes).into_owned()), Some(bytes))
+        }
+    }
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

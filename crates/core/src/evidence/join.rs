@@ -41,6 +41,7 @@ impl Evidence {
         self.strings = words(self.strings, later.strings);
         self.urls = words(self.urls, later.urls);
         self.remains = self.remains.then(later.remains);
+        self.gaps = self.gaps.and(later.gaps);
         self
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::{MARK, Text, given, label, told_in_a_line};
 use crate::context::ScopedPin;
 use crate::dialect::Dialect;
+use crate::evidence::Gaps;
 use crate::frame::{Frame, Status};
 use crate::text::format_duration;
 
@@ -18,6 +19,8 @@ pub struct Unpushed<'a> {
     pub inside: &'a [Frame],
     /// What the machine recorded, one fact a line.
     pub evidence: &'a [String],
+    /// What of it can't be read again.
+    pub gaps: Gaps,
     /// Whether its results are the agent's reply, which is sent as it is.
     pub replied: bool,
     /// Pins that were made since the system prompt was built.
@@ -69,7 +72,7 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
         "Artifacts (read them again before you edit)",
         paths.filter(|path| seen.insert(*path)),
     );
-    text.log(frame);
+    text.log(frame, unpushed.gaps);
     text.pins(unpushed.pins);
     text.out
 }
@@ -101,6 +104,7 @@ mod tests {
             frame: &turn,
             inside: &inside,
             evidence: &["commands: `make test` (exit 0)".to_owned()],
+            gaps: Gaps::default(),
             replied: true,
             pins: &[],
             dialect: Dialect::Stack,
@@ -124,6 +128,7 @@ mod tests {
             frame: &item,
             inside: &[],
             evidence: &[],
+            gaps: Gaps::default(),
             replied: false,
             pins: &[],
             dialect: Dialect::Stack,

@@ -15,7 +15,7 @@ use callstack_core::event::{Event, Session};
 use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::results::ResultsSource;
 use callstack_core::transcript::{Anchor, Outcome, Role};
-use callstack_store::{MessageBody, StoreError};
+use callstack_store::{MessageBody, StoreError, StoredMessage};
 use serde::Serialize;
 
 use super::{Fact, Shown};
@@ -248,7 +248,11 @@ impl<'a> Takeover<'a> {
     /// Whether the last message that the store has of a session says something else than this one.
     fn differs(&self, session: &str, last: &PastMessage) -> Result<bool, EngineError> {
         let kept = self.engine.store.read(|view| view.last_messages(session, 1))?;
-        Ok(kept.first().is_some_and(|kept| !kept.purged && kept.json != last.shown.json))
+        let is_same = |kept: &StoredMessage| match &kept.as_it_came {
+            Some(bytes) => *bytes == last.shown.json.as_bytes(),
+            None => kept.json == last.shown.json,
+        };
+        Ok(kept.first().is_some_and(|kept| !kept.purged && !is_same(kept)))
     }
 
     fn go(&mut self, mut way: Way<'a>) -> Result<(), EngineError> {

@@ -176,6 +176,12 @@ impl Engine {
         }
     }
 
+    /// Takes note that a host showed messages of a session that could not be taken over. Until it shows them again,
+    /// nothing that ends there promises that all of it is stored.
+    pub fn not_taken(&self, session: &str) {
+        lock(&self.conversation(session)).has_gap = true;
+    }
+
     /// Stores messages that no later call may show soon, such as the closing reply of a turn.
     pub fn record(&self, session: &str, mut shown: Vec<Shown>) -> Result<(), EngineError> {
         let conversation = self.conversation(session);

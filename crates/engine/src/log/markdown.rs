@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::Frame;
+use callstack_core::json::UNREADABLE;
 use callstack_core::secrets::{mask, mask_value};
 use callstack_core::text::{format_duration, iso_time};
 use serde::Deserialize;
@@ -103,6 +104,9 @@ impl LogEntry {
             mask_value(&mut message);
         }
         let mut text = format!("\n## {}\n", self.heading(&message));
+        if !self.message.is_whole() {
+            let _ = writeln!(text, "\n{}", self.unreadable());
+        }
         let Some(parts) = message["parts"].as_array() else {
             let _ = writeln!(text, "\n{}", fenced("json", &format!("{message:#}")));
             return text;
@@ -122,7 +126,22 @@ impl LogEntry {
         text
     }
 
-    /// The host's JSON; without the secrets in it, or as it came.
+    /// That a message is not what came, and what is kept of that.
+    fn unreadable(&self) -> String {
+        match &self.message.as_it_came {
+            Some(bytes) if bytes.is_empty() => "*(this message is lost)*".to_owned(),
+            Some(bytes) => format!(
+                "*(this message can't be read as it came; it is kept byte for byte, {} bytes, and this is \
+                 what can be read of it)*",
+                bytes.len()
+            ),
+            None => {
+                "*(this can't be read as a message of the host; it is kept as it came)*".to_owned()
+            }
+        }
+    }
+
+    /// The host's JSON, mended where it has to be; without the secrets in it, or with them.
     pub fn to_json(&self, reveal: bool) -> String {
         let stored = &self.message.json;
         if reveal {
@@ -137,7 +156,9 @@ impl LogEntry {
     /// What the message was stored from: the host's JSON, or the records of the program that recorded it,
     /// a line each; without the secrets in it, or byte for byte.
     pub fn to_raw(&self, reveal: bool) -> String {
-        let stored = self.to_json(reveal);
+        let as_it_came = self.message.as_it_came.as_deref().filter(|_| reveal);
+        let stored = as_it_came.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+        let stored = stored.unwrap_or_else(|| self.to_json(reveal));
         let Some(records) = records(&stored) else { return stored };
         records.join("\n")
     }
@@ -155,10 +176,10 @@ impl LogEntry {
         words.extend(model.map(str::to_owned));
         let tokens = &info["tokens"];
         if let (Some(read), Some(written)) = (tokens["input"].as_u64(), tokens["output"].as_u64())
-            && read + written > 0
+            && read.saturating_add(written) > 0
         {
             let cached = tokens["cache"]["read"].as_u64().unwrap_or(0);
-            words.push(format!("{} tokens read, {written} written", read + cached));
+            words.push(format!("{} tokens read, {written} written", read.saturating_add(cached)));
         }
         line(&words.join(" · "))
     }
@@ -179,6 +200,7 @@ fn shown(part: &Value) -> Option<String> {
             Some(format!("*(file {}, {})*", line(name), line(words("mime"))))
         }
         "step-start" | "step-finish" | "snapshot" => None,
+        UNREADABLE => Some(fenced("", words("text"))),
         _ => Some(fenced("json", &part.to_string())),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use callstack_core::fold::{Input, ReasoningPolicy, fold};
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{FoldOp, Message, Role, Span, Standing};
-use callstack_engine::{Engine, EngineError, Kind};
+use callstack_engine::{Engine, EngineError};
 use serde_json::Value;
 
 use super::decode::decode;
@@ -49,13 +49,9 @@ pub fn calls(engine: &Engine, session: &str) -> Result<Vec<ModelCall>, EngineErr
     let mut transcript = Vec::new();
     let mut pieces = Vec::new();
     for stored in engine.messages(session)? {
-        let unreadable = |error: serde_json::Error| EngineError {
-            kind: Kind::Internal,
-            message: format!("message {} can't be read: {error}", stored.id),
-            hint: None,
-        };
-        let shown = decode(&stored.json, engine.project()).map_err(unreadable)?;
-        let json = serde_json::from_str(&stored.json).map_err(unreadable)?;
+        // What is no message was sent to nobody.
+        let Some(shown) = decode(&stored.json, engine.project()) else { continue };
+        let json = serde_json::from_str(&stored.json).unwrap_or_default();
         pieces.push(pieces_of(&shown.message, &json));
         transcript.push(shown.message);
     }

@@ -1,5 +1,7 @@
 //! From a message as OpenCode gives it to what the engine needs of it. Unknown kinds of parts are kept
-//! in the stored JSON and mean nothing here; only what is no JSON at all is an error.
+//! in the stored JSON and mean nothing here. What does not have its usual shape is read as far as it goes.
+
+mod lenient;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
@@ -15,6 +17,8 @@ use callstack_engine::{CallTimes, Fact, ReturnedTask, Shown};
 use serde::Deserialize;
 use serde_json::Value;
 
+pub(crate) use lenient::{decode_any, text_of};
+
 /// Characters of a text that a pointer may show.
 const HEAD: usize = 200;
 /// Characters of a command or an error that facts have.
@@ -22,6 +26,8 @@ const LINE: usize = 160;
 /// Bytes of a text by which its tokens are estimated: the whole of a long session is decoded before its
 /// first call.
 const SAMPLE: usize = 512;
+/// The largest whole number that JavaScript counts to exactly.
+const MOST_TOKENS: u64 = (1 << 53) - 1;
 
 #[derive(Deserialize)]
 struct Wire {
@@ -50,6 +56,14 @@ struct Tokens {
     input: u64,
     output: u64,
     cache: Cache,
+}
+
+impl Tokens {
+    /// What no program counts exactly is no count.
+    fn total(&self) -> u64 {
+        let counts = [self.input, self.output, self.cache.read, self.cache.write];
+        counts.into_iter().filter(|count| *count <= MOST_TOKENS).sum()
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -95,9 +109,10 @@ struct State {
     time: Value,
 }
 
-/// Decodes one message. `project` is what file names become relative to.
-pub(crate) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Error> {
-    let wire = serde_json::from_str(json).or_else(|_| read_leniently(json))?;
+/// Decodes one message, as far as it can be read; none if it is no message. `project` is what file names become
+/// relative to.
+pub(crate) fn decode(json: &str, project: &Path) -> Option<Shown> {
+    let wire = serde_json::from_str(json).ok().or_else(|| lenient::read(json))?;
     let role = if wire.info.role == "user" { Role::User } else { Role::Assistant };
     let standing = if role == Role::User && wire.parts.iter().any(|it| it.kind == "compaction") {
         Standing::CompactionRequest
@@ -108,11 +123,7 @@ pub(crate) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
     };
     let words = words(&wire.parts, role);
     let summary = (standing == Standing::Summary).then(|| all_texts(&wire.parts));
-    let tokens = wire
-        .info
-        .tokens
-        .map(|tokens| tokens.input + tokens.output + tokens.cache.read + tokens.cache.write)
-        .filter(|tokens| *tokens > 0);
+    let tokens = wire.info.tokens.as_ref().map(Tokens::total).filter(|tokens| *tokens > 0);
     let mut facts = Vec::new();
     let mut opened = Vec::new();
     let mut tasks = Vec::new();
@@ -129,7 +140,7 @@ pub(crate) fn decode(json: &str, project: &Path) -> Result<Shown, serde_json::Er
     let (said, heard) = tokens_of(&wire.parts, role);
     let results = wire.parts.iter().filter_map(maskable).collect();
     let parts = wire.parts.into_iter().map(part).collect();
-    Ok(Shown {
+    Some(Shown {
         message: Message { id: wire.info.id, role, standing, parts },
         json: json.to_owned(),
         facts,
@@ -151,26 +162,6 @@ fn times(part: &WirePart) -> Option<CallTimes> {
     let call = part.call.clone()?;
     let time = |name: &str| part.state.as_ref()?.time[name].as_i64();
     Some(CallTimes { call, began: time("start"), ended: time("end") })
-}
-
-/// A part of a shape that is not known here is kept in the stored JSON and means nothing else; the
-/// rest of its message still counts.
-fn read_leniently(json: &str) -> Result<Wire, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Message {
-        info: Info,
-        #[serde(default)]
-        parts: Vec<Value>,
-    }
-    let Message { info, parts } = serde_json::from_str(json)?;
-    let parts = parts
-        .into_iter()
-        .map(|part| {
-            let id = part["id"].as_str().unwrap_or_default().to_owned();
-            serde_json::from_value(part).unwrap_or_else(|_| WirePart { id, ..WirePart::default() })
-        })
-        .collect();
-    Ok(Wire { info, parts })
 }
 
 /// Estimated tokens of what a message says, and of what it adds for the next step to read.

@@ -185,7 +185,7 @@ fn an_assistants_words_are_its_last_and_its_tokens_all_that_it_read_and_wrote() 
 #[test]
 fn what_is_no_message_is_an_error_and_no_panic() {
     for text in ["", "{", "[]", "null", "{\"info\":{}}", "{\"parts\":[]}"] {
-        assert!(decode(text, Path::new("/")).is_err(), "{text}");
+        assert!(decode(text, Path::new("/")).is_none(), "{text}");
     }
 }
 
@@ -336,4 +336,81 @@ fn results_that_may_leave_the_context_are_weighed_and_others_are_not() {
     assert_eq!(with("attachments", Value::Null), 1);
     assert_eq!(with("time", json!({ "start": 1, "end": 2, "compacted": 3 })), 0);
     assert_eq!(with("time", json!({ "start": 1, "end": 2 })), 1);
+}
+
+#[test]
+fn what_is_of_another_kind_than_it_should_be_counts_as_not_there() {
+    let base = json!({
+        "info": { "id": "m", "role": "assistant", "finish": "stop",
+            "tokens": { "input": 5, "output": 6, "cache": { "read": 7, "write": 8 } } },
+        "parts": [
+            { "id": "p", "type": "text", "text": "the answer" },
+            { "id": "t", "type": "tool", "tool": "bash", "callID": "c", "state": { "status": "completed",
+                "input": { "command": "make" }, "output": "built", "metadata": { "exit": 0 } } },
+        ],
+    });
+    assert_eq!(shown(&base).tokens, Some(26));
+    let changed = |path: &str, value: Value| {
+        let mut message = base.clone();
+        let (holder, name) = path.rsplit_once('/').unwrap();
+        let holder = message.pointer_mut(holder).unwrap();
+        match name.parse::<usize>() {
+            Ok(place) => holder[place] = value,
+            Err(_) => holder[name] = value,
+        }
+        shown(&message)
+    };
+    let nested = (0..130).fold(json!(1), |inner, _| json!([inner]));
+    let odd =
+        [json!(-5), json!(1.5), json!(null), json!("7"), json!(1e30), json!({ "a": [] }), nested];
+    for value in odd {
+        for path in ["/info/tokens/input", "/info/tokens/cache", "/info/tokens"] {
+            let tokens = changed(path, value.clone()).tokens;
+            let rest =
+                [("/info/tokens/input", 21), ("/info/tokens/cache", 11), ("/info/tokens", 0)];
+            let rest = rest.iter().find(|it| it.0 == path).map(|it| it.1);
+            assert_eq!(tokens, rest.filter(|rest| *rest > 0), "{path} {value}");
+        }
+        for path in
+            ["/parts/0", "/parts/0/id", "/parts/0/text", "/parts/0/synthetic", "/info/finish"]
+        {
+            let shown = changed(path, value.clone());
+            assert_eq!((shown.message.parts.len(), shown.facts.len()), (2, 1), "{path} {value}");
+        }
+        for path in ["/parts/1/state/metadata", "/parts/1/state/output", "/parts/1/state"] {
+            assert_eq!(changed(path, value.clone()).words, "the answer", "{path} {value}");
+        }
+        let without_parts = changed("/parts", value.clone());
+        let parts = value.as_array().map_or(0, Vec::len);
+        assert_eq!((without_parts.message.parts.len(), without_parts.tokens), (parts, Some(26)));
+        assert_eq!(changed("/info/role", value).message.role, Role::Assistant);
+    }
+    assert_eq!(changed("/info/tokens/input", json!(u64::MAX)).tokens, Some(21));
+}
+
+#[test]
+fn half_a_character_is_read_as_one_that_is_unknown_and_kept_as_it_came() {
+    let raw = r#"{"info":{"id":"m","role":"assistant"},"parts":[{"id":"p\ud83d","type":"text","text":"a\ud83d"},
+        {"id":"t","type":"tool","tool":"bash","callID":"c","state":{"status":"completed","output":"x\ude00",
+        "input":{"\ud83d":1,"command":"make"},"metadata":{"exit":1e999}}}]}"#;
+    let shown = decode_any(raw.as_bytes(), Path::new("/project"));
+    assert_eq!(shown.json, raw);
+    assert_eq!(shown.words, "a\u{fffd}");
+    assert_eq!(shown.message.parts[0].id, "p\u{fffd}");
+    assert_eq!(shown.facts, [Fact::Command { line: "make".to_owned(), exit: None }]);
+}
+
+#[test]
+fn what_is_no_message_is_stood_for_by_one_that_holds_it() {
+    for raw in ["null", "5", "[]", "{}", r#"{"info":{"role":"user"}}"#, r#""\ud83d""#, "nonsense"] {
+        let shown = decode_any(raw.as_bytes(), Path::new("/project"));
+        assert!(shown.message.id.starts_with("unreadable_"), "{shown:?}");
+        let kept: Value = serde_json::from_str(&shown.json).unwrap();
+        assert_eq!(kept["parts"], json!([{ "type": "unreadable", "text": raw }]));
+        assert_eq!(kept["info"]["id"], shown.message.id);
+        let again = decode_any(raw.as_bytes(), Path::new("/project"));
+        assert_eq!(again.json, shown.json, "the same comes to the same");
+    }
+    let named = decode_any(br#"{"info":{"id":"m1","role":"user"},"parts":[}"#, Path::new("/"));
+    assert_eq!((named.message.id.as_str(), named.message.role), ("m1", Role::User));
 }

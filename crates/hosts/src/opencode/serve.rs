@@ -9,17 +9,18 @@ use callstack_core::transcript::Anchor;
 use callstack_engine::effect::{Next, Reaction};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    ChildSession, CompactionPrompt, Engine, EngineError, Kind, SlashRequest, SyncAnswer,
+    ChildSession, CompactionPrompt, Engine, EngineError, Kind, Shown, SlashRequest, SyncAnswer,
     SyncRequest, SystemRequest, UserMessage, tools,
 };
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::decode::{decode, written};
+use super::decode::{decode_any, written};
+use super::lines::{self, LONGEST, Line};
 use super::wire::{
     After, Command, Continue, Event, Message, OfSession, Outcome, PROTOCOL, Purpose, Record,
-    Request, Response, Sync, System, Tool,
+    Response, Sync, System, Tool,
 };
 
 /// The name of this host in the store.
@@ -34,24 +35,33 @@ const TITLE_PROMPT: &str = "You are a title generator";
 pub fn serve(
     engine: &Result<Engine, EngineError>,
     version: &str,
-    input: impl BufRead,
+    mut input: impl BufRead,
     mut output: impl Write,
     mut log: impl FnMut(&str),
 ) -> std::io::Result<()> {
     let mut server = Server { engine, version, removed: HashMap::new() };
-    for line in input.lines() {
-        let line = line?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let request: Request<'_> = match serde_json::from_str(&line) {
+    while let Some(line) = lines::next(&mut input, LONGEST)? {
+        let line = match line {
+            Line::Whole(line) if line.trim_ascii().is_empty() => continue,
+            Line::Whole(line) => line,
+            Line::TooLong { head, bytes } => {
+                let refusal = too_long(bytes);
+                if let (Ok(engine), Some(session)) = (engine, lines::session_of(&head)) {
+                    engine.not_taken(&session);
+                }
+                refuse(engine, &head, refusal, &mut output, &mut log)?;
+                continue;
+            }
+        };
+        let mut mended = String::new();
+        let request = match lines::request(&line, &mut mended) {
             Ok(request) => request,
             Err(error) => {
-                log(&format!("a request can't be read: {error}"));
-                if let Ok(engine) = engine {
-                    engine
-                        .tell_log(&LogLine::new("Request refused").with("why", error.to_string()));
-                }
+                let refusal = EngineError::invalid(
+                    format!("a request can't be read: {error}"),
+                    "Install the plugin of this version with `callstack init opencode`.",
+                );
+                refuse(engine, &line, refusal, &mut output, &mut log)?;
                 continue;
             }
         };
@@ -61,24 +71,57 @@ pub fn serve(
             engine.tell_log(&line.with("why", error.sentence()));
         }
         match (request.id, outcome) {
-            (Some(id), outcome) => {
-                let outcome = match outcome {
-                    Ok(result) => Outcome::Result(result),
-                    Err(error) => Outcome::Error {
-                        kind: error.kind.as_str(),
-                        message: error.message,
-                        hint: error.hint,
-                    },
-                };
-                serde_json::to_writer(&mut output, &Response { id, outcome })?;
-                output.write_all(b"\n")?;
-                output.flush()?;
-            }
+            (Some(id), outcome) => respond(&mut output, id, outcome)?,
             (None, Err(error)) => log(&format!("{}: {}", request.method, error.sentence())),
             (None, Ok(_)) => {}
         }
     }
     Ok(())
+}
+
+/// Answers a line that is no request, if it says which one it was to be.
+fn refuse(
+    engine: &Result<Engine, EngineError>,
+    line: &[u8],
+    refusal: EngineError,
+    output: &mut impl Write,
+    log: &mut impl FnMut(&str),
+) -> std::io::Result<()> {
+    log(&refusal.message);
+    if let Ok(engine) = engine {
+        engine.tell_log(&LogLine::new("Request refused").with("why", refusal.message.as_str()));
+    }
+    match lines::id_of(line) {
+        Some(id) => respond(output, id, Err(refusal)),
+        None => Ok(()),
+    }
+}
+
+fn too_long(bytes: u64) -> EngineError {
+    EngineError::invalid(
+        format!(
+            "a request has {} MB, and {} MB are taken at most",
+            bytes.div_ceil(1 << 20),
+            LONGEST >> 20
+        ),
+        "The session goes on without frames until its messages are shorter: compact it.",
+    )
+}
+
+fn respond(
+    output: &mut impl Write,
+    id: u64,
+    outcome: Result<Value, EngineError>,
+) -> std::io::Result<()> {
+    let outcome = match outcome {
+        Ok(result) => Outcome::Result(result),
+        Err(error) => {
+            Outcome::Error { kind: error.kind.as_str(), message: error.message, hint: error.hint }
+        }
+    };
+    serde_json::to_writer(&mut *output, &Response { id, outcome })?;
+    output.write_all(b"\n")?;
+    output.flush()
 }
 
 struct Server<'a> {
@@ -116,7 +159,7 @@ impl Server<'_> {
                 Ok(json!({}))
             }
             "command" => command(engine, read(params)?),
-            "sync" => sync(engine, read(params)?),
+            "sync" => sync(engine, params),
             "system" => {
                 let system: System = read(params)?;
                 if system.head.starts_with(TITLE_PROMPT) {
@@ -144,8 +187,11 @@ impl Server<'_> {
                 Ok(json!({}))
             }
             "record" => {
-                let record: Record<'_> = read(params)?;
-                engine.record(&record.session, shown(engine, &record.messages)?)?;
+                let mut mended = String::new();
+                let params = params.map_or("{}", RawValue::get);
+                let record: Record<'_> = lines::params_with_messages(params, &mut mended)
+                    .map_err(|error| unreadable(&error))?;
+                engine.record(&record.session, shown(engine, record.messages))?;
                 Ok(json!({}))
             }
             "event" => {
@@ -242,13 +288,15 @@ impl Server<'_> {
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, EngineError> {
-    serde_json::from_str(params.map_or("{}", RawValue::get)).map_err(|error| {
-        EngineError::invalid(
-            format!("the parameters can't be read: {error}"),
-            "Install the plugin of this version with `callstack init opencode`.",
-        )
-    })
+fn read<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, EngineError> {
+    lines::params(params.map_or("{}", RawValue::get)).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> EngineError {
+    EngineError::invalid(
+        format!("the parameters can't be read: {error}"),
+        "Install the plugin of this version with `callstack init opencode`.",
+    )
 }
 
 fn tool_list(engine: &Engine) -> Result<Vec<Value>, EngineError> {
@@ -264,30 +312,23 @@ fn tool_list(engine: &Engine) -> Result<Vec<Value>, EngineError> {
         .collect())
 }
 
-fn shown(
-    engine: &Engine,
-    messages: &[&RawValue],
-) -> Result<Vec<callstack_engine::Shown>, EngineError> {
-    messages
-        .iter()
-        .map(|message| {
-            decode(message.get(), engine.project()).map_err(|error| {
-                EngineError::invalid(
-                    format!("a message can't be read: {error}"),
-                    "This OpenCode may be newer than the callstack.",
-                )
-            })
-        })
-        .collect()
+/// The messages, each as far as it can be read: none keeps the others from being followed and stored.
+fn shown(engine: &Engine, messages: Option<Vec<&RawValue>>) -> Vec<Shown> {
+    let messages = messages.unwrap_or_default().into_iter();
+    messages.map(|message| decode_any(message.get().as_bytes(), engine.project())).collect()
 }
 
-fn sync(engine: &Engine, sync: Sync<'_>) -> Result<Value, EngineError> {
+fn sync(engine: &Engine, params: Option<&RawValue>) -> Result<Value, EngineError> {
+    let mut mended = String::new();
+    let params = params.map_or("{}", RawValue::get);
+    let sync: Sync<'_> =
+        lines::params_with_messages(params, &mut mended).map_err(|error| unreadable(&error))?;
     let answer = engine.sync(SyncRequest {
         session: sync.session,
         host: HOST.to_owned(),
         compacting: sync.purpose == Purpose::Compaction,
         keep: sync.keep,
-        shown: shown(engine, &sync.messages)?,
+        shown: shown(engine, sync.messages),
         ops: sync.ops,
         applied: sync.applied,
         newest: sync.newest,

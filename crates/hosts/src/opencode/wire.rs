@@ -60,8 +60,8 @@ pub(super) struct Sync<'a> {
     #[serde(default)]
     pub(super) purpose: Purpose,
     pub(super) keep: usize,
-    #[serde(borrow)]
-    pub(super) messages: Vec<&'a RawValue>,
+    #[serde(default, borrow)]
+    pub(super) messages: Option<Vec<&'a RawValue>>,
     #[serde(default)]
     pub(super) ops: usize,
     #[serde(default)]
@@ -133,8 +133,8 @@ pub(super) struct After {
 #[derive(Debug, Deserialize)]
 pub(super) struct Record<'a> {
     pub(super) session: String,
-    #[serde(borrow)]
-    pub(super) messages: Vec<&'a RawValue>,
+    #[serde(default, borrow)]
+    pub(super) messages: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -118,7 +118,7 @@ fn handed_in(recording: &Recording) -> Option<(Status, String)> {
 
 /// A message as it is kept, with what it shows of the work.
 fn message(recording: &Recording, message: &Recorded) -> Option<PastMessage> {
-    let mut shown = decode(&body(recording, message), Path::new(&recording.project)).ok()?;
+    let mut shown = decode(&body(recording, message), Path::new(&recording.project))?;
     shown.facts = facts(recording, message);
     shown.opened.clear();
     shown.tasks.clear();

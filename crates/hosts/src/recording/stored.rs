@@ -111,7 +111,7 @@ fn depth(json: &str) -> usize {
 /// Whether a message of OpenCode is read as a summary where it is kept.
 fn is_summary(record: &str) -> bool {
     let shown = decode(record, Path::new(""));
-    shown.is_ok_and(|shown| shown.message.standing == Standing::Summary)
+    shown.is_some_and(|shown| shown.message.standing == Standing::Summary)
 }
 
 fn tokens(usage: Usage) -> Value {

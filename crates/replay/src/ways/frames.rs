@@ -324,6 +324,7 @@ impl<'s> Work<'s> {
             frame: self.frame(num),
             inside: &inside,
             evidence: &evidence.lines(),
+            gaps: evidence.gaps,
             replied: stretch.kind == Kind::Turn && stretch.results.is_some(),
             pins: &[],
             dialect: Dialect::Stack,
