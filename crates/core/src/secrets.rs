@@ -4,14 +4,20 @@
 //! random (hashes, ids, images in base64) is no secret: every form here has a beginning, a name or a
 //! frame of its own.
 
+mod cookies;
+mod encoded;
+mod escaped;
 mod forms;
 mod judge;
 mod named;
+mod names;
+mod phrases;
 mod private_key;
+mod tokens;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -19,27 +25,73 @@ use std::sync::OnceLock;
 use regex::Regex;
 use serde_json::Value;
 
-use self::forms::{FORMS, TOKENS, VERSION};
-use self::judge::is_likely;
+use self::forms::{FORMS, VERSION};
+use self::judge::{is_identifier, is_likely};
+use self::tokens::TOKENS;
 use crate::text::truncate_to_token_budget;
 
 /// Each is compiled when a text first has one of its signs: most are never needed, and each takes memory.
 static PATTERNS: [OnceLock<Regex>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
-/// How all tokens and names begin, found in one pass.
-static BEGINNINGS: OnceLock<Regex> = OnceLock::new();
+/// How all tokens, names and forms begin, found in one pass.
+static BEGINNINGS: OnceLock<Beginnings> = OnceLock::new();
 
 #[expect(clippy::expect_used, reason = "the tables are fixed, and a test compiles all of them")]
 fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern of a form is a regular expression")
 }
 
-fn beginnings() -> Regex {
-    let mut all: Vec<&str> = TOKENS.iter().flat_map(|token| token.begins).copied().collect();
-    all.extend(named::WORDS);
-    // Of those that begin alike the longest is found.
-    all.sort_by_key(|begin| (Reverse(begin.len()), *begin));
-    let all: Vec<String> = all.into_iter().map(regex::escape).collect();
-    compiled(&all.join("|"))
+/// Looks for whatever may begin a secret, or stands in every text that has one of a form.
+struct Beginnings {
+    pattern: Regex,
+    /// What each of them may be.
+    meanings: HashMap<String, Meaning>,
+}
+
+/// What a secret may be that begins in one way.
+#[derive(Default)]
+struct Meaning {
+    /// Rows of the tokens, in order.
+    tokens: Vec<usize>,
+    /// The length of the ending of a name that it is, or begins with.
+    word: Option<usize>,
+    /// Rows of the forms of which it is a sign, or has one in it.
+    forms: Vec<usize>,
+}
+
+/// In place of a form: the room of cookies, which is none of the table.
+const COOKIES: usize = FORMS.len();
+
+impl Beginnings {
+    fn new() -> Self {
+        let words = names::written();
+        let mut signs: Vec<_> = cookies::SIGNS.iter().map(|sign| (*sign, COOKIES)).collect();
+        for (form, row) in FORMS.iter().zip(0..) {
+            signs.extend(form.signs.iter().map(|sign| (*sign, row)));
+        }
+        let begins = TOKENS.iter().flat_map(|token| token.begins).copied();
+        let mut all: Vec<&str> = begins.chain(words.iter().map(String::as_str)).collect();
+        all.extend(signs.iter().map(|(sign, _)| *sign));
+        // Of those that begin alike the longest is found.
+        all.sort_by_key(|begin| (Reverse(begin.len()), *begin));
+        all.dedup();
+        let meaning = |begin: &str| Meaning {
+            tokens: (TOKENS.iter().zip(0..))
+                .filter(|(token, _)| token.begins.iter().any(|it| begin.starts_with(it)))
+                .map(|(_, row)| row)
+                .collect(),
+            word: words.iter().filter(|it| begin.starts_with(*it)).map(String::len).max(),
+            forms: (signs.iter().filter(|(sign, _)| begin.contains(sign)))
+                .map(|(_, row)| *row)
+                .collect(),
+        };
+        let meanings = all.iter().map(|begin| ((*begin).to_owned(), meaning(begin))).collect();
+        let all: Vec<String> = all.into_iter().map(regex::escape).collect();
+        Self { pattern: compiled(&all.join("|")), meanings }
+    }
+
+    fn get() -> &'static Self {
+        BEGINNINGS.get_or_init(Self::new)
+    }
 }
 
 /// Tells the table of forms from another one: what was masked with the same one needs no second look.
@@ -52,8 +104,8 @@ pub fn forms() -> String {
     for token in TOKENS {
         (token.name, token.begins, token.least, token.most).hash(&mut hasher);
     }
-    named::WORDS.hash(&mut hasher);
-    private_key::MARK.hash(&mut hasher);
+    names::ENDINGS.hash(&mut hasher);
+    (private_key::MARK, cookies::HEAD).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
@@ -68,51 +120,129 @@ pub struct Secret {
 
 /// The secrets in a text, in their order; none overlaps another.
 pub fn secrets(text: &str) -> Vec<Secret> {
-    let mut found: BTreeMap<usize, Secret> = BTreeMap::new();
-    let mut add = |kind: &'static str, place: Range<usize>| {
-        let before = found.range(..place.end).next_back();
+    let mut found = plain(text);
+    // What was written in base64 is looked through once: nobody writes it in base64 twice.
+    for (kind, place) in encoded::places(text, |inside| !plain(inside).0.is_empty()) {
+        found.add(kind, place);
+    }
+    found.0.into_values().collect()
+}
+
+/// Secrets by where they begin.
+#[derive(Default)]
+struct Found(BTreeMap<usize, Secret>);
+
+impl Found {
+    fn add(&mut self, kind: &'static str, place: Range<usize>) {
+        let before = self.0.range(..place.end).next_back();
         if before.is_none_or(|(_, known)| known.place.end <= place.start) {
-            found.insert(place.start, Secret { kind, place });
+            self.0.insert(place.start, Secret { kind, place });
         }
-    };
+    }
+}
+
+/// The secrets that stand in a text as they are.
+fn plain(text: &str) -> Found {
+    let mut found = Found::default();
     let mut named: Vec<Range<usize>> = Vec::new();
     let mut tokens = Vec::new();
     let mut scanned = Scanned::default();
-    for begin in BEGINNINGS.get_or_init(beginnings).find_iter(text) {
-        if let Some((kind, place)) = token_at(text, begin.start(), &mut scanned) {
+    let mut signed = Signed::default();
+    let beginnings = Beginnings::get();
+    for begin in beginnings.pattern.find_iter(text) {
+        let Some(meaning) = beginnings.meanings.get(begin.as_str()) else { continue };
+        if let Some((kind, place)) = token_at(text, begin.start(), meaning, &mut scanned) {
             tokens.push((kind, place));
         }
-        if named.last().is_some_and(|known| begin.start() < known.end) {
-            continue;
+        for form in &meaning.forms {
+            signed.sign(text, *form, begin.start());
         }
-        let rest = text.get(begin.start()..).unwrap_or_default();
-        if let Some(word) = named::WORDS.iter().find(|word| rest.starts_with(**word)) {
-            named.extend(named::value(text, begin.start()..begin.start() + word.len()));
+        let Some(length) = meaning.word else { continue };
+        if named.last().is_none_or(|known| known.end <= begin.start()) {
+            named.extend(named::value(text, begin.start()..begin.start() + length));
         }
     }
     // A private key may have anything in it, and tokens tell more than what else they stand in.
     for place in private_key::places(text) {
-        add(private_key::NAME, place);
+        found.add(private_key::NAME, place);
     }
     for (kind, place) in tokens {
-        add(kind, place);
+        found.add(kind, place);
     }
-    for (form, pattern) in FORMS.iter().zip(&PATTERNS) {
-        if !form.signs.iter().any(|sign| text.contains(sign)) {
-            continue;
+    for (row, place) in signed.all(text) {
+        let name = FORMS.get(row).map_or(cookies::NAME, |form| form.name);
+        found.add(name, place);
+    }
+    for place in named {
+        found.add("password", place);
+    }
+    for place in phrases::places(text) {
+        found.add(phrases::NAME, place);
+    }
+    found
+}
+
+/// What was found of the forms whose signs were seen.
+#[derive(Default)]
+struct Signed {
+    /// Those that are looked for in the whole text.
+    whole: BTreeSet<usize>,
+    /// Where the lines end that were looked through, and what is in them.
+    looked: BTreeMap<usize, usize>,
+    found: Vec<(usize, Range<usize>)>,
+}
+
+/// Bytes before a sign and from it on in which its line ends.
+const BEFORE: usize = 1_024;
+const FROM: usize = 16_384;
+
+impl Signed {
+    fn sign(&mut self, text: &str, form: usize, at: usize) {
+        if FORMS.get(form).is_some_and(|form| !form.in_line) {
+            self.whole.insert(form);
+            return;
         }
+        let looked = self.looked.get(&form).copied().unwrap_or_default();
+        if at < looked {
+            return;
+        }
+        let start = text.ceil_char_boundary(at.saturating_sub(BEFORE)).max(looked);
+        let before = text.get(start..at).unwrap_or_default();
+        let start = before.rfind('\n').map_or(start, |end| start + end + 1);
+        let end = text.floor_char_boundary(at.saturating_add(FROM).min(text.len()));
+        let line = text.get(at..end).unwrap_or_default();
+        let end = line.find('\n').map_or(end, |length| at + length);
+        self.looked.insert(form, end);
+        self.look(text, form, start..end);
+    }
+
+    fn look(&mut self, text: &str, row: usize, place: Range<usize>) {
+        let start = place.start;
+        let Some(text) = text.get(place) else { return };
+        let mut add = |place: Range<usize>| {
+            self.found.push((row, start + place.start..start + place.end));
+        };
+        let (Some(form), Some(pattern)) = (FORMS.get(row), PATTERNS.get(row)) else {
+            cookies::places(text).into_iter().for_each(add);
+            return;
+        };
         let pattern = pattern.get_or_init(|| compiled(form.pattern));
         for captures in pattern.captures_iter(text) {
             let Some(whole) = captures.name("s").or_else(|| captures.get(0)) else { continue };
             if (form.judge)(whole.as_str()) {
-                add(form.name, whole.range());
+                add(whole.range());
             }
         }
     }
-    for place in named {
-        add("password", place);
+
+    /// All that is found, the more telling forms first.
+    fn all(mut self, text: &str) -> Vec<(usize, Range<usize>)> {
+        for row in std::mem::take(&mut self.whole) {
+            self.look(text, row, 0..text.len());
+        }
+        self.found.sort_by_key(|(row, place)| (*row, place.start));
+        self.found
     }
-    found.into_values().collect()
 }
 
 /// Where the letters end that were looked at last, for each row of the tokens. A token whose length is not
@@ -142,14 +272,19 @@ impl Default for Scanned {
 fn token_at(
     text: &str,
     from: usize,
+    meaning: &Meaning,
     scanned: &mut Scanned,
 ) -> Option<(&'static str, Range<usize>)> {
     let rest = text.get(from..)?;
     let before = text.as_bytes().get(..from)?.last();
-    if from < scanned.found || before.is_some_and(u8::is_ascii_alphanumeric) {
+    if meaning.tokens.is_empty()
+        || from < scanned.found
+        || before.is_some_and(u8::is_ascii_alphanumeric)
+    {
         return None;
     }
-    let found = TOKENS.iter().zip(0..).find_map(|(token, row): (_, usize)| {
+    let found = meaning.tokens.iter().copied().find_map(|row| {
+        let token = TOKENS.get(row)?;
         let begin = token.begins.iter().find(|begin| rest.starts_with(**begin))?;
         let known = scanned.ends.get_mut(row)?;
         if from + begin.len() < *known {
@@ -158,7 +293,7 @@ fn token_at(
         let of = rest.as_bytes().get(begin.len()..)?;
         let most = token.most.saturating_add(1);
         let length = of.iter().take(most).take_while(|byte| (token.of)(**byte)).count();
-        if token.most == forms::ANY {
+        if token.most == tokens::ANY {
             *known = from + begin.len() + length;
         }
         #[cfg(test)]
@@ -206,20 +341,27 @@ pub fn take_to_token_budget(text: &str, max: usize, indicator: &str) -> String {
     truncate_to_token_budget(&mask(text), max, indicator).into_owned()
 }
 
+/// How often a text is looked through again: where a mask stands what is around it may be read in another way.
+const AGAIN: usize = 8;
+
 fn replaced(text: &str, with: impl Fn(&'static str) -> String) -> Cow<'_, str> {
-    let found = secrets(text);
-    if found.is_empty() {
-        return Cow::Borrowed(text);
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..AGAIN {
+        let found = secrets(&text);
+        if found.is_empty() {
+            break;
+        }
+        let mut masked = String::with_capacity(text.len());
+        let mut at = 0;
+        for secret in found {
+            masked.push_str(text.get(at..secret.place.start).unwrap_or_default());
+            masked.push_str(&with(secret.kind));
+            at = secret.place.end;
+        }
+        masked.push_str(text.get(at..).unwrap_or_default());
+        text = Cow::Owned(masked);
     }
-    let mut masked = String::with_capacity(text.len());
-    let mut at = 0;
-    for secret in found {
-        masked.push_str(text.get(at..secret.place.start).unwrap_or_default());
-        masked.push_str(&with(secret.kind));
-        at = secret.place.end;
-    }
-    masked.push_str(text.get(at..).unwrap_or_default());
-    Cow::Owned(masked)
+    text
 }
 
 /// The same for each text in a value, its keys aside. A text under a name such as `password` is a secret
@@ -248,7 +390,10 @@ pub fn mask_value(value: &mut Value) -> bool {
 
 /// What stands for a text that is a secret as a whole, by the name that it goes under.
 pub fn mask_named(name: &str, text: &str) -> Option<String> {
-    (names_a_secret(name) && is_likely(text)).then(|| label("password"))
+    let is_secret = names::is_of_field(name)
+        && is_likely(text)
+        && (names::is_chosen(name) || !is_identifier(text));
+    is_secret.then(|| label("password"))
 }
 
 const LABEL: (&str, char) = ("‹masked: ", '›');
@@ -269,28 +414,12 @@ pub(crate) fn label_at_start(text: &str) -> Option<usize> {
     Some(begin.len() + at + end.len_utf8())
 }
 
-fn names_a_secret(name: &str) -> bool {
-    const NAMES: [&str; 8] = [
-        "password",
-        "passwd",
-        "passphrase",
-        "secret",
-        "token",
-        "apikey",
-        "accesskey",
-        "privatekey",
-    ];
-    // A file may be called anything.
-    if name.contains(['/', '.']) {
-        return false;
-    }
-    let name: String =
-        name.chars().filter(|char| char.is_alphanumeric()).collect::<String>().to_lowercase();
-    NAMES.iter().any(|ending| name.ends_with(ending))
-}
-
 #[cfg(test)]
 pub(crate) mod fakes;
+#[cfg(test)]
+mod providers;
+#[cfg(test)]
+mod rates_tests;
 
 #[cfg(test)]
 #[path = "secrets_tests.rs"]

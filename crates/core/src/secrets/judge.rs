@@ -127,6 +127,21 @@ pub(super) fn is_likely_bare(value: &str) -> bool {
     is_likely(value) && !is_call(value) && !is_code(value) && !is_setting(value)
 }
 
+/// The same where a name in code or a type may stand as well.
+pub(super) fn is_likely_and_no_name(value: &str) -> bool {
+    is_likely_bare(value) && !is_identifier(value)
+}
+
+/// What no code and no prose has: letters and digits as they are drawn, and no path.
+pub(super) fn is_strong(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    let in_both = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && value.len() >= 10;
+    value.bytes().filter(u8::is_ascii_digit).count() >= 2
+        && (in_both || has_random_run(value))
+        && (!value.contains('/') || is_random(value))
+        && is_likely_and_no_name(value)
+}
+
 /// A text of several words of which one looks made up by more than what ends a sentence.
 pub(super) fn is_likely_phrase(value: &str) -> bool {
     let words =

@@ -3,51 +3,10 @@
 use std::ops::Range;
 
 use super::judge::{
-    is_identifier, is_likely, is_likely_bare, is_likely_phrase, is_plain, is_value, is_whole_value,
+    is_identifier, is_likely, is_likely_and_no_name, is_likely_bare, is_likely_phrase, is_plain,
+    is_strong, is_value, is_whole_value,
 };
-
-/// What names of secrets end with, as far as upper and lower case are usual in them.
-pub(super) const WORDS: &[&str] = &[
-    "password",
-    "Password",
-    "PASSWORD",
-    "passwd",
-    "Passwd",
-    "PASSWD",
-    "passphrase",
-    "Passphrase",
-    "PASSPHRASE",
-    "pwd",
-    "Pwd",
-    "PWD",
-    "secret",
-    "Secret",
-    "SECRET",
-    "token",
-    "Token",
-    "TOKEN",
-    "key",
-    "Key",
-    "KEY",
-    "credential",
-    "Credential",
-    "CREDENTIAL",
-    "PASS",
-];
-
-/// What keys are secret.
-const KEYS: [&str; 10] = [
-    "api",
-    "access",
-    "secret",
-    "private",
-    "auth",
-    "account",
-    "signing",
-    "encryption",
-    "master",
-    "service",
-];
+use super::{escaped, names};
 
 /// Bytes of a name, and of white space between a name and its value.
 const NAME: usize = 80;
@@ -57,8 +16,6 @@ const SPACE: usize = 60;
 /// long.
 const LEAST: usize = 6;
 const JUDGED: usize = 4_096;
-/// Bytes of a value between quotes.
-const QUOTED: usize = 16_384;
 /// Bytes before a name in which its line has to begin.
 const LINE: usize = 400;
 
@@ -77,13 +34,17 @@ struct Name<'a> {
     /// Behind the quote that it may stand in.
     end: usize,
     is_quoted: bool,
+    /// Whether it is the `key` of a URL.
+    is_argument: bool,
+    /// Whether it is no more than `pass`.
+    is_bare_pass: bool,
 }
 
 impl<'a> Name<'a> {
     fn at(text: &'a str, word: Range<usize>) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut end = word.end;
-        let last = text.get(word.clone())?.to_ascii_lowercase();
+        let last = text.get(word.clone())?.to_lowercase();
         if last == "credential" && bytes.get(end).is_some_and(|byte| matches!(byte, b's' | b'S')) {
             end += 1;
         }
@@ -95,76 +56,159 @@ impl<'a> Name<'a> {
         let in_name = |byte: &&u8| goes_on(byte) || **byte == b'.';
         let length = before.iter().rev().take(NAME).take_while(in_name).count();
         let start = word.start - length;
-        // A test that went well says so, too.
-        if last == "pass" && !before.ends_with(b"_") {
-            return None;
-        }
         // The shell's own names for the folder that it is in; behind a semicolon it is one of several settings.
-        if word.end - word.start == 3
-            && last == "pwd"
+        if last == "pwd"
             && matches!(text.get(start..word.end), Some("PWD" | "OLDPWD"))
             && !bytes.get(..start).is_some_and(|before| before.ends_with(b";"))
         {
             return None;
         }
-        if last == "key" {
-            let kind = text.get(start..word.start)?.trim_end_matches(['_', '-', '.']);
-            let kind = kind.to_ascii_lowercase();
-            if !KEYS.iter().any(|key| kind.ends_with(key)) {
-                return None;
-            }
+        let kind = text.get(start..word.start)?;
+        let is_argument = last == "key"
+            && kind.is_empty()
+            && before.last().is_some_and(|byte| matches!(byte, b'?' | b'&'));
+        if !is_argument && !names::is_secret(kind, &last) {
+            return None;
         }
-        let escape = usize::from(bytes.get(end) == Some(&b'\\'));
-        let is_quoted = bytes.get(end + escape).is_some_and(|byte| matches!(byte, b'"' | b'\''));
         let place = start..end;
-        if is_quoted {
-            end += escape + 1;
+        let quote = escaped::quote(text.get(end..)?);
+        if let Some(quote) = quote {
+            end += quote.len();
             end += usize::from(bytes.get(end) == Some(&b']'));
         }
-        Some(Self { text, place, end, is_quoted })
+        let is_bare_pass = last == "pass" && kind.is_empty();
+        Some(Self { text, place, end, is_quoted: quote.is_some(), is_argument, is_bare_pass })
     }
 
     fn value(&self) -> Option<Range<usize>> {
         let at = self.behind_space(self.end);
         let rest = self.text.get(at..)?;
-        let (op, length) = if rest.starts_with("==") || rest.starts_with("::") {
-            return None;
-        } else if rest.starts_with("=>") || rest.starts_with(":=") {
-            ("=", 2)
-        } else if rest.starts_with('=') {
-            ("=", 1)
-        } else if rest.starts_with(':') {
-            (":", 1)
-        } else if at > self.end && !self.is_quoted {
-            return self.behind_a_space(at);
-        } else {
-            return None;
+        let Some((sign, length)) = escaped::sign(rest) else {
+            return self.without_a_sign(at);
         };
-        let from = self.behind_space(at + length);
+        let behind = self.behind_space(at + length);
+        let next = self.text.get(behind..).and_then(escaped::line_end);
+        let from = next.map_or(behind, |length| self.behind_space(behind + length));
         let is_tight = at == self.end && from == at + length;
-        if let Some((inner, _)) = self.quoted(from) {
-            let value = self.text.get(inner.clone())?;
-            let is_set = is_tight && op == "=" && self.is_upper() && is_value(value);
-            let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-            let is_secret = inner.len() >= LEAST
-                && !(self.is_key_or_token() && is_plain(value))
-                && (is_likely(value)
-                    || (is_set && (self.is_password() || !value.contains(char::is_whitespace)))
-                    || (is_number && self.is_password() && is_value(value))
-                    || (value.contains(' ') && is_likely_phrase(value)));
-            return is_secret.then_some(inner);
+        if let Some(inner) = escaped::quoted(self.text, from) {
+            return self.is_quoted_secret(&inner, is_tight && sign == '=').then_some(inner);
         }
-        if let Some(typed) = self.typed(op, from) {
+        // What a test says that went well is no secret.
+        if self.is_bare_pass && !self.is_quoted {
+            return None;
+        }
+        if next.is_some() {
+            return self.next_line(from);
+        }
+        if let Some(typed) = self.typed(sign, from) {
             return Some(typed);
         }
-        match op {
-            "=" if is_tight => self.set(from),
-            ":" if !is_tight || self.begins_a_line() || self.around().is_some() => {
+        if self.is_argument {
+            return self.strong(from).filter(|found| !self.is(found, |it| it.contains('%')));
+        }
+        let found = match sign {
+            '=' if is_tight => self.set(from),
+            ':' if !is_tight || self.begins_a_line() || self.around().is_some() => {
                 self.header(from).or_else(|| self.line(from, 8))
             }
-            "=" => self.line(from, LEAST),
+            '=' => self.line(from, LEAST),
             _ => None,
+        };
+        found.or_else(|| self.strong(from))
+    }
+
+    /// Whether a value between quotes is secret.
+    fn is_quoted_secret(&self, inner: &Range<usize>, is_assigned: bool) -> bool {
+        let Some(value) = self.text.get(inner.clone()) else { return false };
+        let is_set = is_assigned && self.is_upper() && is_value(value);
+        let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+        inner.len() >= LEAST
+            && !(self.is_key_or_token() && is_plain(value))
+            && (is_likely(value)
+                || (is_set && (self.is_password() || !value.contains(char::is_whitespace)))
+                || (is_number && self.is_password() && is_value(value))
+                || (value.contains(' ') && is_likely_phrase(value)))
+    }
+
+    fn without_a_sign(&self, at: usize) -> Option<Range<usize>> {
+        self.element(at)
+            .or_else(|| self.argument(at))
+            .or_else(|| self.pair(at))
+            .or_else(|| (at > self.end && !self.is_quoted).then(|| self.behind_a_space(at))?)
+    }
+
+    /// `<name>value</name>`.
+    fn element(&self, at: usize) -> Option<Range<usize>> {
+        let before = self.text.get(..self.place.start)?;
+        let rest = self.text.get(at..)?;
+        let length = [("<", ">"), ("&lt;", "&gt;"), ("\\u003c", "\\u003e")]
+            .iter()
+            .find(|(open, close)| before.ends_with(open) && rest.starts_with(close))
+            .map(|(_, close)| close.len())?;
+        let ends = |char: char| char.is_whitespace() || matches!(char, '<' | '&' | '\\' | '"');
+        let judge = if self.is_password() { is_likely } else { is_likely_and_no_name };
+        self.bare(at + length, ends, LEAST, judge)
+    }
+
+    /// `define('NAME', 'value')` and the like.
+    fn argument(&self, at: usize) -> Option<Range<usize>> {
+        if !self.is_quoted || !self.text.get(at..)?.starts_with(',') {
+            return None;
         }
+        let before = self.text.get(..self.place.start)?;
+        let quote = escaped::quote_at_end(before)?;
+        let is_call = before.strip_suffix(quote)?.trim_end().ends_with('(');
+        let from = self.behind_space(at + 1);
+        let inner = escaped::quoted(self.text, from).filter(|_| is_call)?;
+        let judge = if self.is_password() { is_likely } else { is_likely_and_no_name };
+        (inner.len() >= LEAST && self.is(&inner, judge)).then_some(inner)
+    }
+
+    /// `name: NAME, value: value`, in whichever way pairs are written.
+    fn pair(&self, at: usize) -> Option<Range<usize>> {
+        const VALUES: [&str; 2] = ["value", "Value"];
+        const CALLED: [&str; 5] = ["name", "Name", "key", "Key", "NAME"];
+        let mut before = self.line_before();
+        before = before.strip_suffix(escaped::quote_at_end(before).unwrap_or_default())?;
+        before = before.trim_end().strip_suffix(['=', ':'])?.trim_end();
+        before = before.strip_suffix(escaped::quote_at_end(before).unwrap_or_default())?;
+        if !CALLED.iter().any(|called| before.ends_with(called)) {
+            return None;
+        }
+        let rest = self.text.get(at..)?;
+        let rest = rest.get(..rest.floor_char_boundary(SPACE))?;
+        let apart = rest.find(|char: char| char.is_alphanumeric()).unwrap_or(rest.len());
+        let apart = apart.min(rest.find('&').unwrap_or(apart));
+        let rest = rest.get(apart..)?;
+        let mark = escaped::quote(rest).unwrap_or_default();
+        let value = VALUES
+            .iter()
+            .find(|value| rest.strip_prefix(mark).is_some_and(|rest| rest.starts_with(**value)))?;
+        let end = at + apart + mark.len() + value.len();
+        let end = end + escaped::quote(self.text.get(end..)?).map_or(0, str::len);
+        let end = self.behind_space(end);
+        let (_, length) = escaped::sign(self.text.get(end..)?)?;
+        let from = self.behind_space(end + length);
+        let judge = if self.is_password() { is_likely_bare } else { is_likely_and_no_name };
+        match escaped::quoted(self.text, from) {
+            Some(inner) => (inner.len() >= LEAST && self.is(&inner, judge)).then_some(inner),
+            None => self.bare(from, ends_bare, LEAST, judge),
+        }
+    }
+
+    /// A value in the middle of a line, which no code and no prose has there.
+    fn strong(&self, from: usize) -> Option<Range<usize>> {
+        const SHORTEST: usize = 8;
+        let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
+        self.bare(from, ends_bare, SHORTEST, judge)
+    }
+
+    /// A value that stands by itself on the line below its name.
+    fn next_line(&self, from: usize) -> Option<Range<usize>> {
+        let found = self.strong(from)?;
+        let behind = self.text.get(found.end..)?;
+        let is_end = behind.is_empty() || behind.starts_with(['\n', '\r', '\\', '"', '<']);
+        (is_end || self.is(&found, is_strong)).then_some(found)
     }
 
     /// `NAME=value`.
@@ -222,14 +266,14 @@ impl<'a> Name<'a> {
     }
 
     /// `name: &str = "value"`.
-    fn typed(&self, op: &str, from: usize) -> Option<Range<usize>> {
-        let rest = self.text.get(from..).filter(|_| op == ":" && !self.is_quoted)?;
+    fn typed(&self, sign: char, from: usize) -> Option<Range<usize>> {
+        let rest = self.text.get(from..).filter(|_| sign == ':' && !self.is_quoted)?;
         let (kind, _) = rest.get(..rest.floor_char_boundary(SPACE))?.split_once('=')?;
         let in_type = |char: char| char.is_ascii_alphanumeric() || "_&'<>:[] \t".contains(char);
         if !kind.chars().all(in_type) {
             return None;
         }
-        let (inner, _) = self.quoted(self.behind_space(from + kind.len() + 1))?;
+        let inner = escaped::quoted(self.text, self.behind_space(from + kind.len() + 1))?;
         self.is(&inner, is_likely).then_some(inner)
     }
 
@@ -238,7 +282,7 @@ impl<'a> Name<'a> {
         let name = self.text.get(self.place.clone())?;
         let before = self.line_before();
         if name.starts_with("--") {
-            if let Some((inner, _)) = self.quoted(at) {
+            if let Some(inner) = escaped::quoted(self.text, at) {
                 return (inner.len() >= LEAST && self.is(&inner, is_likely_bare)).then_some(inner);
             }
             let is_next = self.text.get(at..)?.starts_with('-');
@@ -274,10 +318,8 @@ impl<'a> Name<'a> {
         self.text.get(place.clone()).is_some_and(judge)
     }
 
-    /// Whether no key or token may stand there: a password may be made of words or of numbers.
     fn is_password(&self) -> bool {
-        let name = self.text.get(self.place.clone()).unwrap_or_default().to_ascii_lowercase();
-        ["password", "passwd", "passphrase", "_pass", "pwd"].iter().any(|end| name.ends_with(end))
+        names::is_chosen(self.text.get(self.place.clone()).unwrap_or_default())
     }
 
     fn is_key_or_token(&self) -> bool {
@@ -314,28 +356,6 @@ impl<'a> Name<'a> {
         Some(from..from + length)
     }
 
-    /// What stands between two quotes from here on, and the quote. Quotes may be escaped, both of them.
-    fn quoted(&self, at: usize) -> Option<(Range<usize>, char)> {
-        let rest = self.text.get(at..)?;
-        let bare = rest.strip_prefix('\\').unwrap_or(rest);
-        let is_escaped = bare.len() < rest.len();
-        let quote = bare.chars().next().filter(|char| matches!(char, '"' | '\'' | '`'))?;
-        let from = at + usize::from(is_escaped) + 1;
-        let inside = self.text.get(from..)?;
-        let inside = inside.get(..inside.floor_char_boundary(QUOTED))?;
-        let mut escaped = false;
-        for (place, char) in inside.char_indices() {
-            match char {
-                '\n' | '\r' => return None,
-                '\\' if is_escaped => return Some((from..from + place, quote)),
-                '\\' if !escaped => escaped = true,
-                _ if char == quote && !escaped => return Some((from..from + place, quote)),
-                _ => escaped = false,
-            }
-        }
-        None
-    }
-
     /// The quote right before the name.
     fn around(&self) -> Option<char> {
         let before = self.text.get(..self.place.start)?;
@@ -360,14 +380,10 @@ impl<'a> Name<'a> {
         let is_mark = |char: char| char.is_ascii_digit() || "-+>|→*#".contains(char);
         // Where a line ends is written as two letters in texts within texts.
         let is_escaped = before.ends_with('\\') && name.starts_with(['n', 'r', 't']);
+        // A file and a line, or a name of what is set.
         let is_found = || {
-            head.strip_suffix([':', '-']).is_some_and(|head| {
-                let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-                let place = head.rsplit_once([':', '-']).filter(|(_, line)| is_number(line));
-                let file = place.map_or(head, |(file, _)| file);
-                !file.contains(char::is_whitespace)
-                    && (place.is_some() || file.contains(['.', '/']))
-            })
+            let place = head.strip_suffix([':', '-']);
+            place.is_some_and(|place| !place.contains(char::is_whitespace))
         };
         head.chars().all(is_mark)
             || matches!(head, "export" | "set" | "declare -x" | "ENV" | "ARG")

@@ -1,0 +1,119 @@
+//! Quotes, signs and ends of lines as they are written in a text that stands in another one: in JSON, XML, a URL.
+
+use std::ops::Range;
+
+/// Bytes of a value between quotes.
+const QUOTED: usize = 16_384;
+/// Backslashes before a quote, for a text in a text in a text.
+const DEPTH: usize = 7;
+
+const QUOTES: [&str; 16] = [
+    "&quot;",
+    "&apos;",
+    "&#34;",
+    "&#39;",
+    "&#x22;",
+    "&#x27;",
+    "&#039;",
+    "&amp;quot;",
+    "&amp;apos;",
+    "&amp;#34;",
+    "&amp;#39;",
+    "\\u0022",
+    "\\u0027",
+    "\\\\u0022",
+    "%22",
+    "%27",
+];
+
+/// The quote that a text begins with, as it is written there.
+pub(super) fn quote(text: &str) -> Option<&str> {
+    let written = QUOTES.iter().find(|quote| text.starts_with(**quote)).map(|quote| quote.len());
+    let length = written.or_else(|| {
+        let bytes = text.as_bytes();
+        let escapes = bytes.iter().take(DEPTH).take_while(|byte| **byte == b'\\').count();
+        matches!(bytes.get(escapes)?, b'"' | b'\'' | b'`').then_some(escapes + 1)
+    });
+    text.get(..length?)
+}
+
+/// The quote that a text ends with, as it is written there.
+pub(super) fn quote_at_end(text: &str) -> Option<&str> {
+    if let Some(quote) = QUOTES.iter().find(|quote| text.ends_with(**quote)) {
+        return text.get(text.len() - quote.len()..);
+    }
+    let bare = text.strip_suffix(['"', '\'', '`'])?;
+    let escapes = bare.bytes().rev().take(DEPTH).take_while(|byte| *byte == b'\\').count();
+    text.get(bare.len() - escapes..)
+}
+
+/// What stands between two quotes from a place on. It may be cut at the end of the text.
+pub(super) fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
+    let rest = text.get(at..)?;
+    let mark = quote(rest)?;
+    let from = at + mark.len();
+    let inside = rest.get(mark.len()..)?;
+    let cut = inside.floor_char_boundary(QUOTED);
+    let (inside, is_all) = (inside.get(..cut)?, cut == inside.len());
+    let escapes = mark.bytes().take_while(|byte| *byte == b'\\').count();
+    let is_plain = mark.len() == escapes + 1;
+    let bytes = inside.as_bytes();
+    let mut place = 0;
+    while let Some(byte) = bytes.get(place) {
+        match byte {
+            b'\n' | b'\r' => return None,
+            b'\\' if is_plain => {
+                let rest = bytes.get(place..).unwrap_or_default();
+                let length = rest.iter().take_while(|byte| **byte == b'\\').count();
+                let is_mark = rest.get(length) == mark.as_bytes().last();
+                if is_mark && length <= escapes && escapes > 0 {
+                    return Some(from..from + place + length - length.min(escapes));
+                }
+                // An odd number of them at a quote that has none escapes it.
+                place += length + usize::from(is_mark && length % 2 == 1);
+            }
+            _ if inside.get(place..).is_some_and(|rest| rest.starts_with(mark)) => {
+                return Some(from..from + place);
+            }
+            _ => place += 1,
+        }
+    }
+    let end = inside.find(char::is_whitespace).unwrap_or(inside.len());
+    is_all.then_some(from..from + end)
+}
+
+/// The sign between a name and its value that a text begins with, whether it is one that assigns, and its length.
+pub(super) fn sign(text: &str) -> Option<(char, usize)> {
+    const SIGNS: [(&str, char); 15] = [
+        ("=>", '='),
+        ("=&gt;", '='),
+        (":=", '='),
+        ("?=", '='),
+        ("+=", '='),
+        ("\\u003d", '='),
+        ("&#61;", '='),
+        ("%3D", '='),
+        ("%3d", '='),
+        ("%3A", ':'),
+        ("%3a", ':'),
+        ("\\u003a", ':'),
+        ("&#58;", ':'),
+        ("=", '='),
+        (":", ':'),
+    ];
+    if text.starts_with("==") || text.starts_with("::") {
+        return None;
+    }
+    let (sign, kind) = SIGNS.iter().find(|(sign, _)| text.starts_with(*sign))?;
+    Some((*kind, sign.len()))
+}
+
+/// How far it is to the next line where this one ends: also behind the mark that says that the value stands there.
+pub(super) fn line_end(text: &str) -> Option<usize> {
+    const MARKS: [&str; 7] = ["", "|-", "|", ">-", ">", "\\", "("];
+    const ENDS: [&str; 4] = ["\n", "\r\n", "\\n", "\\r\\n"];
+    MARKS.iter().find_map(|mark| {
+        let rest = text.strip_prefix(mark)?;
+        ENDS.iter().find(|end| rest.starts_with(**end)).map(|end| mark.len() + end.len())
+    })
+}

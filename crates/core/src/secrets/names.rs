@@ -1,0 +1,114 @@
+//! What secrets are called: one list, for names in texts and for those of fields.
+
+/// What names of secrets end with, in lower case.
+pub(super) const ENDINGS: [&str; 14] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "passwort",
+    "kennwort",
+    "contraseña",
+    "senha",
+    "pwd",
+    "secret",
+    "token",
+    "credential",
+    "pass",
+    "key",
+];
+
+/// Those of them that people choose: made of words or of numbers as well.
+const CHOSEN: [&str; 10] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "passwort",
+    "kennwort",
+    "contraseña",
+    "senha",
+    "pass",
+    "pwd",
+];
+
+/// What keys are secret.
+const KEYS: [&str; 26] = [
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "account",
+    "signing",
+    "encryption",
+    "master",
+    "service",
+    "application",
+    "app",
+    "license",
+    "write",
+    "subscription",
+    "fastly",
+    "storage",
+    "deploy",
+    "cipher",
+    "hmac",
+    "jwt",
+    "consumer",
+    "webhook",
+    "integration",
+    "admin",
+    "session",
+];
+
+/// The endings as they are looked for in texts, as far as upper and lower case are usual in them.
+pub(super) fn written() -> Vec<String> {
+    let in_cases = |ending: &&str| {
+        let capital = ending.chars().take(1).flat_map(char::to_uppercase);
+        let capital = capital.chain(ending.chars().skip(1)).collect();
+        [(*ending).to_owned(), capital, ending.to_uppercase()]
+    };
+    ENDINGS.iter().flat_map(in_cases).collect()
+}
+
+/// Whether a field of this name holds a secret.
+pub(super) fn is_of_field(name: &str) -> bool {
+    // A file may be called anything.
+    if name.contains(['/', '.']) {
+        return false;
+    }
+    let bare = name.trim_end_matches(|char: char| !char.is_alphanumeric());
+    let lower = bare.to_lowercase();
+    let ending = |ending: &&&str| lower.ends_with(**ending);
+    ENDINGS.iter().find(ending).is_some_and(|ending| {
+        let at = lower.len() - ending.len();
+        bare.is_char_boundary(at) && is_secret(bare.get(..at).unwrap_or_default(), ending)
+    })
+}
+
+/// Whether a name is one of a secret that ends with this ending, by what stands before that.
+pub(super) fn is_secret(before: &str, ending: &str) -> bool {
+    match ending {
+        "key" => {
+            let kind = before.trim_end_matches(['_', '-', '.', ' ']).to_ascii_lowercase();
+            KEYS.iter().any(|key| kind.ends_with(key))
+        }
+        // What passes, or was passed, ends so as well.
+        "pass" => before.is_empty() || before.ends_with(['_', '-']) || is_user(before),
+        _ => true,
+    }
+}
+
+/// Such as `dbPass`.
+fn is_user(before: &str) -> bool {
+    const USERS: [&str; 8] = ["db", "user", "smtp", "mail", "admin", "root", "auth", "mysql"];
+    let lower = before.to_ascii_lowercase();
+    USERS.iter().any(|user| lower.ends_with(user))
+}
+
+/// Whether no key or token may stand there: a password may be made of words or of numbers.
+pub(super) fn is_chosen(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    CHOSEN.iter().any(|ending| lower.ends_with(ending))
+}

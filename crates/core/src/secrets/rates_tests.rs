@@ -1,0 +1,171 @@
+//! How much of what is secret is found, and how much is taken for secret that is not.
+
+use super::mask;
+use super::providers::{SHAPES, drawn, filled};
+use crate::xml::escape_xml;
+
+/// Ways in which texts stand in other ones.
+fn surrounded(text: &str) -> [String; 6] {
+    [
+        text.to_owned(),
+        format!("I saw {text} there"),
+        format!("- f3: {text}"),
+        format!("begin\n{text}\nend"),
+        serde_json::to_string(text).unwrap(),
+        escape_xml(text).into_owned(),
+    ]
+}
+
+#[test]
+fn nearly_all_keys_of_known_providers_are_masked() {
+    let mut random = drawn(7);
+    let (mut all, mut missed) = (0, Vec::new());
+    for (provider, shape) in SHAPES {
+        for _ in 0..3 {
+            let (text, secret) = filled(shape, &mut random);
+            let third = secret.len() / 3;
+            let middle = &secret[third..secret.len() - third];
+            for text in surrounded(&text) {
+                all += 1;
+                let masked = mask(&text);
+                assert_eq!(mask(&masked), masked, "masking twice is masking once");
+                if masked.contains(middle) {
+                    missed.push(format!("{provider}: {shape}"));
+                }
+            }
+        }
+    }
+    assert!(missed.len() * 50 <= all, "{} of {all}: {missed:#?}", missed.len());
+}
+
+#[test]
+fn what_was_once_left_is_masked() {
+    let value = ["Tr0ub4", "dorXk9"].concat();
+    let wallet = filled("5{550}", drawn(3)).0;
+    let aws = filled("AKIA{u16}", drawn(3)).0;
+    let words = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+    let encoded = ["cGFzc3dvcmQ9WG", "s5VHIwdWI0ZG9yWGs5VHI="].concat();
+    for (text, secret) in [
+        (format!("output\n{aws}\nend"), &*aws),
+        (format!("mysql -u root -p{value} db"), &*value),
+        (format!("sshpass -p {value} ssh x"), &value),
+        (format!("Cookie: session={value}"), &value),
+        (format!("Set-Cookie: sid={value}; HttpOnly"), &value),
+        (format!("localhost:5432:db:me:{value}"), &value),
+        (format!("password:\n  {value}"), &value),
+        (format!("password: |\n  {value}\nuser: me"), &value),
+        (format!("password:\\n  {value}\\n"), &value),
+        (format!("define('DB_PASSWORD', '{value}');"), &value),
+        (format!("setenv(\"DB_PASSWORD\", \"{value}\")"), &value),
+        (format!("ansible_become_pass: {value}"), &value),
+        (format!("Passwort: {value}"), &value),
+        (format!("use db: password: {value} there"), &value),
+        (format!("api_key=&quot;{value}&quot;"), &value),
+        (format!("api_key=&amp;quot;{value}&amp;quot;"), &value),
+        (format!("password = &#39;{value}&#39;"), &value),
+        (format!("\\\"password\\\":\\\"{value}\\\""), &value),
+        (format!("\\\\\\\"password\\\\\\\": \\\\\\\"{value}\\\\\\\""), &value),
+        (format!("\\u0022password\\u0022:\\u0022{value}\\u0022"), &value),
+        (format!("%22password%22%3A%22{value}%22"), &value),
+        (format!("{{\"pass\": \"{value}\"}}"), &value),
+        (format!("name: DB_PASSWORD, value: {value}"), &value),
+        (format!("<password>{value}</password>"), &value),
+        (format!("&lt;password&gt;{value}&lt;/password&gt;"), &value),
+        (wallet.clone(), &wallet),
+        (format!("seed phrase: {words}"), words),
+        (encoded.clone(), &encoded),
+        (format!("data {encoded}"), &encoded),
+    ] {
+        let masked = mask(&text);
+        assert!(!masked.contains(secret) && masked.contains("‹masked: "), "{masked}");
+        assert_eq!(mask(&masked), masked);
+    }
+}
+
+/// Lines in which nothing is secret, in the same way as [`SHAPES`].
+const HARMLESS: &[&str] = &[
+    "commit {h40}",
+    "Merge: {h7} {h7}",
+    "index {h7}..{h7} 100644",
+    "checksum = \"{h64}\"",
+    "      \"integrity\": \"sha512-{b86}==\",",
+    "      \"resolved\": \"https://registry.npmjs.org/a/-/a-{d1}.{d2}.{d1}.tgz\",",
+    "h1:{b43}=",
+    "sha256:{h64}",
+    "Digest: sha256:{h64}",
+    "{h8}-{h4}-4{h3}-a{h3}-{h12}",
+    "\"id\": \"{h8}-{h4}-4{h3}-a{h3}-{h12}\",",
+    "ses_{a24} msg_{a24} prt_{a24} call_{a24}",
+    "frm-{h12} f{d2} p{d1} [callstack] frame f{d1} returned",
+    "stack_log {\"frame\":\"f{d2}\"}",
+    "\"toolu_01{a22}\"",
+    "![picture](data:image/png;base64,iVBORw0KGgo{b400})",
+    "src: url(data:font/woff2;base64,d09GMgABAAAAA{b400})",
+    "{b76}",
+    "test secrets::tests::every_form_{d2} ... ok",
+    "--- PASS: TestToken{d2} (0.{d2}s)",
+    "    at Object.<anonymous> (/home/me/src/{l8}.test.ts:{d3}:{d2})",
+    "thread 'main' panicked at crates/core/src/{l8}.rs:{d3}:{d2}:",
+    "2026-01-{d2}T12:00:{d2}Z INFO request id={h16} took {d3}ms token_count={d4}",
+    "127.0.0.1 - - [01/Jan/2026:12:00:{d2} +0000] \"GET /{l8}?page={d2} HTTP/1.1\" 200 {d4}",
+    "Jan 01 12:00:{d2} host sshd[{d4}]: Accepted publickey for me from 10.0.0.{d2} port {d4}",
+    "let token = tokens.get(index{d1})?;",
+    "let secret = read_secret(&path{d1})?;",
+    "const key{d1} = Object.keys(map)[{d1}];",
+    "    password: String,",
+    "    pub api_key: Option<String>,",
+    "def login(user: str, password: str) -> Token{d1}:",
+    "if (password.length < {d2}) throw new Error('password too short');",
+    "self.access_token = response.json()[\"access_token\"]",
+    "password = os.environ[\"DB_PASSWORD_{d1}\"]",
+    "String token = request.getHeader(\"X-Token-{d1}\");",
+    "private static final String KEY_{d2} = \"key.{l8}\";",
+    "#define TOKEN_{d2} 0x{h8}",
+    "mov rax, 0x{h16}",
+    "0x{h8}: {h4} {h4} {h4} {h4}",
+    "cookie: Cookie{d1} = jar.get(name)",
+    "cookies = requests.cookies.RequestsCookieJar()",
+    "name: build-{d2}, value: matrix-{d2}",
+    "<a href=\"https://example.test/{l8}/{l8}#L{d3}\">line {d3}</a>",
+    "https://github.com/a/b/commit/{h40}",
+    "https://example.test/?page={d2}&sort=name&key=title{d1}",
+    "npm error code E{d3}",
+    "Compiling serde v1.0.{d3}",
+    "added {d3} packages in {d2}s",
+    "docker pull registry.example.test/a/b@sha256:{h64}",
+    "mysql -u root -p shop < dump{d1}.sql",
+    "mysql --port 33{d2} --protocol tcp",
+    "docker run -p 80{d2}:8080 nginx:1.{d2}",
+    "ssh -p 22{d2} me@example.test",
+    "git log --oneline -p -{d1} src/{l8}.rs",
+    "kubectl get secret app-tls-{d1} -o yaml",
+    "Error: token expired {d2} minutes ago (request {h16})",
+    "expected token `;`, found `}` at {d3}:{d2}",
+    "max_tokens: {d4}, token_budget: {d4}",
+    "eslint-disable-next-line key-spacing -- see #{d3}",
+    "@media (min-width: {d3}px) { .token-{d2} { color: #{h6} } }",
+    "  sk-icon-{l4}-button {l6} key-{l8}",
+    "you can have that idea when this work will turn into good code and not before",
+    "{d2}\t{d3}\tcrates/core/src/{l8}.rs",
+    "CREATE TABLE tokens (id INTEGER PRIMARY KEY, hash BLOB NOT NULL, size_{d2} INT);",
+    "type Props = { token: string; secret?: string; id{d1}: number };",
+    "aGVsbG8gd29ybGQsIHRoaXMgaXMgYSB0ZXh0IHdpdGhvdXQgYW55dGhpbmcgdG8gaGlkZQ==",
+    "error[E0{d3}]: cannot find value `api_key` in this scope",
+    "localhost:{d4}:{d2}:error: expected identifier",
+];
+
+#[test]
+fn harmless_lines_stay() {
+    let mut random = drawn(11);
+    let (mut lines, mut wrong) = (0, Vec::new());
+    for _ in 0..200 {
+        for shape in HARMLESS {
+            let (line, _) = filled(shape, &mut random);
+            lines += 1;
+            if mask(&line) != line {
+                wrong.push(line);
+            }
+        }
+    }
+    assert!(lines >= 10_000 && wrong.len() * 10_000 <= lines, "of {lines}: {wrong:#?}");
+}
