@@ -215,8 +215,8 @@ const INNER_RESULTS: usize = 60;
 
 pub(crate) fn told_in_a_line(frame: &Frame) -> String {
     let results = given(frame.results_compacted.as_deref()).or(given(frame.results.as_deref()));
-    let results = results.unwrap_or("no results were given").split_whitespace();
-    let results = results.collect::<Vec<_>>().join(" ");
+    let results = mask(results.unwrap_or("no results were given"));
+    let results = results.split_whitespace().collect::<Vec<_>>().join(" ");
     let dense = cut_to_token_budget(&results, INNER_RESULTS, CUT);
     format!("{} {}: {dense}", label(frame), frame.status)
 }
@@ -232,10 +232,10 @@ const NAMED_FRAMES: usize = 12;
 const TITLE_BYTES: usize = 200;
 
 fn shown_title(title: &str) -> Cow<'_, str> {
-    if title.len() <= TITLE_BYTES {
-        return title.into();
+    match mask(title) {
+        title if title.len() <= TITLE_BYTES => title,
+        title => cap(&title, TITLE_BYTES).to_owned().into(),
     }
-    cap(&mask(title), TITLE_BYTES).to_owned().into()
 }
 
 pub(crate) fn label(frame: &Frame) -> String {
@@ -274,7 +274,8 @@ impl Text {
     /// Foreign text behind its heading: as it is, but that nothing in it can steer a terminal or
     /// begin a line as ours do.
     fn block(&mut self, heading: &str, foreign: &str) {
-        let shown = visible(foreign.trim());
+        let foreign = mask(foreign.trim());
+        let shown = visible(&foreign);
         if shown.contains('\n') {
             self.line(format_args!("{heading}:"));
         } else {
@@ -315,7 +316,8 @@ impl Text {
     }
 
     fn list<'a>(&mut self, heading: &str, items: impl Iterator<Item = &'a str>) {
-        let mut items = items.map(one_line).filter(|item| !item.is_empty()).peekable();
+        let items = items.map(|item| one_line(&mask(item)));
+        let mut items = items.filter(|item| !item.is_empty()).peekable();
         if items.peek().is_none() {
             return;
         }
@@ -348,7 +350,7 @@ impl Text {
         self.line("Pins, which hold from here on:");
         for pin in pins {
             // A pin stands word for word; only its further lines are indented.
-            let words = visible(pin.pin.text.trim()).replace('\n', "\n  ");
+            let words = visible(&mask(pin.pin.text.trim())).replace('\n', "\n  ");
             self.line(format_args!("- p{} of {}: {words}", pin.pin.num, pin.owner));
         }
     }

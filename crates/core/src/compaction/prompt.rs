@@ -6,7 +6,7 @@ use super::{CompactionType, REST_OF_SESSION};
 use crate::dialect::Dialect;
 use crate::frame::{Frame, Status};
 use crate::returned::{given, label, one_line};
-use crate::secrets::cut_to_token_budget;
+use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::{CUT, iso_time};
 
 /// Ancestors, siblings, artifacts and decisions that are named; of each the newest or nearest.
@@ -211,14 +211,15 @@ fn section<'a>(text: &mut Text, heading: &str, items: impl Iterator<Item = &'a s
     text.line("");
     text.line(heading);
     for item in items {
-        text.line(format_args!("- {}", one_line(item)));
+        text.line(format_args!("- {}", one_line(&mask(item))));
     }
 }
 
 /// Foreign text behind a heading of ours: further lines are quoted, so that none can pass for a
 /// heading or an instruction.
 fn quoted(text: &mut Text, heading: &str, foreign: &str) {
-    let shown = crate::xml::visible(foreign.trim());
+    let foreign = mask(foreign.trim());
+    let shown = crate::xml::visible(&foreign);
     if heading.is_empty() || shown.contains('\n') {
         if !heading.is_empty() {
             text.line(heading);

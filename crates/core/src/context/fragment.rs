@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::dialect::Dialect;
 use crate::frame::{Frame, Identity};
+use crate::secrets::mask;
 use crate::text::{
     CUT, UNITS_PER_TOKEN, cap, estimate_units, estimate_units_to, first_words, truncate_to_units,
 };
@@ -186,8 +187,8 @@ impl Fields {
     }
 
     fn put(&mut self, tag: &'static str, text: &str, weight: usize, is_key: bool) {
-        let text = text.trim();
-        let capped = cap(text, self.max_bytes);
+        let text = mask(text.trim());
+        let capped = cap(&text, self.max_bytes);
         let truncated = capped.len() < text.len();
         let mut escaped = escape_content(capped).into_owned();
         if truncated {
@@ -276,7 +277,7 @@ fn joined<'a>(parts: impl Iterator<Item = &'a str>, between: &str, max_bytes: us
 /// `text` without line ends, as far as `max_bytes` can show it.
 pub(super) fn one_line_of(text: &str, max_bytes: usize) -> String {
     let mut line = String::new();
-    for word in cap(text, max_bytes.saturating_add(4)).split_whitespace() {
+    for word in cap(&mask(text), max_bytes.saturating_add(4)).split_whitespace() {
         if !line.is_empty() {
             line.push(' ');
         }

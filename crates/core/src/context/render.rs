@@ -2,6 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::frame::Frame;
+use crate::secrets::mask;
 use crate::text::estimate_units;
 use crate::xml::XmlWriter;
 
@@ -373,7 +374,7 @@ fn pins(pins: &[ScopedPin]) -> String {
         xml.tag("pin")
             .attr("id", format_args!("p{}", pin.pin.num))
             .attr("frame", pin.owner)
-            .text(&pin.pin.text);
+            .text(&mask(&pin.pin.text));
     }
     xml.close("pins");
     xml.finish()

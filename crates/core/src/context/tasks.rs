@@ -1,6 +1,7 @@
 //! How to work in frames, and what comes next in this one.
 
 use crate::frame::{Frame, FrameNum, Status};
+use crate::secrets::mask;
 use crate::text::{CUT, UNITS_PER_TOKEN, cap, truncate_to_units};
 use crate::xml::XmlWriter;
 
@@ -84,7 +85,8 @@ fn current_frame(xml: &mut XmlWriter, frame: &Frame) {
     } else {
         &identity.success_criteria_compacted
     };
-    let criteria = cap(criteria.trim(), 2048);
+    let criteria = mask(criteria.trim());
+    let criteria = cap(&criteria, 2048);
     xml.tag("current-frame").open();
     xml.element("title", &title(frame));
     if !criteria.is_empty() {
