@@ -37,6 +37,8 @@ pub use error::RecordingError;
 pub use past::import;
 pub use stored::happenings;
 
+pub use crate::tool_input::Replaced;
+
 /// The program that wrote a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {

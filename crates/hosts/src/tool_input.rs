@@ -66,6 +66,57 @@ pub(crate) fn edits(input: &Value, written: &[String]) -> Vec<Edit> {
     whole.map(|after| Edit { path: file.clone(), before: None, after }).into_iter().collect()
 }
 
+/// What a call replaces in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The file.
+    pub path: String,
+    /// The text, exactly as it has to stand there; of a hunk of a patch, the lines around what is removed
+    /// with it. None where the file is written as a whole.
+    pub text: Option<String>,
+}
+
+/// What a call replaces that wrote the files `written`.
+pub(crate) fn replaced(input: &Value, written: &[String]) -> Vec<Replaced> {
+    let patch = texts(input);
+    if patch.contains(PATCH) {
+        return replaced_by_patch(&patch);
+    }
+    let edits = edits(input, written).into_iter();
+    let replaced = edits.map(|edit| Replaced { path: edit.path, text: edit.before });
+    replaced.filter(|it| it.text.as_deref() != Some("")).collect()
+}
+
+fn replaced_by_patch(patch: &str) -> Vec<Replaced> {
+    let mut hunks: Vec<Replaced> = Vec::new();
+    let mut current: Option<&str> = None;
+    for line in patch.lines() {
+        let hunk = |path: &str| Replaced { path: path.to_owned(), text: Some(String::new()) };
+        if let Some(updated) = line.strip_prefix("*** Update File: ") {
+            current = Some(updated.trim());
+            hunks.push(hunk(updated.trim()));
+        } else if let Some(added) = line.strip_prefix("*** Add File: ") {
+            current = None;
+            hunks.push(Replaced { path: added.trim().to_owned(), text: None });
+        } else if line.starts_with("*** ") {
+            current = None;
+        } else if let (Some(path), true) = (current, line.starts_with("@@")) {
+            hunks.push(hunk(path));
+        } else if let (Some(_), Some(text)) =
+            (current, hunks.last_mut().and_then(|hunk| hunk.text.as_mut()))
+        {
+            // Programs write an empty line of context without its blank.
+            let old = line.strip_prefix([' ', '-']).or_else(|| line.is_empty().then_some(""));
+            if let Some(old) = old {
+                text.push_str(old);
+                text.push('\n');
+            }
+        }
+    }
+    hunks.retain(|hunk| hunk.text.as_ref().is_none_or(|text| !text.trim().is_empty()));
+    hunks
+}
+
 /// How a patch of the kind begins that several programs have a tool for.
 const PATCH: &str = "*** Begin Patch";
 
@@ -152,6 +203,23 @@ mod tests {
         assert_eq!(told(&json!({ "content": "all of it" })), [whole]);
         assert_eq!(told(&json!({ "path": "src/a.rs", "how": 7 })), []);
         assert_eq!(edits(&json!({ "content": "nowhere" }), &[]), []);
+    }
+
+    #[test]
+    fn what_a_patch_replaces_has_the_lines_around_it() {
+        let patch = "*** Begin Patch\n*** Add File: new.rs\n+fn new() {}\n*** Update File: src/a.rs\n\
+                     @@ fn one\n context\n-old\n+two\n\n-older\n@@\n+only new\n*** End Patch";
+        let of = |path: &str, text: Option<&str>| Replaced {
+            path: path.to_owned(),
+            text: text.map(str::to_owned),
+        };
+        let wanted = [of("new.rs", None), of("src/a.rs", Some("context\nold\n\nolder\n"))];
+        assert_eq!(super::replaced(&json!({ "patchText": patch }), &[]), wanted);
+        let written = ["src/a.rs".to_owned()];
+        let input = json!({ "old_string": "one", "new_string": "two" });
+        assert_eq!(super::replaced(&input, &written), [of("src/a.rs", Some("one"))]);
+        assert_eq!(super::replaced(&json!({ "content": "all" }), &written), [of("src/a.rs", None)]);
+        assert_eq!(super::replaced(&json!({ "how": 7 }), &written), []);
     }
 
     #[test]

@@ -26,8 +26,9 @@ fn main() -> ExitCode {
     }
     recordings.retain(|recording| recording.model_calls() as u64 >= LONG);
     let mut out = String::new();
-    let heading = "| | largest | input | billed | kept | least kept | most billed |\n\
-                   | --- | --- | --- | --- | --- | --- | --- |\n";
+    let heading = "| | largest | input | billed | with reads | kept | verbatim | whole requests: largest | with \
+                   reads | most with reads |\n\
+                   | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
     for (title, rows) in [("what is done", steps()), ("evidence", budgets()), ("masks", masks())] {
         let _infallible = write!(out, "{title}\n\n{heading}");
         for (name, policy) in rows {
@@ -52,13 +53,16 @@ fn row(name: &str, recordings: &[Recording], policy: &Policy) -> String {
         return "no session is long enough\n".to_owned();
     };
     format!(
-        "| {name} | {:.3} | {:.3} | {:.3} | {:.1} % | {:.1} % | {:.3} |\n",
+        "| {name} | {:.3} | {:.3} | {:.3} | {:.3} | {:.1} % | {:.1} % | {:.3} | {:.3} | {:.3} |\n",
         of.of_linear.largest,
         of.of_linear.input,
         of.of_linear.billed,
+        of.of_linear.billed_with_reads,
         of.retention * 100.0,
-        of.least_retention * 100.0,
-        of.most_billed
+        of.verbatim_share * 100.0,
+        of.whole.largest,
+        of.whole.billed_with_reads,
+        of.most_billed_with_reads
     )
 }
 

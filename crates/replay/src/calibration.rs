@@ -13,14 +13,19 @@ const COMPARED: usize = 200;
 /// What a token may be of an estimated one; other lines say nothing of the text.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.25..=4.0;
 
-/// A line through what was reported: `overhead + factor * estimate`.
+/// Tokens of what is sent beside the conversation where nothing was reported: about what the system prompt
+/// and the tools of coding agents take.
+pub const BESIDE: u64 = 15_000;
+
+/// How tokens are counted, by what the provider reported.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fit {
     /// Tokens for each estimated one.
     pub factor: f64,
-    /// Tokens of what is sent beside the conversation: system prompt and tools.
-    pub overhead: u64,
+    /// Tokens of what is sent beside the conversation: system prompt and tools. What the first report says
+    /// beyond the conversation, or [`BESIDE`] where nothing was reported.
+    pub beside: u64,
     /// How many reports the line goes through; with none the estimate stands as it is.
     pub reports: usize,
     /// Half of the reports are off the line by at most that share.
@@ -58,15 +63,16 @@ impl Fit {
         }
         let factor = median(&mut slopes).filter(|_| points.len() >= LEAST);
         let Some(factor) = factor.filter(|factor| PLAUSIBLE.contains(factor)) else {
-            return Self { factor: 1.0, overhead: 0, reports: 0, off: 0.0 };
+            return Self { factor: 1.0, beside: BESIDE, reports: 0, off: 0.0 };
         };
         let mut left: Vec<f64> = points.iter().map(|(x, y)| y - factor * x).collect();
-        let overhead = median(&mut left).unwrap_or_default().max(0.0);
-        let mut off: Vec<f64> =
-            points.iter().map(|(x, y)| (overhead + factor * x - y).abs() / y.max(1.0)).collect();
+        let base = median(&mut left).unwrap_or_default().max(0.0);
+        let off = points.iter().map(|(x, y)| (base + factor * x - y).abs() / y.max(1.0));
+        let mut off: Vec<f64> = off.collect();
+        let first = points.first().map_or(0.0, |(x, y)| (y - factor * x).max(0.0).round());
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 0")]
-        let overhead = overhead.round() as u64;
-        Self { factor, overhead, reports: points.len(), off: median(&mut off).unwrap_or_default() }
+        let beside = first as u64;
+        Self { factor, beside, reports: points.len(), off: median(&mut off).unwrap_or_default() }
     }
 
     /// The tokens of a text of so many estimated ones.

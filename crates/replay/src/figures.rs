@@ -3,16 +3,18 @@
 use callstack_core::cost::{self, PAUSE};
 use serde::Serialize;
 
+use crate::again::Again;
+use crate::changes::Need;
 use crate::item::{ItemNum, Items};
 use crate::requests::{Played, Requests};
 use crate::session::{Call, Session};
 
 /// What a token costs, in hundredths of a token of input: from the cache, and new.
-const CACHED: u64 = cost::CACHED as u64;
-const NEW: u64 = cost::NEW as u64;
+pub(crate) const CACHED: u64 = cost::CACHED as u64;
+pub(crate) const NEW: u64 = cost::NEW as u64;
 
-/// Figures of one way of sending a session, or of several sessions. Tokens are those of the conversation,
-/// without system prompt and tools.
+/// Figures of one way of sending a session. Tokens are those of the conversation, unless they are said to
+/// be those of whole requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {
@@ -27,10 +29,26 @@ pub struct Figures {
     /// What they cost, in hundredths of a token of input: with 0.1 for what the request before began
     /// with, 1.25 for the rest and for all of a request after a pause.
     pub billed_hundredths: u64,
+    /// Tokens of what stands beside the conversation in each request: system prompt and tools.
+    pub beside: u64,
+    /// Requests of which the provider had nothing in its cache: the first, and those after a pause.
+    pub cold: u64,
     /// Terms of the agent's outputs that stood in the whole conversation, each once an output.
     pub used: u64,
     /// Those of them that stood in what was sent.
     pub kept: u64,
+    /// Edits of texts that stood in the whole conversation, word for word.
+    pub edits: u64,
+    /// Those of them whose texts stood in what was sent.
+    pub verbatim: u64,
+    /// Files that had to be read again for what is no longer in what was sent.
+    pub reads: u64,
+    /// Calls of the model that were needed for it.
+    pub read_calls: u64,
+    /// What all costs with these, in hundredths of a token of input.
+    pub with_reads_hundredths: u64,
+    /// Tokens of the largest request with what was read again.
+    pub largest_with_reads: u64,
     /// Tokens of each request.
     #[serde(skip)]
     pub curve: Vec<u64>,
@@ -47,9 +65,40 @@ impl Figures {
         self.billed_hundredths as f64 / 100.0
     }
 
+    /// The same with a read for each miss.
+    pub fn with_reads(&self) -> f64 {
+        self.with_reads_hundredths as f64 / 100.0
+    }
+
     /// The share of the terms that were used again and stood in what was sent; 1 if none was used.
     pub fn retention(&self) -> f64 {
         if self.used == 0 { 1.0 } else { self.kept as f64 / self.used as f64 }
+    }
+
+    /// The share of the edits whose texts stood in what was sent; 1 if there was none.
+    pub fn verbatim_share(&self) -> f64 {
+        if self.edits == 0 { 1.0 } else { self.verbatim as f64 / self.edits as f64 }
+    }
+
+    /// The figures of whole requests: with what stands beside the conversation.
+    #[must_use]
+    pub fn whole(&self) -> Self {
+        let beside = self.beside;
+        let warm = self.calls.saturating_sub(self.cold);
+        let billed = beside * (self.cold * NEW + warm * CACHED);
+        Self {
+            input: self.input + beside * self.calls,
+            median: self.median + beside,
+            largest: self.largest + beside,
+            billed_hundredths: self.billed_hundredths + billed,
+            with_reads_hundredths: self.with_reads_hundredths
+                + billed
+                + beside * self.read_calls * CACHED,
+            largest_with_reads: self.largest_with_reads + beside,
+            beside: 0,
+            curve: self.curve.iter().map(|tokens| tokens + beside).collect(),
+            ..*self
+        }
     }
 }
 
@@ -131,34 +180,60 @@ impl Tokens {
     }
 }
 
-/// Measures a way of sending. `used` says what each call used again, `tokens` what an item takes.
-pub(crate) fn measure(
-    session: &Session,
-    used: &[Box<[usize]>],
-    requests: &Requests,
-    tokens: impl Fn(ItemNum) -> u64,
-) -> Figures {
-    let mut sent = Sent::new(&session.items, requests);
-    let mut figures = Figures { calls: requests.len() as u64, ..Figures::default() };
-    let (mut before, mut sums) = (None, Tokens::default());
-    for (call, used) in session.calls.iter().zip(used) {
-        if !sent.next() {
-            break;
+/// How the ways of sending a session are measured.
+pub(crate) struct Measure<'a, T> {
+    /// The session.
+    pub(crate) session: &'a Session,
+    /// What each call used again.
+    pub(crate) used: &'a [Box<[usize]>],
+    /// What each call needs of what was sent.
+    pub(crate) needs: &'a [Vec<Need>],
+    /// The first item that was not recorded.
+    pub(crate) ours_from: ItemNum,
+    /// Tokens of an item.
+    pub(crate) tokens: T,
+}
+
+impl<T: Fn(ItemNum) -> u64> Measure<'_, T> {
+    /// Measures a way. `beside` are the tokens that each request has beside the conversation; without
+    /// `pauses` none empties the provider's cache.
+    pub(crate) fn of(&self, requests: &Requests, beside: u64, pauses: bool) -> Figures {
+        let mut sent = Sent::new(&self.session.items, requests);
+        let mut again = Again::new(&self.session.items, self.ours_from);
+        let calls = requests.len() as u64;
+        let mut figures = Figures { calls, beside, ..Figures::default() };
+        let (mut before, mut sums) = (None, Tokens::default());
+        for (call, (used, needs)) in self.session.calls.iter().zip(self.used.iter().zip(self.needs))
+        {
+            if !sent.next() {
+                break;
+            }
+            let (common, all) = sums.next(&sent.played, &self.tokens);
+            let (common_again, all_again) = again.next(&sent.played);
+            let is_cold = pauses && is_paused(before, call.at);
+            before = call.at.or(before);
+            figures.cold += u64::from(is_cold || figures.curve.is_empty());
+            let bill = |common: u64, all: u64| {
+                let old = if is_cold { 0 } else { common };
+                old * CACHED + (all - old) * NEW
+            };
+            let billed = bill(common, all);
+            figures.input += all;
+            figures.billed_hundredths += billed;
+            figures.with_reads_hundredths += billed + bill(common_again, all_again);
+            figures.largest_with_reads = figures.largest_with_reads.max(all + all_again);
+            figures.curve.push(all);
+            figures.used += used.len() as u64;
+            figures.kept += used.iter().filter(|term| sent.has(**term)).count() as u64;
+            let place = sent.played.request.len();
+            again.answer(needs, place, all + all_again, &self.tokens, &mut figures);
         }
-        let (common, all) = sums.next(&sent.played, &tokens);
-        let old = if is_paused(before, call.at) { 0 } else { common };
-        before = call.at.or(before);
-        figures.input += all;
-        figures.billed_hundredths += old * CACHED + (all - old) * NEW;
-        figures.curve.push(all);
-        figures.used += used.len() as u64;
-        figures.kept += used.iter().filter(|term| sent.has(**term)).count() as u64;
+        let mut sorted = figures.curve.clone();
+        sorted.sort_unstable();
+        figures.largest = sorted.last().copied().unwrap_or_default();
+        figures.median = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+        figures
     }
-    let mut sorted = figures.curve.clone();
-    sorted.sort_unstable();
-    figures.largest = sorted.last().copied().unwrap_or_default();
-    figures.median = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
-    figures
 }
 
 /// Whether a provider's cache is empty at a call, by the times of the call before and of this one.

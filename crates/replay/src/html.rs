@@ -9,7 +9,7 @@ use callstack_core::secrets::cut_to_token_budget;
 use callstack_core::text::format_duration;
 
 use crate::outline::Outline;
-use crate::report::{Report, SessionReport, WayReport};
+use crate::report::{LARGE, OfLinear, Report, SessionReport, WayReport};
 
 const STYLE: &str = "
 :root{color-scheme:light dark;--ink:#1b1f24;--dim:#667;--line:#d5d9de;--back:#fff}
@@ -42,14 +42,20 @@ pub fn html(report: &Report, outlines: &[Outline]) -> String {
         "<p>For each call of the model in these recordings, what would have been sent: everything as \
          recorded (linear), with a summary at the model's limit (compaction), with a line for each older \
          tool output (masking), the newest messages only (window), and with finished work folded (frames). \
-         Tokens are those of the conversation, without system prompt and tools. Billed: what a request \
+         Told are first the tokens of the conversation alone, then those of whole requests, with system \
+         prompt and tools. Billed: what a request \
          begins with in common with the one before counts 0.1, the rest 1.25, and after a pause of five \
          minutes all of it. Kept: how many of the names, paths, numbers and quoted strings that the agent \
-         wrote next, and had before it as recorded, were in what was sent.</p>\n",
+         wrote next, and had before it as recorded, were in what was sent. Verbatim: how many of the edits \
+         whose old text was before the agent as recorded still had it. With reads: what is billed when the \
+         agent reads a file again for each change whose text, or file, is gone. Without pauses: the \
+         shares that the same session would have if nobody had ever paused.</p>\n",
     );
     if report.sessions.len() > 1 {
         put("<h2>All sessions together</h2>\n");
         put(&table(&report.sum));
+        put("<h3>Whole requests</h3>\n");
+        put(&whole(&report.sum));
         if report.mean.sessions > 0 {
             let (count, from) = (report.mean.sessions, report.mean.from_calls);
             put(&if count == 1 {
@@ -77,7 +83,7 @@ fn section(session: &SessionReport, outline: &Outline) -> String {
     let _ = write!(
         text,
         "<h2>{}</h2>\n<p>{} {}: {} calls, {} frames, {} recorded compactions. {:.2} tokens for an \
-         estimated one and {} beside the conversation, by {} reports of the provider.</p>\n",
+         estimated one and {} for system prompt and tools, by {} reports of the provider.{}</p>\n",
         escaped(title),
         escaped(session.format),
         escaped(&session.session),
@@ -85,10 +91,23 @@ fn section(session: &SessionReport, outline: &Outline) -> String {
         session.frames,
         session.compactions,
         fit.factor,
-        fit.overhead,
-        fit.reports
+        fit.beside,
+        fit.reports,
+        if session.largest_step.of_largest >= LARGE {
+            format!(
+                " {} tokens were shown in one step, {:.0} % of the largest request ({:.0} % with system prompt \
+                 and tools): the largest request can't become smaller than that.",
+                session.largest_step.tokens,
+                session.largest_step.of_largest * 100.0,
+                session.largest_step.whole * 100.0
+            )
+        } else {
+            String::new()
+        }
     );
     text.push_str(&table(&session.ways));
+    text.push_str("<h3>Whole requests</h3>\n");
+    text.push_str(&whole(&session.ways));
     text.push_str("<h3>Tokens of each request</h3>\n");
     text.push_str(&svg::curves(&outline.curves));
     if outline.frames.len() > 1 {
@@ -141,20 +160,21 @@ fn table(ways: &[WayReport]) -> String {
          <th>of linear</th><th>billed</th><th>of linear</th><th>kept</th><th>of</th><th></th></tr>\n",
     );
     for of in ways {
-        let median = of.median.map(|median| median.to_string()).unwrap_or_default();
+        let sizes = &of.conversation;
+        let median = sizes.median.map(|median| median.to_string()).unwrap_or_default();
         let _ = writeln!(
             text,
             "<tr class=\"{0}\"><td>{0}</td><td>{1:.0}</td><td>{median}</td><td>{2}</td><td>{3:.3}</td>\
              <td>{4}</td><td>{5:.3}</td><td>{6:.2}</td><td>{7:.3}</td><td>{8}</td><td>{9}</td>\
              <td>{10:.1} %</td></tr>",
             of.way.name(),
-            of.mean,
-            of.largest,
-            of.of_linear.largest,
-            of.input,
-            of.of_linear.input,
-            of.billed,
-            of.of_linear.billed,
+            sizes.mean,
+            sizes.largest,
+            sizes.of_linear.largest,
+            sizes.input,
+            sizes.of_linear.input,
+            sizes.billed,
+            sizes.of_linear.billed,
             of.kept,
             of.used,
             of.retention * 100.0
@@ -164,19 +184,68 @@ fn table(ways: &[WayReport]) -> String {
     text
 }
 
-fn means(report: &Report) -> String {
+fn whole(ways: &[WayReport]) -> String {
     let mut text = String::from(
-        "<table>\n<tr><th></th><th>largest</th><th>input</th><th>billed</th><th>kept</th></tr>\n",
+        "<table>\n<tr><th></th><th>largest</th><th>of linear</th><th>billed</th><th>of linear</th>\
+         <th>with reads</th><th>of linear</th><th>reads</th><th>verbatim</th><th>of</th>\
+         <th>without pauses: largest</th><th>with reads</th></tr>\n",
     );
-    for of in &report.mean.ways {
+    for of in ways {
+        let sizes = &of.whole;
+        let unpaused = of.without_pauses.map(|it| {
+            format!("<td>{:.3}</td><td>{:.3}</td>", it.whole.largest, it.whole.billed_with_reads)
+        });
         let _ = writeln!(
             text,
-            "<tr class=\"{0}\"><td>{0}</td><td>{1:.3}</td><td>{2:.3}</td><td>{3:.3}</td><td>{4:.1} %</td></tr>",
+            "<tr class=\"{0}\"><td>{0}</td><td>{1}</td><td>{2:.3}</td><td>{3:.2}</td><td>{4:.3}</td>\
+             <td>{5:.2}</td><td>{6:.3}</td><td>{7}</td><td>{8}</td><td>{9}</td>{10}</tr>",
             of.way.name(),
-            of.of_linear.largest,
-            of.of_linear.input,
-            of.of_linear.billed,
-            of.retention * 100.0
+            sizes.largest,
+            sizes.of_linear.largest,
+            sizes.billed,
+            sizes.of_linear.billed,
+            sizes.billed_with_reads,
+            sizes.of_linear.billed_with_reads,
+            of.reads,
+            of.verbatim,
+            of.edits,
+            unpaused.as_deref().unwrap_or("<td></td><td></td>")
+        );
+    }
+    text.push_str("</table>\n");
+    text
+}
+
+fn means(report: &Report) -> String {
+    let mut text = String::from(
+        "<table>\n<tr><th></th><th>largest</th><th>input</th><th>billed</th><th>with reads</th>\
+         <th>kept</th><th>verbatim</th></tr>\n",
+    );
+    let mut row = |name: &str, of: &OfLinear, shares: &str| {
+        let _ = writeln!(
+            text,
+            "<tr class=\"{0}\"><td>{name}</td><td>{1:.3}</td><td>{2:.3}</td><td>{3:.3}</td>\
+             <td>{4:.3}</td>{shares}</tr>",
+            name.split(',').next().unwrap_or_default(),
+            of.largest,
+            of.input,
+            of.billed,
+            of.billed_with_reads
+        );
+    };
+    for of in &report.mean.ways {
+        let name = of.way.name();
+        let shares = |verbatim: f64| {
+            let (kept, verbatim) = (of.retention * 100.0, verbatim * 100.0);
+            format!("<td>{kept:.1} %</td><td>{verbatim:.1} %</td>")
+        };
+        row(name, &of.of_linear, &shares(of.verbatim_share));
+        row(&format!("{name}, whole requests"), &of.whole, "<td></td><td></td>");
+        let unpaused = of.without_pauses.verbatim_share * 100.0;
+        row(
+            &format!("{name}, whole requests without pauses"),
+            &of.without_pauses.whole,
+            &format!("<td></td><td>{unpaused:.1} %</td>"),
         );
     }
     text.push_str("</table>\n");

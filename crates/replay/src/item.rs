@@ -109,6 +109,11 @@ impl Items {
         &self.all[item as usize]
     }
 
+    /// How many items there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
     /// How many terms of different letters all items have.
     pub(crate) fn terms(&self) -> usize {
         self.terms.len()

@@ -3,7 +3,9 @@
 //!
 //! Nothing here asks a model: the agent says and does what it did, whatever it would have been sent.
 
+mod again;
 mod calibration;
+mod changes;
 mod dump;
 mod figures;
 mod html;
@@ -15,16 +17,22 @@ mod requests;
 mod session;
 mod shown;
 mod terms;
+mod verbatim;
 mod ways;
 
-pub use calibration::Fit;
+pub use again::CALL;
+pub use calibration::{BESIDE, Fit};
+pub use changes::Change;
 pub use dump::dump;
 pub use figures::Figures;
 pub use html::html;
 pub use item::{Item, ItemNum, Items};
 pub use outline::{Bar, Outline};
 pub use replay::{Progress, Replay};
-pub use report::{LONG, Mean, MeanOf, OfLinear, Report, SessionReport, WayReport, format_name};
+pub use report::{
+    LARGE, LONG, Mean, MeanOf, OfLinear, Report, SessionReport, Sizes, Step, WayReport,
+    WithoutPauses, format_name,
+};
 pub use requests::Requests;
 pub use session::{Call, Kind, Piece, Session};
 pub use shown::Shown;

@@ -5,9 +5,11 @@ use callstack_core::transcript::Span;
 use callstack_hosts::recording::Recording;
 
 use crate::calibration::Fit;
-use crate::figures::{Figures, measure, used};
+use crate::changes::needs;
+use crate::figures::{Figures, Measure, is_paused, used};
+use crate::item::ItemNum;
 use crate::requests::Requests;
-use crate::session::Session;
+use crate::session::{Kind, Session};
 use crate::ways::{Way, compaction, frames, linear, masking, window};
 
 /// A replayed session.
@@ -21,6 +23,10 @@ pub struct Replay {
     pub sent: Vec<(Way, Requests)>,
     /// The figures, by way.
     pub figures: Vec<(Way, Figures)>,
+    /// The figures that it would have had with no pause in it, by way.
+    pub unpaused: Vec<(Way, Figures)>,
+    /// Tokens of the outputs that the agent was shown in one step, where they were most.
+    pub largest_step: u64,
     /// Its frames, the root first.
     pub frames: Vec<Frame>,
     /// The spans of the frames.
@@ -56,6 +62,8 @@ impl Replay {
         let whole = linear(&session);
         let fit = Fit::of(&session, &whole);
         let used = used(&session, &whole);
+        let needs = needs(&session, &whole);
+        let ours_from = ItemNum::try_from(session.items.len()).unwrap_or(ItemNum::MAX);
         let mut whole = Some(whole);
         let (mut all_frames, mut spans) = (Vec::new(), Vec::new());
         let mut sent = Vec::with_capacity(ways.len());
@@ -74,10 +82,29 @@ impl Replay {
             };
             sent.push((way, requests));
         }
-        let tokens = |item| fit.tokens(session.items.get(item).estimated);
-        let figures = sent.iter().map(|(way, sent)| (*way, measure(&session, &used, sent, tokens)));
-        let figures = figures.collect();
-        Self { session, fit, sent, figures, frames: all_frames, spans }
+        let no_pauses = frames::Policy { pauses: false, ..*policy };
+        let is_asked = ways.contains(&Way::Frames) && has_pauses(&session);
+        let unpaused =
+            is_asked.then(|| frames::requests(&mut session, &no_pauses, &fit, &mut |_| {}).requests);
+        let measure = Measure {
+            session: &session,
+            used: &used,
+            needs: &needs,
+            ours_from,
+            tokens: |item| fit.tokens(session.items.get(item).estimated),
+        };
+        let figures = |(way, sent): &(Way, Requests)| {
+            (*way, measure.of(sent, fit.beside + way.beside(), true))
+        };
+        let figures = sent.iter().map(figures).collect();
+        let without = |(way, sent): &(Way, Requests)| {
+            let sent = unpaused.as_ref().filter(|_| *way == Way::Frames).unwrap_or(sent);
+            (*way, measure.of(sent, fit.beside + way.beside(), false))
+        };
+        let unpaused = sent.iter().map(without).collect();
+        let largest_step = largest_step(&session, &fit);
+        let (frames, spans) = (all_frames, spans);
+        Self { session, fit, sent, figures, unpaused, largest_step, frames, spans }
     }
 
     /// The figures of a way; those of no call where it was left out.
@@ -85,4 +112,22 @@ impl Replay {
         let found = self.figures.iter().find(|(it, _)| *it == way);
         found.map(|(_, figures)| figures.clone()).unwrap_or_default()
     }
+}
+
+fn has_pauses(session: &Session) -> bool {
+    let mut before = None;
+    session.calls.iter().any(|call| {
+        let paused = is_paused(before, call.at);
+        before = call.at.or(before);
+        paused
+    })
+}
+
+/// Whatever is sent, the outputs of a step are, once: no request is smaller than the one behind them.
+fn largest_step(session: &Session, fit: &Fit) -> u64 {
+    let outputs = session.pieces.iter().map(|pieces| {
+        let outputs = pieces.iter().filter(|piece| piece.kind == Kind::Result);
+        outputs.map(|piece| session.items.get(piece.item).estimated).sum::<u64>()
+    });
+    fit.tokens(outputs.max().unwrap_or_default())
 }

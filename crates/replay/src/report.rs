@@ -51,6 +51,8 @@ pub struct SessionReport {
     pub frames: usize,
     /// How tokens were counted.
     pub tokens: Fit,
+    /// What was shown in one step, at most.
+    pub largest_step: Step,
     /// Each way of sending.
     pub ways: Vec<WayReport>,
     /// Records that were passed over, by kind.
@@ -66,6 +68,34 @@ pub struct SessionReport {
 pub struct WayReport {
     /// The way.
     pub way: Way,
+    /// The conversation alone.
+    #[serde(flatten)]
+    pub conversation: Sizes,
+    /// Whole requests: system prompt and tools with the conversation.
+    pub whole: Sizes,
+    /// The shares that the recording would have without its pauses; of several sessions there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_pauses: Option<WithoutPauses>,
+    /// Terms that were used again.
+    pub used: u64,
+    /// Those of them that were in what was sent.
+    pub kept: u64,
+    /// `kept` of `used`.
+    pub retention: f64,
+    /// Edits whose texts were before the agent as recorded.
+    pub edits: u64,
+    /// Those of them whose texts were in what was sent.
+    pub verbatim: u64,
+    /// `verbatim` of `edits`.
+    pub verbatim_share: f64,
+    /// Files that had to be read again.
+    pub reads: u64,
+}
+
+/// What requests take.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sizes {
     /// Tokens of all requests.
     pub input: u64,
     /// Tokens a request.
@@ -75,14 +105,12 @@ pub struct WayReport {
     pub median: Option<u64>,
     /// Tokens of the largest request.
     pub largest: u64,
+    /// Tokens of the largest request, with files that were read again.
+    pub largest_with_reads: u64,
     /// What all requests cost with prompt caching, in tokens of input.
     pub billed: f64,
-    /// Terms that were used again.
-    pub used: u64,
-    /// Those of them that were in what was sent.
-    pub kept: u64,
-    /// `kept` of `used`.
-    pub retention: f64,
+    /// The same with a read for each miss.
+    pub billed_with_reads: f64,
     /// Each as a share of the linear way's.
     pub of_linear: OfLinear,
 }
@@ -98,8 +126,24 @@ pub struct OfLinear {
     pub median: Option<f64>,
     /// Of the largest request.
     pub largest: f64,
+    /// Of the largest request, with files that were read again.
+    pub largest_with_reads: f64,
     /// Of what they cost.
     pub billed: f64,
+    /// Of what they cost, with a read for each miss.
+    pub billed_with_reads: f64,
+}
+
+/// Shares without the pauses of the recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WithoutPauses {
+    /// Of the conversation alone.
+    pub of_linear: OfLinear,
+    /// Of whole requests.
+    pub whole: OfLinear,
+    /// The share of the edits whose texts were in what was sent.
+    pub verbatim_share: f64,
 }
 
 /// Means over sessions.
@@ -122,21 +166,55 @@ pub struct MeanOf {
     pub way: Way,
     /// Of the shares of the linear way's.
     pub of_linear: OfLinear,
+    /// The same of whole requests.
+    pub whole: OfLinear,
+    /// The same without pauses.
+    pub without_pauses: WithoutPauses,
     /// Of retention.
     pub retention: f64,
     /// The least retention of one session.
     pub least_retention: f64,
+    /// Of the share of edits whose texts were in what was sent.
+    pub verbatim_share: f64,
+    /// The least such share of one session.
+    pub least_verbatim_share: f64,
     /// The largest share that one session is billed.
     pub most_billed: f64,
+    /// The largest share that whole requests of one session are billed, with a read for each miss.
+    pub most_billed_with_reads: f64,
 }
+
+/// The outputs of one step, where they were most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    /// Their tokens.
+    pub tokens: u64,
+    /// The share of the largest request that they are: the agent is shown them once, so that no way of sending
+    /// all of them has a smaller one. Of the conversation alone.
+    pub of_largest: f64,
+    /// The share of the largest whole request that they are with system prompt and tools.
+    pub whole: f64,
+}
+
+/// The share of the largest request from which on the largest step is told of.
+pub const LARGE: f64 = 1.0 / 3.0;
 
 impl Report {
     /// Adds a session. The sums and means are those of [`Report::finish`].
     pub fn add(&mut self, file: String, recording: &Recording, replay: &Replay) {
-        let ways = replay
-            .figures
-            .iter()
-            .map(|(way, figures)| WayReport::of(*way, figures, &replay.figures(Way::Linear)));
+        let linear = Measured::of(replay, Way::Linear);
+        let ways = replay.figures.iter().map(|(way, _)| Measured::of(replay, *way));
+        let ways = ways.map(|measured| measured.report(&linear));
+        let beside = linear.figures.beside;
+        let largest_step = Step {
+            tokens: replay.largest_step,
+            of_largest: share(replay.largest_step as f64, linear.figures.largest as f64),
+            whole: share(
+                (replay.largest_step + beside) as f64,
+                linear.figures.whole().largest as f64,
+            ),
+        };
         self.sessions.push(SessionReport {
             session: recording.session.clone(),
             file,
@@ -147,6 +225,7 @@ impl Report {
             compactions: replay.session.compactions(),
             frames: replay.frames.len().saturating_sub(1),
             tokens: replay.fit,
+            largest_step,
             ways: ways.collect(),
             skipped: recording.skipped.kinds.clone(),
             unreadable: recording.skipped.unreadable,
@@ -164,40 +243,13 @@ impl Report {
             self.sessions.iter().flat_map(move |it| it.ways.iter().filter(move |of| of.way == way))
         };
         let total = |way| {
-            let mut sum = Figures::default();
-            let mut billed = 0.0;
-            for one in of(way) {
-                sum.input += one.input;
-                sum.largest = sum.largest.max(one.largest);
-                sum.used += one.used;
-                sum.kept += one.kept;
-                billed += one.billed;
-            }
+            let mut sum = Sum::default();
+            of(way).for_each(|one| sum.add(one));
             sum.calls = self.sessions.iter().map(|it| it.calls).sum();
-            (sum, billed)
+            sum
         };
         let linear = total(Way::Linear);
-        let sum = ways.iter().map(|way| {
-            let (sum, billed) = total(*way);
-            WayReport {
-                way: *way,
-                input: sum.input,
-                mean: sum.mean(),
-                median: None,
-                largest: sum.largest,
-                billed,
-                used: sum.used,
-                kept: sum.kept,
-                retention: sum.retention(),
-                of_linear: OfLinear {
-                    input: share(sum.input as f64, linear.0.input as f64),
-                    median: None,
-                    largest: share(sum.largest as f64, linear.0.largest as f64),
-                    billed: share(billed, linear.1),
-                },
-            }
-        });
-        let sum = sum.collect();
+        let sum = ways.iter().map(|way| total(*way).report(*way, &linear)).collect();
         let mean = self.means(&ways);
         self.sum = sum;
         self.mean = mean;
@@ -213,17 +265,28 @@ impl Report {
             let mean = |value: &dyn Fn(&WayReport) -> f64| {
                 these.iter().map(|it| value(it)).sum::<f64>() / these.len().max(1) as f64
             };
+            let least = |value: &dyn Fn(&WayReport) -> f64| {
+                these.iter().map(|it| value(it)).fold(1.0, f64::min)
+            };
+            let most = |value: &dyn Fn(&WayReport) -> f64| {
+                these.iter().map(|it| value(it)).fold(0.0, f64::max)
+            };
+            let unpaused = |it: &WayReport| it.without_pauses.unwrap_or_default();
             MeanOf {
                 way,
-                of_linear: OfLinear {
-                    input: mean(&|it| it.of_linear.input),
-                    median: Some(mean(&|it| it.of_linear.median.unwrap_or(1.0))),
-                    largest: mean(&|it| it.of_linear.largest),
-                    billed: mean(&|it| it.of_linear.billed),
+                of_linear: mean_of(&these, |it| it.conversation.of_linear),
+                whole: mean_of(&these, |it| it.whole.of_linear),
+                without_pauses: WithoutPauses {
+                    of_linear: mean_of(&these, |it| unpaused(it).of_linear),
+                    whole: mean_of(&these, |it| unpaused(it).whole),
+                    verbatim_share: mean(&|it| unpaused(it).verbatim_share),
                 },
                 retention: mean(&|it| it.retention),
-                least_retention: these.iter().map(|it| it.retention).fold(1.0, f64::min),
-                most_billed: these.iter().map(|it| it.of_linear.billed).fold(0.0, f64::max),
+                least_retention: least(&|it| it.retention),
+                verbatim_share: mean(&|it| it.verbatim_share),
+                least_verbatim_share: least(&|it| it.verbatim_share),
+                most_billed: most(&|it| it.conversation.of_linear.billed),
+                most_billed_with_reads: most(&|it| it.whole.of_linear.billed_with_reads),
             }
         };
         let ways =
@@ -232,24 +295,138 @@ impl Report {
     }
 }
 
-impl WayReport {
-    fn of(way: Way, figures: &Figures, linear: &Figures) -> Self {
-        Self {
+/// The means of shares.
+fn mean_of(ways: &[&WayReport], of: impl Fn(&WayReport) -> OfLinear) -> OfLinear {
+    let mean = |value: &dyn Fn(&OfLinear) -> f64| {
+        ways.iter().map(|it| value(&of(it))).sum::<f64>() / ways.len().max(1) as f64
+    };
+    OfLinear {
+        input: mean(&|it| it.input),
+        median: Some(mean(&|it| it.median.unwrap_or(1.0))),
+        largest: mean(&|it| it.largest),
+        largest_with_reads: mean(&|it| it.largest_with_reads),
+        billed: mean(&|it| it.billed),
+        billed_with_reads: mean(&|it| it.billed_with_reads),
+    }
+}
+
+/// A way of sending a session, with and without the session's pauses.
+struct Measured {
+    way: Way,
+    figures: Figures,
+    unpaused: Figures,
+}
+
+impl Measured {
+    fn of(replay: &Replay, way: Way) -> Self {
+        let found = replay.unpaused.iter().find(|(it, _)| *it == way);
+        let unpaused = found.map(|(_, figures)| figures.clone()).unwrap_or_default();
+        Self { way, figures: replay.figures(way), unpaused }
+    }
+
+    fn report(self, linear: &Self) -> WayReport {
+        let Self { way, figures, unpaused } = self;
+        let shares = |one: &Figures, linear: &Figures| Sizes::of(one, linear).of_linear;
+        WayReport {
             way,
+            conversation: Sizes::of(&figures, &linear.figures),
+            whole: Sizes::of(&figures.whole(), &linear.figures.whole()),
+            without_pauses: Some(WithoutPauses {
+                of_linear: shares(&unpaused, &linear.unpaused),
+                whole: shares(&unpaused.whole(), &linear.unpaused.whole()),
+                verbatim_share: unpaused.verbatim_share(),
+            }),
+            used: figures.used,
+            kept: figures.kept,
+            retention: figures.retention(),
+            edits: figures.edits,
+            verbatim: figures.verbatim,
+            verbatim_share: figures.verbatim_share(),
+            reads: figures.reads,
+        }
+    }
+}
+
+impl Sizes {
+    fn of(figures: &Figures, linear: &Figures) -> Self {
+        let sizes = |figures: &Figures| Self {
             input: figures.input,
             mean: figures.mean(),
             median: Some(figures.median),
             largest: figures.largest,
+            largest_with_reads: figures.largest_with_reads,
             billed: figures.billed(),
-            used: figures.used,
-            kept: figures.kept,
-            retention: figures.retention(),
-            of_linear: OfLinear {
-                input: share(figures.input as f64, linear.input as f64),
-                median: Some(share(figures.median as f64, linear.median as f64)),
-                largest: share(figures.largest as f64, linear.largest as f64),
-                billed: share(figures.billed(), linear.billed()),
-            },
+            billed_with_reads: figures.with_reads(),
+            of_linear: OfLinear::default(),
+        };
+        sizes(figures).beside(&sizes(linear))
+    }
+
+    /// Itself with its shares of the linear way's.
+    fn beside(mut self, linear: &Self) -> Self {
+        let of = |one: u64, linear: u64| share(one as f64, linear as f64);
+        self.of_linear = OfLinear {
+            input: of(self.input, linear.input),
+            median: self.median.zip(linear.median).map(|(one, linear)| of(one, linear)),
+            largest: of(self.largest, linear.largest),
+            largest_with_reads: of(self.largest_with_reads, linear.largest),
+            billed: share(self.billed, linear.billed),
+            billed_with_reads: share(self.billed_with_reads, linear.billed),
+        };
+        self
+    }
+
+    /// Takes those of another session to it.
+    fn add(&mut self, other: &Self) {
+        self.input += other.input;
+        self.largest = self.largest.max(other.largest);
+        self.largest_with_reads = self.largest_with_reads.max(other.largest_with_reads);
+        self.billed += other.billed;
+        self.billed_with_reads += other.billed_with_reads;
+    }
+}
+
+/// A way of sending, summed up over sessions.
+#[derive(Default)]
+struct Sum {
+    calls: u64,
+    conversation: Sizes,
+    whole: Sizes,
+    used: u64,
+    kept: u64,
+    edits: u64,
+    verbatim: u64,
+    reads: u64,
+}
+
+impl Sum {
+    fn add(&mut self, one: &WayReport) {
+        self.conversation.add(&one.conversation);
+        self.whole.add(&one.whole);
+        self.used += one.used;
+        self.kept += one.kept;
+        self.edits += one.edits;
+        self.verbatim += one.verbatim;
+        self.reads += one.reads;
+    }
+
+    fn report(mut self, way: Way, linear: &Self) -> WayReport {
+        for sizes in [&mut self.conversation, &mut self.whole] {
+            sizes.mean = sizes.input as f64 / self.calls.max(1) as f64;
+        }
+        let part = |part: u64, all: u64| share(part as f64, all as f64);
+        WayReport {
+            way,
+            conversation: self.conversation.beside(&linear.conversation),
+            whole: self.whole.beside(&linear.whole),
+            without_pauses: None,
+            used: self.used,
+            kept: self.kept,
+            retention: part(self.kept, self.used),
+            edits: self.edits,
+            verbatim: self.verbatim,
+            verbatim_share: part(self.verbatim, self.edits),
+            reads: self.reads,
         }
     }
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use callstack_core::evidence::Happening;
+use callstack_core::evidence::terms::relative;
+use callstack_core::evidence::{Action, Happening};
 use callstack_core::framing::{Mark, Moment};
 use callstack_core::masking::subject::Subject;
 use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
@@ -14,6 +15,7 @@ use callstack_hosts::recording::{
 };
 use serde_json::Value;
 
+use crate::changes::{self, Change};
 use crate::item::{ItemNum, Items};
 use crate::shown::Shown;
 
@@ -46,6 +48,8 @@ pub struct Session {
     pub times: Vec<Option<i64>>,
     /// The calls of the model, in order.
     pub calls: Vec<Call>,
+    /// What showed each file, in order: outputs of calls that read it, and calls that wrote it as a whole.
+    pub(crate) reads: HashMap<String, Vec<ItemNum>>,
 }
 
 /// A piece of a message.
@@ -87,6 +91,8 @@ pub struct Call {
     /// What the agent then said and called: its words, and of each call the values that it was given. The
     /// names of the tool and of its arguments are in the tool's description, which every request has.
     pub output: ItemNum,
+    /// The changes that it made to files.
+    pub changes: Vec<Change>,
 }
 
 impl Session {
@@ -106,6 +112,7 @@ impl Session {
             subjects: HashMap::new(),
             times: Vec::new(),
             calls: Vec::new(),
+            reads: HashMap::new(),
         };
         // What the last compaction left, and the first message behind it.
         let mut left: (Arc<[usize]>, usize) = (Arc::default(), 0);
@@ -145,6 +152,7 @@ impl Session {
     fn read(&mut self, at: usize, recorded: &Recorded, shown: &Shown) {
         let message = message(recorded);
         let pieces = self.pieces_of(recorded);
+        let changes = self.changes_of(recorded, &pieces);
         let texts = |kinds: &[Kind]| {
             let of_kind = pieces.iter().filter(|piece| kinds.contains(&piece.kind));
             of_kind.map(|piece| self.items.get(piece.item).estimated).sum::<u64>()
@@ -172,10 +180,36 @@ impl Session {
                 usage: recorded.usage,
                 model: recorded.model.clone(),
                 output,
+                changes,
             });
         }
         self.transcript.push(message);
         self.pieces.push(pieces);
+    }
+
+    /// What was changed in a message. Notes down what it shows of files, too.
+    fn changes_of(&mut self, recorded: &Recorded, pieces: &[Piece]) -> Vec<Change> {
+        let mut all = Vec::new();
+        for piece in pieces {
+            let Some(RecordedPart::Call(call)) = recorded.parts.get(piece.part) else { continue };
+            let mut shows = |path: &str| {
+                let file = relative(path, &self.project).to_owned();
+                self.reads.entry(file).or_default().push(piece.item);
+            };
+            match (piece.kind, &call.action) {
+                (Kind::Result, Action::Read(path)) if call.state == CallState::Completed => {
+                    shows(path);
+                }
+                (Kind::Call, Action::Wrote(_)) => {
+                    let changes = changes::changes(call, piece.item, &self.project);
+                    let wholes = changes.iter().filter(|change| change.replaced.is_empty());
+                    wholes.for_each(|change| shows(&change.file));
+                    all.extend(changes);
+                }
+                _ => {}
+            }
+        }
+        all
     }
 
     fn pieces_of(&mut self, recorded: &Recorded) -> Vec<Piece> {

@@ -33,6 +33,12 @@ impl Way {
     pub const ALL: [Self; 5] =
         [Self::Linear, Self::Compaction, Self::Masking, Self::Window, Self::Frames];
 
+    /// Tokens that it adds to what is sent beside the conversation: those of callstack's tools and guidance
+    /// are tested to be no more.
+    pub fn beside(self) -> u64 {
+        if self == Self::Frames { 1_500 } else { 0 }
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,9 +1,11 @@
 //! What is counted, on sessions that a reader can count by hand.
 
-use callstack_replay::{Kind, Policy, Replay, Report, Session, Way, dump, linear, terms};
+use callstack_replay::{
+    BESIDE, CALL, Kind, Policy, Replay, Report, Session, Way, dump, linear, terms,
+};
 use insta::assert_snapshot;
 
-use crate::sessions::{Making, edit, program, read, run, todos, words, work};
+use crate::sessions::{Making, edit, program, read, replace, run, todos, words, work, write};
 
 fn replay(recording: &callstack_hosts::recording::Recording) -> Replay {
     Replay::of(recording, &Policy::default())
@@ -136,7 +138,7 @@ fn tokens_are_counted_as_the_provider_does() {
     };
     making.usages(&requests.iter().enumerate().map(report).collect::<Vec<_>>());
     let fit = replay(&making.done()).fit;
-    assert!((fit.factor - 2.0).abs() < 0.01 && fit.overhead.abs_diff(20_000) < 20, "{fit:?}");
+    assert!((fit.factor - 2.0).abs() < 0.01 && fit.beside.abs_diff(20_000) < 20, "{fit:?}");
     assert_eq!((fit.reports, fit.tokens(100)), (12, 200));
 }
 
@@ -299,6 +301,111 @@ fn a_call_and_its_result_go_together() {
             }
         }
     }
+}
+
+/// A finished turn in which a file was read, and a turn that changes it without reading it again.
+fn edited(
+    with: &[callstack_hosts::recording::RecordedPart],
+) -> callstack_hosts::recording::Recording {
+    let file = "/home/me/app/src/date.rs";
+    let mut making = Making::new();
+    making.user("Look at the dates, all of them, and at what parses.");
+    making.agent(vec![read(file, &program("date", 400))]);
+    for _ in 0..4 {
+        making.agent(vec![run("make", &program("make", 200))]);
+    }
+    making.agent(vec![words("I have looked.")]);
+    making.user("Now change two of them.");
+    for part in with {
+        making.agent(vec![part.clone()]);
+    }
+    making.agent(vec![words("Done.")]);
+    making.done()
+}
+
+/// Lines of the program as they stand in the file.
+fn lines(from: usize, to: usize) -> String {
+    let program = program("date", to);
+    let lines = program.lines().skip(from - 1).filter_map(|line| line.split_once('\t'));
+    lines.map(|(_, line)| line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_edit_whose_text_is_gone_costs_a_read() {
+    let file = "/home/me/app/src/date.rs";
+    let parts = [
+        replace(file, &lines(7, 9), "let date_7 = 8;"),
+        replace("src/date.rs", &lines(20, 20), "let date_20 = 21;"),
+        replace(file, "let date_7 = 8;", "let date_7 = 9;"),
+        replace(file, "never seen", "nor this"),
+    ];
+    let replay = replay(&edited(&parts));
+    let (linear, frames) = (replay.figures(Way::Linear), replay.figures(Way::Frames));
+    assert_eq!((linear.edits, linear.verbatim, linear.reads), (3, 3, 0));
+    assert_eq!(linear.with_reads_hundredths, linear.billed_hundredths);
+    assert_eq!((frames.edits, frames.verbatim), (3, 1), "what it wrote itself is still there");
+    assert_eq!((frames.reads, frames.read_calls), (1, 1), "read once, it is there");
+    // The call that reads, and its output in the four requests behind it.
+    let output = callstack_core::text::estimate_tokens(&program("date", 400)) as u64 + CALL;
+    let request = frames.curve[6];
+    let wanted = request * 10 + output * 125 + CALL * 500 + 4 * output * 10;
+    assert_eq!(frames.with_reads_hundredths, frames.billed_hundredths + wanted);
+    let largest = frames.largest.max(frames.curve[10] + output);
+    assert_eq!(frames.largest_with_reads, largest);
+}
+
+#[test]
+fn a_file_that_is_written_anew_without_its_text_costs_a_read() {
+    let write = |file| write(file, "all new");
+    let replay = replay(&edited(&[write("/home/me/app/src/date.rs"), write("new.rs")]));
+    let frames = replay.figures(Way::Frames);
+    assert_eq!((frames.edits, frames.reads), (0, 1));
+    assert_eq!(replay.figures(Way::Linear).reads, 0);
+}
+
+#[test]
+fn whole_requests_have_what_stands_beside_the_conversation() {
+    let replay = replay(&work());
+    let (linear, frames) = (replay.figures(Way::Linear), replay.figures(Way::Frames));
+    assert_eq!((linear.beside, frames.beside), (BESIDE, BESIDE + 1_500));
+    let whole = linear.whole();
+    assert_eq!(whole.largest, linear.largest + BESIDE);
+    assert_eq!(whole.input, linear.input + BESIDE * linear.calls);
+    // The first request and the one behind a pause are all new.
+    let billed = BESIDE * (2 * 125 + (linear.calls - 2) * 10);
+    assert_eq!(whole.billed_hundredths, linear.billed_hundredths + billed);
+}
+
+#[test]
+fn without_its_pauses_a_session_keeps_its_cache() {
+    let replay = replay(&work());
+    let of = |figures: &[(Way, callstack_replay::Figures)], way| {
+        figures.iter().find(|(it, _)| *it == way).unwrap().1.clone()
+    };
+    let linear = of(&replay.unpaused, Way::Linear);
+    assert_eq!((linear.input, linear.cold), (replay.figures(Way::Linear).input, 1));
+    assert!(linear.billed_hundredths < replay.figures(Way::Linear).billed_hundredths);
+    let policy = Policy { pauses: false, ..Policy::default() };
+    let unpaused = Replay::of(&work(), &policy).figures(Way::Frames);
+    let frames = of(&replay.unpaused, Way::Frames);
+    assert_eq!((frames.cold, &frames.curve), (1, &unpaused.curve));
+    assert!(frames.billed_hundredths < unpaused.billed_hundredths, "pauses are still billed there");
+}
+
+#[test]
+fn what_is_shown_in_one_step_is_told() {
+    let recording = Making::new()
+        .user("Look")
+        .agent(vec![read("a.rs", &program("a", 300)), read("b.rs", &program("b", 300))])
+        .agent(vec![words("I see.")])
+        .done();
+    let replayed = replay(&recording);
+    let both = program("a", 300).len() + program("b", 300).len();
+    assert!(replayed.largest_step > both as u64 / 8);
+    let mut report = Report::default();
+    report.add(String::new(), &recording, &replayed);
+    let step = report.finish().sessions[0].largest_step;
+    assert!(step.of_largest > 0.9 && step.of_largest < 1.0, "{step:?}");
 }
 
 #[test]

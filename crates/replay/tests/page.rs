@@ -35,7 +35,14 @@ fn the_page_tells_the_figures_of_the_report() {
     for way in &report.sessions[0].ways {
         let row = page.lines().find(|line| line.contains(&format!("<td>{}</td>", way.way.name())));
         let row = row.unwrap();
-        for number in [way.largest, way.input, way.kept, way.used] {
+        let sizes = &way.conversation;
+        for number in [sizes.largest, sizes.input, way.kept, way.used] {
+            assert!(row.contains(&format!("<td>{number}</td>")), "{number} in {row}");
+        }
+        let mut rows =
+            page.lines().filter(|line| line.contains(&format!("<td>{}</td>", way.way.name())));
+        let row = rows.next_back().unwrap();
+        for number in [way.whole.largest, way.reads, way.verbatim, way.edits] {
             assert!(row.contains(&format!("<td>{number}</td>")), "{number} in {row}");
         }
     }

@@ -1,10 +1,10 @@
 //! What holds for every session.
 
 use callstack_hosts::recording::Recording;
-use callstack_replay::{Policy, Replay, Report, Way, frames, linear};
+use callstack_replay::{Policy, Replay, Report, Way, WayReport, frames, linear};
 use proptest::prelude::*;
 
-use crate::sessions::{Making, edit, program, read, run, todos, words};
+use crate::sessions::{Making, edit, program, read, replace, run, todos, words, write};
 
 /// Something that happens in a session.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ enum Event {
     Say,
     Read(usize),
     Edit,
+    Replace,
+    Write,
     Run(usize),
     Todos(u8),
     Pause,
@@ -24,7 +26,9 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         2 => Just(Event::User),
         2 => Just(Event::Say),
         4 => (1_usize..150).prop_map(Event::Read),
-        3 => Just(Event::Edit),
+        2 => Just(Event::Edit),
+        2 => Just(Event::Replace),
+        1 => Just(Event::Write),
         3 => (1_usize..60).prop_map(Event::Run),
         2 => (0_u8..4).prop_map(Event::Todos),
         1 => Just(Event::Pause),
@@ -43,6 +47,12 @@ fn session(events: &[Event]) -> Recording {
             Event::User => making.user(&format!("Go on with parse_{name} and the {at}0 others.")),
             Event::Say => making.agent(vec![words(&format!("{name}_{at} is parse_{name} now."))]),
             Event::Read(lines) => making.agent(vec![read(&file, &program(name, *lines))]),
+            Event::Replace => {
+                let old = format!("let {name}_1 = parse_{name}(\"{name} 1\", 100);");
+                making
+                    .agent(vec![replace(&file, &old, "x"), replace(&file, &program(name, 3), "y")])
+            }
+            Event::Write => making.agent(vec![write(&file, &program(name, 3))]),
             Event::Edit => making.agent(vec![edit(&file, &program(name, 3))]),
             Event::Run(lines) => {
                 making.agent(vec![words("I try."), run("make", &program(name, *lines))])
@@ -68,6 +78,7 @@ proptest! {
         let replay = Replay::of(&recording, &Policy::default());
         let linear = replay.figures(Way::Linear);
         prop_assert_eq!(linear.kept, linear.used, "linear keeps everything");
+        prop_assert_eq!((linear.verbatim, linear.reads), (linear.edits, 0));
         for (way, figures) in &replay.figures {
             prop_assert_eq!(figures.input, figures.curve.iter().sum::<u64>());
             prop_assert_eq!(Some(&figures.largest), figures.curve.iter().max());
@@ -76,6 +87,10 @@ proptest! {
             prop_assert!(figures.kept <= figures.used);
             prop_assert!(figures.billed_hundredths <= 125 * figures.input, "{:?}", way);
             prop_assert!(figures.billed_hundredths >= 10 * figures.input, "{:?}", way);
+            prop_assert_eq!(figures.edits, linear.edits);
+            prop_assert!(figures.verbatim <= figures.edits && figures.read_calls <= figures.reads);
+            prop_assert!(figures.with_reads_hundredths >= figures.billed_hundredths);
+            prop_assert_eq!(figures.with_reads_hundredths > figures.billed_hundredths, figures.reads > 0);
         }
         // The user's words are in what is sent in frames, all of them.
         let whole = &replay.sent[0].1;
@@ -94,9 +109,13 @@ proptest! {
         let report = report.finish();
         for sum in &report.sum {
             let parts = || report.sessions.iter().flat_map(|it| it.ways.iter().filter(|of| of.way == sum.way));
-            prop_assert_eq!(sum.input, parts().map(|it| it.input).sum::<u64>());
+            for of in [|it: &WayReport| it.conversation.clone(), |it: &WayReport| it.whole.clone()] {
+                let billed = parts().map(|it| of(it).billed).sum::<f64>();
+                prop_assert_eq!(of(sum).input, parts().map(|it| of(it).input).sum::<u64>());
+                prop_assert!((of(sum).billed - billed).abs() < 1e-6);
+            }
             prop_assert_eq!(sum.kept, parts().map(|it| it.kept).sum::<u64>());
-            prop_assert!((sum.billed - parts().map(|it| it.billed).sum::<f64>()).abs() < 1e-6);
+            prop_assert_eq!(sum.edits, parts().map(|it| it.edits).sum::<u64>());
         }
     }
 

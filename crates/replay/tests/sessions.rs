@@ -127,6 +127,19 @@ pub(crate) fn edit(file: &str, new: &str) -> RecordedPart {
     RecordedPart::Call(Box::new(call))
 }
 
+pub(crate) fn replace(file: &str, old: &str, new: &str) -> RecordedPart {
+    let input = json!({"file_path": file, "old_string": old, "new_string": new});
+    let mut call = call("Edit", input, "done");
+    call.action = Action::Wrote(vec![file.to_owned()]);
+    RecordedPart::Call(Box::new(call))
+}
+
+pub(crate) fn write(file: &str, content: &str) -> RecordedPart {
+    let mut call = call("Write", json!({"file_path": file, "content": content}), "done");
+    call.action = Action::Wrote(vec![file.to_owned()]);
+    RecordedPart::Call(Box::new(call))
+}
+
 pub(crate) fn run(command: &str, output: &str) -> RecordedPart {
     let mut call = call("Bash", json!({"command": command}), output);
     call.action = Action::Ran(command.to_owned());

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, Kind};
 use callstack_hosts::recording::Recording;
-use callstack_replay::{Policy, Progress, Replay, Report, SessionReport, Way, WayReport, dump};
+use callstack_replay::{
+    LARGE, OfLinear, Policy, Progress, Replay, Report, SessionReport, Way, WayReport, dump,
+};
 use serde_json::json;
 
 use crate::error::Failure;
@@ -21,10 +23,13 @@ use super::import::sessions::{self, Pace};
 /// mini-swe-agent, or folders of them, and computes for each call of the model what would have been sent:
 /// everything as recorded (linear), with a summary at the model's limit (compaction), with a line for each
 /// older tool output (masking), the newest messages only (window), and with finished work folded (frames).
-/// No model is asked and nothing is sent anywhere. Tokens are those of the conversation, without system prompt and
-/// tools. `billed` counts what a request begins with in common with the one before at 0.1, the rest at 1.25,
+/// No model is asked and nothing is sent anywhere. Told are first the tokens of the conversation alone, then those of
+/// whole requests, with system prompt and tools. `billed` counts what a request begins with in common with the one before at 0.1, the rest at 1.25,
 /// and all of it at 1.25 after a pause of five minutes. `kept` is how many of the names, paths, numbers and
-/// quoted strings that the agent wrote next, and had before it as recorded, were still in what was sent.
+/// quoted strings that the agent wrote next, and had before it as recorded, were still in what was sent;
+/// `verbatim` how many of the edits whose old text was before the agent as recorded still had it. `with reads` is
+/// what is billed when the agent reads a file again for each change whose text, or file, is gone. The last columns are
+/// the shares that the session would have without the pauses of the recording.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
     /// Session files, or folders of them
@@ -146,11 +151,21 @@ fn show(page: &mut Page, report: &Report, width: Option<usize>) {
     for session in &report.sessions {
         heading(page, session, width);
         table(page, &session.ways);
+        let beside = format!(
+            "  whole requests, with {} tokens of system prompt and tools{}, and at most {} of callstack's",
+            thousands(session.tokens.beside),
+            if session.tokens.reports == 0 { " (assumed)" } else { "" },
+            thousands(Way::Frames.beside())
+        );
+        page.put(DIM, &beside).end();
+        whole(page, &session.ways);
         page.end();
     }
     if report.sessions.len() > 1 {
         page.put(BOLD, &format!("All {} sessions together", report.sessions.len())).end();
         table(page, &report.sum);
+        page.put(DIM, "  whole requests").end();
+        whole(page, &report.sum);
         page.end();
     }
     let mean = &report.mean;
@@ -158,19 +173,33 @@ fn show(page: &mut Page, report: &Report, width: Option<usize>) {
         let (count, from) = (mean.sessions, mean.from_calls);
         let what = format!("In the mean of {count} sessions with at least {from} calls, of linear");
         page.put(BOLD, if count == 1 { "Of linear" } else { &what }).end();
-        page.put(DIM, "              largest   input  billed     kept").end();
+        page.put(DIM, "              largest   input  billed  with reads    kept  verbatim").end();
         for of in &mean.ways {
-            let line = format!(
-                "  {:<10} {:>8.3} {:>7.3} {:>7.3} {:>6.1} %",
-                of.way.name(),
-                of.of_linear.largest,
-                of.of_linear.input,
-                of.of_linear.billed,
-                of.retention * 100.0
-            );
-            page.put(PLAIN, &line).end();
+            let name = format!("  {:<10}", of.way.name());
+            let (kept, verbatim) = (of.retention * 100.0, of.verbatim_share * 100.0);
+            let shares = format!(" {kept:>5.1} %   {verbatim:>5.1} %");
+            page.put(PLAIN, &(name + &of_linear(&of.of_linear) + &shares)).end();
+        }
+        page.put(DIM, "  whole requests").end();
+        for of in &mean.ways {
+            let name = format!("  {:<10}", of.way.name());
+            page.put(PLAIN, &(name + &of_linear(&of.whole))).end();
+        }
+        page.put(DIM, "  whole requests, without the pauses of the recordings").end();
+        for of in &mean.ways {
+            let name = format!("  {:<10}", of.way.name());
+            let verbatim = of.without_pauses.verbatim_share * 100.0;
+            let line = name + &of_linear(&of.without_pauses.whole);
+            page.put(PLAIN, &format!("{line}           {verbatim:>5.1} %")).end();
         }
     }
+}
+
+fn of_linear(of: &OfLinear) -> String {
+    format!(
+        " {:>8.3} {:>7.3} {:>7.3} {:>11.3}",
+        of.largest, of.input, of.billed, of.billed_with_reads
+    )
 }
 
 fn heading(page: &mut Page, session: &SessionReport, width: Option<usize>) {
@@ -198,34 +227,70 @@ fn heading(page: &mut Page, session: &SessionReport, width: Option<usize>) {
         "  tokens as estimated: the recording reports none".to_owned()
     } else {
         format!(
-            "  {:.2} tokens for an estimated one, {} beside the conversation, by {}; half of them are \
-             within {:.1} %",
+            "  {:.2} tokens for an estimated one, by {}; half of them are within {:.1} %",
             fit.factor,
-            thousands(fit.overhead),
             counted(fit.reports as u64, "report"),
             fit.off * 100.0
         )
     };
     page.put(DIM, &line).end();
+    let step = &session.largest_step;
+    if step.of_largest >= LARGE {
+        let line = format!(
+            "  {} tokens were shown in one step, {:.0} % of the largest request ({:.0} % with system prompt and \
+             tools): it can't become smaller than that",
+            thousands(step.tokens),
+            step.of_largest * 100.0,
+            step.whole * 100.0
+        );
+        page.put(DIM, &line).end();
+    }
 }
 
 fn table(page: &mut Page, ways: &[WayReport]) {
     let head = "                 mean    median   largest of lin.         input         billed of lin.    kept";
     page.put(DIM, head).end();
     for of in ways {
-        let median = of.median.map(thousands).unwrap_or_default();
+        let sizes = &of.conversation;
+        let median = sizes.median.map(thousands).unwrap_or_default();
         let line = format!(
             "  {:<10} {:>8} {median:>9} {:>9} {:>7.3} {:>13} {:>14} {:>7.3} {:>5.1} %",
             of.way.name(),
-            thousands(rounded(of.mean)),
-            thousands(of.largest),
-            of.of_linear.largest,
-            thousands(of.input),
-            thousands(rounded(of.billed)),
-            of.of_linear.billed,
+            thousands(rounded(sizes.mean)),
+            thousands(sizes.largest),
+            sizes.of_linear.largest,
+            thousands(sizes.input),
+            thousands(rounded(sizes.billed)),
+            sizes.of_linear.billed,
             of.retention * 100.0
         );
         page.put(if of.way == Way::Frames { BOLD } else { PLAIN }, &line).end();
+    }
+}
+
+fn whole(page: &mut Page, ways: &[WayReport]) {
+    let head = "              largest of lin.        billed of lin.    with reads of lin. reads    verbatim  \
+                no pauses: largest  with reads";
+    page.put(DIM, head).end();
+    for of in ways {
+        let sizes = &of.whole;
+        let verbatim = format!("{}/{}", of.verbatim, of.edits);
+        let unpaused = of
+            .without_pauses
+            .map(|it| format!(" {:>18.3} {:>11.3}", it.whole.largest, it.whole.billed_with_reads));
+        let line = format!(
+            "  {:<10} {:>8} {:>7.3} {:>13} {:>7.3} {:>13} {:>7.3} {:>5} {verbatim:>11}{}",
+            of.way.name(),
+            thousands(sizes.largest),
+            sizes.of_linear.largest,
+            thousands(rounded(sizes.billed)),
+            sizes.of_linear.billed,
+            thousands(rounded(sizes.billed_with_reads)),
+            sizes.of_linear.billed_with_reads,
+            of.reads,
+            unpaused.unwrap_or_default(),
+        );
+        page.put(if of.way == Way::Frames { BOLD } else { PLAIN }, line.trim_end()).end();
     }
 }
 

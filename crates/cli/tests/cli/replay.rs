@@ -70,6 +70,13 @@ fn a_session_is_told_as_a_table() {
       masking       4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
       window        4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
       frames        3,736     3,967     7,927   0.997        52,305         15,183   1.006 100.0 %
+      whole requests, with 15,000 tokens of system prompt and tools (assumed), and at most 1,500 of callstack's
+                  largest of lin.        billed of lin.    with reads of lin. reads    verbatim  no pauses: largest  with reads
+      linear       22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
+      compaction   22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
+      masking      22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
+      window       22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
+      frames       24,427   1.064        57,258   1.073        57,258   1.073     0         0/0              1.064       1.073
     ");
 }
 

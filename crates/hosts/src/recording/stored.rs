@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage};
 use crate::opencode::decode;
-use crate::tool_input::{edits, told_texts};
+use crate::tool_input::{Replaced, edits, replaced, told_texts};
 
 /// Levels of a record that is kept as a value: readers take 128, and need some for what is around it.
 const DEPTH: usize = 100;
@@ -209,6 +209,16 @@ impl RecordedCall {
     /// All texts of its arguments, a line each, without those that are secrets by their names.
     pub fn asked(&self) -> String {
         told_texts(&self.input)
+    }
+
+    /// What it replaced in files, if it did.
+    pub fn replaced(&self) -> Vec<Replaced> {
+        match &self.action {
+            Action::Wrote(paths) if self.state == CallState::Completed => {
+                replaced(&self.input, paths)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The call as evidence reads it.

@@ -42,7 +42,7 @@ pub fn requests(session: &mut Session, fit: &Fit) -> Requests {
             estimated = weigh(session, &request);
             all.replace(request);
         }
-        if fit.overhead.saturating_add(fit.tokens(estimated)) > LIMIT {
+        if fit.beside.saturating_add(fit.tokens(estimated)) > LIMIT {
             // What the user said last is not answered yet.
             let is_user = |at: &usize| session.transcript[*at].role == Role::User;
             let from = shown.last().filter(is_user).unwrap_or(message);

@@ -42,6 +42,8 @@ pub struct Policy {
     pub masks: Option<Limits>,
     /// Estimated tokens of all outlines of a batch of masked outputs.
     pub outlines: usize,
+    /// Whether the provider forgets a request in a pause.
+    pub pauses: bool,
 }
 
 impl Default for Policy {
@@ -52,6 +54,7 @@ impl Default for Policy {
             told: true,
             masks: Some(Limits::default()),
             outlines: OUTLINES,
+            pauses: true,
         }
     }
 }
@@ -173,7 +176,7 @@ impl<'s> Work<'s> {
     }
 
     fn read_up_to(&mut self, call: &Call) {
-        self.paused = is_paused(self.last_at, call.at);
+        self.paused = self.policy.pauses && is_paused(self.last_at, call.at);
         if !call.shown.starts_with(&self.shown) {
             self.begin_behind_compaction();
         }
@@ -414,7 +417,7 @@ impl<'s> Work<'s> {
             open.filter_map(|span| self.sent.place(self.place(&span.open))).collect();
         let fit = &self.fit;
         let fill = |estimated: usize| {
-            let tokens = fit.overhead + fit.tokens(estimated as u64);
+            let tokens = fit.beside + fit.tokens(estimated as u64);
             usize::try_from(tokens * 100 / LIMIT).unwrap_or(usize::MAX)
         };
         // What was announced at the last call leaves now, and no more.
