@@ -282,3 +282,24 @@ fn what_cannot_be_read_again_is_not_promised() {
     All else of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}} (at a terminal: callstack log f4)
     "#);
 }
+
+#[test]
+fn secrets_in_a_frame_are_masked_in_all_that_is_told_of_it() {
+    let token = ["gh", "p_", &"a1B2c3".repeat(6)].concat();
+    let mut done = finished();
+    done.identity.title = format!("Use {token}");
+    done.identity.success_criteria = format!("{token} works");
+    done.results = Some(format!("It works:\n{token}"));
+    done.decisions = vec![format!("keep {token}")];
+    let mut inner = done.clone();
+    inner.results_compacted = None;
+    let pin = Pin { num: 1, text: format!("never show {token}") };
+    let pins = [ScopedPin { owner: done.num, pin }];
+    let seen = [format!("`echo {token}`: exit 0")];
+    let inside = [inner];
+    let told = Returned { inside: &inside, evidence: &seen, pins: &pins, ..of(&done, Some(&done)) };
+    let opened = Pushed { frame: &done, activated: true, context: "", dialect: Dialect::Stack };
+    for text in [returned(&told), pushed(&opened)] {
+        assert!(text.contains("‹masked: GitHub token›") && !text.contains(&token), "{text}");
+    }
+}

@@ -157,3 +157,22 @@ fn a_goal_is_said_once() {
     assert_eq!(goal("Parser", "All tests pass"), "Parser: All tests pass");
     assert_eq!(goal("Parser", " "), "Parser");
 }
+
+#[test]
+fn secrets_are_masked_in_every_element() {
+    let token = ["gh", "p_", &"a1B2c3".repeat(6)].concat();
+    let mut nested = all();
+    let Nested { current, ancestors, siblings, .. } = &mut nested;
+    for frame in std::iter::once(current).chain(ancestors).chain(siblings) {
+        frame.identity.title = format!("Use {token}");
+        frame.identity.success_criteria = format!("{token} works");
+        frame.identity.success_criteria_compacted.clear();
+        frame.results = frame.results.is_some().then(|| format!("It is \"{token}\""));
+        frame.decisions = vec![format!("keep {token}")];
+    }
+    for dialect in [Dialect::Stack, Dialect::Flame] {
+        let out = everything(&nested, dialect);
+        let text = shown(&out, 4000);
+        assert!(text.contains("‹masked: GitHub token›") && !text.contains(&token), "{text}");
+    }
+}
