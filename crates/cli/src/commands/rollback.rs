@@ -104,7 +104,7 @@ fn tell(page: &mut Page, plan: &RollbackPlan) {
                 "left: no tool of the frame was seen writing this, and where the frame ended is not \
                  recorded, so it may be somebody's later work"
             }
-            Why::WrittenMeanwhile => "left: somebody wrote to it just now",
+            Why::WrittenMeanwhile => "left: somebody wrote to it meanwhile",
             Why::NotWritable => "left: it can't be written, or something is in its way",
             Why::NotSeen => "left: no tool of the frame was seen writing this (--all restores it)",
         };

@@ -241,7 +241,14 @@ fn what_somebody_writes_while_files_are_restored_stays() {
     let file = |name: &str| desk.project().join(name).display().to_string();
     let (main, lexer) = (file("src/main.rs"), file("src/lexer.rs"));
     at_restore(&desk, &format!("printf mine > '{main}'; printf 'mine, too' > '{lexer}'"));
-    says!(desk, ["rollback", "f2", "--yes"], @"");
+    says!(desk, ["rollback", "f2", "--yes"], @r"
+    exit 0
+    restored 1 file
+      src/old.rs  as it was
+    ! src/lexer.rs  left: somebody wrote to it meanwhile
+    ! src/main.rs  left: somebody wrote to it meanwhile
+    to take it back: callstack rollback f2 --undo
+    ");
     for (name, content) in [("src/main.rs", "mine"), ("src/lexer.rs", "mine, too")] {
         assert_eq!(read(&desk, name).as_deref(), Some(content));
     }
