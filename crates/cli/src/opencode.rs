@@ -11,13 +11,11 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// Its version, or why there is none.
 pub(crate) fn version() -> Result<String, String> {
-    let started = Command::new("opencode")
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut child = match started {
+    let mut command = Command::new("opencode");
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err("there is no OpenCode on the path".to_owned());
@@ -34,7 +32,11 @@ pub(crate) fn version() -> Result<String, String> {
         drop(send.send(read.map(|_| text)));
     });
     let said = receive.recv_timeout(LIMIT).ok().flatten();
-    // Both fail only when it has ended by itself.
+    // These fail only when it has ended by itself. What it has started ends with it.
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
     drop(child.kill());
     drop(child.wait());
     match said.as_deref().map(str::trim) {
