@@ -23,7 +23,12 @@ pub(crate) fn relative(project: &Path, file: &str) -> String {
 
 /// SHA-256 of a file's content in hex; none for what is no readable file of a reasonable size.
 pub(crate) fn hash(project: &Path, file: &str) -> Option<String> {
-    let file = File::open(project.join(file)).ok()?;
+    let path = project.join(file);
+    // Opening a pipe would wait for whoever writes to it.
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let file = File::open(path).ok()?;
     let metadata = file.metadata().ok()?;
     if !metadata.is_file() || metadata.len() > LARGEST_FILE {
         return None;
@@ -65,4 +70,13 @@ fn without_dots(path: &Path) -> PathBuf {
 fn slashes(path: &Path) -> String {
     let text = path.to_string_lossy();
     if std::path::MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace('\\', "/") }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert_eq!(hash(folder.path(), "pipe"), None);
 }

@@ -85,6 +85,8 @@ pub enum Why {
     NotRecorded,
     /// It was written, or removed, while files were restored.
     WrittenMeanwhile,
+    /// Its name is no text: nobody could agree to what is not shown as it is.
+    NotText,
     /// It can't be written, or a folder or a link is in its way.
     NotWritable,
     /// As `NotSeen`, where the files were not recorded when the frame ended: what was changed afterwards,
@@ -145,7 +147,7 @@ impl Engine {
                 let hash = files::hash(self.project(), &path);
                 hash.is_some_and(|hash| written.get(&path).is_some_and(|put| put.contains(&hash)))
             };
-            let how = undoing(kind).ok_or(Why::NotRecorded).and_then(|how| {
+            let how = undoing(kind).and_then(|how| {
                 if since.contains(&path) {
                     Err(Why::ChangedSince)
                 } else if (reach == Reach::All && ended.is_some()) || is_seen() {
@@ -217,7 +219,7 @@ impl Engine {
         for FileChange { path, kind } in changes {
             if last.paths.contains(&path) && differing.contains(&path) {
                 let untouched = !since.contains(&path);
-                let how = undoing(kind).ok_or(Why::NotRecorded);
+                let how = undoing(kind);
                 plan.put(
                     path,
                     how.and_then(|how| untouched.then_some(how).ok_or(Why::ChangedSince)),
@@ -308,13 +310,14 @@ fn paths_of(changes: Vec<FileChange>) -> BTreeSet<String> {
     changes.into_iter().map(|change| change.path).collect()
 }
 
-/// What is done to a file to undo what became of it, where that can be done.
-fn undoing(kind: FileChangeKind) -> Option<Restoring> {
+/// What is done to a file to undo what became of it, or why that can't be done.
+fn undoing(kind: FileChangeKind) -> Result<Restoring, Why> {
     match kind {
-        FileChangeKind::Created => Some(Restoring::Removed),
-        FileChangeKind::Changed => Some(Restoring::Reverted),
-        FileChangeKind::Deleted => Some(Restoring::BroughtBack),
-        FileChangeKind::Unrecorded => None,
+        FileChangeKind::Created => Ok(Restoring::Removed),
+        FileChangeKind::Changed => Ok(Restoring::Reverted),
+        FileChangeKind::Deleted => Ok(Restoring::BroughtBack),
+        FileChangeKind::Unrecorded => Err(Why::NotRecorded),
+        FileChangeKind::Unnamed => Err(Why::NotText),
     }
 }
 

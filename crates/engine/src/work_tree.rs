@@ -70,6 +70,8 @@ pub enum FileChangeKind {
     Deleted,
     /// It is not the same file any more, and what it held in one of the states is not kept there.
     Unrecorded,
+    /// Whatever it was: its name is no text, and its path only looks like it.
+    Unnamed,
 }
 
 /// How long a call of an agent waits for a state, in all. All sessions of its process wait with it.

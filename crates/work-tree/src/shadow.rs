@@ -75,11 +75,16 @@ impl Shadow {
                     _ => FileChangeKind::Changed,
                 }
             };
-            // A name that is no text can't be shown to anybody, who then can't agree.
-            let path = str::from_utf8(entry.path).ok()?.to_owned();
-            Some(FileChange { path, kind })
+            match str::from_utf8(entry.path) {
+                Ok(path) => FileChange { path: path.to_owned(), kind },
+                // It can't be shown to anybody, who then can't agree.
+                Err(_) => FileChange {
+                    path: entry.path.escape_ascii().to_string(),
+                    kind: FileChangeKind::Unnamed,
+                },
+            }
         };
-        Ok(entries.iter().filter_map(change).collect())
+        Ok(entries.iter().map(change).collect())
     }
 
     /// The files of a state.

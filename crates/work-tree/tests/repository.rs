@@ -9,7 +9,7 @@ use callstack_engine::{FileChangeKind, WorkTree};
 use callstack_work_tree::GitWorkTree;
 use tempfile::TempDir;
 
-pub(crate) use FileChangeKind::{Changed, Created, Deleted, Unrecorded};
+pub(crate) use FileChangeKind::{Changed, Created, Deleted, Unnamed, Unrecorded};
 
 /// Longer than a test takes.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);

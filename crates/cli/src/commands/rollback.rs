@@ -105,6 +105,7 @@ fn tell(page: &mut Page, plan: &RollbackPlan) {
                  recorded, so it may be somebody's later work"
             }
             Why::WrittenMeanwhile => "left: somebody wrote to it meanwhile",
+            Why::NotText => "left: its name is no text, and can't be shown as it is",
             Why::NotWritable => "left: it can't be written, or something is in its way",
             Why::NotSeen => "left: no tool of the frame was seen writing this (--all restores it)",
         };
