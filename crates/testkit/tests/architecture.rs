@@ -192,6 +192,25 @@ fn crates_touch_only_what_is_theirs() {
     }
 }
 
+/// Where stores that nothing is asked about can be opened, for everybody's tests.
+const OPENING: [&str; 3] = ["store/src/store.rs", "store/src/trust.rs", "engine/src/engine.rs"];
+
+#[test]
+fn what_ships_opens_no_store_unchecked() {
+    let mut files = Vec::new();
+    for (name, _) in ARROWS {
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+    }
+    files.retain(|file| !file.to_string_lossy().ends_with("_tests.rs"));
+    let opening = files.iter().filter(|file| OPENING.iter().any(|it| file.ends_with(it)));
+    assert_eq!(opening.count(), OPENING.len());
+    files.retain(|file| !OPENING.iter().any(|it| file.ends_with(it)));
+    for file in files {
+        let source = fs::read_to_string(&file).unwrap();
+        assert_eq!(uses(&source, &["unchecked("]), [""; 0], "{}", file.display());
+    }
+}
+
 #[test]
 fn a_use_of_the_environment_is_found() {
     for line in ["use std::env;", "let home = std::env::var_os(x);", "use std::{env, fs};"] {

@@ -167,6 +167,8 @@ pub(crate) const VARIES: &[(&str, &str)] = &[
     (r"(for|took:) (\d+(ms|s|m|h|d) ?)+", "$1 TIME"),
     (r#" (age|duration|took)="[^"]*""#, r#" $1="TIME""#),
     (r"\d+\.\d [KM]iB", "SIZE"),
+    (r"\d+ files?(, SIZE| of states)", "FILES$1"),
+    (r"belongs to user \d+", "belongs to user N"),
     (r#"("bytes": )\d+"#, "${1}N"),
 ];
 

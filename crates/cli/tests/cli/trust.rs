@@ -282,27 +282,80 @@ fn a_store_of_an_older_callstack_is_taken_over_with_its_states() {
     );
     let why = is_refused(&desk, &desk.project());
     assert!(why.contains("such as one that an older callstack made, `callstack trust`"), "{why}");
-    says!(desk, ["trust"], @"");
-    says!(desk, ["trust", "--yes"], @"");
+    says!(desk, ["trust"], @r"
+    exit 2
+    $ROOT/project/.callstack
+      FILES, SIZE
+      a database, SIZE: frames, messages and settings, which decide what agents are sent
+      states of the project's files; their objects are taken over, and no configuration
+      last changed TIME
+      belongs to user N
+      it has no id: an older callstack made it, or somebody else
+    --- stderr
+    error: $ROOT/project/.callstack is not trusted yet, and nobody can be asked here
+    hint: `callstack trust --dry-run` shows what is in it; --yes takes it over.
+    ");
+    says!(desk, ["trust", "--yes"], @r"
+    exit 0
+    $ROOT/project/.callstack
+      FILES, SIZE
+      a database, SIZE: frames, messages and settings, which decide what agents are sent
+      states of the project's files; their objects are taken over, and no configuration
+      last changed TIME
+      belongs to user N
+      it has no id: an older callstack made it, or somebody else
+    trusted: $ROOT/project/.callstack
+    FILES of states of the project's files went with it
+    ");
     assert!(!desk.project().join(".callstack/git").exists());
     desk.ok(&["rollback", "f1", "--yes"]);
     assert_eq!(desk.sealed.read("a.txt").unwrap(), "before\n");
-    says!(desk, ["trust"], @"");
+    says!(desk, ["trust"], @r"
+    exit 0
+    $ROOT/project/.callstack
+      FILES, SIZE
+      a database, SIZE: frames, messages and settings, which decide what agents are sent
+      last changed TIME
+      belongs to user N
+      it is trusted
+    ");
 }
 
 #[test]
 fn trust_is_listed_and_taken_back() {
     let desk = Desk::with_frames();
-    says!(desk, ["trust", "--list"], @"");
-    says!(desk, ["trust", "--revoke"], @"");
+    says!(desk, ["trust", "--list"], @r"
+    exit 0
+    $ROOT/project
+    ");
+    says!(desk, ["trust", "--revoke"], @r"
+    exit 0
+    not trusted any more: $ROOT/project/.callstack
+    ");
     is_refused(&desk, &desk.project());
-    says!(desk, ["trust", "--list"], @"");
-    says!(desk, ["trust", "--revoke"], @"");
+    says!(desk, ["trust", "--list"], @r"
+    exit 0
+    no store is on record
+    ");
+    says!(desk, ["trust", "--revoke"], @r"
+    exit 3
+    --- stderr
+    error: no store of $ROOT/project is on record
+    hint: `callstack trust --list` shows those that are.
+    ");
     assert_eq!(desk.json(&["trust", "--yes"])["trusted"], true);
     is_used(&desk, &desk.project());
     fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
-    says!(desk, ["trust", "--list"], @"");
-    says!(desk, ["trust"], @"");
+    says!(desk, ["trust", "--list"], @r"
+    exit 0
+    $ROOT/project  its store is gone
+    ");
+    says!(desk, ["trust"], @r"
+    exit 3
+    --- stderr
+    error: no callstack store in $ROOT/project
+    hint: Name the project's folder: `callstack trust PATH`.
+    ");
     assert_eq!(desk.run(&["-C", desk.sealed.home().to_str().unwrap(), "trust"]).code, 2);
 }
 
