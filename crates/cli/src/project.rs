@@ -9,7 +9,7 @@ use callstack_summarizer::HttpSummarizer;
 use callstack_work_tree::GitWorkTree;
 
 use crate::error::Failure;
-use crate::user::registry;
+use crate::user::{configuration, registry};
 
 /// Where a command was started, and the folder that is never a project.
 #[derive(Debug)]
@@ -104,9 +104,9 @@ pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, E
     Ok(engine)
 }
 
-/// How the environment wants the engine to behave.
+/// How the environment and the user's configuration want the engine to behave.
 pub(crate) fn settings() -> Result<Settings, EngineError> {
-    Settings::from_vars(variable)
+    Settings::from_sources(&variable, configuration()?.values())
 }
 
 /// What a variable of the environment holds.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use callstack_engine::operations::TABLE;
-use callstack_engine::{Profile, SETTINGS, Setting, tools};
+use callstack_engine::{Profile, SETTINGS, Scope, Setting, tools};
 use serde_json::Value;
 
 fn is_current(page: &str, text: &str) {
@@ -104,14 +104,26 @@ fn settings() {
     let mut page = String::from(
         "# Settings\n\nEach is set for one start by a variable of its name in the environment, and for a \
          project by `callstack config NAME VALUE`, which counts before the environment until \
-         `callstack config NAME --reset`. Made from the program, not by hand.\n",
+         `callstack config NAME --reset`. What neither says comes from your own configuration, \
+         `~/.config/callstack/config.toml`: lines such as `STACK_LOG = \"off\"`, which \
+         `callstack config --user NAME VALUE` writes. A project may not set every one: its store may have come \
+         from somebody else. Made from the program, not by hand.\n",
     );
     for (group, settings) in SETTINGS {
-        write!(page, "\n## {group}\n\n| name | may be | default | |\n| --- | --- | --- | --- |\n")
-            .unwrap();
+        let head =
+            "| name | may be | default | a project may set it | |\n| --- | --- | --- | --- | --- |";
+        write!(page, "\n## {group}\n\n{head}\n").unwrap();
         for setting in *settings {
-            let Setting { name, values, default, doc } = setting;
-            writeln!(page, "| `{name}` | {} | `{default}` | {doc} |", values.told()).unwrap();
+            let Setting { name, values, default, doc, scope } = setting;
+            let (told, here) = (
+                values.told(),
+                match scope {
+                    Scope::Project => "yes",
+                    Scope::OffInProject => "off only",
+                    Scope::User => "no",
+                },
+            );
+            writeln!(page, "| `{name}` | {told} | `{default}` | {here} | {doc} |").unwrap();
         }
     }
     is_current("settings.md", &page);

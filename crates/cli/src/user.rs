@@ -1,8 +1,9 @@
 //! The user's own folders: where stores are on record, and where the user's configuration lies.
 
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use callstack_engine::{EngineError, Kind};
+use callstack_engine::{EngineError, Kind, UserConfiguration};
 use callstack_store::{FOLDER, Registry};
 use callstack_work_tree::tracked_below;
 
@@ -11,11 +12,8 @@ pub(crate) const TRUST: &str = "CALLSTACK_TRUST";
 
 /// The record of the stores that this user trusts.
 pub(crate) fn registry() -> Result<Registry, EngineError> {
-    let state = folder("XDG_STATE_HOME", ".local/state").ok_or_else(|| EngineError {
-        kind: Kind::Unavailable,
-        message: "there is no home folder, in which stores would be on record".to_owned(),
-        hint: Some("Set HOME or XDG_STATE_HOME.".to_owned()),
-    })?;
+    let state = folder("XDG_STATE_HOME", ".local/state")
+        .ok_or_else(|| homeless("stores would be on record"))?;
     Ok(registry_in(&state))
 }
 
@@ -24,6 +22,57 @@ pub(crate) fn registry_in(state: &Path) -> Registry {
     let named = std::env::var_os(TRUST).unwrap_or_default();
     let named: Vec<_> = std::env::split_paths(&named).filter(|path| path.is_absolute()).collect();
     Registry::new(state, |project| tracked_below(project, FOLDER)).trusting(named)
+}
+
+/// The user's own configuration; an empty one where there is no file.
+pub(crate) fn configuration() -> Result<UserConfiguration, EngineError> {
+    let Some(path) = configuration_file() else { return Ok(UserConfiguration::default()) };
+    let text = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(UserConfiguration::default());
+        }
+        text => text.map_err(|error| unusable(&path, &error))?,
+    };
+    UserConfiguration::parse(&text).map_err(|error| EngineError {
+        message: format!("{}: {}", path.display(), error.message),
+        ..error
+    })
+}
+
+/// Writes the user's own configuration, as a whole.
+pub(crate) fn configure(changed: &UserConfiguration) -> Result<(), EngineError> {
+    let path = configuration_file().ok_or_else(|| homeless("your configuration would lie"))?;
+    let failed = |error: &io::Error| unusable(&path, error);
+    // Where the file is a link, what it leads to is written.
+    let path = std::fs::canonicalize(&path).unwrap_or(path.clone());
+    let folder = path.parent().unwrap_or(&path);
+    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
+    file.write_all(changed.text().as_bytes()).map_err(|error| failed(&error))?;
+    file.as_file().sync_all().map_err(|error| failed(&error))?;
+    file.persist(&path).map_err(|error| failed(&error.error))?;
+    Ok(())
+}
+
+/// Where the user's own configuration lies.
+pub(crate) fn configuration_file() -> Option<PathBuf> {
+    folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
+}
+
+fn unusable(path: &Path, error: &io::Error) -> EngineError {
+    EngineError {
+        kind: Kind::Unavailable,
+        message: format!("your configuration {} can't be used: {error}", path.display()),
+        hint: Some("Make it readable and writable, or remove it.".to_owned()),
+    }
+}
+
+fn homeless(what: &str) -> EngineError {
+    EngineError {
+        kind: Kind::Unavailable,
+        message: format!("there is no home folder, in which {what}"),
+        hint: Some("Set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME.".to_owned()),
+    }
 }
 
 /// This program's folder in one of the user's folders: where a variable says, else below the home folder.

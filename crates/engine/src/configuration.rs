@@ -1,5 +1,5 @@
 //! Settings as they count in a project: what was set in its store lies over what this process was
-//! started with, until it is reset.
+//! started with, until it is reset. What a store may not set is the user's alone ([`crate::Scope`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use callstack_store::View;
 
 use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
-use crate::settings::{Setting, Settings};
+use crate::settings::{Scope, Setting, Settings};
 
 /// Where the value of a setting comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +17,19 @@ pub enum Source {
     Set,
     /// A variable of the environment.
     Environment,
+    /// The user's own configuration.
+    User,
     /// Nobody said anything.
     Default,
 }
 
 impl Source {
-    /// `set`, `environment` or `default`.
+    /// `set`, `environment`, `user` or `default`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Set => "set",
             Self::Environment => "environment",
+            Self::User => "user",
             Self::Default => "default",
         }
     }
@@ -41,6 +44,8 @@ pub struct Configured {
     pub value: String,
     /// Where that comes from.
     pub source: Source,
+    /// What the project's store says without effect, since it may not set it.
+    pub ignored: Option<String>,
 }
 
 /// The settings as they were last made of what was stored.
@@ -92,6 +97,14 @@ impl Engine {
         value: Option<&str>,
     ) -> Result<Configured, EngineError> {
         let value = value.map(|value| setting.read(value)).transpose()?;
+        // What a project may only switch off is on again once it says nothing, unless the user has it off.
+        let is_off = self.settings.given(setting.name).and_then(|it| setting.read(it).ok());
+        let is_off = is_off.as_deref() == Some("off");
+        let is_reset = setting.scope == Scope::OffInProject && !is_off;
+        let value = value.filter(|value| !(is_reset && value == "on"));
+        if let Some(value) = value.as_deref().filter(|it| !setting.counts_in_project(it)) {
+            return Err(not_here(setting, value));
+        }
         if self.stored_settings()?.get(setting.name) != value.as_ref() {
             self.set_setting(setting.name, value.as_deref())?;
         }
@@ -105,14 +118,29 @@ impl Engine {
     ) -> Configured {
         let value = |text: Option<&str>| text.and_then(|text| setting.read(text).ok());
         let stored = value(stored.get(setting.name).map(String::as_str));
+        let (stored, ignored) = match stored {
+            Some(value) if !setting.counts_in_project(&value) => (None, Some(value)),
+            stored => (stored, None),
+        };
         let given = value(self.settings.given(setting.name));
         let (value, source) = match (stored, given) {
             (Some(value), _) => (value, Source::Set),
-            (None, Some(value)) => (value, Source::Environment),
+            (None, Some(value)) => (value, self.settings.giver(setting.name)),
             (None, None) => (setting.default.to_owned(), Source::Default),
         };
-        Configured { setting, value, source }
+        Configured { setting, value, source, ignored }
     }
+}
+
+/// A setting that a project may not set so.
+fn not_here(setting: &Setting, value: &str) -> EngineError {
+    let hint = match setting.scope {
+        Scope::OffInProject => {
+            "A project may only switch it off; `callstack config --reset` forgets that."
+        }
+        _ => "It is set in your own configuration, for all projects.",
+    };
+    EngineError::invalid(format!("{} is not set to `{value}` by a project", setting.name), hint)
 }
 
 impl Setting {

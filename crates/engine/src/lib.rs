@@ -70,8 +70,8 @@ pub use rollback::{LeftAlone, Reach, Restoring, RollbackPlan, RolledBack, Why};
 pub use session::UserMessage;
 pub use settings::{
     AutonomySettings, FrameSessions, Given, Kept, Level, MaskOutputs, Placement, Profile, SETTINGS,
-    SUBAGENT_VARIABLES, SUMMARIZER_VARIABLES, Setting, Settings, SummarizerSettings, Values,
-    WireFormat,
+    SUBAGENT_VARIABLES, SUMMARIZER_VARIABLES, Scope, Setting, Settings, SummarizerSettings,
+    UserConfiguration, Values, WireFormat,
 };
 pub use slash::{SLASH, Slash, SlashAnswer, SlashRequest};
 pub use state::{FrameMetadata, StackState};

@@ -2,6 +2,7 @@
 //! since only the binary reads the environment.
 
 mod autonomy;
+mod file;
 mod read;
 mod subagents;
 mod summarizer;
@@ -16,13 +17,15 @@ use callstack_core::fold::ReasoningPolicy;
 use callstack_core::limits::Limits;
 use callstack_core::subagent::SubagentSettings;
 
+use crate::configuration::Source;
 use crate::error::EngineError;
 use read::{flag, known, list, number, word};
 
 pub use autonomy::{AutonomySettings, Level};
+pub use file::UserConfiguration;
 pub use subagents::SUBAGENT_VARIABLES;
 pub use summarizer::{SUMMARIZER_VARIABLES, SummarizerSettings, WireFormat};
-pub use table::{SETTINGS, Setting, Values};
+pub use table::{SETTINGS, Scope, Setting, Values};
 
 /// Which tools an agent is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -134,7 +137,7 @@ pub struct Kept {
 
 /// The values that settings were made of, by name.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Given(BTreeMap<&'static str, String>);
+pub struct Given(BTreeMap<&'static str, (String, Source)>);
 
 impl fmt::Debug for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,13 +173,25 @@ impl Settings {
     ///
     /// With `STACK_TOOLS=flame` each `STACK_X` that is not set may be given as `FLAME_X`.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
-        let profile = known(&var, "STACK_TOOLS", &Profile::NAMED)?.unwrap_or_default();
-        if profile.dialect() == Dialect::Stack {
-            return Self::from_names(&var);
-        }
+        Self::from_sources(&var, &BTreeMap::new())
+    }
+
+    /// The same over the user's own configuration, whose values count where `var` has none.
+    pub fn from_sources(
+        var: &impl Fn(&str) -> Option<String>,
+        user: &BTreeMap<&'static str, String>,
+    ) -> Result<Self, EngineError> {
         let set = |name: &str| var(name).filter(|value| !value.trim().is_empty());
-        let either = |name: &str| set(name).or_else(|| flame_name(name).and_then(|it| var(&it)));
-        Self::from_names(&either).map_err(|error| {
+        let of_user = |name: &str| user.get(name).cloned();
+        let tools = |name: &str| set(name).or_else(|| of_user(name));
+        let profile = known(&tools, "STACK_TOOLS", &Profile::NAMED)?.unwrap_or_default();
+        let is_flame = profile.dialect() == Dialect::Flame;
+        let given = |name: &str| {
+            let flame = || flame_name(name).filter(|_| is_flame).and_then(|it| set(&it));
+            let said = set(name).or_else(flame).map(|value| (value, Source::Environment));
+            said.or_else(|| of_user(name).map(|value| (value, Source::User)))
+        };
+        Self::from_names(&given).map_err(|error| {
             let named = error.message.split(' ').find(|word| word.starts_with("STACK_"));
             match named.and_then(|name| Some((name, flame_name(name)?))) {
                 Some((name, flame)) if set(name).is_none() => {
@@ -187,27 +202,30 @@ impl Settings {
         })
     }
 
-    fn from_names(var: &impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
-        let given = Setting::all().filter_map(|setting| {
-            let value = var(setting.name).filter(|value| !value.trim().is_empty())?;
-            Some((setting.name, value))
-        });
+    fn from_names(var: &impl Fn(&str) -> Option<(String, Source)>) -> Result<Self, EngineError> {
+        let given = Setting::all().filter_map(|setting| Some((setting.name, var(setting.name)?)));
         let given = Given(given.collect());
-        Ok(Self { given, ..Self::default().changed(var)? })
+        Ok(Self { given, ..Self::default().changed(&|name: &str| Some(var(name)?.0))? })
     }
 
-    /// These settings with others laid over them. A value that is not understood, which a newer
-    /// version may have stored, does not count.
+    /// These settings with those of a project laid over them. A value that is not understood, which a newer
+    /// version may have stored, does not count, and neither does one that a project may not set.
     pub fn overlaid(&self, stored: &BTreeMap<String, String>) -> Result<Self, EngineError> {
         self.clone().changed(&|name: &str| {
             let setting = Setting::find(name)?;
-            stored.get(name).filter(|value| setting.read(value).is_ok()).cloned()
+            let value = setting.read(stored.get(name)?).ok()?;
+            setting.counts_in_project(&value).then_some(value)
         })
     }
 
     /// The value that was given for a setting, as it was written; none where its default counts.
     pub fn given(&self, name: &str) -> Option<&str> {
-        self.given.0.get(name).map(String::as_str)
+        self.given.0.get(name).map(|(value, _)| value.as_str())
+    }
+
+    /// Where the value comes from that was given for a setting.
+    pub(crate) fn giver(&self, name: &str) -> Source {
+        self.given.0.get(name).map_or(Source::Default, |(_, source)| *source)
     }
 
     fn changed(self, var: &impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {

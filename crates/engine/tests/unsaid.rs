@@ -442,15 +442,30 @@ fn a_compaction_comes_before_a_model_and_a_model_where_the_host_can_not_compact(
 }
 
 #[test]
-fn what_is_set_in_the_store_counts_at_once() {
+fn a_store_switches_the_model_off_at_once_and_never_on() {
+    const ADDRESS: &str = "STACK_SUMMARIZER_ADDRESS";
+    let address = "http://127.0.0.1:9/v1";
     let fake = Fake::saying("It is read.");
     let mut desk = Desk::with(Settings::default(), Some(&fake));
     desk.shows(WORK);
-    desk.engine.set_setting("STACK_SUMMARIZER_ADDRESS", Some("http://127.0.0.1:9/v1")).unwrap();
-    desk.did(POP, json!({"frame": "f2"}));
-    assert_eq!(desk.results("f2").0, Some(ResultsSource::Extracted), "no model is named yet");
-    desk.did("stack_frame_push", json!({"title": "more", "successCriteria": "read"}));
+    desk.engine.set_setting(ADDRESS, Some(address)).unwrap();
     desk.engine.set_setting("STACK_SUMMARIZER_MODEL", Some("small")).unwrap();
+    desk.did(POP, json!({"frame": "f2"}));
+    assert_eq!(desk.results("f2").0, Some(ResultsSource::Extracted));
+    assert!(fake.requests().is_empty());
+
+    let of_user = Settings::from_vars(|name| match name {
+        ADDRESS => Some(address.to_owned()),
+        "STACK_SUMMARIZER_MODEL" => Some("small".to_owned()),
+        _ => None,
+    });
+    let mut desk = Desk::with(of_user.unwrap(), Some(&fake));
+    desk.shows(WORK);
+    desk.engine.set_setting(ADDRESS, Some("none")).unwrap();
+    desk.did(POP, json!({"frame": "f2"}));
+    assert_eq!(desk.results("f2").0, Some(ResultsSource::Extracted));
+    desk.did("stack_frame_push", json!({"title": "more", "successCriteria": "read"}));
+    desk.engine.set_setting(ADDRESS, None).unwrap();
     desk.shows(WORK);
     desk.did(POP, json!({}));
     assert_eq!(desk.results("f3").0, Some(ResultsSource::Model));

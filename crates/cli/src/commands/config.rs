@@ -1,17 +1,19 @@
 mod summarizer;
 
-use callstack_engine::{Configured, Engine, EngineError, SETTINGS, Setting, Source};
+use callstack_engine::{Configured, Engine, EngineError, SETTINGS, Scope, Setting, Source};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::page::{BOLD, DIM, PLAIN, Page};
+use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
+use crate::user;
 
 /// Show the settings of this project, change one, or reset it
 ///
-/// What is set here counts before the environment's variables of the same names, until it is reset. Names
-/// may be shortened: `frame-mode` is `STACK_FRAME_MODE`.
+/// What is set here counts before the environment's variables of the same names, until it is reset; these
+/// count before your own configuration, `~/.config/callstack/config.toml`. What names an address, or a variable with a key,
+/// is set there only, and never in a project. Names may be shortened: `frame-mode` is `STACK_FRAME_MODE`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ConfigArgs {
@@ -25,6 +27,9 @@ pub(crate) struct ConfigArgs {
     /// Forget what was set here: for this setting, or for all if none is named
     #[arg(long)]
     reset: bool,
+    /// Set it in your own configuration, for all projects
+    #[arg(long, requires = "name")]
+    user: bool,
 }
 
 /// Settings that are set together.
@@ -46,13 +51,20 @@ pub(crate) fn run(
         (Some(setting), Some(value)) => {
             // Before a store is made for it.
             setting.read(value)?;
-            let engine = invocation.engine_or_new()?;
-            let configured = engine.configure(setting, Some(value))?;
+            let configured = if args.user || setting.scope == Scope::User {
+                user::configure(&user::configuration()?.with(setting, Some(value))?)?;
+                invocation.engine_or_new()?.configured_as(setting)?
+            } else {
+                invocation.engine_or_new()?.configure(setting, Some(value))?
+            };
             output.either(&data(&configured), |page| one(page, &configured))
         }
         (Some(setting), None) => {
+            if args.reset && (args.user || setting.scope == Scope::User) {
+                user::configure(&user::configuration()?.with(setting, None)?)?;
+            }
             let engine = invocation.engine()?;
-            let configured = if args.reset {
+            let configured = if args.reset && !args.user {
                 engine.configure(setting, None)?
             } else {
                 engine.configured_as(setting)?
@@ -79,11 +91,12 @@ fn reset(engine: &Engine) -> Result<(), EngineError> {
 }
 
 fn data(configured: &Configured) -> Value {
-    let Configured { setting, value, source } = configured;
+    let Configured { setting, value, source, ignored } = configured;
     json!({
         "name": setting.name,
         "value": value,
         "source": source.as_str(),
+        "ignored": ignored,
         "default": setting.default,
         "mayBe": setting.values.told(),
         "doc": setting.doc,
@@ -111,13 +124,18 @@ fn table(page: &mut Page, all: &[Configured]) {
 }
 
 fn row(page: &mut Page, configured: &Configured, width: usize) {
-    let Configured { setting, value, source } = configured;
+    let Configured { setting, value, source, ignored } = configured;
     page.put(PLAIN, &format!("{:<width$} ", setting.name));
     page.put(if *source == Source::Default { PLAIN } else { BOLD }, value);
     let told = match source {
         Source::Set => "  (set here)",
         Source::Environment => "  (environment)",
+        Source::User => "  (your configuration)",
         Source::Default => "",
     };
-    page.put(DIM, told).end();
+    page.put(DIM, told);
+    if let Some(ignored) = ignored {
+        page.put(WARN, &format!("  (set to {ignored} here, which does not count)"));
+    }
+    page.end();
 }

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use callstack_engine::{Engine, EngineError, Health, Kind};
+use callstack_engine::{Configured, Engine, EngineError, Health, Kind};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
@@ -121,6 +121,16 @@ fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), Fail
     if engine.is_read_only() {
         let hint = "It can be read but not changed: make the file and its folder writable.";
         report.remark("the store is read-only", hint);
+    }
+    for Configured { setting, ignored, .. } in engine.configuration().unwrap_or_default() {
+        if ignored.is_some() {
+            let text = format!(
+                "the store sets {}, which a project may not: it does not count",
+                setting.name
+            );
+            let hint = format!("`callstack config {} --reset` takes it out.", setting.name);
+            report.remark(text, &hint);
+        }
     }
     if rebuild {
         let events = engine.rebuild()?;

@@ -1,5 +1,6 @@
 //! Settings of a project.
 
+use callstack_engine::{Engine, Kind, Setting, Settings, SystemWorld};
 use callstack_testkit::{Loopback, Reply};
 
 use super::desk::{Desk, says};
@@ -141,6 +142,101 @@ fn a_model_of_the_users_own_is_set_tried_and_switched_off() {
     let shown = desk.json(&["config", "summarizer", "--off"]);
     assert_eq!(shown["on"], false);
     assert_eq!(shown["settings"][2]["value"], "small", "the rest stays for another time");
+}
+
+/// The value of a setting, where it comes from, and what the store says without effect.
+fn set(desk: &Desk, name: &str) -> (String, String, serde_json::Value) {
+    let shown = desk.json(&["config", name]);
+    let text = |field: &str| shown[field].as_str().unwrap().to_owned();
+    (text("value"), text("source"), shown["ignored"].clone())
+}
+
+#[test]
+fn what_names_an_address_or_a_key_is_the_users_alone() {
+    let desk = Desk::with_frames();
+    let (none, file) =
+        (serde_json::Value::Null, desk.sealed.config_home().join("callstack/config.toml"));
+    let theirs = [
+        ("STACK_SUMMARIZER_ADDRESS", "http://127.0.0.1:1/v1", "none"),
+        ("STACK_SUMMARIZER_MODEL", "theirs", "none"),
+        ("STACK_SUMMARIZER_KEY_ENV", "AWS_SECRET_ACCESS_KEY", "STACK_SUMMARIZER_KEY"),
+        ("STACK_SUMMARIZER_TOKENS", "1000000", "8000"),
+    ];
+    // A store from before this was so, or that somebody has made.
+    let engine =
+        Engine::open_unchecked(&desk.project(), Settings::default(), Box::new(SystemWorld));
+    let engine = engine.unwrap();
+    for (name, value, _) in theirs {
+        engine.set_setting(name, Some(value)).unwrap();
+        let refused = engine.configure(Setting::find(name).unwrap(), Some(value)).unwrap_err();
+        assert_eq!(refused.kind, Kind::Invalid);
+    }
+    drop(engine);
+    for (name, value, default) in theirs {
+        assert_eq!(set(&desk, name), (default.to_owned(), "default".to_owned(), value.into()));
+    }
+    assert!(
+        desk.ok(&["doctor"])
+            .contains("the store sets STACK_SUMMARIZER_ADDRESS, which a project may not")
+    );
+    assert!(desk.ok(&["config"]).contains("none  (set to theirs here, which does not count)"));
+
+    desk.ok(&["config", "summarizer", "--address", "http://127.0.0.1:2/v1", "--model", "mine"]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(
+        text,
+        "STACK_SUMMARIZER_ADDRESS = \"http://127.0.0.1:2/v1\"\nSTACK_SUMMARIZER_MODEL = \"mine\"\n"
+    );
+    let (value, source, _) = set(&desk, "summarizer-model");
+    assert_eq!((value.as_str(), source.as_str()), ("mine", "user"));
+    desk.ok(&["config", "summarizer-model", "--reset"]);
+    assert_eq!(
+        set(&desk, "summarizer-model"),
+        ("none".to_owned(), "default".to_owned(), none.clone())
+    );
+
+    // A project can do without it, and no more than that.
+    desk.ok(&["config", "summarizer", "--off", "--here"]);
+    assert_eq!(set(&desk, "summarizer-address"), ("none".to_owned(), "set".to_owned(), none));
+    assert!(std::fs::read_to_string(&file).unwrap().contains("127.0.0.1:2"));
+}
+
+#[test]
+fn a_project_switches_off_what_runs_git_or_writes_elsewhere_and_never_on() {
+    let desk = Desk::with_frames();
+    for name in ["STACK_ROLLBACK", "STACK_FILES"] {
+        desk.ok(&["config", "--user", name, "off"]);
+        assert_eq!(desk.run(&["config", name, "on"]).code, 2);
+        let engine =
+            Engine::open_unchecked(&desk.project(), Settings::default(), Box::new(SystemWorld));
+        engine.unwrap().set_setting(name, Some("on")).unwrap();
+        assert_eq!(set(&desk, name), ("off".to_owned(), "user".to_owned(), "on".into()));
+        desk.ok(&["config", "--user", name, "on"]);
+        desk.ok(&["config", name, "off"]);
+        assert_eq!(set(&desk, name).0, "off");
+        desk.ok(&["config", name, "on"]);
+        assert_eq!(set(&desk, name).0, "on");
+    }
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_says_where_it_is() {
+    let desk = Desk::with_frames();
+    let file = desk.sealed.config_home().join("callstack/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "STACK_LIMIT_DEPTH = 3\n").unwrap();
+    assert_eq!(set(&desk, "limit-depth").0, "3");
+    let mut command = desk.command(&desk.project(), &["config", "limit-depth", "--json"]);
+    command.env("STACK_LIMIT_DEPTH", "4");
+    assert!(desk.finish(command).stdout.contains("\"environment\""));
+    std::fs::write(&file, "STACK_LIMIT_DEPTH = \"deep\"\n").unwrap();
+    let said = desk.run(&["tree"]);
+    assert_eq!(said.code, 2);
+    assert!(
+        said.stderr.contains("callstack/config.toml: STACK_LIMIT_DEPTH is `deep`"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]

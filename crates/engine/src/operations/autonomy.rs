@@ -109,6 +109,7 @@ fn view(engine: &Engine) -> Result<Answer, EngineError> {
         let told = match source {
             Source::Set => "set here",
             Source::Environment => "from the environment",
+            Source::User => "from the user's configuration",
             Source::Default => "default",
         };
         // Writing to a string can't fail.

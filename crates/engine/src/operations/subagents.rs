@@ -123,6 +123,7 @@ fn shown(engine: &Engine, changed: bool) -> Result<Answer, EngineError> {
         let from = match now.source {
             Source::Set => "set here",
             Source::Environment => "environment",
+            Source::User => "user's configuration",
             Source::Default => "default",
         };
         // Writing to a string can't fail.

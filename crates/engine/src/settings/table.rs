@@ -61,17 +61,19 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                  in a git work tree, so that `callstack rollback` can restore what it changed; with \
                  STACK_AUTONOMY_LEVEL at `auto` also where the user speaks and where a todo list is \
                  written, since a frame may turn out to have begun there. Your repository is only \
-                 read; states are kept in .callstack/git, without the content of untracked files \
+                 read; states are kept in your own state folder, without the content of untracked files \
                  over 64 MiB, or over 1 GiB together; those that no frame needs are dropped after \
                  two weeks. Where recording would take more than 2 s it is left for ten minutes.",
-            ),
+            )
+            .off_in_project(),
             setting(
                 "STACK_FILES",
                 Values::Switch,
                 "on",
                 "Whether .opencode/stack/state.json and frames/*.json follow the tree, for other \
                  programs, with secrets masked. Only where the project has a folder .opencode.",
-            ),
+            )
+            .off_in_project(),
             setting(
                 "STACK_LOG",
                 Values::Switch,
@@ -172,41 +174,48 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 "none",
                 "Where it is: the base address of an API that speaks as OpenAI's or Anthropic's does. \
                  `callstack config summarizer` sets all of it at once.",
-            ),
+            )
+            .of_user(),
             setting(
                 "STACK_SUMMARIZER_FORMAT",
                 Values::OneOf(&["auto", "openai", "anthropic"]),
                 "auto",
                 "How it is spoken to: as the address suggests, or with OpenAI's chat completions or \
                  Anthropic's messages.",
-            ),
-            setting("STACK_SUMMARIZER_MODEL", Values::Word, "none", "The model's name there."),
+            )
+            .of_user(),
+            setting("STACK_SUMMARIZER_MODEL", Values::Word, "none", "The model's name there.")
+                .of_user(),
             setting(
                 "STACK_SUMMARIZER_KEY_ENV",
                 Values::Variable,
                 "STACK_SUMMARIZER_KEY",
                 "The variable of the environment that holds its key. The key itself is never stored.",
-            ),
+            )
+            .of_user(),
             setting(
                 "STACK_SUMMARIZER_TIME_LIMIT",
                 Values::Number { least: 1, most: 600_000 },
                 "30000",
                 "Milliseconds that it may take, retries included; then results are extracted without \
                  it.",
-            ),
+            )
+            .of_user(),
             setting(
                 "STACK_SUMMARIZER_RETRIES",
                 Values::Number { least: 0, most: 10 },
                 "2",
                 "How often it is asked again when it is overloaded or can't be reached.",
-            ),
+            )
+            .of_user(),
             setting(
                 "STACK_SUMMARIZER_TOKENS",
                 Values::Number { least: 100, most: 1_000_000 },
                 "8000",
                 "Tokens (estimated) of a frame's steps that it is told, the last ones; secrets are \
                  masked in them.",
-            ),
+            )
+            .of_user(),
         ],
     ),
     (
@@ -276,6 +285,19 @@ pub struct Setting {
     pub default: &'static str,
     /// What it does.
     pub doc: &'static str,
+    /// Who may set it.
+    pub scope: Scope,
+}
+
+/// Who may set a setting. A store lies in its project, which may come from somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The user, and each project.
+    Project,
+    /// The user; a project may switch it off, and never on.
+    OffInProject,
+    /// The user alone: it names an address, or a variable with a key. A project may say `none` to it.
+    User,
 }
 
 const fn setting(
@@ -284,7 +306,26 @@ const fn setting(
     default: &'static str,
     doc: &'static str,
 ) -> Setting {
-    Setting { name, values, default, doc }
+    Setting { name, values, default, doc, scope: Scope::Project }
+}
+
+impl Setting {
+    const fn of_user(self) -> Self {
+        Self { scope: Scope::User, ..self }
+    }
+
+    const fn off_in_project(self) -> Self {
+        Self { scope: Scope::OffInProject, ..self }
+    }
+
+    /// Whether a value counts that is set in a project.
+    pub fn counts_in_project(&self, value: &str) -> bool {
+        match self.scope {
+            Scope::Project => true,
+            Scope::OffInProject => value == "off",
+            Scope::User => value == NONE,
+        }
+    }
 }
 
 /// What a setting may be.

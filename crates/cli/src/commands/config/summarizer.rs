@@ -13,6 +13,7 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page};
 use crate::project::variable;
+use crate::user;
 
 const EXAMPLES: &str = "Examples:
   callstack config summarizer --address http://127.0.0.1:11434/v1 --model qwen3 --try
@@ -23,8 +24,9 @@ const EXAMPLES: &str = "Examples:
 ///
 /// Any address will do at which chat completions or messages are spoken as the two large providers do,
 /// such as a server on this machine. Its key stays in a variable of the environment that agents are started with, and
-/// is never stored. Where no model is set, or it does not answer in time, results are extracted from what
-/// was said and done.
+/// is never stored. It is set in your own configuration, for all projects and for agents that start from then
+/// on; a project can only do without it. Where no model is set, or it does not answer in time, results are
+/// extracted from what was said and done.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SummarizerArgs {
@@ -52,6 +54,9 @@ pub(crate) struct SummarizerArgs {
     /// Ask no model any more; the other settings stay
     #[arg(long, conflicts_with_all = ["address", "try_it"])]
     off: bool,
+    /// Ask none in this project only; `callstack config summarizer-address --reset` forgets that
+    #[arg(long, requires = "off", conflicts_with_all = ["model", "format", "key_env", "time_limit", "retries", "tokens"])]
+    here: bool,
     /// Ask it for a word, and say whether it answers
     #[arg(long = "try")]
     try_it: bool,
@@ -81,11 +86,20 @@ pub(super) fn run(
         setting.read(value)?;
         changes.push((setting, value));
     }
-    let engine =
-        if changes.is_empty() { invocation.engine()? } else { invocation.engine_or_new()? };
-    for (setting, value) in changes {
-        engine.configure(setting, Some(value))?;
-    }
+    let engine = if changes.is_empty() || args.here {
+        let engine = invocation.engine()?;
+        for (setting, value) in changes {
+            engine.configure(setting, Some(value))?;
+        }
+        engine
+    } else {
+        let mut configuration = user::configuration()?;
+        for (setting, value) in changes {
+            configuration = configuration.with(setting, Some(value))?;
+        }
+        user::configure(&configuration)?;
+        invocation.engine_or_new()?
+    };
     let settings = engine.current_settings()?.summarizer.clone();
     let answer = args.try_it.then(|| ask(&engine, &settings)).transpose()?;
     show(&engine, &settings, answer.as_ref(), output)
