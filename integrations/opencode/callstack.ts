@@ -344,7 +344,11 @@ function fingerprint({ info, parts }: Entry, whole: boolean): Print {
     const state: any = part.state
     light = mix(sample(sample(light, state.status), state.output ?? state.error), state.time?.compacted ?? 0)
   }
-  return { id: info.id, parts: parts.length, light, full: whole ? mixAll(light, parts) : 0 }
+  let full = 0
+  try {
+    if (whole) full = mixAll(light, parts)
+  } catch {} // What has no end has no print of its whole.
+  return { id: info.id, parts: parts.length, light, full }
 }
 
 /** The fingerprints of a history. What is long past hardly ever changes: it is looked at in turns, an eighth at a call. */
@@ -674,7 +678,9 @@ function errorText({ name, data }: { name: string; data?: unknown }): string {
 
 export const Callstack: Plugin = async ({ client, directory, worktree }) => {
   /** The full-screen interface owns the terminal and runs plugins in a worker; there only the toast is seen. */
-  const say: Say = (message, variant) => {
+  const say: Say = (words, variant) => {
+    // Nothing that a child says steers a terminal.
+    const message = words.replace(/[\p{Cc}\p{Bidi_Control}]+/gu, " ")
     if (isMainThread) process.stderr.write(message + "\n")
     attempt(() => client.tui.showToast({ body: { message, variant, duration: 8_000 } }))
     const level = variant === "info" ? "info" : "warn"
