@@ -20,6 +20,7 @@ mod pi;
 mod reading;
 mod swe_agent;
 mod told;
+mod unreadable;
 
 use std::path::PathBuf;
 
