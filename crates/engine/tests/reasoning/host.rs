@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use callstack_core::masking::outputs::ResultWeight;
+use callstack_core::masking::subject::Subject;
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
 };
@@ -53,7 +55,7 @@ impl Host {
     pub(super) fn new(settings: Settings) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::default();
-        let engine = Engine::open(folder.path(), settings.clone(), Box::new(clock.clone()));
+        let engine = Engine::open_unchecked(folder.path(), settings.clone(), Box::new(clock.clone()));
         let sessions = vec![Session { id: "ses_0".to_owned(), ..Session::default() }];
         let (words, made) = (HashMap::new(), 0);
         Self { engine: engine.unwrap(), clock, settings, folder, sessions, words, made }
@@ -69,7 +71,7 @@ impl Host {
 
     pub(super) fn restart_process(&mut self) {
         let world = Box::new(self.clock.clone());
-        self.engine = Engine::open(self.folder.path(), self.settings.clone(), world).unwrap();
+        self.engine = Engine::open_unchecked(self.folder.path(), self.settings.clone(), world).unwrap();
         for session in &mut self.sessions {
             session.plugin.known.clear();
         }
@@ -171,7 +173,10 @@ impl Host {
     pub(super) fn read(&mut self, at: usize, tokens: usize) {
         self.steps(at, &["bash"]);
         let shown = self.sessions[at].shown.last_mut().unwrap();
-        shown.results = vec![(shown.message.parts[1].id.clone(), tokens)];
+        let part = shown.message.parts[1].id.clone();
+        // The same command again and again: each output replaces the one before.
+        let subject = Some(Subject::called("bash", "make"));
+        shown.results = vec![ResultWeight { part, tokens, subject }];
         shown.heard = tokens;
     }
 
@@ -277,8 +282,8 @@ impl Host {
             for part in &mut shown.message.parts {
                 part.id = renamed(&part.id);
             }
-            for (part, _) in &mut shown.results {
-                *part = renamed(part);
+            for result in &mut shown.results {
+                result.part = renamed(&result.part);
             }
             shown.json = shown.json.replace("msg_", "copy_msg_").replace("prt_", "copy_prt_");
             shown.message.id = renamed(&shown.message.id);
