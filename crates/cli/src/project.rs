@@ -1,7 +1,7 @@
 //! Which project a command is about.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use callstack_engine::{Engine, EngineError, Kind, Settings, SystemWorld};
 use callstack_store::Registry;
@@ -9,7 +9,7 @@ use callstack_summarizer::HttpSummarizer;
 use callstack_work_tree::GitWorkTree;
 
 use crate::error::Failure;
-use crate::user::{configuration, registry};
+use crate::user::{configuration, mark, registry};
 
 /// Where a command was started, and the folder that is never a project.
 #[derive(Debug)]
@@ -92,14 +92,24 @@ pub(crate) fn open(project: &Path) -> Result<Engine, EngineError> {
 
 /// The same with another record of stores.
 pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, EngineError> {
-    let settings = settings()?;
+    let (seen, settings_now) = (mark(), settings()?);
     let trusted = registry.admit(project)?;
     let states = trusted.states().map(Path::to_path_buf);
-    let engine = Engine::open(trusted, settings, Box::new(SystemWorld))?;
+    let engine = Engine::open(trusted, settings_now, Box::new(SystemWorld))?;
     engine.read_messages_with(callstack_hosts::recording::happenings);
     if let Some(states) = states {
         engine.record_files_with(Box::new(GitWorkTree::new(project, &states)));
     }
+    let seen = Mutex::new(seen);
+    engine.reread_settings_with(move || {
+        let now = mark();
+        let mut known = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that can't be read does not count: what was said before goes on.
+        let changed = *known != now;
+        *known = now;
+        drop(known);
+        changed.then(settings).and_then(Result::ok)
+    });
     engine.summarize_with(Arc::new(HttpSummarizer::new(variable)));
     Ok(engine)
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use callstack_engine::{EngineError, Kind, UserConfiguration};
 use callstack_store::{FOLDER, Registry};
@@ -37,6 +38,12 @@ pub(crate) fn configuration() -> Result<UserConfiguration, EngineError> {
         message: format!("{}: {}", path.display(), error.message),
         ..error
     })
+}
+
+/// What shows that the user's configuration was changed: when, and how long it is.
+pub(crate) fn mark() -> Option<(SystemTime, u64)> {
+    let metadata = std::fs::metadata(configuration_file()?).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 /// Writes the user's own configuration, as a whole.

@@ -51,17 +51,31 @@ pub struct Configured {
 /// The settings as they were last made of what was stored.
 #[derive(Debug)]
 pub(crate) struct Laid {
+    /// What the environment and the user's configuration say.
+    base: Settings,
     stored: BTreeMap<String, String>,
     settings: Arc<Settings>,
 }
 
 impl Laid {
-    pub(crate) fn over(settings: Settings) -> Self {
-        Self { stored: BTreeMap::new(), settings: Arc::new(settings) }
+    pub(crate) fn over(base: Settings) -> Self {
+        Self { stored: BTreeMap::new(), settings: Arc::new(base.clone()), base }
     }
 }
 
+/// Makes the settings again once what they come from has changed.
+pub(crate) type Reread = Box<dyn Fn() -> Option<Settings> + Send + Sync>;
+
 impl Engine {
+    /// Asks `reread` for other settings than those of the start, whenever some are read: the user may have
+    /// changed the configuration meanwhile. The first one counts.
+    pub fn reread_settings_with(
+        &self,
+        reread: impl Fn() -> Option<Settings> + Send + Sync + 'static,
+    ) {
+        self.reread.get_or_init(|| Box::new(reread));
+    }
+
     /// How the engine is to behave just now.
     pub fn current_settings(&self) -> Result<Arc<Settings>, EngineError> {
         self.store.read(|view| self.settings_in(view))
@@ -72,9 +86,11 @@ impl Engine {
     pub(crate) fn settings_in(&self, view: &View<'_>) -> Result<Arc<Settings>, EngineError> {
         let stored = view.settings()?;
         let mut laid = lock(&self.laid);
-        if laid.stored != stored {
-            let settings = Arc::new(self.settings.overlaid(&stored)?);
-            *laid = Laid { stored, settings };
+        let base = self.reread.get().and_then(|reread| reread());
+        if base.is_some() || laid.stored != stored {
+            let base = base.unwrap_or_else(|| laid.base.clone());
+            let settings = Arc::new(base.overlaid(&stored)?);
+            *laid = Laid { base, stored, settings };
         }
         Ok(Arc::clone(&laid.settings))
     }
@@ -98,7 +114,8 @@ impl Engine {
     ) -> Result<Configured, EngineError> {
         let value = value.map(|value| setting.read(value)).transpose()?;
         // What a project may only switch off is on again once it says nothing, unless the user has it off.
-        let is_off = self.settings.given(setting.name).and_then(|it| setting.read(it).ok());
+        let given = lock(&self.laid).base.given(setting.name).map(str::to_owned);
+        let is_off = given.and_then(|it| setting.read(&it).ok());
         let is_off = is_off.as_deref() == Some("off");
         let is_reset = setting.scope == Scope::OffInProject && !is_off;
         let value = value.filter(|value| !(is_reset && value == "on"));
@@ -122,10 +139,11 @@ impl Engine {
             Some(value) if !setting.counts_in_project(&value) => (None, Some(value)),
             stored => (stored, None),
         };
-        let given = value(self.settings.given(setting.name));
+        let laid = lock(&self.laid);
+        let given = value(laid.base.given(setting.name));
         let (value, source) = match (stored, given) {
             (Some(value), _) => (value, Source::Set),
-            (None, Some(value)) => (value, self.settings.giver(setting.name)),
+            (None, Some(value)) => (value, laid.base.giver(setting.name)),
             (None, None) => (setting.default.to_owned(), Source::Default),
         };
         Configured { setting, value, source, ignored }

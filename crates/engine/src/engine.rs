@@ -18,7 +18,7 @@ use callstack_core::transcript::{Anchor, Fold};
 pub use callstack_store::Health;
 use callstack_store::{Change, Store, StoreError, Trusted};
 
-use crate::configuration::Laid;
+use crate::configuration::{Laid, Reread};
 use crate::conversation::Conversation;
 use crate::error::{EngineError, Kind};
 use crate::evidence::{self, Reader};
@@ -40,6 +40,7 @@ pub struct Engine {
     pub(crate) project: PathBuf,
     pub(crate) settings: Settings,
     pub(crate) laid: Mutex<Laid>,
+    pub(crate) reread: OnceLock<Reread>,
     pub(crate) cache: Mutex<ContextCache>,
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
     pub(crate) reader: OnceLock<Reader>,
@@ -93,6 +94,7 @@ impl Engine {
             project,
             laid: Mutex::new(Laid::over(settings.clone())),
             settings,
+            reread: OnceLock::new(),
             cache: Mutex::default(),
             conversations: Mutex::default(),
             recorder: OnceLock::new(),

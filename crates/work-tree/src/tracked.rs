@@ -12,8 +12,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// there, or finds no repository. An error says why it can't be found out.
 pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, String> {
     let until = Instant::now() + PATIENCE;
-    // The index alone is read, also of a repository of somebody else's.
-    let options = ["-c", "safe.directory=*", "-c", "core.fsmonitor=false", "ls-files", "-z", "--"];
+    // The index alone is read, also of a repository of somebody else's, whose configuration calls nothing.
+    let options = [
+        "-c",
+        "safe.directory=*",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "protocol.allow=never",
+        "ls-files",
+        "-z",
+        "--",
+    ];
     match Git::at(project, until).args(options).args(names(folder)).run(&[]) {
         Ok(listed) => {
             let listed = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());

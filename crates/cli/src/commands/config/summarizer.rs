@@ -24,8 +24,8 @@ const EXAMPLES: &str = "Examples:
 ///
 /// Any address will do at which chat completions or messages are spoken as the two large providers do,
 /// such as a server on this machine. Its key stays in a variable of the environment that agents are started with, and
-/// is never stored. It is set in your own configuration, for all projects and for agents that start from then
-/// on; a project can only do without it. Where no model is set, or it does not answer in time, results are
+/// is never stored. It is set in your own configuration, for all projects; a project can only do without
+/// it. Where no model is set, or it does not answer in time, results are
 /// extracted from what was said and done.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
