@@ -45,6 +45,19 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{end}")
 }
 
+/// A number with its thousands set apart.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut told = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

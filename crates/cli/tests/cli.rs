@@ -25,6 +25,7 @@ mod purge;
 mod refusals;
 mod replay;
 mod rollback;
+mod saving;
 mod search;
 mod secrets;
 mod settings;

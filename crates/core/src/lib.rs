@@ -25,6 +25,7 @@ pub mod masking;
 pub mod outline;
 pub mod results;
 pub mod returned;
+pub mod saving;
 pub mod search;
 pub mod secrets;
 pub mod subagent;

@@ -35,6 +35,7 @@ pub mod presets;
 mod purge;
 mod recorder;
 mod rollback;
+pub mod saving;
 mod schema;
 pub mod search;
 mod session;

@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, fitted};
-use crate::wording::counted;
+use crate::wording::{counted, thousands};
 
 use super::import::sessions::{self, Pace};
 
@@ -302,16 +302,4 @@ fn rounded(number: f64) -> u64 {
     )]
     let rounded = number.round() as u64;
     rounded
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut told = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            told.push(',');
-        }
-        told.push(digit);
-    }
-    told
 }

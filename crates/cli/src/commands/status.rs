@@ -1,4 +1,6 @@
+use callstack_core::saving::Saving;
 use callstack_engine::FrameMetadata;
+use callstack_engine::saving::Savings;
 use callstack_engine::tree::sign;
 use serde_json::{Value, json};
 
@@ -7,8 +9,13 @@ use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, style};
+use crate::wording::{counted, thousands};
 
 /// Show the open frames, from the root to the one that is worked in
+///
+/// With the tokens that the session's requests took, as its host reports, and an estimate of what they would have
+/// taken without callstack: with all that had left them, and without callstack's tools, guidance and calls. A bill
+/// counts what came from a cache at 0.1 and the rest at 1.25.
 ///
 /// Keys, tokens and passwords of known forms are masked unless --reveal is given.
 #[derive(Debug, clap::Args)]
@@ -32,6 +39,9 @@ pub(crate) fn run(
             .flatten()
             .try_for_each(show::mask)?;
     }
+    let session = data["session"].as_str().unwrap_or_default();
+    let savings = engine.savings(session)?;
+    data["requests"] = told(&savings);
     let stack: Vec<FrameMetadata> =
         serde_json::from_value(data["stack"].clone()).map_err(|error| Failure::of_shape(&error))?;
     output.either(&data, |page| {
@@ -50,7 +60,54 @@ pub(crate) fn run(
             page.put(PLAIN, "no frame is open").end();
         }
         page.put(DIM, &counts(&data["counts"])).end();
+        if savings.session.requests > 0 {
+            page.put(DIM, &line("this session", &savings.session)).end();
+        }
+        if savings.below > 0 {
+            let who = format!("with {}", counted(savings.below, "subagent"));
+            page.put(DIM, &line(&who, &savings.total)).end();
+        }
     })
+}
+
+/// The requests for programs. Bills are in tokens of input.
+fn told(savings: &Savings) -> Value {
+    let of = |saving: &Saving| {
+        let bill = |hundredths: u64| hundredths as f64 / 100.0;
+        json!({
+            "requests": saving.requests,
+            "sent": saving.sent,
+            "billed": bill(saving.billed_hundredths),
+            "estimatedWithout": {
+                "sent": saving.sent_without,
+                "billed": bill(saving.billed_without_hundredths),
+            },
+        })
+    };
+    json!({
+        "session": of(&savings.session),
+        "subagents": savings.below,
+        "total": of(&savings.total),
+    })
+}
+
+/// Such as "this session: 12 requests, 60,000 tokens sent, billed as 20,000; without callstack about …".
+fn line(who: &str, saving: &Saving) -> String {
+    let bill = |hundredths: u64| thousands(hundredths / 100);
+    let (billed, without) = (saving.billed_hundredths, saving.billed_without_hundredths);
+    let line = format!(
+        "{who}: {}, {} tokens sent, billed as {}; without callstack, estimated: {} and {}",
+        counted(saving.requests, "request"),
+        thousands(saving.sent),
+        bill(billed),
+        thousands(saving.sent_without),
+        bill(without)
+    );
+    if billed > without {
+        format!("{line}. Frames have cost {} more than they saved", bill(billed - without))
+    } else {
+        line
+    }
 }
 
 fn counts(counts: &Value) -> String {

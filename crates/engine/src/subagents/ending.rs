@@ -85,6 +85,7 @@ impl Engine {
             let ending = self.last_words(&SubagentSession { trouble: Some(trouble), ..tracked })?;
             self.complete_session(session, Completion::Auto, &ending)?;
         }
+        self.sum_up(session);
         self.forget(session);
         Ok(())
     }

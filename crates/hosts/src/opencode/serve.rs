@@ -76,6 +76,9 @@ pub fn serve(
             (None, Ok(_)) => {}
         }
     }
+    if let Ok(engine) = engine {
+        engine.sum_up_sessions();
+    }
     Ok(())
 }
 

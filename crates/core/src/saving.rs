@@ -1,0 +1,171 @@
+//! What the requests of a session took, by what its host reports, and about what they would have taken
+//! without folds and masks.
+//!
+//! The host knows only what was sent. What would have been sent is an estimate: that, with the messages and
+//! outputs that had left, without what stood for them and what callstack itself adds.
+
+use serde::Serialize;
+
+use crate::cost::{CACHED, NEW};
+
+/// Tokens of callstack's tools and guidance in each request: they are tested to be no more.
+pub const TOOLS_AND_GUIDANCE: u64 = 1_500;
+
+/// Tokens that requests took and would have taken. Bills are in hundredths of a token of input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Saving {
+    /// Requests that the host reports.
+    pub requests: u64,
+    /// Their tokens.
+    pub sent: u64,
+    /// What they cost: what came from a cache 0.1, the rest 1.25.
+    pub billed_hundredths: u64,
+    /// Tokens that they would have taken.
+    pub sent_without: u64,
+    /// What they would have cost.
+    pub billed_without_hundredths: u64,
+}
+
+impl Saving {
+    /// Takes another session's to it.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.sent += other.sent;
+        self.billed_hundredths += other.billed_hundredths;
+        self.sent_without += other.sent_without;
+        self.billed_without_hundredths += other.billed_without_hundredths;
+    }
+}
+
+/// A message of the session, as far as it counts. Tokens are estimated ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weighed {
+    /// Its tokens.
+    pub tokens: u64,
+    /// Those of them that stay when it is folded: the user's words.
+    pub stays: u64,
+    /// Those of them that are calls of callstack's tools and their outputs.
+    pub ours: u64,
+    /// Whether the host compacts what is in front of it.
+    pub compacts: bool,
+    /// What the host reports of the request that it answers.
+    pub request: Option<Request>,
+}
+
+/// A request as its host reports it, in tokens of the provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// All tokens of it.
+    pub tokens: u64,
+    /// Those of them that came from a cache.
+    pub cached: u64,
+}
+
+/// Something that had left the requests. Tokens are estimated ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The first and the last of the messages, by their places.
+    pub messages: (usize, usize),
+    /// Tokens of it, where it is one output of a message; else all of the messages had left.
+    pub output: Option<u64>,
+    /// Tokens of what stood for it, and of what stayed of it beside the user's words.
+    pub stands: u64,
+    /// The last message when it was first left out: requests behind it were sent without.
+    pub since: usize,
+}
+
+/// What a session's requests took and would have taken. `factor` is how many tokens of the provider an
+/// estimated one is.
+pub fn saving(messages: &[Weighed], left: &[Left], factor: f64) -> Saving {
+    let mut since: Vec<usize> = left.iter().map(|left| left.since).collect();
+    since.sort_unstable();
+    let mut saving = Saving::default();
+    let (mut begin, mut in_effect) = (0, usize::MAX);
+    let mut out = Out::default();
+    let mut before = None;
+    for (place, message) in messages.iter().enumerate() {
+        if message.compacts {
+            (begin, in_effect, before) = (place, usize::MAX, None);
+        }
+        if let Some(Request { tokens, cached }) = message.request {
+            let count = since.partition_point(|since| *since < place);
+            if count != in_effect {
+                out = Out::of(&messages[..place], left, begin);
+                in_effect = count;
+            }
+            let net = scaled(out.gone, factor) - scaled(out.ours, factor);
+            let without = i128::from(tokens) + net - i128::from(TOOLS_AND_GUIDANCE);
+            let without = u64::try_from(without).unwrap_or_default();
+            // What the provider had forgotten it would have forgotten then, too.
+            let common = before.filter(|_| cached > 0).unwrap_or(cached);
+            let common = common.max(cached).min(without);
+            before = Some(without);
+            saving.requests += 1;
+            saving.sent += tokens;
+            saving.billed_hundredths += bill(tokens, cached.min(tokens));
+            saving.sent_without += without;
+            saving.billed_without_hundredths += bill(without, common);
+        }
+        out.ours += i128::from(message.ours);
+    }
+    saving
+}
+
+fn bill(tokens: u64, cached: u64) -> u64 {
+    cached * CACHED as u64 + (tokens - cached) * NEW as u64
+}
+
+/// What requests were sent without, and what of ours is in them, in estimated tokens.
+#[derive(Default)]
+struct Out {
+    gone: i128,
+    ours: i128,
+}
+
+impl Out {
+    /// In a request behind some messages, of which those from `begin` on are sent.
+    fn of(messages: &[Weighed], left: &[Left], begin: usize) -> Self {
+        let mut folded = vec![false; messages.len()];
+        let (mut out, mut end) = (Self::default(), None);
+        let counts = |left: &&Left| left.since < messages.len() && left.messages.1 >= begin;
+        let mut spans: Vec<&Left> =
+            left.iter().filter(counts).filter(|left| left.output.is_none()).collect();
+        // The outer one in front of those within it.
+        spans.sort_by_key(|left| (left.messages.0, std::cmp::Reverse(left.messages.1)));
+        for left in spans {
+            if end.is_some_and(|end| left.messages.1 <= end) {
+                continue;
+            }
+            end = Some(left.messages.1);
+            out.gone -= i128::from(left.stands);
+            let (from, to) = (left.messages.0.max(begin), left.messages.1 + 1);
+            for folded in folded.iter_mut().take(to).skip(from) {
+                *folded = true;
+            }
+        }
+        for (message, folded) in messages.iter().zip(&folded).skip(begin) {
+            if *folded {
+                out.gone += i128::from(message.tokens.saturating_sub(message.stays));
+            } else {
+                out.ours += i128::from(message.ours);
+            }
+        }
+        for left in left.iter().filter(counts) {
+            if let (Some(output), Some(false)) = (left.output, folded.get(left.messages.0)) {
+                out.gone += i128::from(output) - i128::from(left.stands);
+            }
+        }
+        out
+    }
+}
+
+fn scaled(estimated: i128, factor: f64) -> i128 {
+    #[expect(clippy::cast_possible_truncation, reason = "tokens of a session")]
+    let tokens = (estimated as f64 * factor).round() as i128;
+    tokens
+}
+
+#[cfg(test)]
+#[path = "saving_tests.rs"]
+mod tests;

@@ -1,0 +1,170 @@
+//! What a session's requests took and about what they would have taken without callstack, from its messages,
+//! spans and masks as they are kept: whichever processes carried it on.
+
+use std::collections::HashMap;
+
+use callstack_core::fold::Mask;
+use callstack_core::log_line::LogLine;
+use callstack_core::saving::{Left, Request, Saving, Weighed, saving};
+use callstack_core::text::estimate_tokens;
+use callstack_core::transcript::{Span, SpanOrigin};
+use callstack_store::{StoredMessage, View};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::RECORDED;
+use crate::conversation::calibration::tokens_per_estimate;
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+
+/// What a session and those that it started took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Savings {
+    /// The session alone.
+    pub session: Saving,
+    /// How many sessions it started, and these started, of which requests are known.
+    pub below: u64,
+    /// All of them together.
+    pub total: Saving,
+}
+
+impl Engine {
+    /// What a session's requests took and would have taken.
+    pub fn savings(&self, session: &str) -> Result<Savings, EngineError> {
+        self.store.read(|view| {
+            let alone = of_session(view, session)?;
+            let mut savings = Savings { session: alone, below: 0, total: alone };
+            let mut found = view.sessions_below(session)?;
+            while let Some(below) = found.pop() {
+                let saving = of_session(view, &below.id)?;
+                savings.below += u64::from(saving.requests > 0);
+                savings.total.add(&saving);
+                found.extend(view.sessions_below(&below.id)?);
+            }
+            Ok(savings)
+        })
+    }
+
+    /// Tells the log what the sessions of this process took, before it ends.
+    pub fn sum_up_sessions(&self) {
+        let sessions: Vec<String> = lock(&self.conversations).keys().cloned().collect();
+        for session in sessions {
+            self.sum_up(&session);
+        }
+    }
+
+    /// Tells the log what a session took.
+    pub(crate) fn sum_up(&self, session: &str) {
+        let conversation = self.conversation(session);
+        let written = self.written(&lock(&conversation));
+        let Ok(savings) = written.and_then(|()| self.savings(session)) else { return };
+        let Savings { session: alone, below, total } = savings;
+        if total.requests == 0 {
+            return;
+        }
+        let told = |line: LogLine, saving: &Saving| {
+            line.with("requests", saving.requests)
+                .with("sent", saving.sent)
+                .with("billed", saving.billed_hundredths / 100)
+                .with("estimatedSentWithout", saving.sent_without)
+                .with("estimatedBilledWithout", saving.billed_without_hundredths / 100)
+        };
+        let line = LogLine::new("Session summed up").with("sessionID", session);
+        self.tell_log(&told(line, &alone));
+        if below > 0 {
+            let line = LogLine::new("Session summed up with subagents").with("sessionID", session);
+            self.tell_log(&told(line.with("subagents", below), &total));
+        }
+    }
+}
+
+fn of_session(view: &View<'_>, session: &str) -> Result<Saving, EngineError> {
+    let stored = view.messages(session)?;
+    let Some(began) = stored.first().map(|message| message.at) else {
+        return Ok(Saving::default());
+    };
+    let read = |message: &StoredMessage| serde_json::from_str(&message.json).unwrap_or_default();
+    let messages: Vec<Value> = stored.iter().map(read).collect();
+    let places: Places<'_> =
+        stored.iter().enumerate().map(|(at, message)| (message.id.as_str(), at)).collect();
+    let spans = view.session_spans(session)?;
+    let spans = spans.iter().filter_map(|span| folded(span, &places, &messages));
+    let masks = view.session_masks(session)?;
+    let masks = masks.iter().filter_map(|it| masked(&it.mask, &places, &messages));
+    let left: Vec<Left> = spans.chain(masks).collect();
+    let weighed: Vec<Weighed> = messages.iter().map(|message| weighed(message, began)).collect();
+    Ok(saving(&weighed, &left, tokens_per_estimate(view, session)?))
+}
+
+type Places<'a> = HashMap<&'a str, usize>;
+
+/// A span that was sent folded.
+fn folded(span: &Span, places: &Places<'_>, messages: &[Value]) -> Option<Left> {
+    let place = |id: &Option<String>| places.get(id.as_deref()?).copied();
+    let fold = span.fold.as_ref().filter(|fold| fold.held.is_none() && !span.detached)?;
+    let (from, to) = (place(&span.open.message)? + 1, place(&span.live_close()?.message)?);
+    let mut stands = tokens(&fold.text);
+    // Where nobody pushed it, the closing reply stays.
+    if span.origin == SpanOrigin::Turn {
+        let texts = parts(messages.get(to)?).filter(|part| part["type"] == "text");
+        stands += texts.filter_map(|part| part["text"].as_str()).map(tokens).sum::<u64>();
+    }
+    let since = place(&fold.settled_at)?;
+    Some(Left { messages: (from, to), output: None, stands, since })
+}
+
+fn masked(mask: &Mask, places: &Places<'_>, messages: &[Value]) -> Option<Left> {
+    let place = places.get(mask.message.as_str()).copied()?;
+    let since = places.get(mask.settled_at.as_deref()?).copied()?;
+    let part = parts(messages.get(place)?).find(|part| part["id"] == mask.part.as_str())?;
+    let output = tokens(part["state"]["output"].as_str()?);
+    let stands = tokens(&mask.text);
+    Some(Left { messages: (place, place), output: Some(output), stands, since })
+}
+
+/// A message, of a session whose first one was stored at `began`. What was answered before that was not sent
+/// by way of us: a fork begins with copies of another session's messages.
+fn weighed(message: &Value, began: i64) -> Weighed {
+    let info = &message["info"];
+    let is_user = info["role"] == "user";
+    let mut weighed = Weighed::default();
+    for part in parts(message) {
+        let text = |value: &Value| value.as_str().map(tokens).unwrap_or_default();
+        let state = &part["state"];
+        let all = match part["type"].as_str() {
+            Some("text") if part["ignored"] != true => text(&part["text"]),
+            Some("tool") => {
+                let input =
+                    if state["input"].is_null() { 0 } else { tokens(&state["input"].to_string()) };
+                input + text(&state["output"]) + text(&state["error"])
+            }
+            _ => 0,
+        };
+        weighed.tokens += all;
+        weighed.stays += if is_user && part["synthetic"] != true { all } else { 0 };
+        let is_ours = |tool: &str| tool.starts_with("stack") || tool.starts_with("flame_");
+        weighed.ours += if part["tool"].as_str().is_some_and(is_ours) { all } else { 0 };
+        weighed.compacts |= is_user && part["type"] == "compaction";
+    }
+    let count = |value: &Value| value.as_u64().unwrap_or_default();
+    let (used, cache) = (&info["tokens"], &info["tokens"]["cache"]);
+    let request = Request {
+        tokens: count(&used["input"]) + count(&cache["read"]) + count(&cache["write"]),
+        cached: count(&cache["read"]),
+    };
+    let is_new = info["time"]["completed"].as_i64().is_none_or(|at| at >= began);
+    // Read from a recording, which nobody goes on with here.
+    let is_past = message[RECORDED].is_object();
+    let is_answer = info["role"] == "assistant" && info["summary"] != true && is_new && !is_past;
+    weighed.request = Some(request).filter(|request| is_answer && request.tokens > 0);
+    weighed
+}
+
+fn parts(message: &Value) -> impl Iterator<Item = &Value> {
+    message["parts"].as_array().into_iter().flatten()
+}
+
+fn tokens(text: &str) -> u64 {
+    estimate_tokens(text) as u64
+}
