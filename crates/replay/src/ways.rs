@@ -5,6 +5,7 @@ pub mod frames;
 pub mod masking;
 pub mod window;
 
+use callstack_core::saving::TOOLS_AND_GUIDANCE;
 use serde::Serialize;
 
 use crate::item::ItemNum;
@@ -36,7 +37,7 @@ impl Way {
     /// Tokens that it adds to what is sent beside the conversation: those of callstack's tools and guidance
     /// are tested to be no more.
     pub fn beside(self) -> u64 {
-        if self == Self::Frames { 1_500 } else { 0 }
+        if self == Self::Frames { TOOLS_AND_GUIDANCE } else { 0 }
     }
 
     /// Its name.
