@@ -7,7 +7,7 @@
 //!
 //! | the frame | where what it returned stands | what stays of its span |
 //! | --- | --- | --- |
-//! | pushed by a call | in the push's result | nothing |
+//! | pushed by a call | in the push's result | nothing; of the push's step what stands in front of the push, and its words |
 //! | pushed, and the user spoke in it | behind the last thing that the user said in it | the user's words, the agent's closing replies |
 //! | a todo item that the list says is over | in the result of the list's call that took it up | the list's call that ended it |
 //! | the same, and the user spoke in it | behind the last thing that the user said in it | that call, the user's words, the agent's closing replies |
@@ -29,6 +29,8 @@ mod weigh;
 mod wording;
 mod write;
 
+#[cfg(test)]
+mod batch_tests;
 #[cfg(test)]
 mod boundary_tests;
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::xml::visible;
 
 /// The version of the texts made here and of the context's XML. It goes up when either changes, so
 /// that kept texts say what made them.
-pub const RENDERER_VERSION: u32 = 1;
+pub const RENDERER_VERSION: u32 = 2;
 
 const POP: &str = "stack_frame_pop";
 const ACTIVATE: &str = "stack_frame_activate";

@@ -62,7 +62,12 @@ pub enum PartBody {
         head: String,
     },
     /// The model's reasoning, bound to the exact messages before it.
-    Reasoning,
+    Reasoning {
+        /// Whether it is signed or encrypted, and so bound to its very place in its step. Other
+        /// reasoning of a step is sent in front of all of the step's calls.
+        #[serde(default)]
+        sealed: bool,
+    },
     /// A tool call with its result.
     Tool {
         /// The call's id, which a fork keeps.
@@ -112,6 +117,10 @@ pub struct Anchor {
 #[serde(transparent)]
 pub struct SpanNum(pub u64);
 
+/// The first version of the renderer with whose folds the calls leave that stand behind the push in its
+/// step. With earlier ones they stayed, and they stay where that was sent.
+pub const CALLS_LEAVE: u32 = 2;
+
 /// What stands for a span once it is folded: fixed when it is first made, replayed ever after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fold {
@@ -124,7 +133,8 @@ pub struct Fold {
     /// The serial of the answer with which the fold was first sent; a host that never received it
     /// sent its next request unfolded, and the fold settles anew.
     pub settled_serial: Option<i64>,
-    /// The version of the renderer that made `text`.
+    /// The version of the renderer that made `text`, which also says what leaves with the span: see
+    /// [`CALLS_LEAVE`].
     pub renderer: u32,
     /// Why the span is sent as it is all the same; none where it is folded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,6 +147,11 @@ impl Fold {
         Self { text, settled_at: None, settled_serial: None, renderer, held: None }
     }
 
+    /// The same for one whose text is fixed only when the calls beside its end have results.
+    pub fn unfixed(text: String, renderer: u32) -> Self {
+        Self { held: Some(Held::Unfixed), ..Self::new(text, renderer) }
+    }
+
     /// The same for one whose fold is sent only if it is worth it.
     pub fn unweighed(text: String, renderer: u32) -> Self {
         Self { held: Some(Held::Unweighed), ..Self::new(text, renderer) }
@@ -147,6 +162,9 @@ impl Fold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Held {
+    /// Its text is not fixed yet: calls of the step that ended it may still be going on. It is fixed at the
+    /// first request that shows what came of them.
+    Unfixed,
     /// It is weighed at the first call that could be sent without it.
     Unweighed,
     /// It was weighed, and folding it was not worth it: it goes with a frame around it, or once the

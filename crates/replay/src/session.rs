@@ -247,7 +247,7 @@ fn message(recorded: &Recorded) -> Message {
                 let head = text.chars().take(200).collect();
                 PartBody::Text { synthetic: *synthetic, chars: text.chars().count(), head }
             }
-            RecordedPart::Reasoning(_) => PartBody::Reasoning,
+            RecordedPart::Reasoning(_) => PartBody::Reasoning { sealed: false },
             RecordedPart::File { name, mime } => {
                 PartBody::File { name: name.clone(), mime: mime.clone() }
             }

@@ -156,7 +156,7 @@ fn a_chain_of_pops_and_pushes_folds_link_by_link() {
     "#), @r#"
     u1: "build it"
     a1: push:A=<A returned>
-    a2: push:B=<B returned> read
+    a2: push:B=<B returned>
     a4: push:C=<C returned>
     a6: "done"
     "#);
@@ -199,14 +199,14 @@ fn two_pops_in_one_step_close_both_frames() {
 }
 
 #[test]
-fn push_and_pop_in_one_step_leave_the_push_and_the_calls_between() {
+fn push_and_pop_in_one_step_leave_the_push() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: think push:A read pop:A
         a2: think "done"
     "#), @r#"
     u1: "build it"
-    a1: think push:A=<A returned> read
+    a1: think push:A=<A returned>
     a2: "done"
     "#);
 }
@@ -263,7 +263,7 @@ fn a_pop_may_be_written_in_front_of_its_push() {
 }
 
 #[test]
-fn frames_pushed_in_one_step_keep_a_result_each() {
+fn of_frames_pushed_in_one_step_each_takes_the_calls_behind_it() {
     let text = r#"
         u1: "build it"
         a1: think push:A push:B read
@@ -274,19 +274,19 @@ fn frames_pushed_in_one_step_keep_a_result_each() {
     let mut session = Session::read(text);
     assert_snapshot!(session.request(), @r#"
     u1: "build it"
-    a1: think push:A push:B=<B returned> read
+    a1: think push:A push:B=<B returned>
     a4: edit
     "#);
     session.extend("a5: pop:A");
     assert_snapshot!(session.request(), @r#"
     u1: "build it"
-    a1: think push:A=<A returned> push:B=(ended inside f1) read
+    a1: think push:A=<A returned>
     "#);
     assert_eq!(session.effects(), "A* / B");
 }
 
 #[test]
-fn other_calls_of_a_pushs_step_belong_to_the_parent() {
+fn calls_behind_a_push_leave_with_its_frame_and_calls_in_front_stay() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: think "first" read push:A grep? write!
@@ -294,7 +294,7 @@ fn other_calls_of_a_pushs_step_belong_to_the_parent() {
         a3: pop:A
     "#), @r#"
     u1: "build it"
-    a1: think "first" read push:A=<A returned> grep? write!
+    a1: think "first" read push:A=<A returned>
     "#);
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn user_speaks(message: &Message) -> bool {
         && message.parts.iter().any(|part| match &part.body {
             PartBody::Text { synthetic, chars, .. } => !synthetic && *chars > 0,
             PartBody::File { .. } => true,
-            PartBody::Reasoning | PartBody::Tool { .. } | PartBody::Other => false,
+            PartBody::Reasoning { .. } | PartBody::Tool { .. } | PartBody::Other => false,
         })
 }
 
@@ -125,6 +125,6 @@ pub(super) fn says_something(body: &PartBody) -> bool {
     match body {
         PartBody::Text { chars, .. } => *chars > 0,
         PartBody::Tool { .. } | PartBody::File { .. } => true,
-        PartBody::Reasoning | PartBody::Other => false,
+        PartBody::Reasoning { .. } | PartBody::Other => false,
     }
 }

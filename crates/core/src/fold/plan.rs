@@ -88,10 +88,39 @@ impl<'a> Plan<'a> {
                 self.edit(push.message).outputs.push((push.part, output.into()));
             }
         }
+        self.leave_the_pushs_step(places, chosen);
         for one in chosen.with_push().filter(|one| one.in_one_step()) {
             if let Some(pop) = one.pop {
                 self.all_parts(places, pop.message)[pop.part] = false;
             }
+        }
+    }
+
+    /// Takes the calls behind the push, up to the pop, out of the push's step. Words stay: some providers are
+    /// sent all words of a step, and all reasoning that nobody signed, in front of its calls, where they
+    /// are part of what leads to the push. Reasoning that is signed is bound to what stands in front of it.
+    fn leave_the_pushs_step(&mut self, places: &Places<'_>, chosen: &Chosen<'_>) {
+        let region = &chosen.region;
+        let Some(push) = region.push.filter(|_| region.takes_calls()) else { return };
+        let parts = &places.transcript[push.message].parts;
+        let pop = region.pop.filter(|pop| pop.message == push.message).map(|pop| pop.part);
+        let end = pop.unwrap_or(parts.len());
+        let first = pop.map_or(push.part, |pop| pop.min(push.part)) + 1;
+        let leaves = |at: usize, body: &PartBody| match body {
+            PartBody::Tool { .. } => {
+                (push.part + 1..end).contains(&at) && !chosen.spared.contains(&at)
+            }
+            PartBody::Reasoning { sealed } => *sealed && at >= first,
+            PartBody::Text { .. } | PartBody::File { .. } | PartBody::Other => false,
+        };
+        let gone = parts.iter().enumerate().filter(|(at, part)| leaves(*at, &part.body));
+        let gone: Vec<_> = gone.map(|(at, _)| at).collect();
+        if gone.is_empty() {
+            return;
+        }
+        let keep = self.all_parts(places, push.message);
+        for part in gone {
+            keep[part] = false;
         }
     }
 

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::places::user_speaks;
 use super::testing::host::Sent;
-use super::testing::world::{Request, World, sessions, speaks};
-use crate::transcript::{Anchor, PartBody, Role, Span, Standing};
+use super::testing::world::{Event, Request, World, sessions, speaks};
+use crate::returned::RENDERER_VERSION;
+use crate::transcript::{Anchor, CALLS_LEAVE, PartBody, Role, Span, Standing};
 
 type Holds = Result<(), TestCaseError>;
 
@@ -13,23 +14,41 @@ proptest! {
 
     #[test]
     fn every_request_of_every_session_is_right((events, policy, delay) in sessions()) {
-        let mut world = World::new(policy, delay);
-        let mut result = Ok(());
-        for event in &events {
-            world.happen(event, &mut |world, request| {
-                if result.is_ok() {
-                    result = check(world, request);
-                }
-            });
-        }
-        result?;
+        let world = World::new(policy, delay, RENDERER_VERSION);
+        all_is_right(world, &events, None)?;
     }
+
+    #[test]
+    fn a_session_that_began_with_an_earlier_version_goes_on(
+        (events, policy, delay) in sessions(),
+        since in 0..40_usize,
+    ) {
+        let world = World::new(policy, delay, CALLS_LEAVE - 1);
+        all_is_right(world, &events, Some(since))?;
+    }
+}
+
+/// Lets events happen; frames end with the newest version of the renderer from the one at `since` on.
+fn all_is_right(mut world: World, events: &[Event], since: Option<usize>) -> Holds {
+    let mut result = Ok(());
+    for (at, event) in events.iter().enumerate() {
+        if since.is_some_and(|since| at >= since) {
+            world.renderer = RENDERER_VERSION;
+        }
+        world.happen(event, &mut |world, request| {
+            if result.is_ok() {
+                result = check(world, request);
+            }
+        });
+    }
+    result
 }
 
 fn check(world: &World, request: &Request) -> Holds {
     prop_assert_eq!(&world.fold(), &request.folded, "the same input folds to something else");
     well_formed(world, request)?;
     nothing_of_the_work_is_left(world, request)?;
+    each_call_leaves_with_its_frame(world, request)?;
     the_users_words_are_all_there(world, request)?;
     no_turn_looks_unanswered(world, request)?;
     results_are_there_once(world, request)?;
@@ -44,7 +63,7 @@ fn well_formed(world: &World, request: &Request) -> Holds {
     );
     for message in request.sent.iter().filter(|message| message.role == Role::Assistant) {
         let was = &world.transcript[world.index_of(&message.id).unwrap()];
-        let says = message.read().any(|part| !matches!(part.body, PartBody::Reasoning));
+        let says = message.read().any(|part| !matches!(part.body, PartBody::Reasoning { .. }));
         prop_assert!(says || message.read().count() == was_read(was), "{message} is empty");
     }
     let last = request.sent.last().unwrap();
@@ -96,13 +115,56 @@ fn nothing_of_the_work_is_left(world: &World, request: &Request) -> Holds {
             for part in message.read() {
                 let at = world.transcript[index].parts.iter().position(|p| p.id == part.id);
                 let of_work = match part.body {
-                    PartBody::Reasoning => true,
+                    PartBody::Reasoning { .. } => true,
                     PartBody::Tool { .. } => with_pop.is_none_or(|pop| at.unwrap() < pop),
                     _ => false,
                 };
                 prop_assert!(!of_work, "{message} is work of {num:?}");
             }
         }
+    }
+    Ok(())
+}
+
+/// A call is sent unless it stands behind the push and up to the pop of a frame that is folded.
+fn each_call_leaves_with_its_frame(world: &World, request: &Request) -> Holds {
+    let folded = request.folded.in_effect.iter().map(|num| span(world, *num));
+    let folded: Vec<_> = folded.collect();
+    let old = |span: &&Span| span.fold.as_ref().is_some_and(|fold| fold.renderer < CALLS_LEAVE);
+    let is_at = |anchor: &Anchor, message: &str, wanted: &str| {
+        anchor.message.as_deref() == Some(message) && anchor.call.as_deref() == Some(wanted)
+    };
+    let mut inside: Vec<_> = folded.iter().filter(|it| it.open.message.is_none()).collect();
+    // A push that the host's compaction hides opened its frame in front of everything.
+    inside.extend(
+        folded
+            .iter()
+            .filter(|it| it.open.message.as_ref().is_some_and(|id| world.index_of(id).is_none())),
+    );
+    for message in &world.transcript {
+        let sent = request.sent.iter().find(|sent| sent.id == message.id);
+        for part in &message.parts {
+            let PartBody::Tool { call, .. } = &part.body else { continue };
+            let left = inside.iter().any(|it| {
+                let beside_the_push = it.open.message.as_ref() == Some(&message.id);
+                !(beside_the_push && old(it))
+            });
+            let swallowed = request.folded.swallowed.iter().map(|num| span(world, *num));
+            let ends = inside.iter().copied().copied().chain(swallowed).any(|span| {
+                span.close.as_ref().is_some_and(|close| is_at(close, &message.id, call))
+            });
+            let is_sent = sent.is_some_and(|sent| sent.parts.iter().any(|it| it.id == part.id));
+            prop_assert_eq!(is_sent, !left && !ends, "{} in {}", call, &message.id);
+            inside.extend(folded.iter().filter(|span| is_at(&span.open, &message.id, call)));
+            inside.retain(|span| {
+                !span.close.as_ref().is_some_and(|close| is_at(close, &message.id, call))
+            });
+        }
+        let behind = |anchor: &Anchor| {
+            anchor.message.as_deref() == Some(message.id.as_str()) && anchor.call.is_none()
+        };
+        inside.extend(folded.iter().filter(|span| behind(&span.open)));
+        inside.retain(|span| !span.close.as_ref().is_some_and(behind));
     }
     Ok(())
 }
@@ -159,10 +221,28 @@ fn results_are_there_once(world: &World, request: &Request) -> Holds {
 
 fn reasoning_stands_behind_what_it_was_made_with(world: &World, request: &Request) -> Holds {
     for (index, message) in request.sent.iter().enumerate() {
-        if message.read().any(|part| matches!(part.body, PartBody::Reasoning)) {
+        if message.read().any(|part| matches!(part.body, PartBody::Reasoning { .. })) {
             let then = &world.made_behind[&message.id];
             prop_assert_eq!(then, &request.sent[..index], "in front of {}", message);
         }
+        sealed_reasoning_stands_at_its_place(world, message)?;
+    }
+    Ok(())
+}
+
+/// In front of reasoning that is signed stands all that it was written behind in its step.
+fn sealed_reasoning_stands_at_its_place(world: &World, message: &Sent) -> Holds {
+    let Some(was) = world.index_of(&message.id).map(|index| &world.transcript[index]) else {
+        return Ok(());
+    };
+    let sealed = |body: &PartBody| matches!(body, PartBody::Reasoning { sealed: true });
+    let Some(last) = message.parts.iter().rposition(|part| sealed(&part.body)) else {
+        return Ok(());
+    };
+    let sent: Vec<_> = message.parts[..=last].iter().map(|part| &part.id).collect();
+    let were = was.parts.iter().map(|part| &part.id).take(sent.len());
+    if world.began_with == RENDERER_VERSION {
+        prop_assert_eq!(were.collect::<Vec<_>>(), sent, "in {}", message);
     }
     Ok(())
 }
@@ -187,12 +267,14 @@ fn grows_at_its_end(world: &World, request: &Request) -> Holds {
         return Ok(());
     };
     prop_assert_eq!(&last.sent[..at], &request.sent[..at]);
-    prop_assert_eq!(calls(&last.sent[at]), calls(&request.sent[at]));
+    let call = new.open.call.as_deref();
+    prop_assert_eq!(up_to(&last.sent[at], call), up_to(&request.sent[at], call));
     Ok(())
 }
 
-/// A message as the model wrote it, but for pops that a fold takes out of it.
-fn calls(message: &Sent) -> Vec<&str> {
-    let parts = message.read().map(|part| part.id.as_str());
-    parts.take(1).collect()
+/// The parts of a message up to and including a call.
+fn up_to<'a>(message: &'a Sent, wanted: Option<&str>) -> Vec<&'a str> {
+    let is_it = |body: &PartBody| matches!(body, PartBody::Tool { call, .. } if Some(call.as_str()) == wanted);
+    let push = message.parts.iter().position(|part| is_it(&part.body)).unwrap();
+    message.parts[..=push].iter().map(|part| part.id.as_str()).collect()
 }

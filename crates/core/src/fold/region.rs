@@ -1,6 +1,6 @@
 //! What of a transcript a span takes.
 
-use crate::transcript::{Anchor, Fold, Span};
+use crate::transcript::{Anchor, CALLS_LEAVE, Fold, Span};
 
 use super::places::{Anchored, Place, Places};
 
@@ -104,6 +104,14 @@ impl<'a> Region<'a> {
     /// Whether a call opened it, be it hidden by now.
     pub(super) fn pushed(&self) -> bool {
         self.span.open.call.is_some() && returns_to_its_call(self.span)
+    }
+
+    /// Whether the calls that stand behind the push in its step leave with the span: not where it was
+    /// folded by the rule of an earlier version, by which they stayed.
+    pub(super) fn takes_calls(&self) -> bool {
+        self.push.is_some()
+            && !self.span.origin.is_automatic()
+            && self.text().is_some_and(|fold| fold.renderer >= CALLS_LEAVE)
     }
 
     /// Whether push and pop are calls of one step.

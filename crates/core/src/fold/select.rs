@@ -9,10 +9,11 @@ use super::region::Region;
 /// An outermost span that is folded.
 pub(super) struct Chosen<'a> {
     pub(super) region: Region<'a>,
-    /// Spans inside it that were pushed in the same step: their calls stay with its own.
+    /// Spans inside it that were pushed in the same step and whose calls stay with its own, as they do
+    /// where it was folded by the rule of an earlier version.
     pub(super) beside: Vec<Region<'a>>,
     /// Parts of the pop's message in front of the pop that stay all the same: pushes of frames that
-    /// go on behind it.
+    /// go on behind it, though written in front of it.
     pub(super) spared: Vec<usize>,
 }
 
@@ -30,6 +31,9 @@ impl<'a> Chosen<'a> {
     /// Indexes of those parts of the pop's message that stay behind the fold; none when the message
     /// goes, or is the push's.
     pub(super) fn kept_of_pop(&self, places: &Places<'_>) -> Vec<usize> {
+        if self.region.in_one_step() {
+            return Vec::new();
+        }
         let mut kept = self.spared.clone();
         kept.extend(behind_pop(places, &self.region));
         kept
@@ -76,6 +80,7 @@ pub(super) fn outermost<'a>(
                 let one_step = region.push.zip(chosen.region.push);
                 if one_step.is_some_and(|(inner, outer)| inner.message == outer.message)
                     && region.text().is_some()
+                    && !chosen.region.takes_calls()
                 {
                     selection.swallowed.push(region.span.num);
                     chosen.beside.push(region);
@@ -90,7 +95,8 @@ pub(super) fn outermost<'a>(
             let shared = region.push.zip(chosen.region.pop);
             match shared {
                 Some((push, pop))
-                    if push.message == pop.message && !chosen.region.in_one_step() =>
+                    if push.message == pop.message
+                        && (!chosen.region.in_one_step() || chosen.region.takes_calls()) =>
                 {
                     chosen.spared.push(push.part);
                 }
@@ -115,7 +121,7 @@ pub(super) fn is_due(places: &Places<'_>, region: &Region<'_>, policy: Reasoning
         None if region.listed => region.end,
         None => return places.user_from(region.end).is_some(),
     };
-    let reasons = |body: &PartBody| matches!(body, PartBody::Reasoning);
+    let reasons = |body: &PartBody| matches!(body, PartBody::Reasoning { .. });
     let waits = policy == ReasoningPolicy::Wait
         && region.settled.is_none()
         && places.transcript[last].parts.iter().any(|part| reasons(&part.body));

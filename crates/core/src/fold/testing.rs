@@ -2,6 +2,7 @@
 //! carries operations out, and whole sessions that are simulated.
 
 use crate::frame::FrameNum;
+use crate::returned::RENDERER_VERSION;
 use crate::transcript::{Anchor, Fold, Span, SpanNum, SpanOrigin};
 
 pub(super) mod host;
@@ -27,5 +28,5 @@ fn open_span(num: u64, frame: FrameNum, open: Anchor) -> Span {
 
 /// A fold that was never sent.
 fn new_fold(text: String) -> Fold {
-    Fold::new(text, 1)
+    Fold::new(text, RENDERER_VERSION)
 }

@@ -159,7 +159,7 @@ fn an_outer_frame_folds_over_an_inner_one_that_crossed_turns() {
     session.extend("a5: pop:A");
     assert_snapshot!(session.request(), @r#"
     u1: "build it"
-    a1: push:A=(see below) push:B=(ended inside f1)
+    a1: push:A=(see below)
     a2: "which?"
     u2: "this" +<A returned>
     "#);

@@ -60,7 +60,7 @@ fn waiting<'a>(input: &Input<'a>, is_cached: bool) -> Vec<Region<'a>> {
     let waits = |span: &Span| match span.fold.as_ref().and_then(|fold| fold.held) {
         Some(Held::Unweighed) => span.live_close().is_some(),
         Some(Held::Light { .. }) => !is_cached && span.live_close().is_some(),
-        None => false,
+        Some(Held::Unfixed) | None => false,
     };
     if !input.spans.iter().any(waits) {
         return Vec::new();

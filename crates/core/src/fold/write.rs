@@ -148,7 +148,7 @@ impl Writer<'_> {
             || message.standing == Standing::Summary;
         let stays = |part: usize| {
             keep.get(part).copied().unwrap_or(true)
-                && !(stale && matches!(message.parts[part].body, PartBody::Reasoning))
+                && !(stale && matches!(message.parts[part].body, PartBody::Reasoning { .. }))
         };
         let matters = |body: &PartBody| !matches!(body, PartBody::Other);
         let parts = message.parts.iter().enumerate();

@@ -254,7 +254,11 @@ impl Host {
 
     /// The agent closes its turn, and nobody tells.
     pub(super) fn reply_unheard(&mut self, words: &str) {
-        self.say(Role::Assistant, words, vec![PartBody::Reasoning, text_of(words)]);
+        self.say(
+            Role::Assistant,
+            words,
+            vec![PartBody::Reasoning { sealed: false }, text_of(words)],
+        );
     }
 
     /// The user stops the agent while it speaks.

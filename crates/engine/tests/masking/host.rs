@@ -196,7 +196,7 @@ impl Host {
         let output = format!("{file} tells of port 80{:02} at https://h{0}.example/", self.made);
         let state = CallState::Completed;
         let tool = PartBody::Tool { call, tool: "bash".to_owned(), state };
-        let shown = self.say(Role::Assistant, vec![PartBody::Reasoning, tool]);
+        let shown = self.say(Role::Assistant, vec![PartBody::Reasoning { sealed: false }, tool]);
         let part = shown.message.parts[1].id.clone();
         let tool = json!({"type": "tool", "id": part, "command": command, "output": output});
         shown.json = json!({"info": {"id": shown.message.id}, "parts": [tool]}).to_string();

@@ -95,6 +95,8 @@ struct WirePart {
     filename: Option<String>,
     #[serde(default)]
     mime: Option<String>,
+    #[serde(default)]
+    metadata: Value,
 }
 
 #[derive(Deserialize, Default)]
@@ -250,7 +252,7 @@ fn part(part: WirePart) -> Part {
         }
         // A slash command that a subagent is to run: the user asked for it, in words of their own.
         "subtask" => PartBody::Text { synthetic: false, chars: 0, head: String::new() },
-        "reasoning" => PartBody::Reasoning,
+        "reasoning" => PartBody::Reasoning { sealed: is_sealed(&part.metadata) },
         "tool" => PartBody::Tool {
             call: part.call.unwrap_or_default(),
             tool: part.tool.unwrap_or_default(),
@@ -268,6 +270,21 @@ fn part(part: WirePart) -> Part {
         _ => PartBody::Other,
     };
     Part { id: part.id, body }
+}
+
+/// What providers call the signature or the encrypted form of reasoning that they want back.
+const SEALS: [&str; 5] = [
+    "signature",
+    "redactedData",
+    "reasoningEncryptedContent",
+    "thoughtSignature",
+    "encrypted_content",
+];
+
+/// Whether a provider wants reasoning back at its very place: `metadata` holds what each gave with it.
+fn is_sealed(metadata: &Value) -> bool {
+    let given = metadata.as_object().into_iter().flat_map(|providers| providers.values());
+    given.flat_map(|given| SEALS.iter().map(|seal| &given[*seal])).any(Value::is_string)
 }
 
 /// Tools with which a frame begins.

@@ -179,7 +179,7 @@ fn an_assistants_words_are_its_last_and_its_tokens_all_that_it_read_and_wrote() 
     }));
     assert_eq!(shown.words, "last");
     assert_eq!(shown.tokens, Some(1127));
-    assert_eq!(shown.message.parts[1].body, PartBody::Reasoning);
+    assert_eq!(shown.message.parts[1].body, PartBody::Reasoning { sealed: false });
 }
 
 #[test]

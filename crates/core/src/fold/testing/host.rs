@@ -141,7 +141,8 @@ impl fmt::Display for Sent {
                 }
                 PartBody::Text { synthetic: true, head, .. } => write!(f, " ~\"{head}\"")?,
                 PartBody::Text { head, .. } => write!(f, " \"{head}\"")?,
-                PartBody::Reasoning => f.write_str(" think")?,
+                PartBody::Reasoning { sealed: false } => f.write_str(" think")?,
+                PartBody::Reasoning { sealed: true } => f.write_str(" seal")?,
                 PartBody::Tool { call, .. } => match &part.output {
                     Some(output) => write!(f, " {call}={}", short(output))?,
                     None => write!(f, " {call}")?,

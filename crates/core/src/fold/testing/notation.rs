@@ -3,7 +3,7 @@
 //! One line a message, its id first: `u` the user, `a` the agent, `c` the host's request for a
 //! compaction, `s` its summary. In it, one word a part:
 //!
-//! - `"words"` text, `~"words"` text of the host, `@name` an attached file, `think` reasoning, `.`
+//! - `"words"` text, `~"words"` text of the host, `@name` an attached file, `think` reasoning, `seal` such that is signed, `.`
 //!   bookkeeping;
 //! - `push:A`, `pop:A` calls that open and close the span A (`take:A` is an activation); any other
 //!   word is a call; `!` behind it a failed one, `?` an unfinished one. A frame is the capital
@@ -111,7 +111,8 @@ impl Session {
             head: quoted.trim_matches('"').to_owned(),
         };
         match word {
-            "think" => return PartBody::Reasoning,
+            "think" => return PartBody::Reasoning { sealed: false },
+            "seal" => return PartBody::Reasoning { sealed: true },
             "." => return PartBody::Other,
             _ if word.starts_with('"') => return text(word, false),
             _ => {}

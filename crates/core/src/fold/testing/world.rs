@@ -8,20 +8,26 @@ use proptest::prelude::*;
 use super::super::places::says_something;
 use super::super::{Folded, Input, Note, Placement, ReasoningPolicy, fold, weigh};
 use super::host::{self, Sent};
-use super::{new_fold, open_span};
+use super::open_span;
 use crate::frame::FrameNum;
 use crate::masking::outputs::Weight;
 use crate::transcript::{
     Anchor, CallState, Fold, Held, Message, Part, PartBody, Role, Span, SpanNum, Standing,
 };
 
-/// A call of a step.
+/// A part of a step behind its first reasoning and words.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) enum Call {
     Work(CallState),
     Push,
     /// Work, when nothing is open that may be popped.
     Pop,
+    /// No call, but words between calls.
+    Said,
+    /// No call, but reasoning between calls.
+    Thought {
+        sealed: bool,
+    },
 }
 
 /// Something that happens in a session.
@@ -69,6 +75,10 @@ pub(in super::super) struct World {
     pending: Vec<(SpanNum, u8, Fold)>,
     /// Requests until a closed span is durable.
     delay: u8,
+    /// The version of the renderer with which frames end.
+    pub(in super::super) renderer: u32,
+    /// The one with which the session began.
+    pub(in super::super) began_with: u32,
     /// What each step was made behind.
     pub(in super::super) made_behind: HashMap<String, Vec<Sent>>,
     /// The last request, unless the host changed the transcript in the middle since.
@@ -77,7 +87,7 @@ pub(in super::super) struct World {
 }
 
 impl World {
-    pub(in super::super) fn new(policy: ReasoningPolicy, delay: u8) -> Self {
+    pub(in super::super) fn new(policy: ReasoningPolicy, delay: u8, renderer: u32) -> Self {
         let mut world = Self {
             transcript: Vec::new(),
             spans: Vec::new(),
@@ -86,6 +96,8 @@ impl World {
             stale_until: None,
             pending: Vec::new(),
             delay,
+            renderer,
+            began_with: renderer,
             made_behind: HashMap::new(),
             last: None,
             serial: 0,
@@ -233,7 +245,7 @@ impl World {
     fn step(&mut self, reasoning: bool, before: bool, calls: &[Call], after: bool) -> String {
         let mut bodies = vec![PartBody::Other];
         if reasoning {
-            bodies.push(PartBody::Reasoning);
+            bodies.push(PartBody::Reasoning { sealed: self.serial.is_multiple_of(2) });
         }
         if before {
             bodies.push(self.text(false));
@@ -247,6 +259,15 @@ impl World {
                 Call::Work(how) => state = *how,
                 Call::Push => self.open(Some(anchor)),
                 Call::Pop => self.close(Some(anchor)),
+                Call::Said => {
+                    let chars = name.chars().count();
+                    bodies.push(PartBody::Text { synthetic: false, chars, head: name });
+                    continue;
+                }
+                Call::Thought { sealed } => {
+                    bodies.push(PartBody::Reasoning { sealed: *sealed });
+                    continue;
+                }
             }
             bodies.push(PartBody::Tool { call: name, tool: "tool".to_owned(), state });
         }
@@ -275,7 +296,7 @@ impl World {
         };
         let text = format!("<{} returned>", span.frame);
         // What ends without a call is folded only where that is worth it.
-        let mut fold = new_fold(text);
+        let mut fold = Fold::new(text, self.renderer);
         fold.held = close.call.is_none().then_some(Held::Unweighed);
         self.pending.push((span.num, self.delay, fold));
         span.close = Some(close);
@@ -326,7 +347,7 @@ impl World {
         let words = self.text(false);
         self.push_message("c", vec![words]);
         let words = self.text(false);
-        let summary = self.push_message("s", vec![PartBody::Reasoning, words]);
+        let summary = self.push_message("s", vec![PartBody::Reasoning { sealed: true }, words]);
         self.made_behind.insert(summary, Vec::new());
         let tail = tail.into_iter().filter(|message| message.standing == Standing::Normal);
         self.transcript.extend(tail);
@@ -348,6 +369,8 @@ fn call() -> impl Strategy<Value = Call> {
         3 => Just(Call::Work(CallState::Completed)),
         1 => Just(Call::Work(CallState::Failed)),
         1 => Just(Call::Work(CallState::Open)),
+        1 => Just(Call::Said),
+        1 => any::<bool>().prop_map(|sealed| Call::Thought { sealed }),
     ]
 }
 
@@ -358,7 +381,7 @@ pub(in super::super) fn sessions() -> impl Strategy<Value = (Vec<Event>, Reasoni
     let step = (
         proptest::bool::weighted(0.7),
         any::<bool>(),
-        proptest::collection::vec(call(), 0..4),
+        proptest::collection::vec(call(), 0..7),
         proptest::bool::weighted(0.3),
     )
         .prop_map(|(reasoning, before, calls, after)| Event::Step {

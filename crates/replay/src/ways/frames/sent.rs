@@ -352,11 +352,11 @@ impl Sent {
 pub(super) type At = HashMap<String, usize>;
 
 fn is_hollow(message: &Message) -> bool {
-    let thinks = |body: &PartBody| matches!(body, PartBody::Reasoning);
+    let thinks = |body: &PartBody| matches!(body, PartBody::Reasoning { .. });
     let says = |body: &PartBody| match body {
         PartBody::Text { chars, .. } => *chars > 0,
         PartBody::Tool { .. } | PartBody::File { .. } => true,
-        PartBody::Reasoning | PartBody::Other => false,
+        PartBody::Reasoning { .. } | PartBody::Other => false,
     };
     let mut bodies = message.parts.iter().map(|part| &part.body);
     message.role == Role::Assistant && bodies.clone().any(thinks) && !bodies.any(says)
