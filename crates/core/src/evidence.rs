@@ -7,6 +7,7 @@
 //!
 //! Not here: what a host's tools are called (`hosts`), where evidence is kept (`store`).
 
+mod beside;
 mod brief;
 mod changes;
 mod closing;
@@ -23,6 +24,7 @@ mod weigh;
 
 use serde::{Deserialize, Serialize};
 
+pub use beside::unseen_outcome;
 pub use changes::{Edit, FileChange};
 pub use closing::{RESULTS_TOKENS, extract_results};
 pub use gaps::Gaps;
@@ -131,6 +133,10 @@ pub struct Evidence {
     /// What was written between quotes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strings: Vec<String>,
+    /// Calls made together with the end, of which the results can't say that they failed, or that nobody saw
+    /// how they ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<String>,
     /// What was still to be done at the end.
     #[serde(skip_serializing_if = "Remains::is_empty")]
     pub remains: Remains,

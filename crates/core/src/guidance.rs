@@ -19,7 +19,7 @@ Your work is a stack of frames, like function calls. A frame has a goal and succ
 its steps leave your context; only what you return stays.
 
 - Push (stack_frame_push) before work with an outcome of its own: a subtask, an investigation, one of several \
-attempts, another part of the code base. Small steps need no frame.
+attempts, another part of the code base. Small steps need no frame. Calls behind a push in the same step belong to its frame.
 - Choose criteria that can be checked: a test that passes, a file that exists, a question that has an answer.
 - Pop (stack_frame_pop) as soon as the criteria are met, before you begin anything else.
 - Results are all you will remember. Put into them what later work needs: paths, names, signatures, numbers, commands \
@@ -46,7 +46,7 @@ Your work is a stack of frames, like function calls. A frame has a goal. When it
 context; only what you return stays.
 
 - Push (flame_push) before work with an outcome of its own: a subtask, an investigation, one of several attempts, \
-another part of the code base. Small steps need no frame.
+another part of the code base. Small steps need no frame. Calls behind a push in the same step belong to its frame.
 - Choose a goal that can be checked: a test that passes, a file that exists, a question that has an answer.
 - Pop (flame_pop) as soon as the goal is reached, before you begin anything else.
 - The summary is all you will remember. Put into it what later work needs: paths, names, signatures, numbers, commands \

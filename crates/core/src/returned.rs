@@ -126,6 +126,8 @@ pub struct Returned<'a> {
     pub evidence: &'a [String],
     /// What of it can't be read again.
     pub gaps: Gaps,
+    /// Calls made together with the end that failed, or whose outcome nobody saw.
+    pub unseen: &'a [String],
     /// The frame that work goes on in; none behind a root.
     pub parent: Option<&'a Frame>,
     /// Whether the parent is worked on in another session than that of the reader, who has nothing
@@ -162,6 +164,10 @@ pub fn returned(returned: &Returned<'_>) -> String {
         None => text.line("Results: none were given; the evidence and the log are all there is."),
     }
     let all = || std::iter::once(frame).chain(returned.inside);
+    text.list(
+        "Called in the same step, so the results do not know it",
+        returned.unseen.iter().map(String::as_str),
+    );
     let inside: Vec<String> = returned
         .inside
         .iter()

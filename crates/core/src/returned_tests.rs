@@ -54,6 +54,7 @@ fn of<'a>(frame: &'a Frame, parent: Option<&'a Frame>) -> Returned<'a> {
         inside: &[],
         evidence: &[],
         gaps: Gaps::default(),
+        unseen: &[],
         parent,
         planned: &[],
         planned_count: 0,

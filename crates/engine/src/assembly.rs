@@ -237,6 +237,7 @@ impl Engine {
             inside: &inside,
             evidence: &evidence::lines(evidence, frame, &inside),
             gaps: evidence.gaps,
+            unseen: &evidence.unseen,
             parent: parent.as_ref(),
             elsewhere,
             planned: &planned,

@@ -5,6 +5,7 @@ pub(crate) mod broken;
 pub(crate) mod calibration;
 mod children;
 mod copied;
+mod fixing;
 mod folding;
 mod fork;
 mod framing;

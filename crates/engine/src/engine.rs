@@ -325,7 +325,8 @@ impl Engine {
         self.store.read(|view| self.began(view, caller, num))
     }
 
-    /// Ends a frame, and fixes in the same transaction what stands for its span from now on.
+    /// Ends a frame, with what stands for its span in the same transaction. A call's is fixed at the next
+    /// request of its session.
     pub(crate) fn end(&self, caller: &Caller, pop: Pop) -> Result<Answer, EngineError> {
         self.end_in_turn(caller, vec![pop], |change, ended| {
             let frames: Vec<_> = ended.iter().map(|(num, _)| *num).collect();
@@ -384,7 +385,7 @@ impl Engine {
         let text = text_for(reader)?;
         let mut folds = Vec::new();
         for event in &decision.events {
-            let Event::SpanClosed { span, .. } = event else { continue };
+            let Event::SpanClosed { span, close, .. } = event else { continue };
             // What an errand returned is read by the session that waits for it.
             let owed = view.errand(*span)?.map(|stored| stored.errand.caller);
             let row = view.span_row(*span)?;
@@ -398,7 +399,11 @@ impl Engine {
             } else {
                 text_for(&place)?
             };
-            let fold = Fold::new(text, RENDERER_VERSION);
+            // Calls of the same step may still be going on.
+            let fold = match close.call {
+                Some(_) if !row.origin.is_automatic() => Fold::unfixed(text, RENDERER_VERSION),
+                _ => Fold::new(text, RENDERER_VERSION),
+            };
             folds.push(Event::FoldSet { span: *span, fold });
             if row.frame == num {
                 folds.extend(evidence::taken(&view, num, *span, evidence)?);

@@ -202,9 +202,8 @@ impl Engine {
             if works_in(&change.view().frame(num)?, session) {
                 ended = self.end_all(change, num, &outcome)?;
             }
-            let view = change.view();
-            let frame = view.frame(num)?;
-            let text = self.owed(&view, &frame, &caller.session)?;
+            let frame = change.view().frame(num)?;
+            let text = self.owed(change, &frame, &caller.session)?;
             let data = json!({
                 "handle": num.to_string(),
                 "sessionID": frame.id,
@@ -244,17 +243,19 @@ impl Engine {
         Ok(Outcome::with(Status::Completed, results, Some(dense(said)), source))
     }
 
-    /// What the caller of an errand is to read of it: fixed when the frame ended.
+    /// What the caller of an errand is to read of it, which is fixed by now.
     pub(crate) fn owed(
         &self,
-        view: &View<'_>,
+        change: &mut Change<'_>,
         frame: &Frame,
         caller: &str,
     ) -> Result<String, EngineError> {
-        let span = view.frame_spans(frame.num)?.pop();
-        match span.and_then(|span| span.fold) {
+        let span = change.view().frame_spans(frame.num)?.pop();
+        let fold = span.map(|span| self.fix_now(change, &span)).transpose()?.flatten();
+        let view = change.view();
+        match fold {
             Some(fold) if frame.status.is_finished() => Ok(fold.text),
-            _ => self.returned(view, frame.num, &[], &view.evidence(frame.num)?, caller),
+            _ => self.returned(&view, frame.num, &[], &view.evidence(frame.num)?, caller),
         }
     }
 

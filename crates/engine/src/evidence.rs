@@ -1,6 +1,8 @@
 //! What the machine saw in a span: taken from the messages as they are stored, when the span is closed, and
 //! stored with that.
 
+mod span;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -71,16 +73,17 @@ impl Engine {
         }
     }
 
-    fn evidence_of(
+    pub(crate) fn evidence_of(
         &self,
         view: &View<'_>,
         span: &Span,
         results: Option<&str>,
         folder: &Path,
     ) -> Result<Evidence, EngineError> {
-        let between = (span.open.message.as_deref(), None);
+        let seen = self.in_span(view, span, folder)?;
         let told = (results.unwrap_or_default(), Budget::default());
-        let mut evidence = self.evidence_between(view, &span.session, between, told, folder)?;
+        let mut evidence =
+            Evidence { unseen: seen.unseen, gaps: seen.gaps, ..taken_of(&seen.happenings, told, folder) };
         for file in &mut evidence.written {
             file.hash = files::hash(&self.project, &file.path);
         }
@@ -94,13 +97,11 @@ impl Engine {
         view: &View<'_>,
         session: &str,
         between: (Option<&str>, Option<&str>),
-        (told, budget): (&str, Budget),
+        told: (&str, Budget),
         folder: &Path,
     ) -> Result<Evidence, EngineError> {
         let (span, gaps) = self.happenings_between(view, session, between, folder)?;
-        let project = folder.to_string_lossy();
-        let evidence = take(&span, told, &project, budget.of(span_tokens(&span)));
-        Ok(Evidence { remains: Remains::of(&span, &project), gaps, ..evidence })
+        Ok(Evidence { gaps, ..taken_of(&span, told, folder) })
     }
 
     /// Waits until what this process was shown of a session is on the disk. What is not there by then can't be
@@ -110,6 +111,12 @@ impl Engine {
         let ticket = lock(&self.conversation(session)).ticket();
         recorder.flush(ticket, PATIENCE)
     }
+}
+
+fn taken_of(span: &[Happening], (told, budget): (&str, Budget), folder: &Path) -> Evidence {
+    let project = folder.to_string_lossy();
+    let evidence = take(span, told, &project, budget.of(span_tokens(span)));
+    Evidence { remains: Remains::of(span, &project), ..evidence }
 }
 
 /// The span in which a frame is being worked on, or the innermost open one of a session.

@@ -208,9 +208,7 @@ impl Engine {
         frame: &Frame,
     ) -> Result<Vec<Happening>, EngineError> {
         let Some(span) = view.frame_spans(frame.num)?.pop() else { return Ok(Vec::new()) };
-        let close = span.live_close().and_then(|close| close.message.as_deref());
-        let between = (span.open.message.as_deref(), close);
-        Ok(self.happenings_between(view, &span.session, between, self.project())?.0)
+        Ok(self.in_span(view, &span, self.project())?.happenings)
     }
 
     /// The same for the messages behind the first one up to and including the second, in a session that

@@ -7,6 +7,8 @@ mod arguments;
 #[cfg(test)]
 mod autonomy;
 #[cfg(test)]
+mod batches;
+#[cfg(test)]
 mod cache;
 #[cfg(test)]
 mod compaction;

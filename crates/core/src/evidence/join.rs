@@ -40,6 +40,7 @@ impl Evidence {
         self.numbers = words(self.numbers, later.numbers);
         self.strings = words(self.strings, later.strings);
         self.urls = words(self.urls, later.urls);
+        self.unseen = later.unseen;
         self.remains = self.remains.then(later.remains);
         self.gaps = self.gaps.and(later.gaps);
         self

@@ -7,6 +7,7 @@ use callstack_core::fold::{Folded, Input, Weighed, fold, weigh};
 use callstack_core::transcript::{Fold, Held, Span};
 
 use super::Conversation;
+use super::fixing::Unshown;
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -62,6 +63,7 @@ impl Engine {
         session: &str,
         applied: i64,
     ) -> Result<Folded, EngineError> {
+        self.fix_returned(conversation, session, Unshown::IsFixed)?;
         let now = self.now();
         let mut live = live(&conversation.spans);
         let weighed = conversation.weigh(&mut live, now);

@@ -50,8 +50,8 @@ impl Engine {
                     let cut = cut_off("It was cut off: the call that waited for it ended first.");
                     self.end_all(change, errand.frame, &cut)?;
                 }
-                let view = change.view();
-                let owed = self.owed(&view, &view.frame(errand.frame)?, session)?;
+                let frame = change.view().frame(errand.frame)?;
+                let owed = self.owed(change, &frame, session)?;
                 let once = format!("errand{}", errand.span.0);
                 let note = notes::note(session, (&last, placement), &once, told_late(&owed));
                 change.append(self.now(), &[note, delivered(errand)])?;

@@ -5,6 +5,7 @@ use callstack_core::framing::identity_of;
 use callstack_core::transcript::{Anchor, FoldOp, Role};
 use callstack_store::MessageBody;
 
+use super::fixing::Unshown;
 use super::folding::live;
 use super::{Conversation, Shown, stale};
 use crate::compaction::{Came, Summary};
@@ -227,6 +228,7 @@ impl Engine {
             conversation.order.insert(body.id.clone(), next);
         }
         conversation.ticket = self.recorder()?.record(self.now(), &request.session, unknown);
+        self.fix_returned(conversation, &request.session, Unshown::Waits)?;
         let transcript: Vec<_> = request.shown.into_iter().map(|shown| shown.message).collect();
         let spans = live(&conversation.spans);
         self.note_results(conversation, &transcript)?;

@@ -1,25 +1,29 @@
 //! Several calls in one step.
 
 use callstack_scripted_model::Step;
+use serde_json::json;
 
 use crate::opencode::seen::{assert_no_work, folds, result_of, seen, snapshot};
-use crate::opencode::steps::{bash, named, pop, push, together, work, write};
+use crate::opencode::steps::{bash, handle_of, named, plan, pop, push, together, work, write};
 use crate::opencode::talk::Talk;
 
 #[test]
 fn several_calls_in_one_step_fold_rightly() {
     let Some(talk) = Talk::new(&[]) else { return };
-    calls_beside_a_push_stay_and_calls_inside_go(&talk);
+    calls_in_front_of_a_push_stay_and_calls_behind_it_go(&talk);
+    calls_beside_a_pop_belong_to_the_frame_and_what_became_of_them_is_told(&talk);
+    an_activation_takes_the_calls_behind_it(&talk);
     two_frames_are_opened_in_one_step_and_closed_in_one(&talk);
     a_pop_and_the_next_push_in_one_step_chain(&talk);
 }
 
-fn calls_beside_a_push_stay_and_calls_inside_go(talk: &Talk) {
+fn calls_in_front_of_a_push_stay_and_calls_behind_it_go(talk: &Talk) {
     let session = talk.session([
         together([
             named(bash("echo beside the push"), "before"),
             push("Sort the list", "list.txt is sorted"),
-            named(write("beside.txt", "beside"), "behind"),
+            named(write("beside.txt", "INNERWORK"), "behind"),
+            named(bash("printf INNER; echo WORK behind the push"), "behind-too"),
         ])
         .reasoning("Begin."),
         together([work("the list"), write("list.txt", "INNERWORK")]),
@@ -30,9 +34,59 @@ fn calls_beside_a_push_stay_and_calls_inside_go(talk: &Talk) {
     let requests = session.finished();
     assert_eq!(folds(&requests), ["push-sort"]);
     assert!(result_of(&requests[3], "before").contains("beside the push"));
-    assert!(result_of(&requests[3], "behind").contains("Wrote file"));
+    assert!(result_of(&requests[1], "behind").contains("Wrote file"));
+    assert!(!requests[3].call_ids().iter().any(|id| id.contains("behind")));
     assert_no_work(&requests[3]);
     snapshot("beside_a_push", &seen(&requests[3]));
+}
+
+fn calls_beside_a_pop_belong_to_the_frame_and_what_became_of_them_is_told(talk: &Talk) {
+    let session = talk.session([
+        push("Check the list", "it is known whether list.txt is sorted"),
+        together([
+            work("the list"),
+            named(bash("printf INNER; echo WORK; exit 3"), "check"),
+            pop("list.txt is sorted."),
+            named(bash("echo beyond the pop"), "beyond"),
+            push("Count the list", "the number of lines is known"),
+            work("the number"),
+        ])
+        .reasoning("All at once."),
+        together([named(bash("echo INNERWORK; true"), "count"), pop("It has 40 lines.")]),
+        Step::text("Sorted, 40 lines."),
+    ]);
+    session.say("Check and count.");
+    let requests = session.finished();
+    assert_eq!(folds(&requests), ["push-check", "push-count"]);
+    let told = result_of(&requests[2], "push-check");
+    assert!(told.contains("so the results do not know it:\n- `printf"), "{told}");
+    assert!(told.contains("failed with exit 3"), "{told}");
+    assert!(result_of(&requests[2], "beyond").contains("beyond the pop"));
+    assert!(requests[2].render().contains("WORK the number"), "the second one is open");
+    assert_eq!(result_of(&requests[3], "push-check"), told, "it stays as it was sent");
+    assert!(result_of(&requests[3], "beyond").contains("beyond the pop"));
+    let calls: Vec<_> = requests[3].call_ids().into_iter().collect();
+    assert_eq!(calls, ["beyond", "push-check", "push-count"]);
+    snapshot("beside_a_pop", &seen(&requests[3]));
+}
+
+fn an_activation_takes_the_calls_behind_it(talk: &Talk) {
+    let start = Step::from_request(|request| {
+        let frame = handle_of(request, "Sort them");
+        let arguments = json!({"frame": frame, "in": "here"});
+        let step = named(Step::call("stack_frame_activate", arguments), "activate-sort");
+        together([step, work("the words"), work("the order")])
+    });
+    let session = talk.session([
+        plan(&json!([{"title": "Sort them", "successCriteria": "sorted"}])),
+        start,
+        pop("They are sorted."),
+        Step::text("Sorted."),
+    ]);
+    session.say("Plan it, then sort.");
+    let requests = session.finished();
+    assert_eq!(folds(&requests), ["activate-sort"]);
+    assert_no_work(&requests[3]);
 }
 
 fn two_frames_are_opened_in_one_step_and_closed_in_one(talk: &Talk) {
@@ -53,8 +107,7 @@ fn two_frames_are_opened_in_one_step_and_closed_in_one(talk: &Talk) {
     assert_eq!(folds(&requests), ["push-outer"]);
     assert!(result_of(&requests[3], "push-outer").contains("The outer gave 2."));
     assert!(result_of(&requests[3], "push-outer").contains("The inner gave 1."));
-    let inner = result_of(&requests[3], "push-inner");
-    assert!(inner.contains("has ended") && !inner.contains("You are now in"), "{inner}");
+    assert!(!requests[3].call_ids().contains("push-inner"), "it was called in the outer one");
     assert_no_work(&requests[3]);
     snapshot("two_in_one_step", &seen(&requests[3]));
 }

@@ -1,0 +1,68 @@
+//! Calls that were made together with the end of a span: whoever wrote the results had not seen how they
+//! ended.
+
+use super::gather::command_line;
+use super::{Action, Call, errors};
+use crate::secrets::mask;
+use crate::text::cap;
+
+/// Bytes of a name that are told.
+const NAME: usize = 160;
+
+/// What the results can't have said of a call: that it failed, or, where it is `open`, that nobody saw how it
+/// ended. None for one that went well.
+pub fn unseen_outcome(call: &Call, open: bool, project: &str) -> Option<String> {
+    if !open && !call.has_failed() {
+        return None;
+    }
+    let name = match &call.action {
+        Action::Ran(command) => format!("`{}`", command_line(command, project)),
+        Action::Read(path) => named(call, path),
+        Action::Wrote(paths) => named(call, &paths.join(" ")),
+        Action::Other => call.tool.clone(),
+    };
+    if open {
+        return Some(format!("{name}: how it ended was not seen"));
+    }
+    let exit = call.exit.filter(|exit| *exit != 0);
+    let how = exit.map_or_else(|| "failed".to_owned(), |exit| format!("failed with exit {exit}"));
+    let output = mask(&call.output);
+    Some(match errors::telling_line(&call.action, &output) {
+        Some(line) => format!("{name} {how}: {line}"),
+        None => format!("{name} {how}"),
+    })
+}
+
+fn named(call: &Call, path: &str) -> String {
+    format!("{} {}", call.tool, cap(&mask(path), NAME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(action: Action, exit: Option<i64>, failed: bool, output: &str) -> Call {
+        let output = output.to_owned();
+        Call { tool: "edit".to_owned(), action, exit, failed, output, ..Call::default() }
+    }
+
+    #[test]
+    fn only_what_the_results_could_not_know_is_told() {
+        let ran = || Action::Ran("cargo  test -p x".to_owned());
+        let wrote = Action::Wrote(vec!["src/a.rs".to_owned()]);
+        let told = |call: &Call, open| unseen_outcome(call, open, "");
+        assert_eq!(told(&of(ran(), Some(0), false, "ok"), false), None);
+        assert_eq!(
+            told(&of(ran(), Some(101), false, "running\nerror: test failed\n"), false).unwrap(),
+            "`cargo test -p x` failed with exit 101: error: test failed"
+        );
+        assert_eq!(
+            told(&of(wrote, None, true, "oldString not found"), false).unwrap(),
+            "edit src/a.rs failed: oldString not found"
+        );
+        assert_eq!(
+            told(&of(ran(), None, false, ""), true).unwrap(),
+            "`cargo test -p x`: how it ended was not seen"
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! What a frame returned is fixed at the first request after the step that ended it: by then every call of
+//! that step has its result, which whoever wrote the results had not seen.
+
+use std::path::Path;
+
+use callstack_core::event::Event;
+use callstack_core::evidence::Evidence;
+use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::transcript::{Fold, Held, Span};
+use callstack_store::{Change, View};
+
+use super::Conversation;
+use super::folding::PATIENCE;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::evidence::taken;
+
+/// When a text is fixed whose last step is not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unshown {
+    /// Later: the host does not show its newest steps now.
+    Waits,
+    /// Now: the step will never be shown.
+    IsFixed,
+}
+
+/// What is known of a span once its last step is over.
+enum AtTheEnd {
+    /// Its last step is to be shown yet.
+    Waits,
+    /// No call stands beside its end.
+    AsKnown,
+    /// Calls do, and this was seen in all of it.
+    Seen(Box<Evidence>),
+}
+
+impl Engine {
+    /// Fixes what stands for spans that ended in a session's last steps.
+    pub(super) fn fix_returned(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        unshown: Unshown,
+    ) -> Result<(), EngineError> {
+        let unfixed = conversation.spans.iter().filter(|span| is_unfixed(span));
+        let unfixed: Vec<Span> = unfixed.cloned().collect();
+        if unfixed.is_empty() || !self.recorder()?.flush(conversation.ticket, PATIENCE) {
+            return Ok(());
+        }
+        let folder = conversation.folder(self).to_path_buf();
+        let seen = self.store.read(|view| {
+            let seen = |span: &Span| self.seen_at_the_end(view, span, &folder, unshown);
+            unfixed.iter().map(seen).collect::<Result<Vec<_>, EngineError>>()
+        })?;
+        self.store.write(|change| {
+            for (span, seen) in unfixed.iter().zip(&seen) {
+                // What another process has fixed in the meantime stays so.
+                if change.view().span_row(span.num)?.fold == span.fold {
+                    self.fix(change, span, seen)?;
+                }
+            }
+            Ok::<_, EngineError>(())
+        })?;
+        self.load_spans(conversation, session)
+    }
+
+    /// Fixes what stands for a span whose session will show no further step, if that is still to be done.
+    pub(crate) fn fix_now(
+        &self,
+        change: &mut Change<'_>,
+        span: &Span,
+    ) -> Result<Option<Fold>, EngineError> {
+        if !is_unfixed(span) {
+            return Ok(span.fold.clone());
+        }
+        let seen = self.seen_at_the_end(&change.view(), span, self.project(), Unshown::IsFixed)?;
+        self.fix(change, span, &seen)?;
+        Ok(change.view().span_row(span.num)?.fold)
+    }
+
+    /// What the last step of a span says beyond what was known when it ended.
+    fn seen_at_the_end(
+        &self,
+        view: &View<'_>,
+        span: &Span,
+        folder: &Path,
+        unshown: Unshown,
+    ) -> Result<AtTheEnd, EngineError> {
+        match self.ends_beside_calls(view, span)? {
+            None if unshown == Unshown::Waits => return Ok(AtTheEnd::Waits),
+            None | Some(false) => return Ok(AtTheEnd::AsKnown),
+            Some(true) => {}
+        }
+        let results = span.outcome.as_ref().and_then(|outcome| outcome.results.as_deref());
+        let mut evidence = self.evidence_of(view, span, results, folder)?;
+        let known = view.span_evidence(span.num)?;
+        evidence.remains.list = known.remains.list;
+        evidence.gaps.missing |= known.gaps.missing;
+        Ok(AtTheEnd::Seen(Box::new(evidence)))
+    }
+
+    fn fix(
+        &self,
+        change: &mut Change<'_>,
+        span: &Span,
+        seen: &AtTheEnd,
+    ) -> Result<(), EngineError> {
+        let Some(mut fold) = span.fold.clone() else { return Ok(()) };
+        match seen {
+            AtTheEnd::Waits => return Ok(()),
+            AtTheEnd::AsKnown => {}
+            AtTheEnd::Seen(evidence) => {
+                let taken = taken(&change.view(), span.frame, span.num, evidence)?;
+                change.append(self.now(), taken.as_slice())?;
+                fold.text = self.returned_anew(&change.view(), span)?;
+                fold.renderer = RENDERER_VERSION;
+            }
+        }
+        fold.held = None;
+        Ok(change.append(self.now(), &[Event::FoldSet { span: span.num, fold }])?)
+    }
+}
+
+fn is_unfixed(span: &Span) -> bool {
+    let held = span.fold.as_ref().and_then(|fold| fold.held);
+    held == Some(Held::Unfixed) && !span.detached && span.live_close().is_some()
+}

@@ -1,0 +1,211 @@
+//! Steps in which frames begin and end beside other calls.
+
+use std::path::Path;
+
+use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::transcript::{
+    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+};
+use callstack_engine::operation::Caller;
+use callstack_engine::{Engine, Settings, Shown, operations};
+use serde_json::{Value, json};
+
+use crate::plugin::Plugin;
+use crate::support::Project;
+
+const A: &str = "ses_a";
+
+/// A call of a step: its name, which is the call's id and the part's, and how it ended. `edit` writes the file
+/// of its name, `run` is a command.
+type Made = (&'static str, &'static str, CallState);
+
+fn made(name: &'static str, tool: &'static str) -> Made {
+    (name, tool, CallState::Completed)
+}
+
+/// A step of the agent as a host shows it.
+fn step(id: &str, calls: &[Made]) -> Shown {
+    let parts = calls.iter().map(|(name, tool, state)| {
+        let body =
+            PartBody::Tool { call: (*name).to_owned(), tool: (*tool).to_owned(), state: *state };
+        Part { id: (*name).to_owned(), body }
+    });
+    let json = calls.iter().map(|(name, tool, state)| {
+        let status = match state {
+            CallState::Open => "running",
+            CallState::Completed => "completed",
+            CallState::Failed => "error",
+        };
+        json!({"id": name, "callID": name, "tool": tool, "state": {"status": status}})
+    });
+    let parts = parts.collect();
+    let message =
+        Message { id: id.to_owned(), role: Role::Assistant, standing: Standing::Normal, parts };
+    let json = json!({"id": id, "parts": json.collect::<Vec<_>>()});
+    Shown::of(message, json.to_string())
+}
+
+fn user(id: &str) -> Shown {
+    let body = PartBody::Text { synthetic: false, chars: 2, head: "do".to_owned() };
+    let parts = vec![Part { id: format!("{id}.0"), body }];
+    let (role, standing) = (Role::User, Standing::Normal);
+    Shown::of(Message { id: id.to_owned(), role, standing, parts }, json!({"id": id}).to_string())
+}
+
+fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
+    let message: Value = serde_json::from_str(json).unwrap();
+    let parts = message["parts"].as_array().into_iter().flatten();
+    let happening = |part: &Value| {
+        let text = |name: &str| part[name].as_str().unwrap_or_default().to_owned();
+        let name = text("id");
+        let failed = part["state"]["status"] == "error";
+        let action = match part["tool"].as_str()? {
+            "run" => Action::Ran(name.clone()),
+            "read" => Action::Read(format!("{name}.txt")),
+            "edit" => Action::Wrote(vec![format!("{name}.txt")]),
+            _ => return None,
+        };
+        let output = if failed { "error: it broke" } else { "" }.to_owned();
+        let call = Call { tool: text("tool"), failed, action, output, ..Call::default() };
+        Some((name, Happening::Called(call)))
+    };
+    parts.filter_map(happening).collect()
+}
+
+fn call(engine: &Engine, message: &str, call: &str, name: &str, arguments: Value) -> String {
+    let anchor = Anchor { message: Some(message.to_owned()), call: Some(call.to_owned()) };
+    let (session, host) = (A.to_owned(), "test".to_owned());
+    let caller = Caller { session, host, anchor, agent: None, performs: false };
+    operations::find(name).unwrap().run(engine, &caller, arguments).unwrap().text
+}
+
+fn push(engine: &Engine, message: &str, id: &str) {
+    let arguments = json!({"title": id, "successCriteria": "it is done"});
+    call(engine, message, id, "stack_frame_push", arguments);
+}
+
+fn pop(engine: &Engine, message: &str, id: &str) -> String {
+    call(engine, message, id, "stack_frame_pop", json!({"results": "all is well"}))
+}
+
+fn project(folder: &Path) -> Project {
+    let project = Project::at(folder, Settings::default());
+    project.engine.read_messages_with(happenings);
+    project.user(A, "do");
+    project
+}
+
+/// The text that a call's result was given.
+fn returned(plugin: &Plugin, wanted: &str) -> String {
+    let text = plugin.ops.iter().find_map(|op| match op {
+        FoldOp::Output { part, text, .. } if part == wanted => Some(text.clone()),
+        _ => None,
+    });
+    text.unwrap_or_else(|| panic!("{:?}", plugin.ops))
+}
+
+/// A frame that is pushed with calls on either side, and has been popped with calls on either side, which are
+/// not shown yet.
+fn popped(project: &Project) -> (Vec<Shown>, Plugin) {
+    let engine = &project.engine;
+    let mut plugin = Plugin::default();
+    let mut shown = vec![user("u1")];
+    plugin.sync(engine, A, &shown);
+    push(engine, "a1", "push");
+    let calls = [made("look", "run"), made("push", "stack_frame_push"), made("inside", "read")];
+    shown.push(step("a1", &calls));
+    plugin.sync(engine, A, &shown);
+    let told = pop(engine, "a2", "pop");
+    assert!(told.contains("all is well"), "{told}");
+    let spans = engine.spans(A).unwrap();
+    let before = spans.iter().find_map(|span| span.fold.clone()).unwrap();
+    assert!(!before.text.contains("check"), "its outcome is not known: {}", before.text);
+    shown.push(step(
+        "a2",
+        &[
+            ("check", "run", CallState::Failed),
+            ("endless", "run", CallState::Open),
+            made("fine", "edit"),
+            made("pop", "stack_frame_pop"),
+            ("beyond", "run", CallState::Failed),
+        ],
+    ));
+    (shown, plugin)
+}
+
+#[test]
+fn what_a_frame_returned_tells_how_the_calls_beside_its_end_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = project(folder.path());
+    let (shown, mut plugin) = popped(&project);
+    plugin.sync(&project.engine, A, &shown);
+    let text = returned(&plugin, "push");
+    assert!(text.contains("- `check` failed: error: it broke\n"), "{text}");
+    assert!(text.contains("- `endless`: how it ended was not seen\n"), "{text}");
+    assert!(text.contains("inside.txt") && text.contains("fine.txt"), "{text}");
+    assert!(!text.contains("look") && !text.contains("beyond"), "{text}");
+    let keep = |id: &str, parts: &[&str]| FoldOp::Keep {
+        message: id.to_owned(),
+        parts: parts.iter().map(|part| (*part).to_owned()).collect(),
+    };
+    assert!(plugin.ops.contains(&keep("a1", &["look", "push"])), "{:?}", plugin.ops);
+    assert!(plugin.ops.contains(&keep("a2", &["beyond"])), "{:?}", plugin.ops);
+
+    // From then on it stays, whatever becomes known, in every process.
+    let mut later = shown.clone();
+    later[2] = step("a2", &[made("check", "run"), made("pop", "stack_frame_pop")]);
+    later.push(step("a3", &[made("more", "run")]));
+    let mut another = Plugin::default();
+    another.sync(&project.another(), A, &later);
+    assert_eq!(returned(&another, "push"), text);
+}
+
+#[test]
+fn another_process_fixes_what_the_one_that_ended_it_did_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = project(folder.path());
+    let (shown, _) = popped(&first);
+    let second = first.another();
+    second.read_messages_with(happenings);
+    let mut plugin = Plugin::default();
+    plugin.sync(&second, A, &shown);
+    let text = returned(&plugin, "push");
+    assert!(text.contains("- `check` failed: error: it broke\n"), "{text}");
+    let mut plugin = Plugin::default();
+    plugin.sync(&first.engine, A, &shown);
+    assert_eq!(returned(&plugin, "push"), text);
+}
+
+#[test]
+fn each_frame_of_one_step_has_seen_its_own_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = project(folder.path());
+    let engine = &project.engine;
+    let mut plugin = Plugin::default();
+    let mut shown = vec![user("u1")];
+    plugin.sync(engine, A, &shown);
+    push(engine, "a1", "one");
+    pop(engine, "a1", "end");
+    push(engine, "a1", "two");
+    shown.push(step(
+        "a1",
+        &[
+            made("one", "stack_frame_push"),
+            made("first", "read"),
+            made("end", "stack_frame_pop"),
+            made("between", "read"),
+            made("two", "stack_frame_push"),
+            made("second", "read"),
+        ],
+    ));
+    plugin.sync(engine, A, &shown);
+    let text = returned(&plugin, "one");
+    assert!(text.contains("first.txt"), "{text}");
+    assert!(!text.contains("between.txt") && !text.contains("second.txt"), "{text}");
+    pop(engine, "a2", "done");
+    shown.push(step("a2", &[made("done", "stack_frame_pop")]));
+    plugin.sync(engine, A, &shown);
+    let text = returned(&plugin, "two");
+    assert!(text.contains("second.txt"), "{text}");
+    assert!(!text.contains("between.txt") && !text.contains("first.txt"), "{text}");
+}
