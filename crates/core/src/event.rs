@@ -411,6 +411,13 @@ pub enum Event {
         /// The state, as what recorded it names it.
         state: String,
     },
+    /// What was recorded where a frame began is not what it found, since calls that write were going on.
+    FilesCorrected {
+        /// The frame.
+        frame: FrameNum,
+        /// The state from before the step in which it began; none where that is not known.
+        state: Option<String>,
+    },
     /// Files are about to be made what they had been when a frame began, or that is about to be taken
     /// back. Perhaps only some of them were.
     FilesRestoring {

@@ -175,6 +175,7 @@ impl LogLine {
             | Event::CallAnswered { .. }
             | Event::MessagesRecorded { .. }
             | Event::FilesRecorded { .. }
+            | Event::FilesCorrected { .. }
             | Event::CompactionTold { .. } => return None,
         })
     }

@@ -138,6 +138,21 @@ impl Conversation {
         })
     }
 
+    /// The spans of frames that somebody pushed or activated by a call in a message.
+    pub(crate) fn begun_in(&self, message: &str) -> impl Iterator<Item = &Span> {
+        self.spans.iter().rev().filter(move |span| {
+            !span.origin.is_automatic()
+                && !span.detached
+                && span.open.call.is_some()
+                && span.open.message.as_deref() == Some(message)
+        })
+    }
+
+    /// When the calls of a message were carried out.
+    pub(crate) fn times(&self, message: usize) -> &[CallTimes] {
+        &self.calls[message]
+    }
+
     /// Whether no call was being carried out between two moments at a place: those up to it had ended by
     /// the first, and those behind it began after the second. What the host does not tell counts as no.
     pub(crate) fn was_still_at(&self, place: &Anchor, (from, until): (i64, i64)) -> bool {

@@ -1,6 +1,7 @@
 //! States of the project's files: what records and restores them is given from outside.
 
 mod places;
+mod steps;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -7,10 +7,11 @@ use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
 };
 use callstack_engine::operation::Caller;
-use callstack_engine::{Engine, Settings, Shown, operations};
+use callstack_engine::{Engine, Reach, Settings, Shown, operations};
 use serde_json::{Value, json};
 
 use crate::plugin::Plugin;
+use crate::rollback::Copies;
 use crate::support::Project;
 
 const A: &str = "ses_a";
@@ -208,4 +209,31 @@ fn each_frame_of_one_step_has_seen_its_own_calls() {
     let text = returned(&plugin, "two");
     assert!(text.contains("second.txt"), "{text}");
     assert!(!text.contains("between.txt") && !text.contains("first.txt"), "{text}");
+}
+
+#[test]
+fn files_are_rolled_back_only_to_a_state_without_what_calls_beside_the_push_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = project(folder.path());
+    let engine = &project.engine;
+    engine.record_files_with(Box::new(Copies::of(engine)));
+    let mut plugin = Plugin::default();
+    let mut shown = vec![user("u1")];
+    plugin.sync(engine, A, &shown);
+    push(engine, "a1", "alone");
+    let calls = [made("alone", "stack_frame_push"), made("looked", "read")];
+    shown.push(step("a1", &calls));
+    plugin.sync(engine, A, &shown);
+    push(engine, "a2", "beside");
+    let calls = [made("beside", "stack_frame_push"), made("written", "edit")];
+    shown.push(step("a2", &calls));
+    plugin.sync(engine, A, &shown);
+    assert!(engine.rollback_plan("f2", Reach::Seen).is_ok());
+    let refused = engine.rollback_plan("f3", Reach::Seen).unwrap_err();
+    assert!(refused.message.contains("recorded"), "{refused:?}");
+    // Nor is it recorded where the frame ends, as there is nothing to go back to.
+    pop(engine, "a3", "pop");
+    shown.push(step("a3", &[made("pop", "stack_frame_pop")]));
+    plugin.sync(engine, A, &shown);
+    assert!(engine.rollback_plan("f3", Reach::Seen).is_err());
 }

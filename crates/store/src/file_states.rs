@@ -23,6 +23,11 @@ pub(crate) fn apply(writer: &Writer<'_, '_>, event: &Event) -> Result<(), StoreE
                 params![sql(*frame), moment.as_str(), state],
             )
         }
+        // One that is not known stays unknown when work in the frame begins once more.
+        Event::FilesCorrected { frame, state } => writer.run(
+            "UPDATE file_states SET state = ?3 WHERE frame = ?1 AND moment = ?2",
+            params![sql(*frame), FileMoment::Begun.as_str(), state.as_deref().unwrap_or_default()],
+        ),
         Event::FilesRestoring { frame, restore } => writer.run(
             "INSERT INTO file_restores (seq, frame, body) VALUES (?1, ?2, ?3)",
             params![writer.seq, sql(*frame), serde_json::to_string(restore)?],
@@ -52,7 +57,9 @@ impl View<'_> {
         moment: FileMoment,
     ) -> Result<Option<String>, StoreError> {
         self.connection
-            .prepare_cached("SELECT state FROM file_states WHERE frame = ?1 AND moment = ?2")
+            .prepare_cached(
+                "SELECT state FROM file_states WHERE frame = ?1 AND moment = ?2 AND state <> ''",
+            )
             .and_then(|mut statement| {
                 let row = params![sql(frame), moment.as_str()];
                 statement.query_row(row, |row| row.get(0)).optional()
@@ -64,7 +71,7 @@ impl View<'_> {
     pub fn needed_file_states(&self) -> Result<Vec<String>, StoreError> {
         self.connection
             .prepare(
-                "SELECT state FROM file_states
+                "SELECT state FROM file_states WHERE state <> ''
                  UNION SELECT json_extract(body, '$.before') FROM file_restores
                  UNION SELECT json_extract(body, '$.after') FROM file_restores",
             )

@@ -175,6 +175,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         | Event::CheckpointSet { .. } => compactions::apply(&writer, event),
         Event::FilesRecorded { .. }
         | Event::FilesRestoring { .. }
+        | Event::FilesCorrected { .. }
         | Event::FilesRestored { .. } => file_states::apply(&writer, event),
         Event::ErrandBegun { errand } => {
             crate::errands::begin(view, errand)?;

@@ -26,7 +26,7 @@ const OLD: i64 = 24 * 60 * 60 * 1000;
 #[derive(Debug, Default)]
 pub(super) struct Places {
     wanted: Vec<Wanted>,
-    known: HashMap<String, VecDeque<Known>>,
+    pub(super) known: HashMap<String, VecDeque<Known>>,
 }
 
 #[derive(Debug)]
@@ -40,11 +40,11 @@ struct Wanted {
 
 /// The files at a place, not before `from` nor after `until`, in milliseconds since 1970.
 #[derive(Debug)]
-struct Known {
-    message: String,
-    from: i64,
-    until: i64,
-    state: Result<String, EngineError>,
+pub(super) struct Known {
+    pub(super) message: String,
+    pub(super) from: i64,
+    pub(super) until: i64,
+    pub(super) state: Result<String, EngineError>,
     /// Whether a frame turned out to begin there, and was given the state if that counts.
     settled: bool,
 }
@@ -128,6 +128,7 @@ impl Engine {
         session: &str,
     ) -> Result<(), EngineError> {
         let Some(recording) = self.recording.get() else { return Ok(()) };
+        self.correct_states(conversation, session)?;
         let mut places = lock(&recording.shared.places);
         let Some(known) = places.known.get_mut(session) else { return Ok(()) };
         let now = self.world().now();

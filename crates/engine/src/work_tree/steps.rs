@@ -1,0 +1,100 @@
+//! States of files of frames whose push shares its step with calls that write.
+//!
+//! The calls of a step are carried out at the same time, so what is recorded at the push may hold what calls
+//! behind it have written, which is the frame's own work, or lack what calls in front of it go on to write.
+
+use callstack_core::event::{Event, FileMoment};
+use callstack_core::frame::FrameNum;
+use callstack_core::transcript::{Anchor, Message, PartBody, Role, Span};
+
+use crate::conversation::{CallTimes, Conversation};
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+
+/// Tools that change no file. Others may, as far as is known.
+const READERS: [&str; 9] =
+    ["read", "glob", "grep", "list", "ls", "lsp", "webfetch", "websearch", "codesearch"];
+/// How the names of tools begin that are no work on files: ours, and the todo list's.
+const NOT_WORK: [&str; 3] = ["stack", "flame", "todo"];
+
+impl Engine {
+    /// Gives frames that began in the newest step, beside calls that write, the state of the files from
+    /// before that step, or none where that is not known.
+    pub(crate) fn correct_states(
+        &self,
+        conversation: &Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        let Some(recording) = self.recording.get() else { return Ok(()) };
+        let Some((before, frames)) = conversation.begun_beside_writes() else { return Ok(()) };
+        let places = lock(&recording.shared.places);
+        let mut known = places.known.get(session).into_iter().flatten();
+        let counts = |from: i64, until: i64| {
+            let place = Anchor { message: Some(before.to_owned()), call: None };
+            conversation.was_still_at(&place, (from, until))
+        };
+        let known = known.find(|it| it.message == before && counts(it.from, it.until));
+        let state = known.and_then(|it| it.state.clone().ok());
+        drop(places);
+        let wrong = self.store.read(|view| {
+            let mut wrong = Vec::new();
+            for frame in frames {
+                let given = view.file_state(frame, FileMoment::Begun)?;
+                // One that is taken up again keeps the state in which it was begun first.
+                let first = view.frame_spans(frame)?.len() == 1;
+                if first && given.is_some() && given != state {
+                    wrong.push(Event::FilesCorrected { frame, state: state.clone() });
+                }
+            }
+            Ok::<_, EngineError>(wrong)
+        })?;
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        self.store.write(|change| Ok(change.append(self.now(), &wrong)?))
+    }
+}
+
+impl Conversation {
+    /// The frames that began in the newest step while calls that may write were going on, and the message in
+    /// front of that step.
+    fn begun_beside_writes(&self) -> Option<(&str, Vec<FrameNum>)> {
+        let step = |message: &Message| message.role == Role::Assistant;
+        let at = self.shown().iter().rposition(step)?;
+        let message = &self.shown()[at];
+        let before = &self.shown()[at.checked_sub(1)?].id;
+        let begun = self.begun_in(&message.id);
+        let frames = begun.filter(|span| writes_beside(message, self.times(at), span));
+        let frames: Vec<_> = frames.map(|span| span.frame).collect();
+        (!frames.is_empty()).then_some((before.as_str(), frames))
+    }
+}
+
+/// Whether a call that may write was going on beside the one that opened a span.
+fn writes_beside(message: &Message, times: &[CallTimes], span: &Span) -> bool {
+    let Some(opened) = span.open.call.as_deref() else { return false };
+    let times_of = |call: &str| times.iter().find(|it| it.call == call);
+    let push = times_of(opened);
+    let mut behind = false;
+    for part in &message.parts {
+        let PartBody::Tool { call, tool, .. } = &part.body else { continue };
+        if call == opened {
+            behind = true;
+            continue;
+        }
+        if READERS.contains(&tool.as_str()) || NOT_WORK.iter().any(|ours| tool.starts_with(ours)) {
+            continue;
+        }
+        let (earlier, later) = if behind { (push, times_of(call)) } else { (times_of(call), push) };
+        let ended = earlier.and_then(|it| it.ended);
+        let began = later.and_then(|it| it.began);
+        if ended.zip(began).is_none_or(|(ended, began)| ended >= began) {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+#[path = "steps_tests.rs"]
+mod tests;
