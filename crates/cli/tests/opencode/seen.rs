@@ -85,8 +85,8 @@ pub(crate) fn snapshot(name: &str, text: &str) {
 
 /// Walks through successive requests of a session. Where calls of the earlier one are gone in the
 /// later one, everything up to and including one message with a push or an activation must be as it
-/// was, tool list included, and the first thing that is not must be a result of that message; the ids
-/// of these calls are returned. Everywhere else the earlier request must begin the later one.
+/// was, tool list included, and the first thing that is not must be a result of that message, or a call
+/// behind the push in it; the ids of these calls are returned. Everywhere else the earlier request must begin the later one.
 #[track_caller]
 pub(crate) fn folds(requests: &[RecordedRequest]) -> Vec<String> {
     let mut folded = Vec::new();
@@ -99,6 +99,10 @@ pub(crate) fn folds(requests: &[RecordedRequest]) -> Vec<String> {
             continue;
         }
         let changed = &earlier.messages()[same];
+        if changed["role"] == "assistant" {
+            folded.push(left_behind(changed, &later.messages()[same]));
+            continue;
+        }
         assert_eq!(
             changed["role"],
             "tool",
@@ -116,6 +120,22 @@ pub(crate) fn folds(requests: &[RecordedRequest]) -> Vec<String> {
         folded.push(id.to_owned());
     }
     folded
+}
+
+/// The push or activation behind which calls are gone in a message that is otherwise as it was.
+#[track_caller]
+fn left_behind(was: &Value, is: &Value) -> String {
+    let calls = |message: &Value| message["tool_calls"].as_array().cloned().unwrap_or_default();
+    let (had, has) = (calls(was), calls(is));
+    let mut is = is.clone();
+    is["tool_calls"] = was["tool_calls"].clone();
+    assert_eq!(was, &is, "more than calls has changed");
+    let same = had.iter().zip(&has).take_while(|(had, has)| had == has).count();
+    assert!(has[same..].iter().all(|call| had.contains(call)), "{was} → {has:?}");
+    let push = &had[same.checked_sub(1).unwrap()];
+    let tool = push["function"]["name"].as_str().unwrap();
+    assert!(["stack_frame_push", "stack_frame_activate"].contains(&tool), "{was} → {has:?}");
+    push["id"].as_str().unwrap().to_owned()
 }
 
 /// Asserts that nothing of the work in a finished frame is left.

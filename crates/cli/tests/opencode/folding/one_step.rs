@@ -43,8 +43,9 @@ fn calls_in_front_of_a_push_stay_and_calls_behind_it_go(talk: &Talk) {
 fn calls_beside_a_pop_belong_to_the_frame_and_what_became_of_them_is_told(talk: &Talk) {
     let session = talk.session([
         push("Check the list", "it is known whether list.txt is sorted"),
+        work("the list"),
         together([
-            work("the list"),
+            work("the order"),
             named(bash("printf INNER; echo WORK; exit 3"), "check"),
             pop("list.txt is sorted."),
             named(bash("echo beyond the pop"), "beyond"),
@@ -58,16 +59,16 @@ fn calls_beside_a_pop_belong_to_the_frame_and_what_became_of_them_is_told(talk: 
     session.say("Check and count.");
     let requests = session.finished();
     assert_eq!(folds(&requests), ["push-check", "push-count"]);
-    let told = result_of(&requests[2], "push-check");
+    let told = result_of(&requests[3], "push-check");
     assert!(told.contains("so the results do not know it:\n- `printf"), "{told}");
     assert!(told.contains("failed with exit 3"), "{told}");
-    assert!(result_of(&requests[2], "beyond").contains("beyond the pop"));
-    assert!(requests[2].render().contains("WORK the number"), "the second one is open");
-    assert_eq!(result_of(&requests[3], "push-check"), told, "it stays as it was sent");
     assert!(result_of(&requests[3], "beyond").contains("beyond the pop"));
-    let calls: Vec<_> = requests[3].call_ids().into_iter().collect();
+    assert!(requests[3].render().contains("WORK the number"), "the second one is open");
+    assert_eq!(result_of(&requests[4], "push-check"), told, "it stays as it was sent");
+    assert!(result_of(&requests[4], "beyond").contains("beyond the pop"));
+    let calls: Vec<_> = requests[4].call_ids().into_iter().collect();
     assert_eq!(calls, ["beyond", "push-check", "push-count"]);
-    snapshot("beside_a_pop", &seen(&requests[3]));
+    snapshot("beside_a_pop", &seen(&requests[4]));
 }
 
 fn an_activation_takes_the_calls_behind_it(talk: &Talk) {
