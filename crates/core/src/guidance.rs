@@ -10,7 +10,7 @@ pub const fn guidance(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The standing guidance: constant, so that the provider's prompt cache keeps it. At most 450
+/// The standing guidance: constant, so that the provider's prompt cache keeps it. At most 460
 /// tokens as o200k counts them.
 pub const GUIDANCE: &str = "\
 # Frames (callstack)
