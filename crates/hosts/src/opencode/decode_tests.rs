@@ -414,3 +414,20 @@ fn what_is_no_message_is_stood_for_by_one_that_holds_it() {
     let named = decode_any(br#"{"info":{"id":"m1","role":"user"},"parts":[}"#, Path::new("/"));
     assert_eq!((named.message.id.as_str(), named.message.role), ("m1", Role::User));
 }
+
+#[test]
+fn reasoning_that_a_provider_signed_or_encrypted_is_known() {
+    for (metadata, sealed) in [
+        (json!({"anthropic": {"signature": "c2ln"}}), true),
+        (json!({"anthropic": {"redactedData": "eA"}}), true),
+        (json!({"openai": {"itemId": "rs_1", "reasoningEncryptedContent": "eA"}}), true),
+        (json!({"openai": {"itemId": "rs_1", "reasoningEncryptedContent": null}}), false),
+        (json!({"anthropic": {}}), false),
+        (Value::Null, false),
+    ] {
+        let part = json!({"id": "p", "type": "reasoning", "text": "so", "metadata": metadata});
+        let message = json!({"info": {"id": "m", "role": "assistant"}, "parts": [part]});
+        let shown = decode(&message.to_string(), Path::new("/p")).unwrap();
+        assert_eq!(shown.message.parts[0].body, PartBody::Reasoning { sealed }, "{metadata}");
+    }
+}
