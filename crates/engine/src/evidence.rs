@@ -82,8 +82,11 @@ impl Engine {
     ) -> Result<Evidence, EngineError> {
         let seen = self.in_span(view, span, folder)?;
         let told = (results.unwrap_or_default(), Budget::default());
-        let mut evidence =
-            Evidence { unseen: seen.unseen, gaps: seen.gaps, ..taken_of(&seen.happenings, told, folder) };
+        let mut evidence = Evidence {
+            unseen: seen.unseen,
+            gaps: seen.gaps,
+            ..taken_of(&seen.happenings, told, folder)
+        };
         for file in &mut evidence.written {
             file.hash = files::hash(&self.project, &file.path);
         }

@@ -25,7 +25,8 @@ impl Session {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let engine =
-            Engine::open_unchecked(folder.path(), Settings::default(), Box::new(SystemWorld)).unwrap();
+            Engine::open_unchecked(folder.path(), Settings::default(), Box::new(SystemWorld))
+                .unwrap();
         engine.read_messages_with(happenings);
         Self { engine: Ok(engine), _folder: folder }
     }

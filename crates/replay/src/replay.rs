@@ -84,8 +84,8 @@ impl Replay {
         }
         let no_pauses = frames::Policy { pauses: false, ..*policy };
         let is_asked = ways.contains(&Way::Frames) && has_pauses(&session);
-        let unpaused =
-            is_asked.then(|| frames::requests(&mut session, &no_pauses, &fit, &mut |_| {}).requests);
+        let unpaused = is_asked
+            .then(|| frames::requests(&mut session, &no_pauses, &fit, &mut |_| {}).requests);
         let measure = Measure {
             session: &session,
             used: &used,

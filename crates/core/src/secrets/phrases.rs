@@ -27,8 +27,7 @@ const LONGEST: usize = 8;
 const ROW: usize = LEAST * (SHORTEST + 1) - 1;
 
 fn is_in_list(word: &str) -> bool {
-    (SHORTEST..=LONGEST).contains(&word.len())
-        && Language::English.find_word(word).is_some()
+    (SHORTEST..=LONGEST).contains(&word.len()) && Language::English.find_word(word).is_some()
 }
 
 fn in_row(byte: u8) -> bool {

@@ -55,7 +55,8 @@ impl Host {
     pub(super) fn new(settings: Settings) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::default();
-        let engine = Engine::open_unchecked(folder.path(), settings.clone(), Box::new(clock.clone()));
+        let engine =
+            Engine::open_unchecked(folder.path(), settings.clone(), Box::new(clock.clone()));
         let sessions = vec![Session { id: "ses_0".to_owned(), ..Session::default() }];
         let (words, made) = (HashMap::new(), 0);
         Self { engine: engine.unwrap(), clock, settings, folder, sessions, words, made }
@@ -71,7 +72,8 @@ impl Host {
 
     pub(super) fn restart_process(&mut self) {
         let world = Box::new(self.clock.clone());
-        self.engine = Engine::open_unchecked(self.folder.path(), self.settings.clone(), world).unwrap();
+        self.engine =
+            Engine::open_unchecked(self.folder.path(), self.settings.clone(), world).unwrap();
         for session in &mut self.sessions {
             session.plugin.known.clear();
         }
@@ -154,7 +156,8 @@ impl Host {
     /// The model is called, thinks and calls tools.
     fn steps(&mut self, at: usize, tools: &[&str]) {
         self.request(at);
-        let thought = self.part(format!("thinks {}", self.made), PartBody::Reasoning);
+        let thought =
+            self.part(format!("thinks {}", self.made), PartBody::Reasoning { sealed: false });
         let mut parts = vec![thought];
         for tool in tools {
             parts.push(self.tool(tool));
@@ -302,7 +305,7 @@ impl Host {
         let sent = all.iter().map(|it| self.words_of(it)).collect();
         self.sessions[at].sent = (Vec::new(), sent);
         let parts = vec![
-            self.part(format!("thinks {}", self.made), PartBody::Reasoning),
+            self.part(format!("thinks {}", self.made), PartBody::Reasoning { sealed: false }),
             self.tool("bash"),
         ];
         let shown = self.message(Role::Assistant, Standing::Normal, parts);

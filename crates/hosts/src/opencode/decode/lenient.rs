@@ -66,7 +66,7 @@ fn part(mut part: Value) -> WirePart {
     if !part.is_object() {
         return WirePart::default();
     }
-    let mut state = part["state"].take();
+    let (mut state, metadata) = (part["state"].take(), part["metadata"].take());
     let text = |name: &str| own_text(&part[name]);
     WirePart {
         id: text("id").unwrap_or_default(),
@@ -87,6 +87,7 @@ fn part(mut part: Value) -> WirePart {
         }),
         filename: text("filename"),
         mime: text("mime"),
+        metadata,
     }
 }
 
