@@ -58,7 +58,9 @@ fn large_empty_and_foreign_bodies_come_back() {
     let foreign = "\u{0}\u{7f}\u{feff}é漢字🦀\u{202e}\r\n\\\"'%";
     record(&store, "ses_a", &[("large", &large), ("", ""), ("fremd-ü", foreign)]);
     let kept = messages(&store);
-    assert!(kept[0].json == large, "10 MB came back otherwise");
+    // It is no JSON, and what looks like half a character in it is mended for whoever reads it.
+    let stored = kept[0].as_it_came.as_deref().unwrap_or(kept[0].json.as_bytes());
+    assert!(stored == large.as_bytes(), "10 MB came back otherwise");
     assert_eq!((kept[1].id.as_str(), kept[1].json.as_str()), ("", ""));
     assert_eq!((kept[2].id.as_str(), kept[2].json.as_str()), ("fremd-ü", foreign));
 }
