@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use callstack_engine::LARGEST_FILE;
 
@@ -26,6 +26,9 @@ const ROOM: u64 = 1024 * 1024 * 1024;
 /// next time, also where the rest took too long.
 const PORTION: u64 = 64 * 1024 * 1024;
 const FILES: usize = 20_000;
+
+/// More than a tick of the clock that files are dated by.
+const TICK: Duration = Duration::from_millis(20);
 
 /// What a state holds of a path.
 #[derive(Debug)]
@@ -106,6 +109,7 @@ impl Shadow {
 
     /// Makes our index what the files are.
     fn follow(&self, listed: &Listed<'_>, until: Instant) -> Result<(), Failure> {
+        let began = SystemTime::now();
         let known = self.own_git(until).args(["ls-files", "-z", "--stage"]).run(&[])?;
         let known: BTreeMap<&[u8], Standing<'_>> = tree::indexed(&known).collect();
         // Git would look into a repository inside, under its configuration.
@@ -158,7 +162,19 @@ impl Shadow {
         for portion in portions(&update.content) {
             self.take(portion, until)?;
         }
+        self.date_index(began);
         Ok(())
+    }
+
+    /// Dates our index to when a recording began. Git takes a file for unchanged whose time and size are those in the
+    /// index, unless that time is not before the index's own: so it looks into those again that were written while
+    /// they were recorded, in the same tick of the clock and with the same size.
+    fn date_index(&self, began: SystemTime) {
+        let Some(time) = began.checked_sub(TICK) else { return };
+        if let Ok(index) = File::options().write(true).open(self.folder().join("index")) {
+            // Without it, the files are compared as git does by itself.
+            drop(index.set_modified(time));
+        }
     }
 
     /// Takes the content of files. Those that can't be read are found once git has given up.
