@@ -15,7 +15,7 @@ use callstack_core::log_line::LogLine;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::subagent::SkippedPattern;
 use callstack_core::transcript::{Anchor, Fold};
-pub use callstack_store::Health;
+pub use callstack_store::{Health, LeftOut, Omitted, Rebuilt};
 use callstack_store::{Change, Store, StoreError, Trusted};
 
 use crate::configuration::{Laid, Reread};
@@ -212,8 +212,8 @@ impl Engine {
         Ok(self.store.check()?)
     }
 
-    /// Derives the store's tables from its events; returns how many there are.
-    pub fn rebuild(&self) -> Result<u64, EngineError> {
+    /// Derives the store's tables from its events; those that can't be read are left out.
+    pub fn rebuild(&self) -> Result<Rebuilt, EngineError> {
         Ok(self.store.rebuild()?)
     }
 

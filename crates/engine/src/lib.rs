@@ -59,7 +59,7 @@ pub use conversation::past::{
     PastAside, PastCaller, PastCounts, PastMessage, PastMessages, PastSession, RECORDED,
 };
 pub use conversation::{CallTimes, Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
-pub use engine::{Engine, Health};
+pub use engine::{Engine, Health, LeftOut, Omitted, Rebuilt};
 pub use error::{EngineError, Kind};
 pub use evidence::Reader;
 pub use files::LARGEST_FILE;

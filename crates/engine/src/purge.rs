@@ -72,6 +72,8 @@ pub struct PurgeOutcome {
     /// Whether the bytes are gone from the database's files; else another process is still reading, and
     /// they go with its next write.
     pub erased: bool,
+    /// Events that can't be read, and were left as they are, whatever is in them.
+    pub unreadable: u64,
 }
 
 impl PurgePlan {
@@ -194,6 +196,7 @@ impl Engine {
         let erased = self.store.erase()?;
         // Lines that stay behind are no reason to leave all else behind as well.
         forgotten?;
-        Ok(PurgeOutcome { plan, erased: erased == Erased::Wholly })
+        let unreadable = self.store.unreadable_events()?;
+        Ok(PurgeOutcome { plan, erased: erased == Erased::Wholly, unreadable })
     }
 }

@@ -21,6 +21,7 @@ use crate::frames::frame_num;
 use crate::places::Stretch;
 use crate::project::{signed, sql};
 use crate::store::{BUSY, Store, View};
+use crate::unreadable::{bytes_of, event_of};
 
 use copies::Going;
 pub use copies::{Copies, REMOVED};
@@ -257,16 +258,16 @@ impl View<'_> {
         kind: &str,
         mut change: impl FnMut(&mut Event) -> bool,
     ) -> Result<(), StoreError> {
-        let events: Vec<(i64, String)> = self
+        let events: Vec<(i64, Vec<u8>)> = self
             .connection
             .prepare_cached("SELECT seq, body FROM events WHERE body GLOB ?1")
             .and_then(|mut statement| {
                 let begins = format!("{{\"kind\":\"{kind}\"*");
-                statement.query_map([begins], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+                statement.query_map([begins], |row| Ok((row.get(0)?, bytes_of(row, 1)?)))?.collect()
             })
             .map_err(|source| self.failed(source))?;
         for (seq, body) in events {
-            let mut event: Event = serde_json::from_str(&body)?;
+            let Some(mut event) = event_of(&body) else { continue };
             if change(&mut event) {
                 let body = serde_json::to_string(&event)?;
                 self.run("UPDATE events SET body = ?2 WHERE seq = ?1", params![seq, body])?;

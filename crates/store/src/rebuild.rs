@@ -1,14 +1,17 @@
 //! Checking a store, and deriving its tables from the event log anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callstack_core::event::Event;
-use rusqlite::types::Value;
+use callstack_core::frame::FrameNum;
+use rusqlite::types::{Value, ValueRef};
 
 use crate::change::Change;
 use crate::error::StoreError;
+use crate::frames::frame_num;
 use crate::project;
 use crate::store::{Store, View};
+use crate::unreadable::{LeftOut, Omitted, bytes_of};
 
 /// Tables that are derived from the events, children before those that they refer to.
 const DERIVED: [&str; 22] = [
@@ -46,6 +49,17 @@ pub struct Health {
     pub drifted: Vec<String>,
     /// Events in the log.
     pub events: u64,
+    /// What deriving the tables leaves out, because it can't be read.
+    pub omitted: Omitted,
+}
+
+/// What deriving the tables came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Events in the log.
+    pub events: u64,
+    /// What was left out, because it can't be read.
+    pub omitted: Omitted,
 }
 
 impl Store {
@@ -55,7 +69,8 @@ impl Store {
         if self.is_read_only() {
             return self.read(|view| {
                 let damage = damage(view)?;
-                Ok(Health { damage, drifted: Vec::new(), events: count_events(view)? })
+                let events = count_events(view)?;
+                Ok(Health { damage, events, ..Health::default() })
             });
         }
         let mut health = Health::default();
@@ -64,7 +79,7 @@ impl Store {
             health.damage = damage(&view)?;
             health.events = count_events(&view)?;
             let before = contents(&view)?;
-            change.derive()?;
+            health.omitted = change.derive()?;
             let after = contents(&view)?;
             health.drifted = before
                 .into_iter()
@@ -79,11 +94,11 @@ impl Store {
         }
     }
 
-    /// Derives all tables from the log and returns how many events there are.
-    pub fn rebuild(&self) -> Result<u64, StoreError> {
+    /// Derives all tables from the log. An event that can't be read stays in the log, and is left out.
+    pub fn rebuild(&self) -> Result<Rebuilt, StoreError> {
         self.write(|change| {
-            change.derive()?;
-            count_events(&change.view())
+            let omitted = change.derive()?;
+            Ok(Rebuilt { events: count_events(&change.view())?, omitted })
         })
     }
 }
@@ -101,13 +116,17 @@ impl From<StoreError> for Abandon {
 }
 
 impl Change<'_> {
-    fn derive(&mut self) -> Result<(), StoreError> {
-        self.derive_tables()?;
-        self.forget_frame_terms()
+    fn derive(&mut self) -> Result<Omitted, StoreError> {
+        let before = frames(&self.view())?;
+        let events = self.derive_tables()?;
+        self.forget_frame_terms()?;
+        let after = frames(&self.view())?;
+        Ok(Omitted { events, frames: before.difference(&after).copied().collect() })
     }
 
-    /// Derives all tables; what search knows of frames stays as it is.
-    pub(crate) fn derive_tables(&mut self) -> Result<(), StoreError> {
+    /// Derives all tables, and returns the events that were left out; what search knows of frames stays as
+    /// it is.
+    pub(crate) fn derive_tables(&mut self) -> Result<Vec<LeftOut>, StoreError> {
         let view = self.view();
         let failed = |source| view.failed(source);
         view.connection.execute_batch("PRAGMA defer_foreign_keys = ON").map_err(failed)?;
@@ -119,15 +138,63 @@ impl Change<'_> {
             .prepare("SELECT seq, at, body FROM events ORDER BY seq")
             .map_err(failed)?;
         let mut rows = log.query([]).map_err(failed)?;
+        let mut left_out: Vec<LeftOut> = Vec::new();
         while let Some(row) = rows.next().map_err(failed)? {
-            let body: String = row.get(2).map_err(failed)?;
-            let event: Event = serde_json::from_str(&body)?;
             let seq = row.get(0).map_err(failed)?;
             let at = row.get(1).map_err(failed)?;
-            project::apply(&view, seq, at, &event)?;
+            let body = bytes_of(row, 2).map_err(failed)?;
+            let why = match serde_json::from_slice::<Event>(&body) {
+                Ok(event) if left_out.is_empty() => {
+                    project::apply(&view, seq, at, &event)?;
+                    None
+                }
+                Ok(event) => apply_alone(&view, seq, at, &event)?,
+                Err(error) => {
+                    // From here on an event that refers to what is missing has to fail by itself.
+                    let strict = view.connection.execute_batch("PRAGMA defer_foreign_keys = OFF");
+                    strict.map_err(failed)?;
+                    Some(brief(&error))
+                }
+            };
+            left_out.extend(why.map(|why| LeftOut::new(seq, at, &body, why)));
         }
-        Ok(())
+        Ok(left_out)
     }
+}
+
+/// An error without its list of all the kinds of events that there are.
+fn brief(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split_once(", expected one of").map_or(text.clone(), |(why, _)| why.to_owned())
+}
+
+/// Projects an event as a whole or not at all, and says why not: it may refer to what was made by another
+/// event that could not be read.
+fn apply_alone(
+    view: &View<'_>,
+    seq: i64,
+    at: i64,
+    event: &Event,
+) -> Result<Option<String>, StoreError> {
+    view.run("SAVEPOINT event", [])?;
+    let outcome = project::apply(view, seq, at, event);
+    let why = match outcome {
+        Ok(()) => None,
+        Err(StoreError::NoFrame(_) | StoreError::Database { .. }) => {
+            view.run("ROLLBACK TO event", [])?;
+            Some("it refers to what no readable event made".to_owned())
+        }
+        Err(error) => return Err(error),
+    };
+    view.run("RELEASE event", [])?;
+    Ok(why)
+}
+
+fn frames(view: &View<'_>) -> Result<BTreeSet<FrameNum>, StoreError> {
+    view.connection
+        .prepare("SELECT num FROM frames")
+        .and_then(|mut select| select.query_map([], |row| Ok(frame_num(row.get(0)?)))?.collect())
+        .map_err(|source| view.failed(source))
 }
 
 fn damage(view: &View<'_>) -> Result<Vec<String>, StoreError> {
@@ -163,6 +230,17 @@ fn count_events(view: &View<'_>) -> Result<u64, StoreError> {
         .map_err(|source| view.failed(source))
 }
 
+/// A value of a file that may be damaged.
+fn readable(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => number.into(),
+        ValueRef::Real(number) => number.into(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
+        ValueRef::Blob(bytes) => bytes.to_vec().into(),
+    }
+}
+
 /// Every row of every derived table, as text in a fixed order.
 fn contents(view: &View<'_>) -> Result<BTreeMap<String, Vec<String>>, StoreError> {
     let mut tables = BTreeMap::new();
@@ -177,7 +255,7 @@ fn contents(view: &View<'_>) -> Result<BTreeMap<String, Vec<String>>, StoreError
                 select
                     .query_map([], |row| {
                         let values = (0..columns)
-                            .map(|column| row.get::<_, Value>(column))
+                            .map(|column| row.get_ref(column).map(readable))
                             .collect::<Result<Vec<_>, _>>()?;
                         Ok(format!("{values:?}"))
                     })?

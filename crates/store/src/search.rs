@@ -15,6 +15,7 @@ use crate::frames::frame_num;
 use crate::messages::{StoredMessage, message_of};
 use crate::project::sql;
 use crate::store::View;
+use crate::unreadable::{bytes_of, event_of};
 use crate::words::Narrowed;
 
 const MESSAGES: &str = "messages";
@@ -65,18 +66,18 @@ impl Change<'_> {
         let view = self.view();
         let from = view.indexed(EVENTS)?;
         let failed = |source| view.failed(source);
-        let rows: Vec<(i64, String)> = view
+        let rows: Vec<(i64, Vec<u8>)> = view
             .connection
             .prepare_cached("SELECT seq, body FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2")
             .and_then(|mut statement| {
                 statement
-                    .query_map([from, EVENTS_AT_ONCE], |row| Ok((row.get(0)?, row.get(1)?)))?
+                    .query_map([from, EVENTS_AT_ONCE], |row| Ok((row.get(0)?, bytes_of(row, 1)?)))?
                     .collect()
             })
             .map_err(failed)?;
         let mut changed = BTreeSet::new();
         for (_, body) in &rows {
-            changed.extend(touched(&serde_json::from_str(body)?));
+            changed.extend(event_of(body).as_ref().and_then(touched));
         }
         for num in changed {
             view.index_frame(num)?;
@@ -176,7 +177,11 @@ impl View<'_> {
 
     /// Lets search know a frame by what is said and what was seen of it now, and by nothing else.
     pub(crate) fn index_frame(&self, num: FrameNum) -> Result<(), StoreError> {
-        let said = said_of(&self.frame(num)?);
+        let said = match self.frame(num) {
+            // The event that made it can't be read.
+            Err(StoreError::NoFrame(_)) => return Ok(()),
+            frame => said_of(&frame?),
+        };
         let seen = self.evidence(num)?.searchable();
         let terms = search::terms(&format!("{said}\n{seen}"));
         self.run("DELETE FROM frame_terms WHERE rowid = ?1", [sql(num)])?;

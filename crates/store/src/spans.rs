@@ -107,6 +107,14 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// A span, if there is one of this number.
+    pub(crate) fn span_if_any(&self, num: SpanNum) -> Result<Option<Span>, StoreError> {
+        self.connection
+            .prepare_cached(&format!("{SPAN} WHERE num = ?1"))
+            .and_then(|mut statement| statement.query_row([signed(num.0)], span_of).optional())
+            .map_err(|source| self.failed(source))
+    }
+
     /// Spans of other sessions that were opened by the tool call `call`.
     pub fn spans_opened_by(&self, call: &str, not_in: &str) -> Result<Vec<Span>, StoreError> {
         self.spans(

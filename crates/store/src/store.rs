@@ -18,6 +18,7 @@ use crate::plain::open_plain;
 use crate::schema;
 use crate::trust::Trusted;
 use crate::turns::Turns;
+use crate::unreadable::{bytes_of, event_of};
 
 /// How long a process waits for another one that writes.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
@@ -198,18 +199,18 @@ impl View<'_> {
             .prepare_cached("SELECT at, body FROM events ORDER BY seq LIMIT 1")
             .and_then(|mut statement| {
                 statement
-                    .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
+                    .query_row([], |row| Ok((row.get::<_, i64>(0)?, bytes_of(row, 1)?)))
                     .optional()
             })
             .map_err(|source| self.failed(source))?;
         let Some((at, mut body)) = first else { return Ok(None) };
-        if let Event::MessagesRecorded { session, mut messages } = serde_json::from_str(&body)? {
+        if let Some(Event::MessagesRecorded { session, mut messages }) = event_of(&body) {
             for message in &mut messages {
                 message.hash.clear();
             }
-            body = serde_json::to_string(&Event::MessagesRecorded { session, messages })?;
+            body = serde_json::to_vec(&Event::MessagesRecorded { session, messages })?;
         }
-        Ok(Some(hex(&Sha256::digest(format!("{at}{body}").as_bytes())[..8])))
+        Ok(Some(hex(&Sha256::digest([at.to_string().as_bytes(), &body].concat())[..8])))
     }
 
     /// Carries out a statement that answers nothing.

@@ -362,7 +362,7 @@ fn stores_of_all_schemas_are_read_and_go_on() {
         assert_eq!(describe(&store), told, "schema {schema}");
         carry_out(&store, &root("ses_new", None), &WIDE).unwrap();
         assert_sound(&store);
-        assert_eq!(store.rebuild().unwrap(), store.check().unwrap().events);
+        assert_eq!(store.rebuild().unwrap().events, store.check().unwrap().events);
     }
 }
 

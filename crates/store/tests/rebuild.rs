@@ -1,9 +1,10 @@
 //! Tables that no longer say what the log says are named, and derived anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::Connection;
-use rusqlite::types::Value;
+use callstack_core::frame::FrameNum;
+use callstack_store::Omitted;
+use rusqlite::{Connection, params};
 
 use crate::golden::{describe, fill};
 use crate::support::{Project, assert_sound};
@@ -45,7 +46,7 @@ fn rows(raw: &Connection) -> BTreeMap<String, Vec<String>> {
         let mut rows: Vec<String> = select
             .query_map([], |row| {
                 (0..columns)
-                    .map(|column| row.get::<_, Value>(column).map(|it| format!("{it:?}")))
+                    .map(|column| row.get_ref(column).map(|it| format!("{it:?}")))
                     .collect::<Result<String, _>>()
             })
             .unwrap()
@@ -75,7 +76,8 @@ fn a_damaged_table_is_named_left_alone_and_restored() {
         assert_eq!(health.damage, Vec::<String>::new());
         assert_eq!(rows(&raw), damaged, "checking {table} changed something");
 
-        assert_eq!(store.rebuild().unwrap(), health.events);
+        let rebuilt = store.rebuild().unwrap();
+        assert_eq!((rebuilt.events, rebuilt.omitted), (health.events, health.omitted));
         assert_sound(&store);
         assert_eq!(rows(&raw), whole, "{table} was not restored");
     }
@@ -98,17 +100,87 @@ fn everything_is_restored_from_the_log_alone() {
     assert_eq!(describe(&store), before);
 }
 
-/// An event that no longer reads must not cost the tables that are still there.
+/// The numbers of the events that a store leaves out, and the frames that go with them.
+fn left_out(omitted: &Omitted) -> (Vec<i64>, &[FrameNum]) {
+    (omitted.events.iter().map(|event| event.seq).collect(), &omitted.frames)
+}
+
 #[test]
-fn a_log_that_can_not_be_read_leaves_the_tables_as_they_are() {
+fn an_event_that_can_not_be_read_is_left_out_kept_and_named() {
+    let unheard = &b"{\"kind\":\"unheard_of\",\"frame\":2}"[..];
+    for body in [unheard, b"{\"kind\":\"frame_cre", b"\xff\xfe", b""] {
+        let project = Project::new();
+        let store = project.open();
+        fill(&store);
+        let raw = Connection::open(project.database()).unwrap();
+        let ended: i64 = raw
+            .query_row(
+                "SELECT min(seq) FROM events WHERE body LIKE '{\"kind\":\"frame_ended\"%'",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        raw.execute(
+            "UPDATE events SET body = CAST(?1 AS TEXT) WHERE seq = ?2",
+            params![body, ended],
+        )
+        .unwrap();
+        let before = rows(&raw);
+
+        let health = store.check().unwrap();
+        assert_eq!(left_out(&health.omitted), (vec![ended], &[][..]));
+        assert_eq!(health.damage, [""; 0]);
+        assert!(health.drifted.contains(&"frames".to_owned()), "{:?}", health.drifted);
+        assert_eq!(rows(&raw), before, "checking changed something");
+        let named = &health.omitted.events[0];
+        let is_whole = body == unheard;
+        assert_eq!(named.kind.as_deref(), is_whole.then_some("unheard_of"));
+        assert_eq!(named.frame, is_whole.then_some(FrameNum(2)));
+
+        let rebuilt = store.rebuild().unwrap();
+        assert_eq!((rebuilt.events, &rebuilt.omitted), (health.events, &health.omitted));
+        let after = rows(&raw);
+        assert_eq!(after["events"], before["events"]);
+        assert_ne!(after["frames"], before["frames"]);
+        assert_eq!(store.check().unwrap().drifted, [""; 0]);
+        // Search and the mark of the store go on, too.
+        while store.write(|change| change.index(1 << 20, &str::to_owned)).unwrap() {}
+        assert!(store.read(|view| view.identity()).unwrap().is_some());
+        assert_eq!(store.unreadable_events().unwrap(), 1);
+    }
+}
+
+/// What refers to a frame whose beginning is lost is left out as well, and all other frames stay.
+#[test]
+fn each_event_of_the_log_may_be_the_one_that_can_not_be_read() {
     let project = Project::new();
     let store = project.open();
     fill(&store);
     let raw = Connection::open(project.database()).unwrap();
-    raw.execute("UPDATE events SET body = '{\"kind\":\"unheard_of\"}' WHERE seq = 5", []).unwrap();
-    let before = rows(&raw);
-    let error = store.rebuild().unwrap_err();
-    assert!(error.to_string().contains("unheard_of"), "{error}");
-    assert!(store.check().is_err());
-    assert_eq!(rows(&raw), before);
+    let events: Vec<(i64, String)> = raw
+        .prepare("SELECT seq, body FROM events ORDER BY seq")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let update = "UPDATE events SET body = ?1 WHERE seq = ?2";
+    let mut lost = BTreeSet::new();
+    for (seq, body) in &events {
+        raw.execute(update, params!["{", seq]).unwrap();
+        let rebuilt = store.rebuild().unwrap();
+        assert_eq!(rebuilt.omitted.events[0].seq, *seq, "{body}");
+        assert_eq!(rebuilt.events, events.len() as u64);
+        assert_eq!(store.check().unwrap().drifted, [""; 0], "{body}");
+        assert_eq!(store.check().unwrap().damage, [""; 0], "{body}");
+        let created = body.starts_with("{\"kind\":\"frame_created\"");
+        assert_eq!(!rebuilt.omitted.frames.is_empty(), created, "{body}");
+        lost.extend(rebuilt.omitted.frames);
+        while store.write(|change| change.index(1 << 20, &str::to_owned)).unwrap() {}
+
+        raw.execute(update, params![body, seq]).unwrap();
+        assert_eq!(store.rebuild().unwrap().omitted, Omitted::default());
+    }
+    assert!(lost.len() > 1);
+    assert_sound(&store);
 }

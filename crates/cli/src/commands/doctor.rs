@@ -1,6 +1,7 @@
 use std::path::Path;
 
-use callstack_engine::{Configured, Engine, EngineError, Health, Kind};
+use callstack_core::frame::FrameNum;
+use callstack_engine::{Configured, Engine, EngineError, Health, Kind, LeftOut, Omitted};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
@@ -21,6 +22,9 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     rebuild: bool,
 }
+
+/// Events that can't be read of which each gets a line.
+const MOST_NAMED: usize = 20;
 
 /// What was found, for people and for programs.
 #[derive(Default)]
@@ -133,9 +137,18 @@ fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), Fail
         }
     }
     if rebuild {
-        let events = engine.rebuild()?;
-        report.data["store"]["rebuiltFrom"] = json!(events);
-        report.good(format!("rebuilt the tables from {events} events"));
+        let done = engine.rebuild()?;
+        let read = done.events - done.omitted.events.len() as u64;
+        report.data["store"]["rebuiltFrom"] = json!(read);
+        report.data["store"]["lostFrames"] = json!(done.omitted.frames);
+        report.good(format!("rebuilt the tables from {read} events"));
+        if !done.omitted.frames.is_empty() {
+            let lost = list(&done.omitted.frames);
+            report.remark(
+                format!("frames that are no longer in the tables: {lost}"),
+                "What was said in their sessions is still there. An event that can be read again brings them back.",
+            );
+        }
     }
     match engine.check() {
         Ok(health) => sound(report, engine, &health)?,
@@ -149,11 +162,22 @@ fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), Fa
     store["events"] = json!(health.events);
     store["damage"] = json!(health.damage);
     store["drift"] = json!(health.drifted);
+    store["unreadable"] = json!(health.omitted.events);
     for damage in &health.damage {
         report.bad(&EngineError {
             kind: Kind::Unavailable,
             message: format!("the store is damaged: {damage}"),
             hint: Some("Keep a copy of the file before anything else is written to it.".into()),
+        });
+    }
+    for event in health.omitted.events.iter().take(MOST_NAMED) {
+        report.bad(&unreadable(event));
+    }
+    if let Some(more) = health.omitted.events.len().checked_sub(MOST_NAMED).filter(|it| *it > 0) {
+        report.bad(&EngineError {
+            kind: Kind::Unavailable,
+            message: format!("{more} more events can't be used"),
+            hint: Some("`callstack doctor --json` names all of them.".into()),
         });
     }
     if !health.drifted.is_empty() {
@@ -163,10 +187,11 @@ fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), Fa
                 "tables that are not what the events say: {}",
                 health.drifted.join(", ")
             ),
-            hint: Some("`callstack doctor --rebuild` derives them from the events anew.".into()),
+            hint: Some(remedy(&health.omitted)),
         });
     }
-    if health.damage.is_empty() && health.drifted.is_empty() {
+    let all_read = health.omitted.events.is_empty();
+    if health.damage.is_empty() && health.drifted.is_empty() && all_read {
         report.good(format!("{} events, and the tables agree with them", health.events));
     }
     let (messages, whole, stored) = engine.message_sizes()?;
@@ -175,6 +200,35 @@ fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), Fa
     let (whole, stored) = (bytes(whole), bytes(stored));
     report.good(format!("{messages} messages, {whole}, stored in {stored}"));
     Ok(())
+}
+
+/// An event that the tables go without, or would if they were derived anew.
+fn unreadable(event: &LeftOut) -> EngineError {
+    let kind = event.kind.iter().cloned();
+    let about: Vec<_> = kind.chain(event.frame.map(|frame| format!("of {frame}"))).collect();
+    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(" ")) };
+    EngineError {
+        kind: Kind::Unavailable,
+        message: format!("event {}{about} can't be used: {}", event.seq, event.why),
+        hint: Some("It stays in the log as it is. Deriving the tables leaves it out.".into()),
+    }
+}
+
+fn remedy(omitted: &Omitted) -> String {
+    let rebuild = "`callstack doctor --rebuild` derives them from the events anew";
+    if omitted.events.is_empty() {
+        return format!("{rebuild}.");
+    }
+    let lost = match &omitted.frames[..] {
+        [] => "what the events above say".to_owned(),
+        frames => format!("what the events above say, and so {}", list(frames)),
+    };
+    format!("{rebuild}, and loses {lost}. Keep a copy of the store first.")
+}
+
+fn list(frames: &[FrameNum]) -> String {
+    let frames: Vec<String> = frames.iter().map(ToString::to_string).collect();
+    frames.join(", ")
 }
 
 fn plugin_of(report: &mut Report, project: &Path) -> Result<(), Failure> {

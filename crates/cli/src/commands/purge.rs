@@ -63,6 +63,14 @@ pub(crate) fn run(
             let note = "another process was reading: the bytes leave the file once it writes again";
             page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
         }
+        if outcome.unreadable > 0 {
+            let events = if outcome.unreadable == 1 { "event" } else { "events" };
+            let note = format!(
+                "{} {events} can't be read: left as before, with what they may hold of this",
+                outcome.unreadable
+            );
+            page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
+        }
     })
 }
 

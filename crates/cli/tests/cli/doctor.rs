@@ -88,6 +88,71 @@ fn tables_that_drifted_are_found_and_derived_anew() {
 }
 
 #[test]
+fn an_event_that_can_not_be_read_is_named_and_left_out() {
+    let desk = Desk::with_frames();
+    opencode(&desk, "echo 1.18.33");
+    let raw = Connection::open(desk.database()).unwrap();
+    let log = || -> Vec<String> {
+        let mut select = raw.prepare("SELECT body FROM events ORDER BY seq").unwrap();
+        select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let change = "UPDATE events SET body = replace(body, '\"kind\":\"frame_created\"', '\"kind\":\"frame_c\"')
+                  WHERE body LIKE '{\"kind\":\"frame_created\",\"frame\":{\"num\":5,%'";
+    assert_eq!(raw.execute(change, []).unwrap(), 1);
+    let before = log();
+    says!(desk, ["doctor"], @r#"
+    exit 6
+    ✓ callstack 0.1.0, $BINARY
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
+    ✗ event 21 (frame_c of f5) can't be used: unknown variant `frame_c`
+      hint: It stays in the log as it is. Deriving the tables leaves it out.
+    ✗ event 22 (span_opened) can't be used: it refers to what no readable event made
+      hint: It stays in the log as it is. Deriving the tables leaves it out.
+    ✗ event 23 (active_set of f5) can't be used: it refers to what no readable event made
+      hint: It stays in the log as it is. Deriving the tables leaves it out.
+    ✗ tables that are not what the events say: frame_counts, frames, sessions, spans
+      hint: `callstack doctor --rebuild` derives them from the events anew, and loses what the events above say, and so f5. Keep a copy of the store first.
+    ✓ 0 messages, 0 B, stored in 0 B
+    ! OpenCode's plugin is not installed
+      hint: `callstack init opencode` installs it.
+    ✓ OpenCode 1.18.33
+    "#);
+    says!(desk, ["doctor", "--rebuild"], @r#"
+    exit 6
+    ✓ callstack 0.1.0, $BINARY
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
+    ✓ rebuilt the tables from 20 events
+    ! frames that are no longer in the tables: f5
+      hint: What was said in their sessions is still there. An event that can be read again brings them back.
+    ✗ event 21 (frame_c of f5) can't be used: unknown variant `frame_c`
+      hint: It stays in the log as it is. Deriving the tables leaves it out.
+    ✗ event 22 (span_opened) can't be used: it refers to what no readable event made
+      hint: It stays in the log as it is. Deriving the tables leaves it out.
+    ✗ event 23 (active_set of f5) can't be used: it refers to what no readable event made
+      hint: It stays in the log as it is. Deriving the tables leaves it out.
+    ✓ 0 messages, 0 B, stored in 0 B
+    ! OpenCode's plugin is not installed
+      hint: `callstack init opencode` installs it.
+    ✓ OpenCode 1.18.33
+    "#);
+    assert_eq!(log(), before);
+    let told = desk.run(&["doctor", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    let event = &told["store"]["unreadable"][0];
+    assert_eq!((&event["kind"], &event["frame"]), (&"frame_c".into(), &5.into()));
+    assert_eq!(told["problems"].as_array().unwrap().len(), 3, "{told}");
+    for frame in ["f1", "f2", "f3", "f4"] {
+        desk.ok(&["show", frame]);
+    }
+    assert_eq!(desk.run(&["show", "f5"]).code, 3);
+    assert!(desk.ok(&["search", "grammar"]).contains("f2"));
+    assert!(desk.ok(&["export"]).contains("Read the grammar"));
+    let purged = desk.ok(&["purge", "f2", "--yes"]);
+    assert!(purged.contains("! 1 event can't be read: left as before"), "{purged}");
+    assert_eq!(log()[20], before[20]);
+}
+
+#[test]
 fn a_plugin_whose_binary_is_gone() {
     let desk = Desk::new();
     opencode(&desk, "echo 1.18.33");

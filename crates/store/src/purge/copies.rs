@@ -18,6 +18,7 @@ use crate::frames::frame_num;
 use crate::places::{STRETCHES, Stretch};
 use crate::project::signed;
 use crate::store::View;
+use crate::unreadable::{bytes_of, event_of};
 
 use super::reach::Reach;
 use super::repeats::Repeats;
@@ -117,7 +118,7 @@ impl View<'_> {
     fn rewrite_all(&self, change: &mut dyn FnMut(&mut Event) -> bool) -> Result<(), StoreError> {
         let mut after = 0;
         loop {
-            let events: Vec<(i64, String)> = self
+            let events: Vec<(i64, Vec<u8>)> = self
                 .connection
                 .prepare_cached(
                     "SELECT seq, body FROM events
@@ -125,14 +126,14 @@ impl View<'_> {
                      ORDER BY seq LIMIT ?2",
                 )
                 .and_then(|mut statement| {
-                    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+                    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, bytes_of(row, 1)?));
                     statement.query_map([after, AT_ONCE], row)?.collect()
                 })
                 .map_err(|source| self.failed(source))?;
             let Some((last, _)) = events.last() else { return Ok(()) };
             after = *last;
             for (seq, body) in events {
-                let mut event: Event = serde_json::from_str(&body)?;
+                let Some(mut event) = event_of(&body) else { continue };
                 if change(&mut event) {
                     let body = serde_json::to_string(&event)?;
                     self.run("UPDATE events SET body = ?2 WHERE seq = ?1", params![seq, body])?;
@@ -198,7 +199,8 @@ impl Change<'_> {
         }
         let mut texts = BTreeMap::new();
         for num in removal.refold {
-            let span = view.span_row(num)?;
+            // What opened it may be an event that can't be read.
+            let Some(span) = view.span_if_any(num)? else { continue };
             let text =
                 if span.outcome.is_some() { returned(&view, &span)? } else { REMOVED.to_owned() };
             view.run(
