@@ -19,6 +19,8 @@ mod host;
 mod init;
 #[cfg(unix)]
 mod killed;
+#[cfg(target_os = "linux")]
+mod odd_paths;
 mod places;
 mod plans;
 mod purge;

@@ -37,6 +37,7 @@ pub struct ImportSummary {
 #[serde(rename_all = "camelCase")]
 pub struct ImportSource {
     /// The folder or file.
+    #[serde(serialize_with = "crate::path_text::serialize")]
     pub path: PathBuf,
     /// Whose shape its frames have: `stack` or `flame`.
     pub format: &'static str,

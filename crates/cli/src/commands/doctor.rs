@@ -1,7 +1,9 @@
 use std::path::Path;
 
 use callstack_core::frame::FrameNum;
-use callstack_engine::{Configured, Engine, EngineError, Health, Kind, LeftOut, Omitted};
+use callstack_engine::{
+    Configured, Engine, EngineError, Health, Kind, LeftOut, Omitted, path_text,
+};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
@@ -73,7 +75,7 @@ pub(crate) fn run(
     report.good(format!("callstack {version}, {}", binary.display()));
     match invocation.place.existing() {
         Ok(project) => {
-            report.data["project"] = json!(project);
+            report.data["project"] = json!(path_text(&project));
             match open(&project) {
                 Ok(engine) => store(&mut report, &engine, args.rebuild)?,
                 Err(error) => report.bad(&unusable(error, &project)),
@@ -112,12 +114,14 @@ fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), Fail
     let size: u64 = ["", "-wal", "-shm"]
         .iter()
         .filter_map(|end| {
-            std::fs::metadata(format!("{}{end}", path.display())).ok().map(|file| file.len())
+            let mut file = path.as_os_str().to_owned();
+            file.push(end);
+            std::fs::metadata(file).ok().map(|file| file.len())
         })
         .sum();
     report.good(format!("store {}, schema {schema}, {}", path.display(), bytes(size)));
     report.data["store"] = json!({
-        "path": path,
+        "path": path_text(path),
         "schema": schema,
         "bytes": size,
         "readOnly": engine.is_read_only(),
@@ -237,10 +241,10 @@ fn plugin_of(report: &mut Report, project: &Path) -> Result<(), Failure> {
     let binary = found.as_ref().and_then(|it| it.binary.as_deref());
     let usable = binary.is_some_and(Path::is_file);
     report.data["plugin"] = json!({
-        "path": path,
+        "path": path_text(&path),
         "installed": found.is_some(),
         "current": found.as_ref().is_some_and(|it| it.current),
-        "binary": binary,
+        "binary": binary.map(path_text),
         "binaryExists": usable,
     });
     let again = "`callstack init opencode` installs it anew.";

@@ -2,6 +2,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use callstack_core::control::escape_json;
+use callstack_engine::path_text;
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -62,7 +63,7 @@ pub(crate) fn run(
     let file = invocation.place.start().join(file);
     write(&file, &text).map_err(|error| Failure::of_file("write", &file, &error))?;
     let frames = state.frames.len();
-    output.either(&json!({"file": file, "frames": frames}), |page| {
+    output.either(&json!({"file": path_text(&file), "frames": frames}), |page| {
         let end = if frames == 1 { "" } else { "s" };
         page.put(PLAIN, &format!("{frames} frame{end} written to {}", file.display())).end();
     })

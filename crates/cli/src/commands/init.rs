@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use callstack_engine::SLASH;
+use callstack_engine::{SLASH, path_text};
 use callstack_store::Registry;
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -74,10 +74,10 @@ fn tell_installed(project: &Path, output: &mut Output) -> Result<(), Failure> {
     let Installed { plugin: outcome, commands, store, store_made: made } =
         install(&registry()?, project)?;
     let value = json!({
-        "project": project,
-        "plugin": {"path": plugin::path(project), "change": outcome.as_str()},
+        "project": path_text(project),
+        "plugin": {"path": path_text(&plugin::path(project)), "change": outcome.as_str()},
         "commands": changes(&commands),
-        "store": {"path": store, "change": if made { "made" } else { "unchanged" }},
+        "store": {"path": path_text(&store), "change": if made { "made" } else { "unchanged" }},
     });
     output.either(&value, |page| {
         let (said, style) = said(outcome);
@@ -95,10 +95,10 @@ fn remove(project: &Path, output: &mut Output) -> Result<(), Failure> {
     let outcome = plugin::remove(project)?;
     let store = Some(project.join(callstack_store::FOLDER)).filter(|store| store.is_dir());
     let value = json!({
-        "project": project,
-        "plugin": {"path": plugin::path(project), "change": outcome.as_str()},
+        "project": path_text(project),
+        "plugin": {"path": path_text(&plugin::path(project)), "change": outcome.as_str()},
         "commands": changes(&commands),
-        "store": store.as_ref().map(|path| json!({"path": path, "change": "unchanged"})),
+        "store": store.as_ref().map(|path| json!({"path": path_text(path), "change": "unchanged"})),
     });
     output.either(&value, |page| {
         let style = if outcome == Outcome::Removed { GOOD } else { DIM };
@@ -122,8 +122,7 @@ fn said(outcome: Outcome) -> (&'static str, anstyle::Style) {
 }
 
 fn changes(commands: &[(PathBuf, Outcome)]) -> Vec<Value> {
-    let change =
-        |(path, outcome): &(PathBuf, Outcome)| json!({"path": path, "change": outcome.as_str()});
+    let change = |(path, outcome): &(PathBuf, Outcome)| json!({"path": path_text(path), "change": outcome.as_str()});
     commands.iter().map(change).collect()
 }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use callstack_engine::EngineError;
 use callstack_engine::presets::{Preset, PresetFrame, preset, presets};
+use callstack_engine::{EngineError, path_text};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ fn data(preset: &Preset) -> Value {
         "name": preset.name,
         "description": preset.description,
         "values": preset.placeholders(),
-        "file": preset.file,
+        "file": preset.file.as_deref().map(path_text),
         "frames": preset.frames.iter().map(frame).collect::<Vec<_>>(),
     })
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller, Operate};
+use crate::path_text::path_text;
 use crate::presets::{PresetFrame, preset, presets};
 
 /// `stack_preset`.
@@ -75,7 +76,7 @@ fn list(engine: &Engine) -> Result<Answer, EngineError> {
             "name": preset.name,
             "description": preset.description,
             "values": takes,
-            "file": preset.file,
+            "file": preset.file.as_deref().map(path_text),
             "frames": preset.frames.iter().map(child).collect::<Vec<_>>(),
         }));
     }

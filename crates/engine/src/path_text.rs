@@ -1,0 +1,17 @@
+//! Paths in JSON, which is Unicode, as paths need not be.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde::Serializer;
+
+/// Returns a path as JSON holds it: U+FFFD stands for what is not UTF-8. Serde's own way with such a path is an
+/// error, and a panic in `json!`.
+pub fn path_text(path: &Path) -> Cow<'_, str> {
+    path.to_string_lossy()
+}
+
+/// Serializes a path as [`path_text`] returns it.
+pub(crate) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&path_text(path))
+}
