@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use callstack_engine::{EngineError, Kind, Profile, operations};
+use callstack_engine::{EngineError, Kind, Profile, operations, plain_file, unfinished};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
@@ -182,7 +182,7 @@ fn foreign(file: &Path) -> EngineError {
 }
 
 pub(crate) fn read(file: &Path) -> Result<Option<String>, Failure> {
-    match fs::read(file) {
+    match plain_file::read(file) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::of_file("read", file, &error)),
@@ -191,8 +191,8 @@ pub(crate) fn read(file: &Path) -> Result<Option<String>, Failure> {
 
 /// Writes beside the file first: OpenCode may be loading it, and the disk may be full.
 pub(crate) fn write(folder: &Path, file: &Path, text: &str) -> io::Result<()> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".callstack-");
+    unfinished::sweep(folder);
+    let mut builder = unfinished::builder();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -32,6 +32,8 @@ mod search;
 mod secrets;
 mod settings;
 mod shown;
+#[cfg(unix)]
+mod special;
 mod specification;
 mod stores;
 mod terminal;

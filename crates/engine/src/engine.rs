@@ -15,14 +15,15 @@ use callstack_core::log_line::LogLine;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::subagent::SkippedPattern;
 use callstack_core::transcript::{Anchor, Fold};
-pub use callstack_store::{Health, LeftOut, Omitted, Rebuilt};
 use callstack_store::{Change, Store, StoreError, Trusted};
+pub use callstack_store::{Health, LeftOut, Omitted, Rebuilt};
 
 use crate::configuration::{Laid, Reread};
 use crate::conversation::Conversation;
 use crate::error::{EngineError, Kind};
 use crate::evidence::{self, Reader};
 use crate::files;
+use crate::layout;
 use crate::log::files::LogFiles;
 use crate::logging::Log;
 use crate::mirror::Mirror;
@@ -31,6 +32,7 @@ use crate::recorder::Recorder;
 use crate::settings::Settings;
 use crate::staleness::Seen;
 use crate::summarizer::{Asked, Summarizer};
+use crate::unfinished;
 use crate::work_tree::FileRecorder;
 use crate::world::World;
 
@@ -194,6 +196,13 @@ impl Engine {
         self.mirror.want();
         if !self.store.is_read_only() {
             self.logs.look();
+        }
+        let host = self.project.join(layout::HOST_FOLDER);
+        let folder = layout::folder(&self.project);
+        let frames = folder.join(layout::FRAMES);
+        // Plugin and slash commands are put in where the first two are.
+        for folder in [host.join("plugin"), host.join("command"), folder, frames] {
+            unfinished::sweep(&folder);
         }
     }
 

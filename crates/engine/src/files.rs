@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::plain_file;
+
 /// Larger files are named without a hash: reading them would hold up the tool call that wrote them.
 pub const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
@@ -23,12 +25,7 @@ pub(crate) fn relative(project: &Path, file: &str) -> String {
 
 /// SHA-256 of a file's content in hex; none for what is no readable file of a reasonable size.
 pub(crate) fn hash(project: &Path, file: &str) -> Option<String> {
-    let path = project.join(file);
-    // Opening a pipe would wait for whoever writes to it.
-    if !path.metadata().ok()?.is_file() {
-        return None;
-    }
-    let file = File::open(path).ok()?;
+    let file = plain_file::open(&project.join(file)).ok()?;
     let metadata = file.metadata().ok()?;
     if !metadata.is_file() || metadata.len() > LARGEST_FILE {
         return None;

@@ -17,7 +17,9 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{EngineError, Kind};
+use crate::plain_file;
 use crate::state::{FrameMetadata, StackState, VERSION};
+use crate::unfinished;
 
 /// The folder of OpenCode's own files in a project. Only where it is there are files written.
 pub(crate) const HOST_FOLDER: &str = ".opencode";
@@ -25,8 +27,6 @@ pub(crate) const HOST_FOLDER: &str = ".opencode";
 pub(crate) const FOLDER: &str = "stack";
 pub(crate) const STATE: &str = "state.json";
 pub(crate) const FRAMES: &str = "frames";
-/// How the name of a file ends that is not all there yet.
-pub(crate) const UNFINISHED: &str = ".tmp";
 
 /// Bytes of an id in a file's name; systems allow 255 for the whole name.
 const LONGEST_NAME: usize = 180;
@@ -180,7 +180,7 @@ pub(crate) enum Durably {
 pub(crate) fn write(path: &Path, text: &str, durably: Durably) -> Result<(), EngineError> {
     let replace = || {
         let folder = path.parent().unwrap_or(path);
-        let mut file = tempfile::Builder::new().suffix(UNFINISHED).tempfile_in(folder)?;
+        let mut file = unfinished::builder().tempfile_in(folder)?;
         file.write_all(text.as_bytes())?;
         file.write_all(b"\n")?;
         if durably == Durably::Yes {
@@ -194,7 +194,7 @@ pub(crate) fn write(path: &Path, text: &str, durably: Durably) -> Result<(), Eng
 
 /// Reads a file; none where there is none.
 fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineError> {
-    let text = match fs::read(path) {
+    let text = match plain_file::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(path, &error)),
@@ -214,7 +214,7 @@ pub(crate) enum Present {
 
 pub(crate) fn lies_in(folder: &Path) -> Result<Present, EngineError> {
     let path = folder.join(STATE);
-    let text = match fs::read(&path) {
+    let text = match plain_file::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let frames = fs::read_dir(folder.join(FRAMES)).into_iter().flatten().flatten();
@@ -232,6 +232,9 @@ pub(crate) fn lies_in(folder: &Path) -> Result<Present, EngineError> {
 
 /// Only callstack gives frames handles.
 fn is_frame_of_ours(path: &Path) -> bool {
+    if path.file_name().and_then(|it| it.to_str()).is_some_and(unfinished::is_ours) {
+        return true;
+    }
     load::<FrameMetadata>(path).is_ok_and(|frame| frame.is_some_and(|it| !it.handle.is_empty()))
 }
 

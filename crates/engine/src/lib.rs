@@ -32,6 +32,7 @@ mod mirror;
 pub mod operation;
 pub mod operations;
 mod path_text;
+pub mod plain_file;
 pub mod presets;
 mod purge;
 mod recorder;
@@ -50,6 +51,7 @@ mod summarizer;
 mod system;
 pub mod tools;
 pub mod tree;
+pub mod unfinished;
 mod work_tree;
 mod world;
 

@@ -21,9 +21,10 @@ use callstack_store::{Store, StoreError, Trusted};
 
 use crate::background::{self, Background};
 use crate::error::EngineError;
-use crate::layout::{self, Durably, FRAMES, Present, STATE, UNFINISHED};
+use crate::layout::{self, Durably, FRAMES, Present, STATE};
 use crate::settings::Settings;
 use crate::state::{FrameMetadata, StackState};
+use crate::unfinished;
 
 /// The file in the store's folder that is locked by whoever writes.
 const LOCK: &str = "files.lock";
@@ -280,7 +281,7 @@ fn plan(frames: &BTreeMap<String, FrameMetadata>) -> HashMap<&str, String> {
 }
 
 fn is_ours(name: &str) -> bool {
-    [".json", UNFINISHED].iter().any(|end| name.ends_with(end))
+    Path::new(name).extension().is_some_and(|it| it == "json") || unfinished::is_ours(name)
 }
 
 fn names(folder: &Path) -> Result<HashSet<String>, EngineError> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::{EngineError, Kind};
+use crate::plain_file;
 
 /// The folder of a project's own presets, relative to the project.
 pub const PRESETS: &str = ".opencode/stack/presets";
@@ -96,7 +97,7 @@ pub fn preset(project: &Path, name: &str) -> Result<Preset, EngineError> {
             "A preset is a handful of frames.",
         ));
     }
-    match std::fs::read_to_string(&path) {
+    match plain_file::read_to_string(&path) {
         Ok(text) => {
             let frames = read(&shown, &text)?;
             Ok(Preset { name: name.to_owned(), file: Some(path), ..frames })

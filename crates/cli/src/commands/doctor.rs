@@ -2,7 +2,7 @@ use std::path::Path;
 
 use callstack_core::frame::FrameNum;
 use callstack_engine::{
-    Configured, Engine, EngineError, Health, Kind, LeftOut, Omitted, path_text,
+    Configured, Engine, EngineError, Health, Kind, LeftOut, Omitted, path_text, plain_file,
 };
 use serde_json::{Value, json};
 
@@ -25,6 +25,8 @@ pub(crate) struct DoctorArgs {
     rebuild: bool,
 }
 
+/// The file in the store's folder that tells what is done.
+const LOG: &str = "callstack.log";
 /// Events that can't be read of which each gets a line.
 const MOST_NAMED: usize = 20;
 
@@ -80,7 +82,10 @@ pub(crate) fn run(
                 Ok(engine) => store(&mut report, &engine, args.rebuild)?,
                 Err(error) => report.bad(&unusable(error, &project)),
             }
-            plugin_of(&mut report, &project)?;
+            match plugin_of(&mut report, &project) {
+                Err(Failure::Told(error)) => report.bad(&error),
+                outcome => outcome?,
+            }
         }
         Err(error) => report.bad(&error),
     }
@@ -139,6 +144,11 @@ fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), Fail
             let hint = format!("`callstack config {} --reset` takes it out.", setting.name);
             report.remark(text, &hint);
         }
+    }
+    let log = path.with_file_name(LOG);
+    if let Err(error) = plain_file::refuse_special(&log) {
+        let hint = "What is done is told nowhere. Move it away.";
+        report.remark(format!("{} can't be written: {error}", log.display()), hint);
     }
     if rebuild {
         let done = engine.rebuild()?;

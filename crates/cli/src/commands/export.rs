@@ -2,7 +2,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use callstack_core::control::escape_json;
-use callstack_engine::path_text;
+use callstack_engine::{path_text, plain_file, unfinished};
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -71,9 +71,13 @@ pub(crate) fn run(
 
 /// Replaces the file as a whole: what is there stays until the new one is complete.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    // A device such as /dev/null would be replaced by a file.
+    plain_file::refuse_special(file)?;
     let folder = file.parent().unwrap_or(file);
+    unfinished::sweep(folder);
     // Its own error names the temporary file.
-    let mut unfinished = tempfile::NamedTempFile::new_in(folder)
+    let mut unfinished = unfinished::builder()
+        .tempfile_in(folder)
         .map_err(|error| std::io::Error::from(error.kind()))?;
     unfinished.write_all(text.as_bytes())?;
     unfinished.as_file().sync_data()?;

@@ -15,6 +15,7 @@ use super::{Skipped, sources_in};
 use crate::error::{EngineError, Kind};
 use crate::layout::{FRAMES, HOST_FOLDER, STATE};
 use crate::operations::compact;
+use crate::plain_file;
 
 /// What was read.
 #[derive(Default)]
@@ -302,7 +303,7 @@ fn millis(time: Option<f64>) -> Option<i64> {
 }
 
 fn parse(path: &Path) -> Result<Value, EngineError> {
-    let text = fs::read(path).map_err(|error| EngineError {
+    let text = plain_file::read(path).map_err(|error| EngineError {
         kind: if error.kind() == std::io::ErrorKind::NotFound {
             Kind::NotFound
         } else {

@@ -17,7 +17,8 @@ use callstack_store::{LOGS, Store, StoreError, Trusted, log_path};
 use super::markdown;
 use crate::background::{self, Background};
 use crate::error::{EngineError, Kind};
-use crate::layout::{UNFINISHED, restrict};
+use crate::layout::restrict;
+use crate::unfinished;
 
 /// The file in the store's folder that is locked by whoever writes.
 const LOCK: &str = "logs.lock";
@@ -132,10 +133,7 @@ fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineEr
     let folder = path.parent().unwrap_or(path);
     let failed = |error: &io::Error| unwritable(path, error);
     prepare(folder).map_err(|error| failed(&error))?;
-    let mut file = tempfile::Builder::new()
-        .suffix(UNFINISHED)
-        .tempfile_in(folder)
-        .map_err(|error| failed(&error))?;
+    let mut file = unfinished::builder().tempfile_in(folder).map_err(|error| failed(&error))?;
     let mut out = BufWriter::new(file.as_file_mut());
     let (frame, parent, evidence) = store.read(|view| {
         let evidence = view.evidence(frame)?;
@@ -174,7 +172,7 @@ fn prepare(folder: &Path) -> io::Result<()> {
 fn want_missing(store: &Store, project: &Path, folder: &Path) -> Result<(), EngineError> {
     let logs = store.read(|view| Ok::<_, EngineError>(view.logs()?))?;
     let there = names(&folder.join(LOGS))?;
-    if there.iter().any(|name| name.ends_with(UNFINISHED)) {
+    if there.iter().any(|name| name.ends_with(unfinished::END)) {
         let lock = alone(folder)?;
         // One that stays behind takes some space and is tried again at the next start.
         drop(remove_unfinished(folder));
@@ -200,7 +198,7 @@ fn want_missing(store: &Store, project: &Path, folder: &Path) -> Result<(), Engi
 /// Removes what writers left that were killed. Nobody else may be writing: see [`alone`].
 pub(crate) fn remove_unfinished(folder: &Path) -> Result<(), EngineError> {
     let logs = folder.join(LOGS);
-    let unfinished = names(&logs)?.into_iter().filter(|name| name.ends_with(UNFINISHED));
+    let unfinished = names(&logs)?.into_iter().filter(|name| name.ends_with(unfinished::END));
     unfinished.map(|name| logs.join(name)).try_for_each(|path| remove(&path))
 }
 

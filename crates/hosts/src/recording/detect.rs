@@ -1,10 +1,10 @@
 //! Which program wrote a file, told from what is in it.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
+use callstack_engine::plain_file;
 use serde_json::value::RawValue;
 
 use super::lines::without_mark;
@@ -36,7 +36,7 @@ pub(super) struct Found {
 pub(super) fn detect(path: &Path) -> Result<Found, RecordingError> {
     let io = |source| RecordingError::Io { path: path.to_owned(), source };
     let unknown = |found| RecordingError::Unknown { path: path.to_owned(), found };
-    let mut file = BufReader::with_capacity(HEAD, File::open(path).map_err(io)?);
+    let mut file = BufReader::with_capacity(HEAD, plain_file::open(path).map_err(io)?);
     let head = file.fill_buf().map_err(io)?.to_vec();
     if is_utf16(&head) {
         return Err(RecordingError::Utf16(path.to_owned()));
@@ -59,7 +59,7 @@ pub(super) fn detect(path: &Path) -> Result<Found, RecordingError> {
         return Err(unknown(OTHER_JSON));
     }
     // Lines of a document may be objects too, such as empty ones.
-    let text = std::fs::read_to_string(path).map_err(io)?;
+    let text = plain_file::read_to_string(path).map_err(io)?;
     match serde_json::from_str::<Fields<'_>>(text.trim_start_matches('\u{feff}')) {
         Ok(fields) => of_document(&fields).ok_or_else(|| unknown(OTHER_JSON)),
         Err(source) if begins_like_a_session(head) => {

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use callstack_engine::plain_file;
 use serde_json::Value;
 
 use super::{
@@ -135,7 +136,7 @@ fn once_each(recordings: Vec<Recording>) -> Vec<Recording> {
 fn file(path: &Path, told: &mut dyn FnMut(Progress<'_>)) -> Result<Vec<Recording>, RecordingError> {
     let found = detect::detect(path)?;
     let io = |source| io_error(path, source);
-    let file = File::open(path).map_err(io)?;
+    let file = plain_file::open(path).map_err(io)?;
     let bytes = file.metadata().map_err(io)?.len();
     told(Progress::Reading { file: path, read: 0, bytes });
     let counted = Counted { file, path, bytes, read: 0, told };
@@ -212,7 +213,7 @@ fn beside(
 /// The session that the first line of a file names.
 fn session_of(path: &Path) -> Option<String> {
     let mut line = Vec::new();
-    BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
+    BufReader::new(plain_file::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
     let first: Value = serde_json::from_slice(lines::without_mark(&line)).ok()?;
     Some(first["sessionId"].as_str()?.to_owned())
 }
