@@ -14,6 +14,8 @@ mod plugin;
 mod project;
 #[cfg(test)]
 mod reference_tests;
+#[cfg(unix)]
+mod signals;
 mod slash_files;
 mod user;
 mod wording;
@@ -21,6 +23,8 @@ mod wording;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    signals::let_large_writes_fail();
     let arguments: Vec<_> = std::env::args_os().collect();
     let mut output = output::Output::new(args::wants_json(&arguments));
     let outcome = match args::parse(&arguments) {

@@ -1,7 +1,9 @@
 //! The process behind the plugin.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
@@ -19,12 +21,16 @@ pub(in crate::cli) struct Process {
 
 impl Process {
     /// Starts it. With a limit the kernel ends it by a signal, as suddenly as any, in the write that
-    /// would make a file longer than that; the part of the write that fits in is done.
+    /// would make a file longer than that; the part of the write that fits in is done. The handler that lets such
+    /// a write fail instead is kept out.
     pub(in crate::cli) fn start(desk: &Desk, limit: Option<u64>) -> Self {
         let limit = limit.map_or("unlimited".to_owned(), |limit| (limit / BLOCK).to_string());
         let mut command = desk.sealed.command_in(&desk.project(), "sh");
         let script = format!("ulimit -c 0 && ulimit -f {limit} && exec \"$0\" host opencode");
         command.args(["-c", &script, BINARY]);
+        if limit != "unlimited" {
+            command.env("LD_PRELOAD", keep_signal());
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take();
@@ -64,6 +70,23 @@ impl Process {
         drop(self.input.take());
         self.child.wait().unwrap().success()
     }
+}
+
+/// The library that keeps a process from handling the signal.
+fn keep_signal() -> &'static Path {
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let library = folder.join("keep_signal.so");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/killed/keep_signal.c");
+        // Several tests may be at it, each in a process of its own.
+        let made = tempfile::Builder::new().tempfile_in(folder).unwrap().into_temp_path();
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-o"]).arg(&made).args([source, "-ldl"]);
+        assert!(compiler.status().unwrap().success());
+        made.persist(&library).unwrap();
+        library
+    });
+    &LIBRARY
 }
 
 impl Drop for Process {
