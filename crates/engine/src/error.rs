@@ -94,6 +94,16 @@ impl From<StoreError> for EngineError {
                 Kind::Unavailable,
                 "It can be read but not changed: make the file and its folder writable.".to_owned(),
             ),
+            StoreError::Vanished { .. } => (
+                Kind::Unavailable,
+                "What it held is kept by this process as long as it runs, and put back as soon as the folder can be \
+                 written."
+                    .to_owned(),
+            ),
+            StoreError::Replaced { .. } => (
+                Kind::Unavailable,
+                "Nothing was changed; try again: it goes on with the one that is there now.".to_owned(),
+            ),
             StoreError::Full { .. } => (
                 Kind::Unavailable,
                 "What was acknowledged is safe; free some space and try again.".to_owned(),

@@ -33,6 +33,20 @@ pub enum StoreError {
         /// The database file.
         path: PathBuf,
     },
+    /// The files of an open store are gone, and can't be made again.
+    #[error("the store {path} has vanished while it was in use, and can't be made again: {detail}")]
+    Vanished {
+        /// The database file.
+        path: PathBuf,
+        /// Why.
+        detail: String,
+    },
+    /// Another store took the place of an open one. The next call goes on with that.
+    #[error("the store {path} was replaced by another one while it was in use")]
+    Replaced {
+        /// The database file.
+        path: PathBuf,
+    },
     /// No space is left for the store.
     #[error("no space is left on the disk of {path}")]
     Full {

@@ -1,9 +1,9 @@
 //! Opening a store, reading it and changing it.
 
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use callstack_core::event::Event;
@@ -13,12 +13,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::change::Change;
 use crate::error::{StoreError, at};
+use crate::handle::{FileId, Handle};
 use crate::locate::DATABASE;
+use crate::logs::LOGS;
 use crate::messages::hex;
-use crate::plain::open_plain;
+use crate::presence::{Presence, beside};
+use crate::restore::{Restored, restore};
 use crate::schema;
 use crate::trust::Trusted;
-use crate::turns::Turns;
+use crate::turns::{Incident, Turns};
 use crate::unreadable::{bytes_of, event_of};
 
 /// How long a process waits for another one that writes.
@@ -28,10 +31,48 @@ pub(crate) const BUSY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    connection: Mutex<Connection>,
+    connection: Mutex<Open>,
     turns: Turns,
     read_only: bool,
     observer: OnceLock<Observer>,
+    /// None for a store that nothing is asked about.
+    trusted: Option<Trusted>,
+}
+
+/// A connection, and the file that it was opened on.
+#[derive(Debug)]
+pub(crate) struct Open {
+    connection: Connection,
+    pub(crate) presence: Option<Presence>,
+    /// Given up after the connection: see [`crate::handle`].
+    handle: Option<Arc<Handle>>,
+}
+
+impl Open {
+    /// The file; none where the system does not tell.
+    pub(crate) fn file(&self) -> Option<FileId> {
+        self.handle.as_ref().and_then(|handle| handle.id())
+    }
+}
+
+impl From<Connection> for Open {
+    fn from(connection: Connection) -> Self {
+        Self { connection, presence: None, handle: None }
+    }
+}
+
+impl Deref for Open {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Open {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
 }
 
 type Observe = dyn Fn(&[(i64, Event)]) + Send + Sync;
@@ -50,35 +91,25 @@ impl Store {
     /// A store that can't be written is opened for reading; a damaged or newer one is refused and
     /// left as it is.
     pub fn open(trusted: &Trusted) -> Result<Self, StoreError> {
-        Self::open_unchecked(&trusted.folder())
+        let store = Self::open_unchecked(&trusted.folder())?;
+        Ok(Self { trusted: Some(trusted.clone()), ..store })
     }
 
     /// The same for a folder that nothing is asked about, for tests, examples and measurements.
     pub fn open_unchecked(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(DATABASE);
-        if !writable(folder, &path)? {
+        refuse_emptied(&path)?;
+        if writable(folder, &path)?.is_none() {
             return Self::open_read_only(path);
         }
-        let failed = |source| at(&path, source);
-        refuse_emptied(&path)?;
-        check_beginning(&path)?;
-        let resolved = folder.canonicalize();
-        let resolved = resolved.map_err(|source| StoreError::Io { path: path.clone(), source })?;
-        let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let opened = Connection::open_with_flags(resolved.join(DATABASE), flags);
-        let mut connection = opened.map_err(failed)?;
-        connection.busy_timeout(BUSY).map_err(failed)?;
-        // Before anything is set in it: it may be another program's.
-        schema::check_ours(&connection, &path)?;
-        configure(&connection).map_err(failed)?;
-        schema::migrate(&mut connection, &path)?;
+        let open = connect(folder, &path)?;
         let turns = Turns::at(&path);
-        Ok(Self::of(path, connection, turns, false))
+        Ok(Self::of(path, open, turns, false))
     }
 
-    fn of(path: PathBuf, connection: Connection, turns: Turns, read_only: bool) -> Self {
-        let connection = Mutex::new(connection);
-        Self { path, connection, turns, read_only, observer: OnceLock::new() }
+    fn of(path: PathBuf, open: impl Into<Open>, turns: Turns, read_only: bool) -> Self {
+        let connection = Mutex::new(open.into());
+        Self { path, connection, turns, read_only, observer: OnceLock::new(), trusted: None }
     }
 
     /// Has `observer` told of the events of each change that goes through this store object, with the
@@ -136,6 +167,11 @@ impl Store {
         read: impl FnOnce(&View<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut connection = self.lock();
+        if connection.presence.as_ref().is_some_and(|it| it.absence(&self.path).is_some()) {
+            let turn = self.turns.take();
+            self.come_back(&mut connection)?;
+            drop(turn);
+        }
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Deferred)
             .map_err(|source| at(&self.path, source))?;
@@ -154,12 +190,22 @@ impl Store {
         let mut connection = self.lock();
         let turn = self.turns.take();
         let failed = |source| at(&self.path, source);
-        let transaction =
-            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        let mut change = Change::new(View { connection: &transaction, path: &self.path });
+        self.come_back(&mut connection)?;
+        let begin = |open: &mut Open| open.execute_batch("BEGIN IMMEDIATE").map_err(failed);
+        begin(&mut connection)?;
+        // Whoever puts another file in its place holds the lock of this one meanwhile.
+        if connection.presence.as_ref().is_some_and(|it| it.absence(&self.path).is_some()) {
+            connection.execute_batch("ROLLBACK").map_err(failed)?;
+            self.come_back(&mut connection)?;
+            begin(&mut connection)?;
+        }
+        let transaction = Begun { connection: &connection, is_over: false };
+        let mut change = Change::new(View { connection: &connection, path: &self.path });
         let value = write(&mut change)?;
         let events = change.into_events();
         transaction.commit().map_err(failed)?;
+        // What went to a file that had gone by then is in the one that is made of it.
+        self.come_back(&mut connection)?;
         drop(turn);
         drop(connection);
         if let Some(Observer(observer)) = self.observer.get()
@@ -170,10 +216,90 @@ impl Store {
         Ok(value)
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
+    /// Looks whether the store is still where it was opened, and makes it again if it is not. An error says that
+    /// it can't be made again, or that another one is there, which the next call goes on with.
+    pub fn look(&self) -> Result<(), StoreError> {
+        self.read(|_| Ok(()))
+    }
+
+    /// What connections of this process to this store have in common.
+    pub fn turns(&self) -> Turns {
+        self.turns.clone()
+    }
+
+    /// What has happened to the files of the store since this was asked last.
+    pub fn incidents(&self) -> Vec<Incident> {
+        self.turns.take_incidents()
+    }
+
+    /// Goes on with the store as it is at its path. The caller has the turn.
+    fn come_back(&self, open: &mut Open) -> Result<(), StoreError> {
+        let absence = open.presence.as_ref().and_then(|presence| presence.absence(&self.path));
+        let Some(absence) = absence else { return Ok(()) };
+        match restore(&self.path, self.trusted.as_ref(), open, absence, &self.turns)? {
+            Restored::Whole(new) => *open = new,
+            Restored::Other(new) => {
+                *open = new;
+                return Err(StoreError::Replaced { path: self.path.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Open> {
         // A panic in a transaction rolls it back; the connection itself stays sound.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A write transaction under way; what is not committed is rolled back.
+struct Begun<'c> {
+    connection: &'c Connection,
+    is_over: bool,
+}
+
+impl Begun<'_> {
+    fn commit(mut self) -> rusqlite::Result<()> {
+        self.connection.execute_batch("COMMIT")?;
+        self.is_over = true;
+        Ok(())
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            // SQLite has rolled back by itself where this fails.
+            drop(self.connection.execute_batch("ROLLBACK"));
+        }
+    }
+}
+
+/// Opens the database at `path`, which can be written.
+pub(crate) fn connect(folder: &Path, path: &Path) -> Result<Open, StoreError> {
+    let failed = |source| at(path, source);
+    let Some(handle) = writable(folder, path)? else {
+        return Err(StoreError::ReadOnly { path: path.to_path_buf() });
+    };
+    check_beginning(&handle, path)?;
+    let mut connection = open_database(path)?;
+    connection.busy_timeout(BUSY).map_err(failed)?;
+    // Before anything is set in it: it may be another program's.
+    schema::check_ours(&connection, path)?;
+    configure(&connection).map_err(failed)?;
+    schema::migrate(&mut connection, path)?;
+    let presence = Presence::of(path, handle.id());
+    Ok(Open { connection, presence, handle: Some(handle) })
+}
+
+/// Opens the database at `path`, unless it is a link.
+pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    // SQLite refuses links in the folders around it, too.
+    let folder = path.parent().unwrap_or(path).canonicalize().map_err(failed)?;
+    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let resolved = folder.join(path.file_name().unwrap_or_default());
+    Connection::open_with_flags(resolved, flags).map_err(|source| at(path, source))
 }
 
 /// A store as one transaction sees it.
@@ -257,41 +383,45 @@ fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Whether the database can be written, and made for its owner only if it is not there yet.
-fn writable(folder: &Path, path: &Path) -> Result<bool, StoreError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    match open_plain(&mut options, path) {
-        Ok(_) => Ok(folder_writable(folder)),
-        Err(error) if path.exists() && is_refusal(&error) => Ok(false),
+/// The database, made for its owner only if it is not there yet; none if it can't be written.
+fn writable(folder: &Path, path: &Path) -> Result<Option<Arc<Handle>>, StoreError> {
+    match Handle::open(path) {
+        Ok(handle) => Ok(folder_writable(folder).then_some(handle)),
+        Err(error) if path.exists() && is_refusal(&error) => Ok(None),
         Err(source) => Err(StoreError::Io { path: path.to_path_buf(), source }),
     }
 }
 
-/// An empty database beside a log with something in it has lost its content, and SQLite would delete
-/// the log too.
+/// What lies in the folder of a store that held something.
+const SIGNS: [&str; 4] = ["callstack.log", "callstack.log.1", "git", LOGS];
+
+/// An empty database beside a log with something in it, or beside what is made of a store's content, has lost its
+/// content; SQLite would take it for a new one, and delete the log too.
 fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    if size(Path::new(&log)) > 0 && size(path) == 0 {
-        let detail = "the database is empty, but its write-ahead log is not".to_owned();
-        return Err(StoreError::Corrupt { path: path.to_path_buf(), detail });
+    let [log, _] = beside(path);
+    let has_log = size(&log) > 0;
+    let is_known = || SIGNS.iter().any(|sign| path.with_file_name(sign).exists());
+    if path.exists() && size(path) == 0 && (has_log || is_known()) {
+        let detail = if has_log {
+            "the database is empty, but its write-ahead log is not"
+        } else {
+            "the database is empty, and what lies beside it is of a store that was not"
+        };
+        let path = path.to_path_buf();
+        return Err(StoreError::Corrupt { path, detail: detail.to_owned() });
     }
     Ok(())
 }
 
 /// SQLite takes a file that is too short to be a database for an empty one, and overwrites it.
-fn check_beginning(path: &Path) -> Result<(), StoreError> {
-    use std::io::Read as _;
+fn check_beginning(handle: &Handle, path: &Path) -> Result<(), StoreError> {
     const MAGIC: &[u8] = b"SQLite format 3\0";
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
-    let mut file = open_plain(OpenOptions::new().read(true), path).map_err(failed)?;
-    let length = file.metadata().map_err(failed)?.len();
-    let mut beginning = [0; MAGIC.len()];
-    // Less than SQLite's header of 100 bytes is never a database; nothing at all is a new one.
-    if length == 0
-        || (length >= 100 && file.read_exact(&mut beginning).is_ok() && beginning == MAGIC)
+    // Less than SQLite's header is never a database; nothing at all is a new one.
+    let mut header = [0; 100];
+    if handle.length().map_err(failed)? == 0
+        || (handle.read_beginning(&mut header).map_err(failed)? && header.starts_with(MAGIC))
     {
         return Ok(());
     }

@@ -10,6 +10,7 @@ mod inspect;
 mod look;
 mod record;
 mod refusal;
+mod settle;
 mod take_over;
 
 use std::ffi::OsStr;
@@ -80,7 +81,7 @@ impl Registry {
             self.begin(&project)?
         };
         let states = Some(self.records.folder_of(&id));
-        Ok(Trusted { project, states, registry: Some(self.clone()) })
+        Ok(Trusted { project, id: Some(id), states, registry: Some(self.clone()) })
     }
 
     /// The id of a store that is recorded in this project.
@@ -177,6 +178,7 @@ impl Registry {
 #[derive(Clone, Debug)]
 pub struct Trusted {
     project: PathBuf,
+    id: Option<StoreId>,
     states: Option<PathBuf>,
     registry: Option<Registry>,
 }
@@ -185,12 +187,16 @@ impl Trusted {
     /// A store that nothing is asked about, for tests, examples and measurements.
     pub fn unchecked(project: &Path) -> Result<Self, StoreError> {
         prepare(project)?;
-        Ok(Self { project: project.to_path_buf(), states: None, registry: None })
+        Ok(Self { project: project.to_path_buf(), id: None, states: None, registry: None })
     }
 
-    /// Makes sure that it still is, for somebody who opens it again.
+    /// Makes sure that it still is, for somebody who opens it again. One that has vanished meanwhile keeps its
+    /// id.
     pub fn again(&self) -> Result<Self, StoreError> {
         let Some(registry) = &self.registry else { return Ok(self.clone()) };
+        if look::at(&self.project)? != Content::Filled {
+            self.settle(false)?;
+        }
         registry.admit(&self.project)
     }
 

@@ -296,3 +296,102 @@ fn an_id_names_nothing_but_a_store() {
     let id = StoreId::random();
     assert_eq!(StoreId::parse(format!("{id}\n").as_bytes()), Some(id));
 }
+
+/// A project whose store is open and holds a message.
+fn live(home: &Home, name: &str) -> (PathBuf, Trusted, Store) {
+    let project = home.project(name);
+    let trusted = home.registry().admit(&project).unwrap();
+    let store = Store::open(&trusted).unwrap();
+    keep(&store, "msg-1").unwrap();
+    (project, trusted, store)
+}
+
+fn keep(store: &Store, id: &str) -> Result<(), StoreError> {
+    let body = crate::MessageBody { id: id.to_owned(), json: "{}".to_owned() };
+    store.write(|change| change.record_messages(1, "ses_a", std::slice::from_ref(&body)).map(drop))
+}
+
+fn messages(project: &Path, home: &Home) -> usize {
+    let store = Store::open(&home.registry().admit(project).unwrap()).unwrap();
+    store.read(|view| view.messages("ses_a")).unwrap().len()
+}
+
+#[test]
+fn a_store_that_is_made_again_under_a_process_stays_the_one_on_record() {
+    let home = Home::new();
+    let (project, trusted, store) = live(&home, "project");
+    fs::remove_dir_all(project.join(FOLDER)).unwrap();
+    keep(&store, "msg-2").unwrap();
+    assert_eq!(id_of(&project).unwrap(), trusted.id);
+    assert_eq!(messages(&project, &home), 2);
+    fs::remove_dir_all(project.join(FOLDER)).unwrap();
+    let again = trusted.again().unwrap();
+    assert_eq!(again.states(), trusted.states());
+    assert_eq!(home.registry().records().unwrap().len(), 1);
+}
+
+#[test]
+fn a_store_that_another_process_began_meanwhile_takes_the_mark_of_the_one_that_is_put_back() {
+    let home = Home::new();
+    let (project, trusted, store) = live(&home, "project");
+    fs::remove_dir_all(project.join(FOLDER)).unwrap();
+    let theirs = home.registry().admit(&project).unwrap();
+    assert_ne!(theirs.id, trusted.id);
+    let fresh = Store::open(&theirs).unwrap();
+    keep(&store, "msg-2").unwrap();
+    assert_eq!(id_of(&project).unwrap(), trusted.id);
+    keep(&fresh, "msg-3").unwrap();
+    assert_eq!(messages(&project, &home), 3);
+}
+
+#[test]
+fn a_store_that_was_not_made_here_is_never_gone_on_with() {
+    let home = Home::new();
+    let (foreign, _, theirs) = live(&home, "foreign");
+    drop(theirs);
+    for is_marked in [false, true] {
+        let (project, _, store) = live(&home, &format!("project-{is_marked}"));
+        fs::remove_dir_all(project.join(FOLDER)).unwrap();
+        copied(&foreign.join(FOLDER), &project.join(FOLDER));
+        if !is_marked {
+            fs::remove_file(project.join(FOLDER).join(ID)).unwrap();
+        }
+        let before = fs::read(project.join(FOLDER).join(DATABASE)).unwrap();
+        for _ in 0..2 {
+            let error = keep(&store, "msg-2").unwrap_err();
+            assert!(matches!(error, StoreError::Vanished { .. }), "{error:?}");
+        }
+        assert_eq!(fs::read(project.join(FOLDER).join(DATABASE)).unwrap(), before);
+        fs::remove_dir_all(project.join(FOLDER)).unwrap();
+        keep(&store, "msg-2").unwrap();
+        assert_eq!(messages(&project, &home), 2);
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_a_store_is_not_followed() {
+    let home = Home::new();
+    let (foreign, _, theirs) = live(&home, "foreign");
+    drop(theirs);
+    let (project, _, store) = live(&home, "project");
+    let ends = |path: &Path| fs::read(path.join(FOLDER).join(DATABASE)).unwrap();
+    let before = ends(&foreign);
+    fs::remove_dir_all(project.join(FOLDER)).unwrap();
+    symlink(foreign.join(FOLDER), project.join(FOLDER)).unwrap();
+    assert!(matches!(keep(&store, "msg-2"), Err(StoreError::Vanished { .. })));
+    fs::remove_file(project.join(FOLDER)).unwrap();
+    keep(&store, "msg-2").unwrap();
+    fs::remove_file(project.join(FOLDER).join(DATABASE)).unwrap();
+    symlink(foreign.join(FOLDER).join(DATABASE), project.join(FOLDER).join(DATABASE)).unwrap();
+    assert!(matches!(keep(&store, "msg-3"), Err(StoreError::Vanished { .. })));
+    assert_eq!(ends(&foreign), before);
+}
+
+#[test]
+fn a_store_whose_project_is_gone_is_not_made_again() {
+    let home = Home::new();
+    let (project, _, store) = live(&home, "project");
+    fs::remove_dir_all(&project).unwrap();
+    assert!(matches!(keep(&store, "msg-2"), Err(StoreError::Vanished { .. })));
+    assert!(!project.exists());
+}

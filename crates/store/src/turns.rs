@@ -5,11 +5,43 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-static OPEN: Mutex<BTreeMap<PathBuf, Weak<Mutex<()>>>> = Mutex::new(BTreeMap::new());
+use crate::handle::FileId;
+use crate::store::Open;
+
+static OPEN: Mutex<BTreeMap<PathBuf, Weak<Shared>>> = Mutex::new(BTreeMap::new());
 
 /// The turns of one database.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Turns(Arc<Mutex<()>>);
+pub struct Turns(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    turn: Mutex<()>,
+    file: Mutex<Current>,
+}
+
+/// The file that the connections of the process go on with after theirs had vanished.
+#[derive(Debug, Default)]
+struct Current {
+    id: Option<FileId>,
+    /// Open on that file: the connections of the process come to it one after the other, and it may vanish before
+    /// the last one has.
+    keeper: Option<Open>,
+    generation: u64,
+    incidents: Vec<Incident>,
+}
+
+/// Something that happened to the files of a store while it was open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incident {
+    /// They had vanished, and were made again with all that they held.
+    Restored,
+    /// Others are in their place, which hold something else.
+    Replaced {
+        /// How many events the one had that is gone.
+        lost: u64,
+    },
+}
 
 impl Turns {
     /// Those that everybody takes who has this database file open in this process.
@@ -26,7 +58,48 @@ impl Turns {
 
     /// Waits until nobody else writes, and keeps everybody else from it until what this returns is dropped.
     pub(crate) fn take(&self) -> MutexGuard<'_, ()> {
-        lock(&self.0)
+        lock(&self.0.turn)
+    }
+
+    /// Takes note that a file was made that holds everything that the one before held.
+    pub(crate) fn restored(&self, keeper: Open) {
+        self.found(keeper);
+        lock(&self.0.file).incidents.push(Incident::Restored);
+    }
+
+    /// The same for a file that somebody else has made.
+    pub(crate) fn found(&self, keeper: Open) {
+        let mut current = lock(&self.0.file);
+        current.id = keeper.file();
+        current.keeper = Some(keeper);
+    }
+
+    /// Takes note that a file was found that holds something else than the one before. The connections of a
+    /// process find it one after the other; it counts once.
+    pub(crate) fn replaced(&self, file: Option<FileId>, incident: Incident) {
+        let mut current = lock(&self.0.file);
+        if file.is_none() || current.id != file {
+            current.id = file;
+            current.keeper = None;
+            current.generation += 1;
+            current.incidents.push(incident);
+        }
+    }
+
+    /// The connection to the newest file that the process knows of, if it is another one than `file`.
+    pub(crate) fn take_newer_than(&self, file: Option<FileId>) -> Option<Open> {
+        let mut current = lock(&self.0.file);
+        if current.id == file { None } else { current.keeper.take() }
+    }
+
+    /// Counts how often what was known of the store became untrue, because another one had taken its place.
+    pub fn generation(&self) -> u64 {
+        lock(&self.0.file).generation
+    }
+
+    /// What has happened since this was asked last.
+    pub(crate) fn take_incidents(&self) -> Vec<Incident> {
+        std::mem::take(&mut lock(&self.0.file).incidents)
     }
 }
 

@@ -8,10 +8,10 @@ use crate::{MessageBody, Store};
 fn a_turn_is_one_database_s() {
     let (one, other) = (Turns::at(Path::new("/one")), Turns::at(Path::new("/other")));
     let turn = one.take();
-    assert!(Turns::at(Path::new("/one")).0.try_lock().is_err());
-    assert!(other.0.try_lock().is_ok());
+    assert!(Turns::at(Path::new("/one")).0.turn.try_lock().is_err());
+    assert!(other.0.turn.try_lock().is_ok());
     drop(turn);
-    assert!(Turns::at(Path::new("/one")).0.try_lock().is_ok());
+    assert!(Turns::at(Path::new("/one")).0.turn.try_lock().is_ok());
 }
 
 #[test]

@@ -105,6 +105,13 @@ fn work(folder: &Path, session: &str, steps: u64) {
     }
 }
 
+/// Says how many frames there are.
+fn count(folder: &Path) {
+    let store = Store::open_unchecked(folder).unwrap();
+    let frames = store.read(|view| view.all_frames()).unwrap();
+    say(&format!("{} frames", frames.len()));
+}
+
 /// The message of a step.
 pub(crate) fn message(session: &str, step: u64) -> String {
     format!("{{\"session\":\"{session}\",\"step\":{step},\"text\":\"{}\"}}", "words ".repeat(200))
@@ -124,6 +131,7 @@ fn process() {
             work(folder, session, steps.parse().unwrap());
         }
         _ => match task.as_str() {
+            "count" => count(folder),
             "fill" => crate::damaged::fill(folder),
             "look" => crate::damaged::look(folder),
             _ => panic!("there is no task `{task}`"),

@@ -55,6 +55,32 @@ fn processes_lose_nothing_of_one_another() {
         .unwrap();
 }
 
+/// By the others' locks, the process that closes a database finds out whether it is the last one, and may take the
+/// log away.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_opens_a_store_again_keeps_its_locks() {
+    use std::os::unix::fs::MetadataExt as _;
+    let project = Project::new();
+    let store = project.open();
+    let inode = std::fs::metadata(project.database()).unwrap().ino();
+    let holds = || {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        let ours = std::process::id().to_string();
+        locks.lines().any(|line| {
+            let mut words = line.split_whitespace();
+            words.any(|word| word == ours) && words.any(|word| word.ends_with(&format!(":{inode}")))
+        })
+    };
+    assert!(holds());
+    let further = project.open();
+    assert!(holds(), "a second connection has cost the first its lock");
+    drop(further);
+    assert!(holds());
+    drop(store);
+    assert!(!holds());
+}
+
 #[test]
 fn a_store_that_many_make_at_once_opens_for_all_of_them() {
     const MAKERS: usize = 8;

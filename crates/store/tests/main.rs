@@ -42,3 +42,6 @@ mod search;
 mod suggestions;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+#[cfg(unix)]
+mod vanished;

@@ -8,9 +8,10 @@ use super::{Distrust, ID};
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
 use crate::logs::LOGS;
+use crate::restore;
 
 /// The files of a store that this program opens by name.
-const FILES: [&str; 8] = [
+const FILES: [&str; 10] = [
     DATABASE,
     "callstack.db-wal",
     "callstack.db-shm",
@@ -19,6 +20,8 @@ const FILES: [&str; 8] = [
     "callstack.log.1",
     IGNORE,
     ID,
+    restore::LOCK,
+    restore::COPY,
 ];
 const IGNORE: &str = ".gitignore";
 

@@ -1,0 +1,131 @@
+//! One handle of each database file for all connections of a process.
+//!
+//! POSIX locks belong to a process and a file: closing any handle of the file gives up the locks that SQLite holds
+//! through others. The next process to close the database would then take itself for the last one, and delete the
+//! write-ahead log that this process goes on writing to.
+
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::plain::open_plain;
+
+static OPEN: Mutex<BTreeMap<FileId, Weak<Handle>>> = Mutex::new(BTreeMap::new());
+
+/// What tells a file from all others that exist at the same time, whatever its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    /// None where the system does not tell.
+    #[cfg(unix)]
+    #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+    pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        Some(Self { device: metadata.dev(), inode: metadata.ino() })
+    }
+
+    /// None where the system does not tell.
+    #[cfg(not(unix))]
+    pub(crate) fn of(_metadata: &Metadata) -> Option<Self> {
+        None
+    }
+}
+
+/// A database file, open for reading and writing.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    id: Option<FileId>,
+    /// None only while it is being closed.
+    file: Option<File>,
+}
+
+impl Handle {
+    /// Opens a database file, making it for its owner only if it is not there. As long as the handle is kept, the
+    /// process opens the file no second time.
+    pub(crate) fn open(path: &Path) -> io::Result<Arc<Self>> {
+        let mut open = lock();
+        if let Some(known) = std::fs::symlink_metadata(path)
+            .ok()
+            .and_then(|metadata| open.get(&FileId::of(&metadata)?))
+            .and_then(Weak::upgrade)
+        {
+            return Ok(known);
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = open_plain(&mut options, path)?;
+        let id = FileId::of(&file.metadata()?);
+        if let Some(known) = id.and_then(|id| open.get(&id)).and_then(Weak::upgrade) {
+            // It has come to this path since it was looked for: to close it would cost the others their locks.
+            std::mem::forget(file);
+            return Ok(known);
+        }
+        let handle = Arc::new(Self { id, file: Some(file) });
+        if let Some(id) = id {
+            open.insert(id, Arc::downgrade(&handle));
+        }
+        Ok(handle)
+    }
+
+    /// The file that this is a handle of; none where the system does not tell.
+    pub(crate) fn id(&self) -> Option<FileId> {
+        self.id
+    }
+
+    /// The file's length.
+    pub(crate) fn length(&self) -> io::Result<u64> {
+        self.file.as_ref().map_or(Ok(0), |file| file.metadata().map(|metadata| metadata.len()))
+    }
+
+    /// Reads the beginning of the file; false where it is shorter.
+    #[cfg(unix)]
+    pub(crate) fn read_beginning(&self, into: &mut [u8]) -> io::Result<bool> {
+        use std::os::unix::fs::FileExt as _;
+        let read = self.file.as_ref().map_or(Ok(()), |file| file.read_exact_at(into, 0));
+        long_enough(read)
+    }
+
+    /// Reads the beginning of the file; false where it is shorter.
+    #[cfg(not(unix))]
+    pub(crate) fn read_beginning(&self, into: &mut [u8]) -> io::Result<bool> {
+        use std::io::{Read as _, Seek as _};
+        let read = self.file.as_ref().map_or(Ok(()), |mut file| {
+            file.rewind()?;
+            file.read_exact(into)
+        });
+        long_enough(read)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let Some(id) = self.id else { return };
+        let mut open = lock();
+        if open.get(&id).is_some_and(|other| other.strong_count() > 0) {
+            // Somebody has opened the file in the meantime: to close it would cost them their locks.
+            std::mem::forget(self.file.take());
+        } else {
+            // Closed before anybody else can look it up.
+            drop(self.file.take());
+            open.remove(&id);
+        }
+    }
+}
+
+fn long_enough(read: io::Result<()>) -> io::Result<bool> {
+    match read {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn lock() -> MutexGuard<'static, BTreeMap<FileId, Weak<Handle>>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}

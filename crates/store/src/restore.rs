@@ -1,0 +1,281 @@
+//! Makes a store again whose files were deleted or replaced while it was open. An open database can still be read
+//! then, and is copied to where it was, unless something is there that it does not hold.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+
+use crate::error::{StoreError, at};
+use crate::locate::prepare;
+use crate::plain::open_plain;
+use crate::presence::{Absence, beside, id};
+use crate::schema;
+use crate::store::{BUSY, Open, connect, open_database};
+use crate::trust::Trusted;
+use crate::turns::{Incident, Turns};
+
+/// Held by the process that makes a store again, in the store's folder.
+pub(crate) const LOCK: &str = "restore.lock";
+/// The copy while it is being made.
+pub(crate) const COPY: &str = "callstack.db.restored";
+
+/// How a process goes on with a store that had vanished.
+pub(crate) enum Restored {
+    /// Everything that it held is there.
+    Whole(Open),
+    /// With a store that lacks what it held.
+    Other(Open),
+}
+
+/// By what two logs of events are compared.
+#[derive(Debug)]
+struct Log {
+    newest: i64,
+    first: Option<(i64, String)>,
+}
+
+/// Makes the store at `path` usable again: as `open` has it, or as it is there.
+pub(crate) fn restore(
+    path: &Path,
+    trusted: Option<&Trusted>,
+    open: &mut Open,
+    absence: Absence,
+    turns: &Turns,
+) -> Result<Restored, StoreError> {
+    let Some(mut newer) = turns.take_newer_than(open.file()) else {
+        return restore_from(path, trusted, open, absence, turns);
+    };
+    let absence = newer.presence.as_ref().and_then(|presence| presence.absence(path));
+    let restored = match absence {
+        // Another connection of this process has made it again.
+        None => connect(path.parent().unwrap_or(path), path).map(Restored::Whole),
+        Some(absence) => restore_from(path, trusted, &mut newer, absence, turns),
+    };
+    if restored.is_err() || absence.is_none() {
+        turns.found(newer);
+    }
+    restored
+}
+
+fn restore_from(
+    path: &Path,
+    trusted: Option<&Trusted>,
+    open: &mut Open,
+    absence: Absence,
+    turns: &Turns,
+) -> Result<Restored, StoreError> {
+    let gone = |detail: String| StoreError::Vanished { path: path.to_path_buf(), detail };
+    let folder = path.parent().unwrap_or(path);
+    let project = folder.parent().unwrap_or(folder);
+    if !project.is_dir() {
+        return Err(gone("its project is gone, too".to_owned()));
+    }
+    if let Some(trusted) = trusted {
+        let is_own = !matches!(absence, Absence::Missing | Absence::Replaced);
+        trusted.settle(is_own).map_err(|error| gone(error.to_string()))?;
+    }
+    prepare(project).map_err(|error| gone(error.to_string()))?;
+    let alone = alone(&folder.join(LOCK)).map_err(|error| gone(error.to_string()))?;
+    let ours = log_of(open).map_err(|source| at(path, source));
+    let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+    if size(path) > 0 {
+        // Somebody else may have made it again, or made another one.
+        let is_ours = absence == Absence::WithoutLog;
+        if is_ours && open.presence.as_ref().is_some_and(|it| it.has_other_log(path)) {
+            let detail = "its write-ahead log was taken away, and another one was begun".to_owned();
+            return Err(StoreError::Corrupt { path: path.to_path_buf(), detail });
+        }
+        if !is_ours {
+            let mut found = open_database(path)?;
+            found.busy_timeout(BUSY).map_err(|source| at(path, source))?;
+            schema::check_ours(&found, path)?;
+            // Nobody writes to it until it is replaced, if it is.
+            let theirs = found
+                .transaction_with_behavior(TransactionBehavior::Immediate)
+                .map_err(|source| at(path, source))?;
+            let newest = log_of(&theirs).map_or(0, |log| log.newest);
+            let holds_ours = match &ours {
+                Ok(log) => holds(&theirs, open, log).unwrap_or(false),
+                Err(_) => false,
+            };
+            if holds_ours || newest > 0 {
+                drop(theirs);
+                drop(found);
+                let lost = ours.map_or(0, |log| log.newest);
+                let new = connect(folder, path)?;
+                drop(alone);
+                if holds_ours {
+                    turns.found(connect(folder, path)?);
+                    return Ok(Restored::Whole(new));
+                }
+                turns.replaced(new.file(), Incident::Replaced { lost: lost.unsigned_abs() });
+                return Ok(Restored::Other(new));
+            }
+            ours?;
+            put(path, open)
+                .and_then(|()| trusted.map_or(Ok(()), Trusted::mark))
+                .map_err(|error| gone(error.to_string()))?;
+            // Whoever waited for it finds that it is another file.
+            drop(theirs);
+            return finished(folder, path, turns);
+        }
+    }
+    ours.map_err(|error| unreadable(path, absence, &error))?;
+    put(path, open).map_err(|error| match absence {
+        Absence::Emptied => unreadable(path, absence, &error),
+        _ => gone(error.to_string()),
+    })?;
+    finished(folder, path, turns)
+}
+
+fn finished(folder: &Path, path: &Path, turns: &Turns) -> Result<Restored, StoreError> {
+    let new = connect(folder, path)?;
+    turns.restored(connect(folder, path)?);
+    Ok(Restored::Whole(new))
+}
+
+/// What is emptied in place takes with it what is not in the log.
+fn unreadable(path: &Path, absence: Absence, error: &StoreError) -> StoreError {
+    let path = path.to_path_buf();
+    match absence {
+        Absence::Emptied => {
+            StoreError::Corrupt { path, detail: "it was emptied while it was in use".to_owned() }
+        }
+        _ => StoreError::Vanished { path, detail: error.to_string() },
+    }
+}
+
+/// Puts a copy of a database at `path`, on the disk as a whole or not at all.
+fn put(path: &Path, from: &mut Open) -> Result<(), StoreError> {
+    let copy = path.with_file_name(COPY);
+    let outcome = copy_and_rename(&copy, path, from);
+    if outcome.is_err() {
+        // The next attempt begins with removing it.
+        drop(remove(&copy));
+    }
+    outcome
+}
+
+fn copy_and_rename(copy: &Path, path: &Path, from: &mut Open) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let begun = Instant::now();
+    loop {
+        let version = version(from).map_err(|source| at(path, source))?;
+        copied(copy, from)?;
+        let alone = from
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|source| at(path, source))?;
+        // Another connection may have written while it was copied. Nobody does from here on: who gets the lock next
+        // finds another file at the path.
+        if self::version(&alone).map_err(|source| at(path, source))? != version {
+            if begun.elapsed() > BUSY {
+                return Err(StoreError::Busy { path: path.to_path_buf() });
+            }
+            continue;
+        }
+        // A log that stays there would be taken for this one's.
+        for stale in beside(path) {
+            remove(&stale)?;
+        }
+        fs::rename(copy, path).map_err(failed)?;
+        let folder = path.parent().unwrap_or(path);
+        return File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed);
+    }
+}
+
+/// Changes with every commit of another connection.
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA data_version", [], |row| row.get(0))
+}
+
+fn copied(copy: &Path, from: &Connection) -> Result<(), StoreError> {
+    let failed = |source| at(copy, source);
+    let io = |source| StoreError::Io { path: copy.to_path_buf(), source };
+    let unreadable = |detail| Err(StoreError::Corrupt { path: copy.to_path_buf(), detail });
+    let newest = log_of(from).map_err(failed)?.newest;
+    remove(copy)?;
+    for stale in beside(copy) {
+        remove(&stale)?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    drop(open_plain(&mut options, copy).map_err(io)?);
+    let mut to = open_database(copy)?;
+    let step = Backup::new(from, &mut to).and_then(|backup| backup.step(-1)).map_err(failed)?;
+    if step != StepResult::Done {
+        return Err(StoreError::Busy { path: copy.to_path_buf() });
+    }
+    let damage: String =
+        to.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
+    if damage != "ok" {
+        return unreadable(damage);
+    }
+    if log_of(&to).map_err(failed)?.newest < newest {
+        return unreadable("its newest events are missing".to_owned());
+    }
+    to.close().map_err(|(_, source)| failed(source))?;
+    let copy = open_plain(OpenOptions::new().write(true), copy);
+    copy.and_then(|copy| copy.sync_all()).map_err(io)
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(StoreError::Io { path: path.to_path_buf(), source })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn log_of(connection: &Connection) -> rusqlite::Result<Log> {
+    let newest =
+        connection.query_row("SELECT coalesce(max(seq), 0) FROM events", [], |row| row.get(0))?;
+    let first = connection.query_row("SELECT min(seq) FROM events", [], |row| row.get(0))?;
+    let first: Option<i64> = first;
+    let first = match first {
+        Some(first) => event(connection, first)?,
+        None => None,
+    };
+    Ok(Log { newest, first })
+}
+
+fn event(connection: &Connection, seq: i64) -> rusqlite::Result<Option<(i64, String)>> {
+    connection
+        .query_row("SELECT at, body FROM events WHERE seq = ?1", [seq], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()
+}
+
+/// Whether a log of events begins with all of another one.
+fn holds(theirs: &Connection, ours: &Connection, log: &Log) -> rusqlite::Result<bool> {
+    Ok(log.newest == 0
+        || (log_of(theirs)?.first == log.first
+            && event(theirs, log.newest)? == event(ours, log.newest)?))
+}
+
+/// Keeps other processes from making the store again as long as what this returns is held.
+fn alone(path: &Path) -> Result<File, StoreError> {
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    let begun = Instant::now();
+    loop {
+        let file = open_plain(&mut options, path).map_err(failed)?;
+        match file.try_lock() {
+            // The folder may have been deleted while this waited.
+            Ok(()) if id(path) == crate::handle::FileId::of(&file.metadata().map_err(failed)?) => {
+                return Ok(file);
+            }
+            Ok(()) => {}
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+            Err(TryLockError::WouldBlock) if begun.elapsed() > BUSY => {
+                return Err(StoreError::Busy { path: path.to_path_buf() });
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}

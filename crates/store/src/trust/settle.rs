@@ -1,0 +1,49 @@
+//! Keeping the mark of a store whose folder vanishes while a process has it open.
+
+use std::fs;
+
+use super::{Distrust, StoreId, Trusted, id_of, look};
+use crate::error::StoreError;
+use crate::locate::{DATABASE, FOLDER, prepare};
+
+impl Trusted {
+    /// Makes sure that what is now in the place of a store that was open may be opened. Where no mark is, the
+    /// store's id is put there again, so that its record stays true, unless beside a database that is not
+    /// known to be the store's own.
+    pub(crate) fn settle(&self, is_own: bool) -> Result<(), StoreError> {
+        let (Some(registry), Some(id)) = (&self.registry, &self.id) else { return Ok(()) };
+        let project = &self.project;
+        look::at(project)?;
+        registry.check_tracked(project)?;
+        let is_here = |id: &StoreId| {
+            let record = registry.records.read(id)?;
+            Ok::<_, StoreError>(record.is_some_and(|record| record.project == *project))
+        };
+        let is_named = registry.is_named(project);
+        let found = id_of(project)?;
+        let mark = found.as_ref().unwrap_or(id);
+        let database = project.join(FOLDER).join(DATABASE);
+        let is_foreign = !is_own && fs::metadata(database).is_ok_and(|it| it.len() > 0);
+        if !is_named && (!is_here(mark)? || found.is_none() && is_foreign) {
+            let (project, is_marked) = (project.clone(), found.is_some());
+            return Err(Distrust::Unrecorded { project, is_marked }.into());
+        }
+        if found.is_none() {
+            let folder = prepare(project)?;
+            let put = id.put(&folder, false);
+            put.map_err(|source| StoreError::Io { path: folder, source })?;
+        }
+        Ok(())
+    }
+
+    /// Marks what is in the store's place as this one, after its content was put there.
+    pub(crate) fn mark(&self) -> Result<(), StoreError> {
+        let Some(id) = &self.id else { return Ok(()) };
+        if id_of(&self.project)?.as_ref() == Some(id) {
+            return Ok(());
+        }
+        let folder = self.project.join(FOLDER);
+        let put = id.put(&folder, true);
+        put.map(drop).map_err(|source| StoreError::Io { path: folder, source })
+    }
+}
