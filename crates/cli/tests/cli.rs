@@ -40,3 +40,5 @@ mod terminal;
 mod texts;
 #[cfg(unix)]
 mod trust;
+#[cfg(unix)]
+mod vanished;

@@ -211,6 +211,11 @@ impl Conversation {
         folds.max().unwrap_or_default().max(self.masking.settled())
     }
 
+    /// One of which the host has to show everything again.
+    pub(crate) fn forgotten() -> Self {
+        Self { has_gap: true, ..Self::default() }
+    }
+
     /// Whether all that the host showed was taken over.
     pub(crate) fn is_whole(&self) -> bool {
         !self.has_gap

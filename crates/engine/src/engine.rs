@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use callstack_core::context::ContextCache;
@@ -62,6 +62,10 @@ pub struct Engine {
     past: AtomicI64,
     /// What was in files when they were last read.
     pub(crate) seen: Mutex<Seen>,
+    /// The generation of the store that conversations were read from.
+    pub(crate) generation: Arc<AtomicU64>,
+    /// The notices about the store that a host has not shown yet.
+    pub(crate) notices: Mutex<Vec<String>>,
 }
 
 impl Engine {
@@ -87,6 +91,7 @@ impl Engine {
             logged(events);
             told(events);
         });
+        let generation = Arc::new(AtomicU64::new(store.turns().generation()));
         for skipped in settings_now.subagents.skipped() {
             log.write(world.now(), &pattern_skipped(&skipped));
         }
@@ -112,6 +117,8 @@ impl Engine {
             world,
             past: AtomicI64::new(0),
             seen: Mutex::default(),
+            generation,
+            notices: Mutex::default(),
         })
     }
 
@@ -500,7 +507,8 @@ impl Engine {
         if let Some(recorder) = self.recorder.get() {
             return Ok(recorder);
         }
-        let recorder = Recorder::start(&self.trusted, self.logs.observer())?;
+        let recorder =
+            Recorder::start(&self.trusted, Arc::clone(&self.generation), self.logs.observer())?;
         Ok(self.recorder.get_or_init(|| recorder))
     }
 

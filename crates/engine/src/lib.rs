@@ -52,6 +52,7 @@ mod system;
 pub mod tools;
 pub mod tree;
 pub mod unfinished;
+mod vanished;
 mod work_tree;
 mod world;
 

@@ -104,6 +104,11 @@ impl Log {
         Ok(())
     }
 
+    /// Goes on with the file that is at its path now.
+    pub(crate) fn reopen(&self) {
+        lock(&self.sink).file = None;
+    }
+
     pub(crate) fn enable(&self, enabled: bool) {
         lock(&self.sink).enabled = enabled;
     }

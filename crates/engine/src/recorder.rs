@@ -1,12 +1,13 @@
 //! Messages are written behind the hook that shows them: on a thread and a connection of their own.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use callstack_core::event::Event;
-use callstack_store::{MessageBody, Store, StoreError, Trusted};
+use callstack_store::{MessageBody, Store, StoreError, Trusted, Turns};
 
 use crate::error::EngineError;
 use crate::search;
@@ -30,6 +31,9 @@ pub(crate) struct Recorder {
 
 #[derive(Debug)]
 struct Shared {
+    turns: Turns,
+    /// The generation of the store that what is handed in continues.
+    generation: Arc<AtomicU64>,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -39,12 +43,16 @@ struct Queue {
     batches: VecDeque<Batch>,
     accepted: u64,
     written: u64,
+    /// Up to here, batches were dropped because another store had replaced the one that they continue.
+    gone: u64,
     failure: Option<EngineError>,
     closed: bool,
 }
 
 #[derive(Debug)]
 struct Batch {
+    /// The generation of the store that it continues.
+    generation: u64,
     at: i64,
     session: String,
     messages: Vec<MessageBody>,
@@ -54,11 +62,13 @@ impl Recorder {
     /// Starts writing to a store; `observer` is told of what was written.
     pub(crate) fn start(
         trusted: &Trusted,
+        generation: Arc<AtomicU64>,
         observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static,
     ) -> Result<Self, StoreError> {
         let store = Store::open(&trusted.again()?)?;
         store.observe(observer);
-        let shared = Arc::new(Shared { queue: Mutex::default(), changed: Condvar::new() });
+        let (turns, queue, changed) = (store.turns(), Mutex::default(), Condvar::new());
+        let shared = Arc::new(Shared { turns, generation, queue, changed });
         let writer = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
@@ -72,7 +82,13 @@ impl Recorder {
         let mut queue = self.shared.lock();
         if !messages.is_empty() {
             queue.accepted += 1;
-            queue.batches.push_back(Batch { at, session: session.to_owned(), messages });
+            let generation = self.shared.generation.load(Ordering::Relaxed);
+            queue.batches.push_back(Batch {
+                generation,
+                at,
+                session: session.to_owned(),
+                messages,
+            });
             self.shared.changed.notify_all();
         }
         Ticket(queue.accepted)
@@ -84,6 +100,9 @@ impl Recorder {
         let deadline = Instant::now() + patience;
         let mut queue = self.shared.lock();
         while queue.written < ticket.0 {
+            if ticket.0 <= queue.gone {
+                return false;
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
@@ -95,7 +114,7 @@ impl Recorder {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
-        true
+        ticket.0 > queue.gone || ticket.0 == 0
     }
 
     /// Why the last write failed, until one succeeds.
@@ -124,6 +143,12 @@ impl Shared {
     fn write_all(&self, store: &Store) {
         let mut is_behind = false;
         while let Some(batches) = self.next(store, &mut is_behind) {
+            // A host shows everything again to a store that has replaced another one.
+            let now = self.turns.generation();
+            let handed = batches.len() as u64;
+            let batches: Vec<_> =
+                batches.into_iter().filter(|batch| batch.generation == now).collect();
+            let dropped = handed - batches.len() as u64;
             let outcome = store.write(|change| {
                 for batch in &batches {
                     change.record_messages(batch.at, &batch.session, &batch.messages)?;
@@ -131,16 +156,24 @@ impl Shared {
                 Ok::<_, StoreError>(())
             });
             let mut queue = self.lock();
+            if dropped > 0 {
+                queue.written += dropped;
+                queue.gone = queue.written;
+            }
             match outcome {
                 Ok(()) => {
                     queue.written += batches.len() as u64;
                     queue.failure = None;
                 }
                 Err(error) => {
-                    queue.failure = Some(error.into());
                     for batch in batches.into_iter().rev() {
                         queue.batches.push_front(batch);
                     }
+                    // The next attempt goes on with the other one.
+                    if matches!(error, StoreError::Replaced { .. }) {
+                        continue;
+                    }
+                    queue.failure = Some(error.into());
                     if queue.closed {
                         return;
                     }

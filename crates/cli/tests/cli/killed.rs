@@ -5,7 +5,7 @@
 //! [`process::Process::start`]), and it is killed after it has done what was asked and before its host
 //! hears of it.
 
-mod host;
+pub(super) mod host;
 pub(super) mod process;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,6 +82,7 @@ fn told(trouble: Trouble) -> (Told, Host) {
         processes = host.starts;
         sent = [A, C].map(|session| host.sent(session)).to_vec();
     }
+    assert!(host.troubles.is_empty(), "{:?}", host.troubles);
     let desk = &host.desk;
     let said = desk.run(&["doctor", "--json"]);
     assert_eq!(said.code, 0, "{trouble:?}: {}{}", said.stdout, said.stderr);
@@ -93,7 +94,7 @@ fn told(trouble: Trouble) -> (Told, Host) {
 }
 
 #[track_caller]
-fn assert_same<T: std::fmt::Debug>(what: &str, expected: &T, found: &T) {
+pub(super) fn assert_same<T: std::fmt::Debug>(what: &str, expected: &T, found: &T) {
     let (expected, found) = (format!("{expected:#?}"), format!("{found:#?}"));
     let mut lines = expected.lines().zip(found.lines());
     let differs = lines.position(|(expected, found)| expected != found);
@@ -105,7 +106,7 @@ fn assert_same<T: std::fmt::Debug>(what: &str, expected: &T, found: &T) {
 }
 
 /// What is stored of a session: each version of each message, in order.
-fn stored(desk: &Desk, session: &str) -> Vec<Value> {
+pub(super) fn stored(desk: &Desk, session: &str) -> Vec<Value> {
     let store = Store::open_unchecked(&desk.project().join(".callstack")).unwrap();
     let messages = store.read(|view| {
         let last = view.whole_session(session)?.last;
@@ -115,7 +116,7 @@ fn stored(desk: &Desk, session: &str) -> Vec<Value> {
 }
 
 /// The state without times, and with handles for ids.
-fn same(mut state: Value) -> Value {
+pub(super) fn same(mut state: Value) -> Value {
     let handles: Vec<(String, String)> = state["frames"]
         .as_object()
         .unwrap()

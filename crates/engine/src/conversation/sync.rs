@@ -53,6 +53,12 @@ pub enum SyncAnswer {
 impl Engine {
     /// Follows a host that is about to call its model, and answers what it should send.
     pub fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
+        let answer = self.follow(request);
+        // The answer may fold what a store that came in between does not have.
+        if self.forget_replaced() { Ok(SyncAnswer::All) } else { answer }
+    }
+
+    fn follow(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
         let session = request.session.clone();
         let last_serial = request.applied.max(request.newest);
         self.tasks_returned(&request)?;

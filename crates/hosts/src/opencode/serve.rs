@@ -138,6 +138,10 @@ struct Server<'a> {
 impl Server<'_> {
     fn answer(&mut self, method: &str, params: Option<&RawValue>) -> Result<Value, EngineError> {
         let engine = self.engine.as_ref().map_err(Clone::clone)?;
+        // What is to be stored waits until it can be.
+        if method != "record" {
+            engine.attend()?;
+        }
         // The recording goes on, so that nothing is missing when it is on again.
         if !matches!(method, "hello" | "sync" | "record" | "command") && !engine.frame_mode()? {
             return self.unframed(engine, method, params);
@@ -339,9 +343,10 @@ fn sync(engine: &Engine, params: Option<&RawValue>) -> Result<Value, EngineError
     Ok(match answer {
         SyncAnswer::All => json!({ "need": "all" }),
         SyncAnswer::Ops { serial, keep, ops } => {
-            let trouble = engine.recording_failure().map_or_else(String::new, |failure| {
-                format!("messages can't be stored: {}", failure.sentence())
-            });
+            let trouble = engine.recording_failure().map_or_else(
+                || engine.take_notices(),
+                |failure| format!("messages can't be stored: {}", failure.sentence()),
+            );
             json!({ "serial": serial, "keep": keep, "ops": ops, "trouble": trouble })
         }
     })

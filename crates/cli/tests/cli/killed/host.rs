@@ -11,7 +11,7 @@ use super::process::Process;
 
 /// What befalls the first process.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Trouble {
+pub(in crate::cli) enum Trouble {
     None,
     /// It ends in the write that goes beyond so many bytes of the store's log of writes.
     Write(u64),
@@ -28,15 +28,17 @@ struct Session {
     applied: i64,
 }
 
-pub(super) struct Host {
-    pub(super) desk: Desk,
+pub(in crate::cli) struct Host {
+    pub(in crate::cli) desk: Desk,
     /// Processes so far.
-    pub(super) starts: usize,
+    pub(in crate::cli) starts: usize,
     /// Answers of the first one.
-    pub(super) answers: usize,
+    pub(in crate::cli) answers: usize,
     /// How long the log of writes was before anything was done, and behind each transaction.
-    pub(super) start: u64,
-    pub(super) transactions: Vec<u64>,
+    pub(in crate::cli) start: u64,
+    pub(in crate::cli) transactions: Vec<u64>,
+    /// The troubles that were told, in order.
+    pub(in crate::cli) troubles: Vec<String>,
     trouble: Trouble,
     process: Option<Process>,
     sessions: BTreeMap<String, Session>,
@@ -44,7 +46,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(trouble: Trouble) -> Self {
+    pub(in crate::cli) fn new(trouble: Trouble) -> Self {
         let desk = Desk::new();
         // Somebody else has made the store and looks on until the first process has begun: the log of
         // writes is longer than any other file that the process makes.
@@ -58,6 +60,7 @@ impl Host {
             answers: 0,
             start,
             transactions: Vec::new(),
+            troubles: Vec::new(),
             trouble,
             process: None,
             sessions: BTreeMap::new(),
@@ -138,7 +141,8 @@ impl Host {
                 all = true;
                 continue;
             }
-            assert_eq!(answer["trouble"], "");
+            let trouble = answer["trouble"].as_str().unwrap();
+            self.troubles.extend(Some(trouble.to_owned()).filter(|trouble| !trouble.is_empty()));
             it.known = it.messages.len();
             it.applied = answer["serial"].as_i64().unwrap();
             it.ops.truncate(usize::try_from(answer["keep"].as_u64().unwrap()).unwrap());
@@ -147,8 +151,27 @@ impl Host {
         }
     }
 
+    /// The error with which the process refuses what is asked.
+    pub(in crate::cli) fn refused(&mut self, method: &str, params: &Value) -> String {
+        let process = self.process.as_mut().unwrap();
+        let error = process.try_ask(method, params).unwrap().unwrap_err();
+        format!("{}: {}", error["kind"].as_str().unwrap(), error["message"].as_str().unwrap())
+    }
+
+    /// The parameters of a request that shows all of a session.
+    pub(in crate::cli) fn all_of(&self, session: &str) -> Value {
+        let it = &self.sessions[session];
+        json!({"session": session, "purpose": "turn", "keep": 0, "messages": it.messages, "ops": 0,
+            "applied": it.applied})
+    }
+
+    /// What stands for parts of a session.
+    pub(in crate::cli) fn ops(&self, session: &str) -> &[Value] {
+        &self.sessions[session].ops
+    }
+
     /// The user says something.
-    pub(super) fn user(&mut self, session: &str, words: &str) {
+    pub(in crate::cli) fn user(&mut self, session: &str, words: &str) {
         let id = self.add(session, "user", json!({"type": "text", "text": words}));
         let id = id["info"]["id"].clone();
         self.ask("message", &json!({"session": session, "message": id, "text": words}));
@@ -170,19 +193,19 @@ impl Host {
     }
 
     /// The agent runs a command.
-    pub(super) fn run(&mut self, session: &str, command: &str, exit: i64) {
+    pub(in crate::cli) fn run(&mut self, session: &str, command: &str, exit: i64) {
         self.step(session, "bash", &json!({ "command": command }));
         self.last_state(session)["metadata"]["exit"] = exit.into();
     }
 
     /// The agent writes a file.
-    pub(super) fn write(&mut self, session: &str, path: &str) {
+    pub(in crate::cli) fn write(&mut self, session: &str, path: &str) {
         fs::write(self.desk.project().join(path), path).unwrap();
         self.step(session, "write", &json!({"filePath": path, "content": path}));
     }
 
     /// The agent calls a tool of ours.
-    pub(super) fn call(&mut self, session: &str, tool: &str, args: &Value) {
+    pub(in crate::cli) fn call(&mut self, session: &str, tool: &str, args: &Value) {
         let call = self.step(session, tool, args);
         let answer = self.insist("tool", &call);
         self.answered(session, &answer);
@@ -197,7 +220,7 @@ impl Host {
     }
 
     /// The agent has a frame worked on in the session `other`.
-    pub(super) fn delegate(
+    pub(in crate::cli) fn delegate(
         &mut self,
         session: &str,
         frame: &str,
@@ -221,7 +244,7 @@ impl Host {
     }
 
     /// The agent closes its turn.
-    pub(super) fn reply(&mut self, session: &str, words: &str) {
+    pub(in crate::cli) fn reply(&mut self, session: &str, words: &str) {
         self.request(session);
         let closing =
             self.add(session, "assistant", json!({"type": "text", "text": words})).clone();
@@ -233,18 +256,18 @@ impl Host {
     }
 
     /// What the model would be sent next, as it is made of what was said.
-    pub(super) fn sent(&mut self, session: &str) -> String {
+    pub(in crate::cli) fn sent(&mut self, session: &str) -> String {
         self.request(session);
         let ops = json!(self.sessions[session].ops);
         without_durations(&format!("{ops:#}"))
     }
 
-    pub(super) fn shown(&self, session: &str) -> Vec<Value> {
+    pub(in crate::cli) fn shown(&self, session: &str) -> Vec<Value> {
         self.sessions[session].messages.clone()
     }
 
     /// Lets the last process end in order, once all is on the disk; returns whether it could.
-    pub(super) fn close(&mut self) -> bool {
+    pub(in crate::cli) fn close(&mut self) -> bool {
         if self.trouble == Trouble::None {
             self.transactions = transactions(&log_of_writes(&self.desk), self.start);
         }

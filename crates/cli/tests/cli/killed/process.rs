@@ -40,13 +40,23 @@ impl Process {
 
     /// What it answers; none where it has ended before.
     pub(in crate::cli) fn ask(&mut self, method: &str, params: &Value) -> Option<Value> {
+        let answer = self.try_ask(method, params)?;
+        Some(answer.unwrap_or_else(|error| panic!("{method} {params}: {error}")))
+    }
+
+    /// The same where it may refuse: its error.
+    pub(in crate::cli) fn try_ask(
+        &mut self,
+        method: &str,
+        params: &Value,
+    ) -> Option<Result<Value, Value>> {
         self.last += 1;
         self.say(&json!({"id": self.last, "method": method, "params": params}));
         let line = self.output.next()?.ok()?;
         let answer: Value = serde_json::from_str(&line).ok()?;
         assert_eq!(answer["id"], self.last, "{line}");
-        assert_eq!(answer["error"], Value::Null, "{method} {params}");
-        Some(answer["result"].clone())
+        let error = &answer["error"];
+        Some(if error.is_null() { Ok(answer["result"].clone()) } else { Err(error.clone()) })
     }
 
     pub(in crate::cli) fn tell(&mut self, method: &str, params: &Value) {

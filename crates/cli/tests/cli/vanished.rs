@@ -1,0 +1,235 @@
+//! The store is deleted, emptied or replaced while an agent works: what was acknowledged is there afterwards or said
+//! to be lost, and nothing is folded that is not stored.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+use super::killed::host::{Host, Trouble};
+use super::killed::{assert_same, same, stored};
+
+const S: &str = "ses_a";
+
+/// Runs a line of shell in the project.
+fn shell(desk: &Desk, line: &str) {
+    let mut command = desk.sealed.command_in(&desk.project(), "sh");
+    command.args(["-ec", line]);
+    let said = desk.sealed.run("sh", command, Duration::from_secs(30)).unwrap();
+    assert!(said.success(), "{line}: {said}");
+}
+
+fn push(host: &mut Host, title: &str) {
+    let args = json!({"title": title, "successCriteria": format!("the {title} works")});
+    host.call(S, "stack_frame_push", &args);
+}
+
+fn pop(host: &mut Host, results: &str) {
+    host.call(S, "stack_frame_pop", &json!({ "results": results }));
+}
+
+/// Works on three frames; something happens to the store before the step of that number.
+fn work(host: &mut Host, before: usize, happen: impl Fn(&Desk)) {
+    let steps: [&dyn Fn(&mut Host); 10] = [
+        &|host| host.user(S, "Write the parser of the configuration"),
+        &|host| push(host, "grammar"),
+        &|host| host.run(S, "make grammar", 0),
+        &|host| pop(host, "23 rules, no comments"),
+        &|host| push(host, "cache"),
+        &|host| host.run(S, "make cache", 0),
+        &|host| push(host, "index"),
+        &|host| pop(host, "it has 4 columns"),
+        &|host| pop(host, "it takes 2 MB"),
+        &|host| host.reply(S, "The parser is there."),
+    ];
+    for (at, step) in steps.into_iter().enumerate() {
+        if at == before {
+            happen(&host.desk);
+        }
+        step(host);
+    }
+    host.user(S, "Thanks");
+}
+
+fn id(desk: &Desk) -> String {
+    fs::read_to_string(desk.project().join(".callstack/id")).unwrap()
+}
+
+fn begun() -> Host {
+    let host = Host::new(Trouble::None);
+    host.desk.sealed.git_init().unwrap();
+    host
+}
+
+#[test]
+fn a_store_that_vanishes_is_made_again_with_all_that_was_acknowledged() {
+    let mut host = begun();
+    work(&mut host, usize::MAX, |_| {});
+    let expected = (host.sent(S), same(host.desk.json(&["tree"])));
+    assert!(expected.0.contains("23 rules"), "{}", expected.0);
+    // The process may make it again while it is being deleted, and then once more.
+    let folder = "rm -rf .callstack || rm -rf .callstack || true";
+    for vanish in [
+        folder,
+        ": > .callstack/callstack.db",
+        "rm -f .callstack/callstack.db*",
+        "rm -f .callstack/callstack.db-wal",
+        "git clean -fdxq",
+        "mv .callstack ../elsewhere",
+    ] {
+        for before in [1, 3, 4, 8, 9] {
+            let what = format!("`{vanish}` before step {before}");
+            let mut host = begun();
+            let mark = id(&host.desk);
+            work(&mut host, before, |desk| shell(desk, vanish));
+            let found = (host.sent(S), same(host.desk.json(&["tree"])));
+            assert_same(&what, &expected, &found);
+            let notice =
+                "the store in .callstack had vanished and was made again; nothing was lost";
+            let troubles = host.troubles.join("; ");
+            assert!(
+                !troubles.is_empty() && troubles.replace(notice, "").len() <= 4,
+                "{what}: {troubles}"
+            );
+            assert!(host.close(), "{what}");
+            assert_same(&what, &host.shown(S), &stored(&host.desk, S));
+            assert_eq!(id(&host.desk), mark, "{what}");
+            let log = fs::read_to_string(host.desk.project().join(".callstack/callstack.log"));
+            assert!(log.unwrap().contains("Store made again"), "{what}");
+            let said = host.desk.run(&["doctor", "--json"]);
+            assert_eq!(said.code, 0, "{what}: {}{}", said.stdout, said.stderr);
+        }
+    }
+}
+
+/// Another project with a frame and a message of its own; its database as a single file.
+fn other() -> (Desk, std::path::PathBuf) {
+    let other = Desk::new();
+    other.ok(&["push", "Elsewhere", "-c", "It is elsewhere"]);
+    let database = other.database();
+    (other, database)
+}
+
+#[test]
+fn a_store_that_another_one_replaces_is_gone_on_with_and_what_is_lost_is_said() {
+    let (_other, database) = other();
+    let database = database.to_str().unwrap();
+    for before in [2, 4, 8] {
+        let mut host = begun();
+        host.user(S, "Write the parser of the configuration");
+        push(&mut host, "grammar");
+        host.run(S, "make grammar", 0);
+        if before > 2 {
+            pop(&mut host, "23 rules, no comments");
+            host.run(S, "make", 0);
+        }
+        if before > 4 {
+            push(&mut host, "cache");
+        }
+        shell(
+            &host.desk,
+            &format!(
+                "cp '{database}' x.db && mv x.db .callstack/callstack.db && rm -f .callstack/callstack.db-*"
+            ),
+        );
+        host.run(S, "make all", 0);
+        let ops = json!(host.ops(S)).to_string();
+        assert!(!ops.contains("23 rules"), "{ops}");
+        push(&mut host, "parser");
+        host.run(S, "make parser", 0);
+        pop(&mut host, "it parses");
+        host.reply(S, "The parser is there.");
+        host.user(S, "Thanks");
+        let ops = host.sent(S);
+        assert!(ops.contains("it parses") && !ops.contains("23 rules"), "{ops}");
+        assert!(host.troubles[0].contains("replaced by another one, and "), "{:?}", host.troubles);
+        assert_eq!(host.troubles.len(), 1, "{:#?}", host.troubles);
+        assert!(host.close());
+        assert_same("messages", &host.shown(S), &stored(&host.desk, S));
+        let titles = host.desk.ok(&["tree"]);
+        assert!(titles.contains("Elsewhere") && titles.contains("parser"), "{titles}");
+        assert!(!titles.contains("grammar"), "{titles}");
+    }
+}
+
+/// Nothing is acknowledged while something else is in the place of the store, and all is there afterwards.
+fn is_refused_meanwhile(put: &str, remove: &str, why: &str) {
+    let mut host = begun();
+    host.user(S, "Write the parser of the configuration");
+    push(&mut host, "grammar");
+    host.run(S, "make grammar", 0);
+    pop(&mut host, "23 rules, no comments");
+    host.run(S, "make", 0);
+    let call = json!({"session": S, "message": "msg_x", "call": "call_x", "agent": "build",
+        "name": "stack_frame_push", "args": {"title": "lost", "successCriteria": "x"}});
+    shell(&host.desk, put);
+    let before = content(&host.desk.project().join(".callstack"));
+    for _ in 0..2 {
+        let all = host.all_of(S);
+        for (method, params) in
+            [("sync", &all), ("tool", &call), ("system", &json!({"session": S, "model": {}}))]
+        {
+            let error = host.refused(method, params);
+            assert!(error.starts_with("unavailable: ") && error.contains(why), "{error}");
+        }
+    }
+    assert!(content(&host.desk.project().join(".callstack")) == before, "it was written to");
+    shell(&host.desk, remove);
+    push(&mut host, "cache");
+    pop(&mut host, "it takes 2 MB");
+    host.reply(S, "The parser is there.");
+    let sent = host.sent(S);
+    assert!(sent.contains("23 rules") && sent.contains("it takes 2 MB"), "{sent}");
+    assert!(host.close());
+    assert_same("messages", &host.shown(S), &stored(&host.desk, S));
+    let titles = host.desk.ok(&["tree"]);
+    assert!(titles.contains("grammar") && !titles.contains("lost"), "{titles}");
+}
+
+/// What is in a folder or file.
+fn content(path: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    if path.is_file() {
+        return vec![(path.to_path_buf(), fs::read(path).unwrap())];
+    }
+    let mut files: Vec<_> =
+        fs::read_dir(path).unwrap().flat_map(|it| content(&it.unwrap().path())).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn what_can_not_be_made_again_is_said_each_time_and_nothing_is_acknowledged() {
+    let gone = "has vanished while it was in use, and can't be made again";
+    is_refused_meanwhile(
+        "rm -rf .callstack && echo in its place > .callstack",
+        "rm .callstack",
+        gone,
+    );
+}
+
+#[test]
+fn a_store_of_another_project_in_the_place_of_a_live_one_is_neither_read_nor_changed() {
+    let (other, _) = other();
+    let folder = other.project().join(".callstack");
+    let copy = format!("rm -rf .callstack && cp -a '{}' .callstack", folder.display());
+    is_refused_meanwhile(&copy, "rm -rf .callstack", "was not made here");
+    let unmarked = format!("{copy} && rm .callstack/id");
+    is_refused_meanwhile(&unmarked, "rm -rf .callstack", "was not made here");
+}
+
+#[test]
+fn a_database_that_was_emptied_with_its_log_is_an_error_that_folds_nothing_more() {
+    let mut host = begun();
+    host.user(S, "Write the parser of the configuration");
+    push(&mut host, "grammar");
+    host.run(S, "make grammar", 0);
+    shell(&host.desk, ": > .callstack/callstack.db; : > .callstack/callstack.db-wal");
+    let all: Value = host.all_of(S);
+    for _ in 0..2 {
+        let error = host.refused("sync", &all);
+        assert!(error.contains("emptied") || error.contains("taken away"), "{error}");
+    }
+    assert_eq!(fs::metadata(host.desk.database()).unwrap().len(), 0);
+}
