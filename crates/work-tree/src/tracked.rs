@@ -9,9 +9,25 @@ use crate::git::{Failure, Git, path};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The paths below `folder` in a project that git tracks, relative to the project. None where git is not
-/// there, or finds no repository. An error says why it can't be found out.
+/// there, or finds no repository. A project may be a repository of its own inside another one, whose checkout
+/// reaches into it, so those around it are asked too. An error says why it can't be found out.
 pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, String> {
     let until = Instant::now() + PATIENCE;
+    let mut tracked = listed(project, Path::new(folder), until)?;
+    let mut roots = project.ancestors().filter(|around| around.join(".git").exists());
+    // That of the nearest one is what the project itself was asked.
+    roots.next();
+    for root in roots {
+        let inside = project.strip_prefix(root).unwrap_or(Path::new(""));
+        let found = listed(root, &inside.join(folder), until)?;
+        tracked
+            .extend(found.iter().filter_map(|path| Some(path.strip_prefix(inside).ok()?.into())));
+    }
+    Ok(tracked)
+}
+
+/// The paths below a folder, whose path is relative to `from`, that git tracks there.
+fn listed(from: &Path, folder: &Path, until: Instant) -> Result<Vec<PathBuf>, String> {
     // The index alone is read, also of a repository of somebody else's, whose configuration calls nothing.
     let options = [
         "-c",
@@ -24,14 +40,11 @@ pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, Strin
         "-z",
         "--",
     ];
-    match Git::at(project, until).args(options).args(names(folder)).run(&[]) {
+    match Git::at(from, until).args(options).args(names(folder)).run(&[]) {
         Ok(listed) => {
             let listed = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
             let listed: Vec<_> = listed.map(path).collect();
-            let is_below = |path: &PathBuf| {
-                path.iter().next().is_some_and(|name| name.eq_ignore_ascii_case(folder))
-            };
-            if listed.iter().all(is_below) {
+            if listed.iter().all(|path| is_below(path, folder)) {
                 Ok(listed)
             } else {
                 Err("git answers what it was not asked".to_owned())
@@ -43,11 +56,19 @@ pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, Strin
     }
 }
 
+/// Whether a path is that of a folder or below it; systems may take names for the same that differ in case.
+fn is_below(path: &Path, folder: &Path) -> bool {
+    let mut names = path.iter();
+    folder.iter().all(|name| names.next().is_some_and(|it| it.eq_ignore_ascii_case(name)))
+}
+
 /// A folder by all the names that some systems take for the same one.
-fn names(folder: &str) -> Vec<String> {
-    let mut names = vec![folder.to_owned()];
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut names = vec![folder.to_path_buf()];
     if cfg!(any(target_os = "macos", windows)) {
-        names.extend([folder.to_uppercase(), folder.replacen(".c", ".C", 1)]);
+        let last = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let alike = [last.to_uppercase(), last.replacen(".c", ".C", 1)];
+        names.extend(alike.map(|name| folder.with_file_name(name)));
     }
     names
 }
@@ -80,5 +101,31 @@ mod tests {
         assert_eq!(tracked_below(&project, ".callstack"), Ok(tracked.to_vec()));
         fs::write(folder.path().join("a project/.git/index"), "damaged").unwrap();
         assert!(tracked_below(&project, ".callstack").is_err(), "it is not known");
+    }
+
+    #[test]
+    fn what_a_repository_around_the_projects_own_tracks_is_listed_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("libs/a project");
+        fs::create_dir_all(project.join(".callstack")).unwrap();
+        fs::write(project.join(".callstack/callstack.db"), "").unwrap();
+        fs::write(project.join("file"), "").unwrap();
+        let git = |place: &Path, args: &[&str]| {
+            let done = Command::new("git").current_dir(place).args(args).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+        };
+        git(folder.path(), &["init", "-q"]);
+        git(folder.path(), &["add", "-f", "."]);
+        git(&project, &["init", "-q"]);
+        let tracked = vec![PathBuf::from(".callstack/callstack.db")];
+        assert_eq!(tracked_below(&project, ".callstack"), Ok(tracked));
+        git(folder.path(), &["rm", "-q", "--cached", "-r", "."]);
+        assert_eq!(tracked_below(&project, ".callstack"), Ok(Vec::new()));
+        // As a submodule it is one path to the repository around it.
+        git(&project, &["add", "file"]);
+        let author = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+        git(&project, &[&author[..], &["commit", "-q", "-m", "one"]].concat());
+        git(folder.path(), &["add", "libs"]);
+        assert_eq!(tracked_below(&project, ".callstack"), Ok(Vec::new()));
     }
 }
