@@ -238,6 +238,16 @@ mod tests {
         assert!(!is_ours("// a plugin of the user's that mentions callstack:binary\n"));
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn devices_in_place_of_our_files_are_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("callstack.ts");
+        assert!(read(&file).unwrap().is_none());
+        std::os::unix::fs::symlink("/dev/null", &file).unwrap();
+        assert!(read(&file).is_err());
+    }
+
     #[test]
     fn the_plugin_says_the_version_of_this_binary() {
         let version = format!("const VERSION = \"{}\"", env!("CARGO_PKG_VERSION"));

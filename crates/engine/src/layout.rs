@@ -5,8 +5,8 @@
 //! tree or no frame; one that can't be read is an error and stays as it is.
 
 use std::borrow::Cow;
-use std::fs;
-use std::io::{self, ErrorKind, Write as _};
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use callstack_core::control::escape_json;
@@ -141,7 +141,7 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
     fs::create_dir_all(folder.join(FRAMES)).map_err(failed)?;
     let ignore = folder.join(".gitignore");
     if fs::symlink_metadata(&ignore).is_err() {
-        let made = open_plain(fs::OpenOptions::new().write(true).create_new(true), &ignore);
+        let made = open_plain(OpenOptions::new().write(true).create_new(true), &ignore);
         made.and_then(|mut file| file.write_all(b"*\n")).map_err(failed)?;
     }
     Ok(())

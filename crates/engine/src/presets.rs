@@ -91,7 +91,12 @@ pub fn preset(project: &Path, name: &str) -> Result<Preset, EngineError> {
     }
     let path = project.join(PRESETS).join(format!("{name}.toml"));
     let shown = format!("{PRESETS}/{name}.toml");
-    if std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LONGEST) {
+    let metadata = std::fs::metadata(&path);
+    if metadata.as_ref().is_ok_and(|metadata| !metadata.is_file()) {
+        // A committed link may lead to a device without an end.
+        return Err(EngineError::invalid(format!("{shown} is no file"), "Remove it."));
+    }
+    if metadata.is_ok_and(|metadata| metadata.len() > LONGEST) {
         return Err(EngineError::invalid(
             format!("{shown} is longer than {LONGEST} bytes"),
             "A preset is a handful of frames.",

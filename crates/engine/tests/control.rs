@@ -262,4 +262,9 @@ fn a_project_has_presets_of_its_own_and_faults_in_them_are_found() {
         assert!(sentence.contains("bugfix.toml, line") && sentence.contains(told), "{sentence}");
         assert!(sentence.contains("`[[frames]]`, each with `title`"), "{sentence}");
     }
+    // A device may have no end, and a pipe keeps who reads it waiting.
+    std::fs::remove_file(folder.join("bugfix.toml")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", folder.join("bugfix.toml")).unwrap();
+    let (_, sentence) = refused(&project, "stack_preset", json!({"name": "bugfix"}));
+    assert!(sentence.contains("bugfix.toml is no file"), "{sentence}");
 }

@@ -420,3 +420,20 @@ fn the_storage_functions_never_take_what_is_unreadable_for_nothing() {
         }
     }
 }
+
+#[test]
+fn links_in_place_of_the_files_are_not_followed() {
+    let folder = project();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = elsewhere.path().join("other.json");
+    save_state(elsewhere.path(), &StackState::default()).unwrap();
+    fs::rename(layout::folder(elsewhere.path()).join("state.json"), &other).unwrap();
+    fs::create_dir_all(layout::folder(folder.path())).unwrap();
+    // It might as well lead to a device that never ends.
+    let state = layout::folder(folder.path()).join("state.json");
+    std::os::unix::fs::symlink(&other, &state).unwrap();
+    assert_eq!(load_state(folder.path()).unwrap_err().kind, Kind::Unavailable);
+    let before = fs::read(&other).unwrap();
+    worked(&folder, true);
+    assert_eq!(fs::read(&other).unwrap(), before);
+}
