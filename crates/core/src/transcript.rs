@@ -279,6 +279,14 @@ impl Span {
     pub fn live_close(&self) -> Option<&Anchor> {
         self.close.as_ref().filter(|_| !self.close_undone)
     }
+
+    /// Whether the calls that stand behind the one that opened it, in the same step, are its own: see
+    /// [`CALLS_LEAVE`].
+    pub fn takes_calls(&self) -> bool {
+        !self.origin.is_automatic()
+            && self.open.call.is_some()
+            && self.fold.as_ref().is_none_or(|fold| fold.renderer >= CALLS_LEAVE)
+    }
 }
 
 /// One change to what the host is about to send. Applied in order, to messages named by id, so that

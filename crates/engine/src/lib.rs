@@ -53,6 +53,7 @@ pub mod tools;
 pub mod tree;
 pub mod unfinished;
 mod vanished;
+mod work;
 mod work_tree;
 mod world;
 

@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::search::find;
+use crate::work::pieces;
 
 impl Engine {
     /// The frames that a session works in, the root first and the active one last.
@@ -39,7 +40,8 @@ impl Engine {
         self.store.read(|view| Ok(view.session_spans(session)?))
     }
 
-    /// The messages of a frame's spans, in order; a root's are all those of its session.
+    /// The messages of a frame's spans, in order; a root's are all those of its session. Of the step that
+    /// opened a frame it has the calls that are the frame's.
     pub fn log(&self, frame: &Frame) -> Result<Vec<StoredMessage>, EngineError> {
         let everything = LogRequest::default();
         Ok(self.read_log(frame, &everything)?.entries.into_iter().map(|it| it.message).collect())
@@ -47,8 +49,8 @@ impl Engine {
 
     /// Messages in a frame's log.
     pub fn log_length(&self, frame: &Frame) -> Result<u64, EngineError> {
-        let stretches = self.store.read(|view| view.stretches(frame.num))?;
-        Ok(stretches.iter().map(Stretch::messages).sum())
+        let pieces = self.store.read(|view| pieces(view, frame.num))?;
+        Ok(pieces.iter().map(|it| it.stretch.messages()).sum())
     }
 
     /// A part of a frame's log.
@@ -152,18 +154,20 @@ fn visit<E: From<StoreError>>(
     versions: bool,
     mut see: impl FnMut(LogEntry) -> Result<ControlFlow<()>, E>,
 ) -> Result<u64, E> {
-    let stretches = store.read(|view| view.stretches(frame))?;
-    let total = stretches.iter().map(Stretch::messages).sum();
+    let pieces = store.read(|view| pieces(view, frame))?;
+    let total = pieces.iter().map(|it| it.stretch.messages()).sum();
     let mut before = 0;
-    for Stretch { session, first, last } in stretches {
+    for piece in pieces {
+        let Stretch { session, first, last } = &piece.stretch;
+        let (first, last) = (*first, *last);
         let skipped = from.saturating_sub(before + 1);
         let mut at = first.saturating_add(skipped).min(last);
         while at < last {
             let to = last.min(at + AT_ONCE);
-            let messages =
-                store.read(|view| view.messages_between(&session, (at, to), versions))?;
+            let messages = store.read(|view| view.messages_between(session, (at, to), versions))?;
             for message in messages {
                 let position = before + message.seq - first;
+                let message = piece.narrowed(message);
                 let entry = LogEntry { position, session: session.clone(), message };
                 if see(entry)?.is_break() {
                     return Ok(total);

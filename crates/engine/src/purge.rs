@@ -1,5 +1,7 @@
 //! Removing what was said in a frame or a session for good.
 
+use std::collections::BTreeSet;
+
 use callstack_core::frame::FrameNum;
 use callstack_store::{Copies, Erased, Purge, REMOVED, Stretch, log_path};
 use serde::Serialize;
@@ -8,6 +10,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::handles;
 use crate::log::files;
+use crate::work::{Piece, pieces};
 
 /// What a purge would remove.
 #[derive(Clone, Debug, Serialize)]
@@ -24,6 +27,10 @@ pub struct PurgePlan {
     /// go. They go with their session.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "handles::many")]
     pub unplaced: Vec<FrameNum>,
+    /// Those of them whose calls stand beside others' in the step that opened them: it goes as a whole, with
+    /// what in it is not theirs.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "handles::many")]
+    pub shared: Vec<FrameNum>,
     /// Messages that are still there.
     pub messages: u64,
     /// Bytes of them as they came.
@@ -109,19 +116,28 @@ impl Engine {
     }
 
     fn plan_of_frame(&self, frame: FrameNum, what: String) -> Result<PurgePlan, EngineError> {
-        let (frames, unplaced, stretches) = self.store.read(|view| {
+        let (frames, unplaced, shared, stretches) = self.store.read(|view| {
             let frames = view.frames_from(frame)?;
-            let (mut unplaced, mut stretches) = (Vec::new(), Vec::new());
+            let (mut unplaced, mut steps, mut stretches) = (Vec::new(), Vec::new(), Vec::new());
             for frame in &frames {
-                if view.is_placed(*frame)? {
-                    stretches.extend(view.stretches(*frame)?);
-                } else {
+                if !view.is_placed(*frame)? {
                     unplaced.push(*frame);
+                    continue;
+                }
+                for Piece { stretch, opens } in pieces(view, *frame)? {
+                    match opens {
+                        Some(_) => steps.push((*frame, stretch)),
+                        None => stretches.push(stretch),
+                    }
                 }
             }
-            Ok::<_, EngineError>((frames, unplaced, stretches))
+            steps.retain(|(_, step)| !stretches.iter().any(|it| it.holds(step)));
+            let shared: BTreeSet<_> = steps.iter().map(|(frame, _)| *frame).collect();
+            stretches.extend(steps.into_iter().map(|(_, step)| step));
+            Ok::<_, EngineError>((frames, unplaced, shared, stretches))
         })?;
-        self.plan_of(what, (frames, unplaced), stretches)
+        let plan = self.plan_of(what, (frames, unplaced), stretches)?;
+        Ok(PurgePlan { shared: shared.into_iter().collect(), ..plan })
     }
 
     fn plan_of(
@@ -137,6 +153,7 @@ impl Engine {
             what,
             frames,
             unplaced,
+            shared: Vec::new(),
             messages: found.values().map(|ids| ids.len() as u64).sum(),
             sessions: found.into_keys().collect(),
             bytes,

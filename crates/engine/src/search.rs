@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::work::{frame_of, position_in};
 use texts::{role, texts};
 
 /// Bytes of messages that are indexed in one transaction while somebody waits for what they search.
@@ -360,7 +361,7 @@ impl Search<'_> {
         let plain = if self.is_raw() { json.clone() } else { texts(json, false) };
         let Some(matched) = self.query.find(&plain) else { return Ok(None) };
         if self.request.frame.is_some() {
-            let frame = self.view.frame_at(&found.session, found.message.seq)?;
+            let frame = self.frame_of(&found)?;
             if !self.is_wanted(frame)? {
                 return Ok(None);
             }
@@ -390,10 +391,10 @@ impl Search<'_> {
             Hit::Frame(place) => return Ok(place),
             Hit::Message(found, matched) => (found, matched),
         };
+        let frame = self.frame_of(&found)?;
         let (session, message) = (&found.session, &found.message);
-        let frame = self.view.frame_at(session, message.seq)?;
         let position = match frame {
-            Some(frame) => self.view.position_in(frame, session, message.seq)?,
+            Some(frame) => position_in(self.view, frame, session, message.seq)?,
             None => 0,
         };
         let told = MessageFound {
@@ -406,6 +407,14 @@ impl Search<'_> {
         };
         let frame = frame.map(|frame| self.frame(frame)).transpose()?;
         Ok(place(frame, PlaceKind::Message, Some(told), matched, 1.0))
+    }
+
+    /// The frame whose work what was found in a message is part of.
+    fn frame_of(&self, found: &IndexedMessage) -> Result<Option<FrameNum>, StoreError> {
+        frame_of(self.view, &found.session, &found.message, |own| {
+            let text = if self.is_raw() { own.to_owned() } else { texts(own, false) };
+            self.find(&text).is_some()
+        })
     }
 
     fn frame(&mut self, num: FrameNum) -> Result<FrameFound, EngineError> {

@@ -14,18 +14,18 @@ use crate::plugin::Plugin;
 use crate::rollback::Copies;
 use crate::support::Project;
 
-const A: &str = "ses_a";
+pub(crate) const A: &str = "ses_a";
 
 /// A call of a step: its name, which is the call's id and the part's, and how it ended. `edit` writes the file
 /// of its name, `run` is a command.
-type Made = (&'static str, &'static str, CallState);
+pub(crate) type Made = (&'static str, &'static str, CallState);
 
-fn made(name: &'static str, tool: &'static str) -> Made {
+pub(crate) fn made(name: &'static str, tool: &'static str) -> Made {
     (name, tool, CallState::Completed)
 }
 
 /// A step of the agent as a host shows it.
-fn step(id: &str, calls: &[Made]) -> Shown {
+pub(crate) fn step(id: &str, calls: &[Made]) -> Shown {
     let parts = calls.iter().map(|(name, tool, state)| {
         let body =
             PartBody::Tool { call: (*name).to_owned(), tool: (*tool).to_owned(), state: *state };
@@ -37,7 +37,7 @@ fn step(id: &str, calls: &[Made]) -> Shown {
             CallState::Completed => "completed",
             CallState::Failed => "error",
         };
-        json!({"id": name, "callID": name, "tool": tool, "state": {"status": status}})
+        json!({"id": name, "callID": name, "tool": tool, "state": {"status": status, "output": format!("the output of {name}")}})
     });
     let parts = parts.collect();
     let message =
@@ -46,14 +46,14 @@ fn step(id: &str, calls: &[Made]) -> Shown {
     Shown::of(message, json.to_string())
 }
 
-fn user(id: &str) -> Shown {
+pub(crate) fn user(id: &str) -> Shown {
     let body = PartBody::Text { synthetic: false, chars: 2, head: "do".to_owned() };
     let parts = vec![Part { id: format!("{id}.0"), body }];
     let (role, standing) = (Role::User, Standing::Normal);
     Shown::of(Message { id: id.to_owned(), role, standing, parts }, json!({"id": id}).to_string())
 }
 
-fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
+pub(crate) fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
     let message: Value = serde_json::from_str(json).unwrap();
     let parts = message["parts"].as_array().into_iter().flatten();
     let happening = |part: &Value| {
@@ -80,16 +80,16 @@ fn call(engine: &Engine, message: &str, call: &str, name: &str, arguments: Value
     operations::find(name).unwrap().run(engine, &caller, arguments).unwrap().text
 }
 
-fn push(engine: &Engine, message: &str, id: &str) {
+pub(crate) fn push(engine: &Engine, message: &str, id: &str) {
     let arguments = json!({"title": id, "successCriteria": "it is done"});
     call(engine, message, id, "stack_frame_push", arguments);
 }
 
-fn pop(engine: &Engine, message: &str, id: &str) -> String {
+pub(crate) fn pop(engine: &Engine, message: &str, id: &str) -> String {
     call(engine, message, id, "stack_frame_pop", json!({"results": "all is well"}))
 }
 
-fn project(folder: &Path) -> Project {
+pub(crate) fn project(folder: &Path) -> Project {
     let project = Project::at(folder, Settings::default());
     project.engine.read_messages_with(happenings);
     project.user(A, "do");

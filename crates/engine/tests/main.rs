@@ -9,6 +9,8 @@ mod autonomy;
 #[cfg(test)]
 mod batches;
 #[cfg(test)]
+mod beside;
+#[cfg(test)]
 mod cache;
 #[cfg(test)]
 mod compaction;

@@ -34,12 +34,18 @@ impl Stretch {
     pub fn messages(&self) -> u64 {
         self.last.saturating_sub(self.first)
     }
+
+    /// Whether all of another one is part of it.
+    pub fn holds(&self, other: &Self) -> bool {
+        self.session == other.session && self.first <= other.first && other.last <= self.last
+    }
 }
 
 /// Spans with the places of the last message before them and of their last one. A span whose beginning
 /// or end no message is known by reaches from or to the end of the transcript: too much is better than
 /// too little.
 pub(crate) const STRETCHES: &str = "SELECT num, frame, session, coalesce(open_seq, 0) AS first,
+    origin NOT IN ('root', 'turn', 'todo') AND open_call IS NOT NULL AS takes_calls,
     CASE WHEN closed = 0 OR close_undone = 1 OR close_seq IS NULL
       THEN (SELECT coalesce(max(seq), 0) FROM messages AS m WHERE m.session = spans.session)
       ELSE close_seq END AS last,

@@ -136,6 +136,14 @@ impl View<'_> {
         Ok(opened.into_iter().next())
     }
 
+    /// The spans that calls of a message of a session opened.
+    pub fn spans_opened_in(&self, session: &str, message: &str) -> Result<Vec<Span>, StoreError> {
+        self.spans(
+            &format!("{SPAN} WHERE session = ?1 AND open_message = ?2 ORDER BY num"),
+            params![session, message],
+        )
+    }
+
     /// The spans that a call of a session closed, unless that was undone, the outermost first.
     pub fn spans_closed_at(&self, session: &str, at: &Anchor) -> Result<Vec<Span>, StoreError> {
         self.spans(

@@ -40,6 +40,7 @@ pub(crate) fn run(
                 page.put(DIM, &format!("  {log}")).end();
             }
             tell_said(&plan, page);
+            tell_shared(&plan, page);
             tell_unplaced(&plan, page);
         });
     }
@@ -58,6 +59,7 @@ pub(crate) fn run(
     output.either(&json!(outcome), |page| {
         page.put(PLAIN, &format!("removed {about}")).end();
         tell_said(&outcome.plan, page);
+        tell_shared(&outcome.plan, page);
         tell_unplaced(&outcome.plan, page);
         if !outcome.erased {
             let note = "another process was reading: the bytes leave the file once it writes again";
@@ -96,6 +98,17 @@ fn tell_said(plan: &PurgePlan, page: &mut Page) {
 fn list(frames: &[FrameNum]) -> String {
     let frames: Vec<String> = frames.iter().map(ToString::to_string).collect();
     frames.join(", ")
+}
+
+/// What goes although it is not of the frames alone.
+fn tell_shared(plan: &PurgePlan, page: &mut Page) {
+    if plan.shared.is_empty() {
+        return;
+    }
+    let which = list(&plan.shared);
+    let note =
+        format!("the step that opened {which} is removed whole: calls of it are the frame's");
+    page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
 }
 
 fn tell_unplaced(plan: &PurgePlan, page: &mut Page) {

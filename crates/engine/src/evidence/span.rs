@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use callstack_core::evidence::{Gaps, Happening, unseen_outcome};
-use callstack_core::transcript::{Anchor, CALLS_LEAVE, Span};
-use callstack_store::{StoreError, StoredMessage, View};
-use serde_json::Value;
+use callstack_core::transcript::Span;
+use callstack_store::{StoredMessage, View};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::generator::READ;
+use crate::work::{Parts, edge, message_of};
 
 /// What happened in a span.
 #[derive(Debug, Default)]
@@ -35,9 +35,9 @@ impl Engine {
         let mut seen = InSpan::default();
         let Some(reader) = self.reader.get() else { return Ok(seen) };
         let close = span.live_close();
-        let (opened, closed) = (call_of(span, Some(&span.open)), call_of(span, close));
+        let (opened, closed) = (edge(span, Some(&span.open)), edge(span, close));
         let mut messages = Vec::new();
-        if let Some((message, _)) = opened.filter(|_| takes_calls(span)) {
+        if let Some((message, _)) = opened.filter(|_| span.takes_calls()) {
             messages.extend(message_of(view, &span.session, message)?);
         }
         let until = close.and_then(|close| close.message.as_deref());
@@ -77,7 +77,7 @@ impl Engine {
         span: &Span,
     ) -> Result<Option<bool>, EngineError> {
         let Some(reader) = self.reader.get() else { return Ok(Some(false)) };
-        let Some((message, call)) = call_of(span, span.live_close()) else {
+        let Some((message, call)) = edge(span, span.live_close()) else {
             return Ok(Some(false));
         };
         let Some(message) = message_of(view, &span.session, message)? else { return Ok(None) };
@@ -88,57 +88,8 @@ impl Engine {
     }
 }
 
-/// Whether the calls behind the one that opened a span are work of its frame.
-fn takes_calls(span: &Span) -> bool {
-    span.fold.as_ref().is_none_or(|fold| fold.renderer >= CALLS_LEAVE)
-}
-
-/// The message and the call at which a frame began or ended that somebody pushed.
-fn call_of<'a>(span: &Span, anchor: Option<&'a Anchor>) -> Option<(&'a str, &'a str)> {
-    let anchor = anchor.filter(|_| !span.origin.is_automatic())?;
-    Some((anchor.message.as_deref()?, anchor.call.as_deref()?))
-}
-
 /// The parts of a message in which a span begins or ends, and the call at which it does.
 fn at_call<'a>(message: &StoredMessage, edge: Option<(&str, &'a str)>) -> Option<(Parts, &'a str)> {
     let (_, call) = edge.filter(|(id, _)| *id == message.id)?;
     Some((Parts::of(&message.json), call))
-}
-
-fn message_of(
-    view: &View<'_>,
-    session: &str,
-    id: &str,
-) -> Result<Option<StoredMessage>, StoreError> {
-    let found = view.latest_between(session, None, Some(id), 1)?.pop();
-    Ok(found.filter(|message| message.id == id))
-}
-
-/// The parts of a stored message in order: id, call and state.
-struct Parts(Vec<(String, Option<String>, Option<String>)>);
-
-impl Parts {
-    fn of(json: &str) -> Self {
-        let message: Value = serde_json::from_str(json).unwrap_or_default();
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let parts = message["parts"].as_array().into_iter().flatten().map(|part| {
-            let id = text(&part["id"]).unwrap_or_default();
-            (id, text(&part["callID"]), text(&part["state"]["status"]))
-        });
-        Self(parts.collect())
-    }
-
-    /// Whether a part stands behind a call of the message.
-    fn is_behind(&self, part: &str, call: &str) -> bool {
-        let call = self.0.iter().position(|(_, made, _)| made.as_deref() == Some(call));
-        let part = self.0.iter().position(|(id, ..)| id == part);
-        call.is_some() && part > call
-    }
-
-    /// Whether a call has no result.
-    fn is_open(&self, part: &str) -> bool {
-        let state =
-            self.0.iter().find(|(id, ..)| id == part).and_then(|(_, _, state)| state.as_deref());
-        matches!(state, Some("pending" | "running"))
-    }
 }

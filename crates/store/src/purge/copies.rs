@@ -90,7 +90,8 @@ impl View<'_> {
         Ok(frame.identity_derived || self.frame_spans(frame.num)?.iter().any(is_todo))
     }
 
-    /// The spans in which messages of some stretches stand, with their frames.
+    /// The spans in which messages of some stretches stand, with their frames. The step that opened a span
+    /// may hold calls of it.
     pub(crate) fn standing_in(
         &self,
         stretches: &[Stretch],
@@ -102,7 +103,8 @@ impl View<'_> {
                 .connection
                 .prepare_cached(&format!(
                     "SELECT num, frame FROM ({STRETCHES} WHERE session = ?1)
-                     WHERE first < ?3 AND last > ?2"
+                     WHERE (first < ?3 AND last > ?2)
+                       OR (takes_calls AND ?2 < first AND first <= ?3)"
                 ))
                 .and_then(|mut statement| {
                     statement.query_map(place, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()

@@ -1,0 +1,176 @@
+//! Where the work of a frame stands in the stored messages: whole messages, and of the step that opened the
+//! frame the calls behind the one that did.
+
+use callstack_core::frame::FrameNum;
+use callstack_core::transcript::{Anchor, Span};
+use callstack_store::{StoreError, StoredMessage, Stretch, View};
+use serde_json::Value;
+
+use crate::RECORDED;
+
+/// Messages of a frame's work that follow each other.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    /// Where they stand.
+    pub(crate) stretch: Stretch,
+    /// The span of whose opening step only some calls are the frame's; none where all of it is.
+    pub(crate) opens: Option<Span>,
+}
+
+impl Piece {
+    /// A message of the piece, without what of it is not the frame's.
+    pub(crate) fn narrowed(&self, message: StoredMessage) -> StoredMessage {
+        let Some(json) = self.opens.as_ref().and_then(|span| narrowed(&message.json, span)) else {
+            return message;
+        };
+        StoredMessage { json, as_it_came: None, ..message }
+    }
+}
+
+/// Where the work of a frame stands, in the order in which it was done.
+pub(crate) fn pieces(view: &View<'_>, frame: FrameNum) -> Result<Vec<Piece>, StoreError> {
+    let whole = |stretch| Piece { stretch, opens: None };
+    let mut pieces: Vec<Piece> = view.stretches(frame)?.into_iter().map(whole).collect();
+    for span in view.frame_spans(frame)? {
+        let Some(message) = opening_step(view, &span)? else { continue };
+        let (session, seq) = (&span.session, message.seq);
+        let of_session = |piece: &Piece| piece.stretch.session == *session;
+        let holds = |it: &Stretch| it.first < seq && seq <= it.last;
+        if pieces.iter().any(|piece| of_session(piece) && holds(&piece.stretch)) {
+            continue;
+        }
+        let later = |piece: &Piece| of_session(piece) && piece.stretch.first >= seq;
+        let at = pieces.iter().position(later).unwrap_or(pieces.len());
+        let stretch = Stretch { session: session.clone(), first: seq - 1, last: seq };
+        pieces.insert(at, Piece { stretch, opens: Some(span) });
+    }
+    Ok(pieces)
+}
+
+/// The place of a message in the log of a frame, from 1.
+pub(crate) fn position_in(
+    view: &View<'_>,
+    frame: FrameNum,
+    session: &str,
+    seq: u64,
+) -> Result<u64, StoreError> {
+    let mut before = 0;
+    for Piece { stretch, .. } in pieces(view, frame)? {
+        if stretch.session == session && stretch.first < seq && seq <= stretch.last {
+            return Ok(before + seq - stretch.first);
+        }
+        before += stretch.messages();
+    }
+    Ok(before)
+}
+
+/// The innermost frame whose work has what is looked for in a message: one that was opened in that step, if
+/// `is_it` finds it in its calls, else the one in whose work the message stands.
+pub(crate) fn frame_of(
+    view: &View<'_>,
+    session: &str,
+    message: &StoredMessage,
+    is_it: impl Fn(&str) -> bool,
+) -> Result<Option<FrameNum>, StoreError> {
+    let parts = Parts::of(&message.json);
+    let mut opened = view.spans_opened_in(session, &message.id)?;
+    opened.retain(|span| span.takes_calls() && !span.detached);
+    opened.sort_by_key(|span| span.open.call.as_deref().and_then(|call| parts.place_of(call)));
+    let innermost =
+        opened.iter().rfind(|span| narrowed(&message.json, span).is_some_and(|own| is_it(&own)));
+    match innermost {
+        Some(span) => Ok(Some(span.frame)),
+        None => view.frame_at(session, message.seq),
+    }
+}
+
+/// The step in which a span begins, if calls of it are the span's, or if that can't be read.
+fn opening_step(view: &View<'_>, span: &Span) -> Result<Option<StoredMessage>, StoreError> {
+    let Some((message, _)) = edge(span, Some(&span.open)).filter(|_| span.takes_calls()) else {
+        return Ok(None);
+    };
+    let message = message_of(view, &span.session, message)?;
+    Ok(message.filter(|message| {
+        let is_readable = serde_json::from_str::<Value>(&message.json).is_ok();
+        !message.purged && (!is_readable || narrowed(&message.json, span).is_some())
+    }))
+}
+
+/// The message and the call at which a frame began or ended that somebody pushed.
+pub(crate) fn edge<'a>(span: &Span, anchor: Option<&'a Anchor>) -> Option<(&'a str, &'a str)> {
+    let anchor = anchor.filter(|_| !span.origin.is_automatic())?;
+    Some((anchor.message.as_deref()?, anchor.call.as_deref()?))
+}
+
+/// The newest version of a message.
+pub(crate) fn message_of(
+    view: &View<'_>,
+    session: &str,
+    id: &str,
+) -> Result<Option<StoredMessage>, StoreError> {
+    let found = view.latest_between(session, None, Some(id), 1)?.pop();
+    Ok(found.filter(|message| message.id == id))
+}
+
+/// The step in which a span begins with nothing but the calls that are the span's: those behind the one that
+/// opened it and, where it ends in the same step, in front of the one that closed it. None if there are none.
+fn narrowed(json: &str, span: &Span) -> Option<String> {
+    let (message, opened) = edge(span, Some(&span.open))?;
+    let closed = edge(span, span.live_close()).filter(|(in_message, _)| *in_message == message);
+    let mut step: Value = serde_json::from_str(json).ok()?;
+    let own = Parts::of(json).between(opened, closed.map(|(_, call)| call))?;
+    let parts = step["parts"].as_array_mut()?;
+    let mut place = 0..parts.len();
+    parts.retain(|_| place.next().is_some_and(|place| own.contains(&place)));
+    step.as_object_mut()?.remove(RECORDED);
+    Some(step.to_string())
+}
+
+/// A part of a stored message.
+struct Part {
+    id: String,
+    call: Option<String>,
+    state: Option<String>,
+}
+
+/// The parts of a stored message in order.
+pub(crate) struct Parts(Vec<Part>);
+
+impl Parts {
+    pub(crate) fn of(json: &str) -> Self {
+        let message: Value = serde_json::from_str(json).unwrap_or_default();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let parts = message["parts"].as_array().into_iter().flatten().map(|part| Part {
+            id: text(&part["id"]).unwrap_or_default(),
+            call: text(&part["callID"]),
+            state: text(&part["state"]["status"]),
+        });
+        Self(parts.collect())
+    }
+
+    /// The place of a call.
+    pub(crate) fn place_of(&self, call: &str) -> Option<usize> {
+        self.0.iter().position(|part| part.call.as_deref() == Some(call))
+    }
+
+    /// Whether a part stands behind a call of the message.
+    pub(crate) fn is_behind(&self, part: &str, call: &str) -> bool {
+        let call = self.place_of(call);
+        let part = self.0.iter().position(|it| it.id == part);
+        call.is_some() && part > call
+    }
+
+    /// Whether a call has no result.
+    pub(crate) fn is_open(&self, part: &str) -> bool {
+        let state = self.0.iter().find(|it| it.id == part).and_then(|it| it.state.as_deref());
+        matches!(state, Some("pending" | "running"))
+    }
+
+    /// The places of the calls behind one and in front of another one; none if there are none.
+    fn between(&self, opened: &str, closed: Option<&str>) -> Option<Vec<usize>> {
+        let from = self.place_of(opened)? + 1;
+        let to = closed.and_then(|call| self.place_of(call)).unwrap_or(self.0.len());
+        let own: Vec<_> = (from..to).filter(|place| self.0[*place].call.is_some()).collect();
+        (!own.is_empty()).then_some(own)
+    }
+}
