@@ -21,6 +21,7 @@ mod stale;
 mod sync;
 mod undo;
 mod watch;
+mod written;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,8 @@ pub(crate) struct Conversation {
     /// The frame that was active when the current step began: what the step does is its work, also
     /// where a push stands in the same step.
     pub(crate) step_frame: Option<FrameNum>,
+    /// Files whose frames are known only when the step is shown.
+    written: Vec<written::Written>,
     /// Tokens that the model takes at most.
     pub(crate) limit: Option<u64>,
     /// Tokens that the last step took.

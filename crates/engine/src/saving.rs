@@ -57,7 +57,10 @@ impl Engine {
     /// Tells the log what a session took.
     pub(crate) fn sum_up(&self, session: &str) {
         let conversation = self.conversation(session);
-        let written = self.written(&lock(&conversation));
+        let mut conversation = lock(&conversation);
+        let given = self.give_written(&mut conversation);
+        let written = given.and_then(|()| self.written(&conversation));
+        drop(conversation);
         let Ok(savings) = written.and_then(|()| self.savings(session)) else { return };
         let Savings { session: alone, below, total } = savings;
         if total.requests == 0 {

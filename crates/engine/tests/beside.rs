@@ -152,3 +152,49 @@ fn a_purge_takes_a_frame_of_a_single_step_and_nothing_of_one_that_was_pushed_alo
     engine.purge(plan, "somebody").unwrap();
     assert_eq!(holding(&folder.path().join(".callstack"), "quartz"), Vec::<String>::new());
 }
+
+#[test]
+fn files_are_of_the_frame_that_is_open_where_the_call_that_wrote_them_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = project(folder.path());
+    let engine = &project.engine;
+    let mut plugin = Plugin::default();
+    let mut shown = vec![user("u1")];
+    plugin.sync(engine, A, &shown);
+    let wrote = |call: &str| engine.files_written_by(A, call, &[format!("{call}.rs")]).unwrap();
+    wrote("before");
+    push(engine, "a1", "one");
+    wrote("inside");
+    wrote("slow");
+    let names = ["before", "slow", "one", "inside"];
+    let tools = ["edit", "edit", "stack_frame_push", "edit"];
+    let calls: Vec<_> = names.into_iter().zip(tools).map(|(name, tool)| made(name, tool)).collect();
+    shown.push(step("a1", &calls));
+    plugin.sync(engine, A, &shown);
+    let files = |frame: &str| {
+        let frame = engine.resolve(frame).unwrap();
+        frame.artifacts.into_iter().map(|it| it.path).collect::<Vec<_>>()
+    };
+    assert_eq!(files("f1"), ["before.rs", "slow.rs"]);
+    assert_eq!(files("f2"), ["inside.rs"]);
+
+    wrote("first");
+    pop(engine, "a2", "end");
+    wrote("late");
+    push(engine, "a2", "two");
+    wrote("next");
+    let names = ["first", "late", "end", "two", "next"];
+    let tools = ["edit", "edit", "stack_frame_pop", "stack_frame_push", "edit"];
+    let calls: Vec<_> = names.into_iter().zip(tools).map(|(name, tool)| made(name, tool)).collect();
+    shown.push(step("a2", &calls));
+    plugin.sync(engine, A, &shown);
+    assert_eq!(files("f1"), ["before.rs", "slow.rs"]);
+    assert_eq!(files("f2"), ["inside.rs", "first.rs", "late.rs"]);
+    assert_eq!(files("f3"), ["next.rs"]);
+
+    // Where the process ends first, they are of the frame that was open when the step began.
+    pop(engine, "a3", "done");
+    wrote("unshown");
+    engine.sum_up_sessions();
+    assert_eq!(files("f3"), ["next.rs", "unshown.rs"]);
+}

@@ -96,6 +96,7 @@ impl Engine {
         self.broken(&session, |broken| broken.failure = None)?;
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
+        self.give_written(&mut conversation)?;
         if let Some(message) = conversation.framing.newest_list() {
             self.record_files_at(&session, message)?;
         }

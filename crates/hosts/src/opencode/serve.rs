@@ -190,7 +190,11 @@ impl Server<'_> {
             }
             "after" => {
                 let after: After = read(params)?;
-                engine.files_written(&after.session, &written(&after.args, &after.metadata))?;
+                let files = written(&after.args, &after.metadata);
+                match &after.call {
+                    Some(call) => engine.files_written_by(&after.session, call, &files)?,
+                    None => engine.files_written(&after.session, &files)?,
+                }
                 Ok(json!({}))
             }
             "record" => {

@@ -125,6 +125,8 @@ pub(super) struct Continue {
 pub(super) struct After {
     pub(super) session: String,
     #[serde(default)]
+    pub(super) call: Option<String>,
+    #[serde(default)]
     pub(super) args: Value,
     #[serde(default)]
     pub(super) metadata: Value,

@@ -1,0 +1,103 @@
+//! Files that calls wrote in a step in which frames began or ended: whose they are is known once the host
+//! shows the order of the calls.
+
+use callstack_core::decide::Command;
+use callstack_core::frame::{Artifact, FrameNum};
+use callstack_core::transcript::{PartBody, Span};
+
+use super::Conversation;
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+
+/// What a call wrote.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    call: String,
+    artifacts: Vec<Artifact>,
+}
+
+impl Engine {
+    /// Records files that a tool call wrote as artifacts of the frame that is open where the call stands in
+    /// its step. Where frames began or ended in that step, this is done at the session's next request.
+    pub fn files_written_by(
+        &self,
+        session: &str,
+        call: &str,
+        files: &[String],
+    ) -> Result<(), EngineError> {
+        let active = self.active(session)?;
+        let conversation = self.conversation(session);
+        let mut conversation = lock(&conversation);
+        if conversation.step_frame.is_none() || conversation.step_frame == active {
+            drop(conversation);
+            return self.files_written(session, files);
+        }
+        let artifacts = files.iter().map(|file| {
+            let (path, hash) = self.project_file(file);
+            Artifact { path, hash }
+        });
+        let written = Written { call: call.to_owned(), artifacts: artifacts.collect() };
+        conversation.written.push(written);
+        Ok(())
+    }
+
+    /// Records files whose frames were not known when they were written.
+    pub(crate) fn give_written(&self, conversation: &mut Conversation) -> Result<(), EngineError> {
+        for Written { call, artifacts } in std::mem::take(&mut conversation.written) {
+            let Some(frame) = self.frame_of_call(conversation, &call)? else { continue };
+            for artifact in artifacts {
+                self.change(&Command::AddArtifact { frame, artifact })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The frame that is open where a call of the newest steps stands; where the call is not shown, the one
+    /// that was open when the step began.
+    fn frame_of_call(
+        &self,
+        conversation: &Conversation,
+        wanted: &str,
+    ) -> Result<Option<FrameNum>, EngineError> {
+        let begun = conversation.step_frame;
+        let of_call = |body: &PartBody| match body {
+            PartBody::Tool { call, .. } => Some(call.clone()),
+            _ => None,
+        };
+        let steps = conversation.shown().iter().rev();
+        let step = steps.map(|message| {
+            let calls = message.parts.iter().filter_map(|part| of_call(&part.body));
+            (message.id.as_str(), calls.collect::<Vec<_>>())
+        });
+        let step = step.take(1 + SHOWN_TOGETHER);
+        let Some((id, calls)) =
+            step.into_iter().find(|(_, calls)| calls.iter().any(|it| it == wanted))
+        else {
+            return Ok(begun);
+        };
+        let spans: Vec<&Span> = conversation
+            .spans
+            .iter()
+            .filter(|it| !it.detached && !it.origin.is_automatic())
+            .collect();
+        let mut frame = begun;
+        for call in calls.iter().take_while(|call| *call != wanted) {
+            let is_here = |message: &Option<String>, made: &Option<String>| {
+                message.as_deref() == Some(id) && made.as_deref() == Some(call)
+            };
+            if let Some(span) = spans.iter().find(|it| is_here(&it.open.message, &it.open.call)) {
+                frame = Some(span.frame);
+            }
+            let closed = |it: &&&Span| {
+                it.live_close().is_some_and(|close| is_here(&close.message, &close.call))
+            };
+            if let Some(span) = spans.iter().find(closed) {
+                frame = self.frame(span.frame)?.parent.or(frame);
+            }
+        }
+        Ok(frame)
+    }
+}
+
+/// Messages behind a step with which it may be shown.
+const SHOWN_TOGETHER: usize = 8;
