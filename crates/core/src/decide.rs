@@ -26,6 +26,7 @@ pub use plan::{Plan, PlannedChild};
 pub use recorded::GoOn;
 pub use refusal::Refusal;
 pub use undo::{Fork, ForkedSpan, Reconcile};
+pub use walk::{goes_on_in, nearest_chosen};
 
 use crate::event::{Event, Session};
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use callstack_core::context::{
     ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render_since,
 };
+use callstack_core::decide::{goes_on_in, nearest_chosen};
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::log_line::LogLine;
@@ -214,14 +215,18 @@ impl Engine {
     ) -> Result<String, EngineError> {
         let num = frame.num;
         let parent = match frame.parent {
-            Some(parent) => Some(view.frame(parent)?),
+            Some(above) => Some(view.frame(goes_on_in(view, reader, num, above)?)?),
             None => None,
         };
         let (planned, planned_count) = match &parent {
-            Some(parent) => (
-                view.children_with(Some(parent.num), Status::Planned, PLANNED)?,
-                view.counts(Some(parent.num))?.get(&Status::Planned).copied().unwrap_or(0),
-            ),
+            Some(parent) => {
+                // What was planned stands below the nearest frame that somebody chose.
+                let below = nearest_chosen(view, Some(parent.num))?;
+                (
+                    view.children_with(below, Status::Planned, PLANNED)?,
+                    view.counts(below)?.get(&Status::Planned).copied().unwrap_or(0),
+                )
+            }
             None => (left.to_vec(), left.len() as u64),
         };
         let pins = match &frame.session {
@@ -258,6 +263,7 @@ impl Engine {
         let frame = view.frame(num)?;
         let mut inside = Vec::new();
         below(view, num, &mut inside)?;
+        ended_within(view, &frame, &mut inside)?;
         let pins = match &frame.session {
             Some(session) => self.pins_since_system(view, session, num)?,
             None => Vec::new(),
@@ -396,6 +402,42 @@ fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineEr
 }
 
 /// Finished frames below one, each before those below itself; as many as a reader can use.
+/// Adds the frames that were worked on while one that began by itself was open around them, although
+/// they stand elsewhere in the tree.
+fn ended_within(
+    view: &View<'_>,
+    around: &Frame,
+    found: &mut Vec<Frame>,
+) -> Result<(), EngineError> {
+    let Some(session) = &around.session else { return Ok(()) };
+    let spans = view.session_spans(session)?;
+    let Some(own) = spans.iter().find(|span| span.frame == around.num) else { return Ok(()) };
+    let inner = spans.iter().filter(|span| {
+        span.num > own.num
+            && span.foldable
+            && !span.detached
+            && !span.origin.is_automatic()
+            && span.live_close().is_some()
+    });
+    for span in inner {
+        if found.len() >= DESCENDANTS || found.iter().any(|known| known.num == span.frame) {
+            continue;
+        }
+        let frame = view.frame(span.frame)?;
+        let within = frame.status.is_finished() && frame.ended_at <= around.ended_at;
+        let is_named = frame.num == around.num
+            || view.ancestors(frame.num)?.iter().any(|above| {
+                above.num == around.num || found.iter().any(|known| known.num == above.num)
+            });
+        if within && !is_named {
+            let num = frame.num;
+            found.push(frame);
+            below(view, num, found)?;
+        }
+    }
+    Ok(())
+}
+
 fn below(view: &View<'_>, num: FrameNum, found: &mut Vec<Frame>) -> Result<(), EngineError> {
     for child in view.finished_children(num, CHILDREN)? {
         if found.len() >= DESCENDANTS {

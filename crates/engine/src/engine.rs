@@ -409,7 +409,7 @@ impl Engine {
             // The text of a frame that nobody pushed stands behind the user's next words, where no next
             // step is to be told.
             let text = if row.origin.is_automatic() {
-                self.unpushed(&view, num, evidence, false)?
+                self.unpushed(&view, row.frame, evidence, false)?
             } else if place == reader {
                 text.clone()
             } else {

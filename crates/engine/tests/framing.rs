@@ -1,5 +1,6 @@
 //! Frames that begin and end by themselves.
 
+mod chosen;
 mod endings;
 mod files;
 mod host;

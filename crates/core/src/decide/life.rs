@@ -1,7 +1,7 @@
 //! A frame's life: begin, end, come back.
 
 use super::consolidate::CONSOLIDATED;
-use super::walk::{close_spans, leave, opened, outcome_of};
+use super::walk::{close_spans, is_automatic, leave, nearest_chosen, opened, outcome_of};
 use super::{Decision, Neighbourhood, Refusal, about};
 use crate::event::{Event, Session};
 use crate::frame::{Frame, FrameNum, Identity, Status};
@@ -180,14 +180,44 @@ pub(super) fn pop<N: Neighbourhood>(
     if !frame.status.may_become(outcome.status) || outcome.status == Status::Invalidated {
         return Err(Refusal::Transition { frame: Box::new(frame), next: outcome.status });
     }
-    let open = tree.running_children(num).map_err(Refusal::Store)?;
-    if !open.is_empty() {
-        return Err(Refusal::OpenChildren { frame: Box::new(frame), open });
-    }
-    let mut events = vec![Event::FrameEnded { frame: num, outcome: outcome.clone(), reason: None }];
+    let mut events = Vec::new();
+    let inner = match outcome.status {
+        Status::Failed => Status::Failed,
+        _ => Status::Completed,
+    };
+    end_automatic_children(tree, &frame, &command.anchor, inner, &mut events)?;
+    events.push(Event::FrameEnded { frame: num, outcome: outcome.clone(), reason: None });
     end_in_session(tree, &frame, &command.anchor, outcome, &mut events)?;
     let left = tree.planned_children(num).map_err(Refusal::Store)?;
     Ok(Decision { events, frames: vec![num], left })
+}
+
+/// Ends what began by itself inside a frame that ends, inner frames first. Open frames that somebody
+/// chose, and what is worked on in another session, are waited for.
+fn end_automatic_children<N: Neighbourhood>(
+    tree: &N,
+    frame: &Frame,
+    anchor: &Anchor,
+    status: Status,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal<N::Error>> {
+    let open = tree.running_children(frame.num).map_err(Refusal::Store)?;
+    for child in &open {
+        let inside = child.session == frame.session
+            && is_automatic(tree, child.num).map_err(Refusal::Store)?;
+        if !inside {
+            return Err(Refusal::OpenChildren { frame: Box::new(frame.clone()), open });
+        }
+    }
+    for child in open {
+        end_automatic_children(tree, &child, anchor, status, events)?;
+        let outcome = Outcome::without_results(status);
+        events.push(Event::FrameEnded { frame: child.num, outcome: outcome.clone(), reason: None });
+        if let Some(session) = &child.session {
+            close_spans(tree, session, child.num, anchor, &outcome, events)?;
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn activate<N: Neighbourhood>(
@@ -366,7 +396,8 @@ pub(super) fn check_live<N: Neighbourhood>(
 }
 
 /// Work is last in, first out: a frame begins in a session only as a child of its active frame, or
-/// as a root where none is active.
+/// as a root where none is active. Frames that began by themselves do not count: one that is open
+/// stays open around what begins, and one that has ended holds nothing back that is planned below it.
 pub(super) fn on_top<N: Neighbourhood>(
     tree: &N,
     frame: &Frame,
@@ -375,7 +406,8 @@ pub(super) fn on_top<N: Neighbourhood>(
     if frame.parent == session.active {
         return Ok(());
     }
-    if let Some(parent) = frame.parent {
+    let chosen = nearest_chosen(tree, frame.parent).map_err(Refusal::Store)?;
+    if let Some(parent) = chosen {
         let parent = tree.frame(parent).map_err(Refusal::Store)?;
         if parent.status != Status::InProgress {
             return Err(Refusal::ParentNotOpen {
@@ -383,6 +415,9 @@ pub(super) fn on_top<N: Neighbourhood>(
                 parent: Box::new(parent),
             });
         }
+    }
+    if chosen.is_some() && chosen == nearest_chosen(tree, session.active).map_err(Refusal::Store)? {
+        return Ok(());
     }
     match session.active {
         Some(active) => Err(Refusal::NotOnTop {
@@ -407,10 +442,23 @@ fn end_in_session<N: Neighbourhood>(
     };
     close_spans(tree, id, frame.num, anchor, outcome, events)?;
     let session = known_session(tree, id)?;
-    if session.active == Some(frame.num) {
+    if session.active == Some(frame.num) || ends_active(tree, &session, events)? {
         leave(tree, id, frame, anchor, events)?;
     }
     Ok(())
+}
+
+/// Whether a session's active frame is among those that end, inside the one that a command ends.
+fn ends_active<N: Neighbourhood>(
+    tree: &N,
+    session: &Session,
+    events: &[Event],
+) -> Result<bool, Refusal<N::Error>> {
+    let Some(active) = session.active else { return Ok(false) };
+    let ends = events
+        .iter()
+        .any(|event| matches!(event, Event::FrameEnded { frame, .. } if *frame == active));
+    Ok(ends && is_automatic(tree, active).map_err(Refusal::Store)?)
 }
 
 pub(super) fn known_session<N: Neighbourhood>(

@@ -1,6 +1,6 @@
 //! Going to another frame.
 
-use callstack_core::decide::{Activate, Command, Pop};
+use callstack_core::decide::{Activate, Command, Pop, goes_on_in, nearest_chosen};
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::ResultsSource;
 use callstack_core::transcript::Outcome;
@@ -44,9 +44,9 @@ impl Operate for Navigate {
             return Err(refused("no frame is open in this session", opening(engine, &params.to)));
         };
         let target = target(engine, open, &params.to)?;
-        if target.num == open.num {
-            let text = format!("Frame {} is the open one already.", open.label());
-            return Ok(at(open, text));
+        if kept(engine, &stack, Some(target.num))? == Some(stack.len()) {
+            let text = format!("Frame {} is the open one already.", target.label());
+            return Ok(at(&target, text));
         }
         let keep = keep(engine, caller, &stack, &target)?;
         let results = params.results.filter(|results| !results.trim().is_empty());
@@ -94,8 +94,9 @@ impl Operate for Navigate {
 /// The answer of a call that went back to the frame above the one that it ended last.
 pub(crate) fn gone_back(view: &View<'_>, ended: Answer) -> Result<Answer, EngineError> {
     let above = ended.closed.map(|closed| view.frame(closed)).transpose()?;
-    let Some(above) = above.and_then(|closed| closed.parent) else { return Ok(ended) };
-    let above = view.frame(above)?;
+    let Some(closed) = above else { return Ok(ended) };
+    let (Some(above), Some(session)) = (closed.parent, &closed.session) else { return Ok(ended) };
+    let above = view.frame(goes_on_in(view, session, closed.num, above)?)?;
     let text = format!(
         "You are in frame {} again. What was left is blocked and can be activated.\n{}",
         above.label(),
@@ -111,10 +112,12 @@ fn keep(
     stack: &[Frame],
     target: &Frame,
 ) -> Result<usize, EngineError> {
-    let place = |num: Option<FrameNum>| stack.iter().position(|frame| Some(frame.num) == num);
     let keep = match target.status {
-        Status::InProgress => place(Some(target.num)).map(|place| place + 1),
-        Status::Planned | Status::Blocked => place(target.parent).map(|place| place + 1),
+        Status::InProgress => kept(engine, stack, Some(target.num))?,
+        Status::Planned | Status::Blocked => {
+            let parent = engine.store.read(|view| nearest_chosen(view, target.parent))?;
+            kept(engine, stack, parent)?
+        }
         Status::Completed | Status::Failed | Status::Invalidated => {
             return Err(refused(
                 format!("frame {} is {}", target.label(), target.status),
@@ -154,6 +157,28 @@ fn keep(
         ));
     }
     Ok(keep)
+}
+
+/// How many frames of the stack stay open when work goes on in one of them: up to that one, and those
+/// directly inside it that began by themselves, since they end by themselves too.
+fn kept(
+    engine: &Engine,
+    stack: &[Frame],
+    num: Option<FrameNum>,
+) -> Result<Option<usize>, EngineError> {
+    let Some(place) = stack.iter().position(|frame| Some(frame.num) == num) else {
+        return Ok(None);
+    };
+    engine.store.read(|view| {
+        let mut keep = place + 1;
+        while let Some(inner) = stack.get(keep) {
+            if nearest_chosen(view, Some(inner.num))? == Some(inner.num) {
+                break;
+            }
+            keep += 1;
+        }
+        Ok(Some(keep))
+    })
 }
 
 /// How a session in which nothing is open comes to a frame.

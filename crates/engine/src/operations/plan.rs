@@ -150,11 +150,12 @@ fn planned_answer(
     Ok(Answer { title, text, data: data.into(), ..Answer::default() })
 }
 
-/// The frame below which a session plans when it names none: its active one, else its root while that
-/// can still be worked in, else none, which plans roots.
+/// The frame below which a session plans when it names none: its active one, or the one around that if
+/// it began by itself, since such a frame ends before what is planned; else its root while that can
+/// still be worked in, else none, which plans roots.
 fn parent_of_plans(engine: &Engine, caller: &Caller) -> Result<Option<FrameNum>, EngineError> {
     if let Some(active) = engine.active(&caller.session)? {
-        return Ok(Some(active));
+        return Ok(engine.store.read(|view| decide::nearest_chosen(view, Some(active)))?);
     }
     let known = engine.store.read(|view| view.session_row(&caller.session))?;
     let Some(root) = known.and_then(|session| session.root) else { return Ok(None) };
