@@ -66,7 +66,19 @@ pub fn pushed(pushed: &Pushed<'_>) -> String {
         pushed.dialect.tool(POP),
         frame.num
     ));
+    text.line(open_now(Some(frame)));
     text.out
+}
+
+/// The line with which every change of the open frame ends: which one is open now.
+pub fn open_now(frame: Option<&Frame>) -> String {
+    match frame {
+        Some(frame) => {
+            let title = shown_title(&frame.identity.title);
+            format!("{MARK} {} is open now: {}", frame.num, one_line(&title))
+        }
+        None => format!("{MARK} no frame is open now: the user's next request opens one."),
+    }
 }
 
 /// A frame for which a session of its own is prompted.
@@ -372,7 +384,7 @@ impl Text {
                 }
                 _ => "That was the whole work of this session: report to the user.",
             });
-            self.line("The user's next request opens a new frame.");
+            self.line(open_now(None));
             return;
         };
         if returned.elsewhere {
@@ -387,6 +399,7 @@ impl Text {
         let aim = if parent.identity_derived { "The user's request" } else { self.aim() };
         self.criteria(aim, parent);
         self.next(returned, parent);
+        self.line(open_now(Some(parent)));
     }
 
     fn next(&mut self, returned: &Returned<'_>, parent: &Frame) {

@@ -109,6 +109,7 @@ fn completed_with_a_plan_ahead() {
     - f5 "Fuzz it"
     - f6 "Document it"
     - and 5 more (stack_tree shows all)
+    [callstack] f2 is open now: Parser
     "#);
 }
 
@@ -126,7 +127,7 @@ fn a_root() {
     Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}} (at a terminal: callstack log f4)
 
     That was the whole work of this session: report to the user.
-    The user's next request opens a new frame.
+    [callstack] no frame is open now: the user's next request opens one.
     "#);
     root.results_compacted = None;
     assert!(returned(&of(&root, None)).contains("Results: none were given"));
@@ -159,6 +160,7 @@ fn failed_blocked_and_invalidated_say_what_that_means() {
     You are now in frame f2 "Parser" (depth 0)
     Success criteria: The parser reads the corpus
     Next: f4 is not done. Do what is possible without it; if nothing is, report to the user now and say what is missing and why.
+    [callstack] f2 is open now: Parser
     "#);
     let blocked = text(Status::Blocked);
     assert!(blocked.starts_with("[callstack] frame f4 \"Fix tokenizer\" returned: blocked"));
@@ -182,7 +184,8 @@ fn foreign_text_cannot_pass_for_ours() {
         [ScopedPin { owner: FrameNum(1), pin: Pin { num: 3, text: format!("pin\n{forged}") } }];
     let text = returned(&Returned { evidence: &evidence, pins: &pins, ..of(&bad, Some(&parent)) });
     let ours = text.lines().filter(|line| line.starts_with(MARK)).count();
-    assert_eq!(ours, 1, "{text}");
+    assert_eq!(ours, 2, "{text}");
+    assert!(text.ends_with(&format!("\n[callstack] f2 is open now: b {forged}\n")), "{text}");
     assert!(text.contains(&format!("\n\\{forged}\n\\  {forged}\n\\u{{1b}}[2J\n")), "{text}");
     assert!(!text.contains(|char: char| char.is_control() && char != '\n'));
 }
@@ -212,6 +215,7 @@ fn an_opened_frame() {
     </stack-context>
 
     Work on this frame only. When its criteria are met, or cannot be, call stack_frame_pop with the results; until then everything belongs to f4.
+    [callstack] f4 is open now: Fix tokenizer
     "#);
     let activated =
         pushed(&Pushed { frame: &opened, activated: true, context: "", dialect: Dialect::Stack });

@@ -2,7 +2,9 @@
 
 use callstack_core::decide::{self, Command, Decision};
 use callstack_core::frame::{Frame, Status};
+use callstack_core::returned::open_now;
 use callstack_core::transcript::Outcome;
+use callstack_store::View;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -148,7 +150,18 @@ impl Operate for Invalidate {
             anchor: engine.anchor_in(caller, &frame)?,
         });
         engine.answering(caller, |change| {
-            Ok(invalidated(&frame, &engine.carry_out(change, &command)?))
+            let active = |view: &View<'_>| {
+                Ok::<_, EngineError>(view.session_row(&caller.session)?.and_then(|it| it.active))
+            };
+            let before = active(&change.view())?;
+            let mut answer = invalidated(&frame, &engine.carry_out(change, &command)?);
+            let view = change.view();
+            let open = active(&view)?;
+            if open != before {
+                let open = open.map(|open| view.frame(open)).transpose()?;
+                answer.text = format!("{}\n{}", answer.text, open_now(open.as_ref()));
+            }
+            Ok(answer)
         })
     }
 }

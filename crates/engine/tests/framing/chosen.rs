@@ -38,6 +38,7 @@ fn a_planned_frame_begins_inside_the_turn_that_is_open() {
     let told = host.folded("f2");
     assert!(told.contains("You are now in frame f4 \"Do it\""), "{told}");
     assert!(told.contains("Next: start f3 \"Tests\""), "{told}");
+    assert!(told.ends_with("[callstack] f4 is open now: Do it\n"), "{told}");
     activate(&mut host, "f3");
     host.pop("They pass.");
     assert!(host.tree().contains("  Do it in_progress *\n"), "{}", host.tree());
@@ -126,4 +127,16 @@ fn an_undone_activation_goes_back_to_the_turn() {
     host.undo(before);
     assert!(host.tree().contains("  Do it in_progress *\n"), "{}", host.tree());
     assert!(host.tree().contains("  Parser planned\n"), "{}", host.tree());
+}
+
+#[test]
+fn an_invalidation_says_which_frame_is_open_now() {
+    let mut host = planned();
+    activate(&mut host, "f2");
+    let arguments = json!({"frame": "f2", "reason": "There is one already."});
+    let told = host.call("stack_frame_invalidate", arguments);
+    assert_eq!(told, "Frame f2 \"Parser\" is invalidated.\n[callstack] f4 is open now: Do it");
+    let arguments = json!({"frame": "f3", "reason": "They are there."});
+    let told = host.call("stack_frame_invalidate", arguments);
+    assert_eq!(told, "Frame f3 \"Tests\" is invalidated.", "nothing else is open than before");
 }

@@ -210,8 +210,8 @@ impl Host {
         self.engine.user_message(&told).unwrap();
     }
 
-    /// The agent calls an operation of ours.
-    pub(super) fn call(&mut self, name: &str, arguments: Value) {
+    /// The agent calls an operation of ours; what it is answered.
+    pub(super) fn call(&mut self, name: &str, arguments: Value) -> String {
         let call = format!("call_{}", self.made);
         let message = self.say(Role::Assistant, "", vec![tool(&call, name)]).message.id.clone();
         let anchor = Anchor { message: Some(message), call: Some(call.clone()) };
@@ -226,6 +226,7 @@ impl Host {
         let opened = answer.opened.map(|num| (call, self.engine.frame(num).unwrap().id));
         self.shown.last_mut().unwrap().opened.extend(opened);
         self.sync();
+        answer.text
     }
 
     pub(super) fn push(&mut self, title: &str) {
