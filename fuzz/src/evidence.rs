@@ -1,0 +1,77 @@
+//! Takes evidence from what an agent said, thought and did.
+
+use callstack_core::evidence::{
+    Action, Budget, Call, Edit, Evidence, Happening, Remains, extract_results, span_tokens, take,
+    unseen_outcome,
+};
+use serde_json::{from_str, to_string};
+
+/// A record of the input ends with this byte, a field of it with the one below.
+const RECORD: u8 = 0x1e;
+const FIELD: u8 = 0x1f;
+
+/// Records are happenings, the first byte of each says of which kind; the first record is the project's folder,
+/// the second what is told already. What is taken is the same each time, and is read as it was written.
+pub fn evidence(data: &[u8]) {
+    let mut records = data.split(|byte| *byte == RECORD);
+    let project = text(records.next());
+    let told = text(records.next());
+    let span: Vec<Happening> = records.filter_map(happening).collect();
+    let tokens = span_tokens(&span);
+    for budget in [Budget::default(), Budget::UNPUSHED] {
+        let room = budget.of(tokens);
+        let taken = take(&span, &told, &project, room);
+        assert_eq!(taken, take(&span, &told, &project, room));
+        let written = to_string(&taken).expect("evidence is written as JSON");
+        assert_eq!(from_str::<Evidence>(&written).expect("it is read again"), taken);
+        drop((taken.lines(), taken.brief(), taken.searchable()));
+        drop(taken.clone().then(taken));
+    }
+    drop(extract_results(&span, 150));
+    drop(Remains::of(&span, &project));
+    for happening in &span {
+        if let Happening::Called(call) = happening {
+            drop(unseen_outcome(call, false, &project));
+            drop(unseen_outcome(call, true, &project));
+        }
+    }
+}
+
+fn text(bytes: Option<&[u8]>) -> String {
+    String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
+}
+
+fn happening(record: &[u8]) -> Option<Happening> {
+    let (kind, rest) = record.split_first()?;
+    let happening = match kind {
+        b's' => Happening::Said(text(Some(rest))),
+        b't' => Happening::Thought(text(Some(rest))),
+        kind => Happening::Called(call(*kind, rest)),
+    };
+    Some(happening)
+}
+
+fn call(kind: u8, rest: &[u8]) -> Call {
+    let mut fields = rest.split(|byte| *byte == FIELD);
+    let tool = text(fields.next());
+    let subject = text(fields.next());
+    let output = text(fields.next());
+    let exit = fields.next().and_then(|exit| text(Some(exit)).parse().ok());
+    let before = fields.next().map(|before| text(Some(before)));
+    let after = text(fields.next());
+    let action = match kind {
+        b'r' | b'R' => Action::Ran(subject.clone()),
+        b'o' | b'O' => Action::Read(subject.clone()),
+        b'w' | b'W' => Action::Wrote(subject.lines().map(str::to_owned).collect()),
+        _ => Action::Other,
+    };
+    let edits = match &action {
+        Action::Wrote(paths) => paths
+            .iter()
+            .map(|path| Edit { path: path.clone(), before: before.clone(), after: after.clone() })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let failed = kind.is_ascii_uppercase();
+    Call { tool, input: subject, output, exit, failed, action, edits }
+}

@@ -1,0 +1,38 @@
+//! Masks secrets in texts.
+
+use callstack_core::secrets::{mask, mask_value, secrets};
+use serde_json::Value;
+
+/// Bytes of a text that a short one is repeated to, so that time that grows with the square is noticed.
+const LONGEST: usize = 64 * 1024;
+
+/// The first byte says how often the rest is repeated. Secrets lie between characters, one after the other;
+/// masking takes nothing else away, and a second time changes nothing.
+pub fn masking(data: &[u8]) {
+    let Some((times, data)) = data.split_first() else { return };
+    let text = String::from_utf8_lossy(data);
+    let most = (LONGEST / text.len().max(1)).max(1);
+    let times = if *times < 0xf0 { 1 } else { most };
+    let text = text.repeat(times);
+
+    let mut kept = Vec::new();
+    let mut at = 0;
+    for secret in secrets(&text) {
+        assert!(at <= secret.place.start && secret.place.start < secret.place.end, "{secret:?}");
+        kept.push(text.get(at..secret.place.start).expect("a secret begins at a character"));
+        at = secret.place.end;
+    }
+    kept.push(text.get(at..).expect("a secret ends at a character"));
+
+    let masked = mask(&text);
+    if kept.len() == 1 {
+        assert_eq!(masked, text);
+    }
+    assert_eq!(mask(&masked), masked, "masking twice is masking once");
+
+    if let Ok(mut value) = serde_json::from_str::<Value>(&text) {
+        mask_value(&mut value);
+        let once = value.clone();
+        assert!(!mask_value(&mut value), "{once} became {value}");
+    }
+}
