@@ -280,6 +280,18 @@ fn a_text_full_of_beginnings_is_looked_at_once() {
     }
 }
 
+/// Each name's value goes on to the end of the text.
+#[test]
+fn values_full_of_names_are_judged_by_their_beginnings() {
+    for named in ["password=", "ppassword="] {
+        let text = named.repeat(1_000);
+        named::LOOKED.set(0);
+        secrets(&text);
+        let looked = named::LOOKED.get();
+        assert!(looked > 0 && looked < 150 * text.len(), "{looked} of {}", text.len());
+    }
+}
+
 #[test]
 fn a_large_text_full_of_beginnings_is_masked() {
     let keys = ["sk", "-"].concat().repeat(333_000);

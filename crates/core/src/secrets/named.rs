@@ -15,9 +15,15 @@ const SPACE: usize = 60;
 /// Fewest bytes of a value, and by how many it is judged: however many names a text has, none is looked at for
 /// long.
 const LEAST: usize = 6;
-const JUDGED: usize = 4_096;
+const JUDGED: usize = 512;
 /// Bytes before a name in which its line has to begin.
 const LINE: usize = 400;
+
+#[cfg(test)]
+thread_local! {
+    /// Bytes of values without quotes that were judged.
+    pub(super) static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
 
 /// The value of what is named at this place of a text, if it is a secret.
 pub(super) fn value(text: &str, word: Range<usize>) -> Option<Range<usize>> {
@@ -348,6 +354,8 @@ impl<'a> Name<'a> {
         let rest = self.text.get(from..)?;
         let begin = rest.get(..rest.floor_char_boundary(JUDGED))?;
         let judged = begin.get(..begin.find(&ends).unwrap_or(begin.len()))?;
+        #[cfg(test)]
+        LOOKED.with(|looked| looked.set(looked.get() + judged.len()));
         if judged.len() < least || !judge(judged) {
             return None;
         }
