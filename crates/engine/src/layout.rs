@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use callstack_core::control::escape_json;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::desk::Desk;
 
 const SESSION: &str = "ses_1";
-const MASKED: &str = "has left the context. The same call";
+const MASKED: &str = "has left the context: ";
 
 /// The messages of a session, and where the model was called.
 #[derive(Default)]
@@ -100,11 +100,11 @@ fn session() -> Talk {
     // So much of the turn's own that folding it is worth it.
     talk.runs("cargo test", &format!("{tests}test result: ok. 3000 passed; 0 failed"));
     talk.says("assistant", "Port 8011 is closed; the tests pass.");
-    talk.says("user", "Now read every module and tell which port each opens");
+    talk.says("user", "Now read both modules again and again and tell which port each opens");
     for number in 1..=12 {
-        talk.runs(&format!("cat src/m{number}.rs"), &file(number));
+        talk.runs(&format!("cat src/m{}.rs", number % 2), &file(number % 2));
     }
-    talk.says("assistant", "m1 to m12 open 8001 to 8012.");
+    talk.says("assistant", "m0 and m1 open 8000 and 8001.");
     talk
 }
 

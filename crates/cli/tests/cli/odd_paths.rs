@@ -111,6 +111,10 @@ fn a_request_that_is_not_utf_8_is_passed_over() {
     let wake = r#"{"id":1,"method":"wake"}"#;
     let input = [wake.as_bytes(), b"\n\xff\n{\"id\":9,\"\xff\":1}\n", wake.as_bytes()].concat();
     let said = desk.run_with(&["host", "opencode"], &input);
-    assert_eq!((said.code, said.stdout.lines().count()), (0, 2), "{}{}", said.stdout, said.stderr);
+    let answers: Vec<Value> =
+        said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+    assert_eq!((said.code, ids), (0, vec![1, 9, 1]), "{}{}", said.stdout, said.stderr);
+    assert_eq!(answers[1]["error"]["kind"], "invalid", "the line that names a request is answered");
     assert_eq!(said.stderr.matches("a request can't be read").count(), 2, "{}", said.stderr);
 }

@@ -36,7 +36,7 @@ const CASES: &[Case] = &[
     case("STACK_FILES", "off", has_files, "yes", "no"),
     case("STACK_LOG", "off", is_logged, "yes", "no"),
     case("STACK_AUTONOMY_LEVEL", "manual", is_told_to_push, "yes", "no"),
-    case("STACK_MASK_OUTPUTS", "on", masks_what_is_old, "no", "yes"),
+    case("STACK_MASK_OUTPUTS", "on", masks_what_was_read_again, "no", "yes"),
     case("STACK_PUSH_THRESHOLD", "100", is_told_to_push, "yes", "no"),
     case("STACK_POP_THRESHOLD", "100", should_pop, "pop: yes", "pop: no"),
     case("STACK_SUGGEST_IN_CONTEXT", "off", is_told_to_push, "yes", "no"),
@@ -409,11 +409,11 @@ fn tells_the_first_step(trial: &Trial) -> String {
     yes(asked.body.contains("The first step."))
 }
 
-fn masks_what_is_old(trial: &Trial) -> String {
+fn masks_what_was_read_again(trial: &Trial) -> String {
     let mut messages = vec![told("Read all of it")];
     for at in 2..10 {
         let output = format!("part {at} has words; ").repeat(400);
-        let state = json!({"input": {"command": format!("cat {at}")}, "output": output});
+        let state = json!({"input": {"command": format!("cat {}", at % 2)}, "output": output});
         messages.push(step(at, &[("bash", state)]));
     }
     let answers = trial.host(&[says(A, "Read all of it"), shows(A, &messages)]);

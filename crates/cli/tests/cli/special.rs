@@ -82,14 +82,15 @@ fn files_of_the_agents_folder_are_refused() {
 }
 
 #[test]
-fn the_log_of_what_is_done_holds_nobody_up() {
+fn a_pipe_in_place_of_the_log_of_what_is_done_is_no_store_of_ours() {
     let desk = Desk::with_frames();
     let log = pipe(&desk, ".callstack/callstack.log");
-    desk.ok(&["push", "Goes on", "-c", "It does"]);
-    desk.ok(&["pop", "-r", "It did."]);
-    let told = desk.run(&["doctor"]).stdout;
-    let line = format!("! {} can't be written: it is a named pipe, not a file", log.display());
-    assert!(told.contains(&line), "{told}");
+    for args in [&["push", "Goes on", "-c", "It does"][..], &["doctor"]] {
+        let said = desk.run(args);
+        let line = format!("{} is not the file or folder that a store has there", log.display());
+        let told = said.stdout + &said.stderr;
+        assert!(said.code == 7 && told.contains(&line), "{} {told}", said.code);
+    }
 }
 
 #[test]
