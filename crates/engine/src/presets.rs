@@ -91,12 +91,7 @@ pub fn preset(project: &Path, name: &str) -> Result<Preset, EngineError> {
     }
     let path = project.join(PRESETS).join(format!("{name}.toml"));
     let shown = format!("{PRESETS}/{name}.toml");
-    let metadata = std::fs::metadata(&path);
-    if metadata.as_ref().is_ok_and(|metadata| !metadata.is_file()) {
-        // A committed link may lead to a device without an end.
-        return Err(EngineError::invalid(format!("{shown} is no file"), "Remove it."));
-    }
-    if metadata.is_ok_and(|metadata| metadata.len() > LONGEST) {
+    if std::fs::metadata(&path).is_ok_and(|it| it.is_file() && it.len() > LONGEST) {
         return Err(EngineError::invalid(
             format!("{shown} is longer than {LONGEST} bytes"),
             "A preset is a handful of frames.",
@@ -111,6 +106,9 @@ pub fn preset(project: &Path, name: &str) -> Result<Preset, EngineError> {
             let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
             let (_, text) = built_in.ok_or_else(unknown)?;
             Ok(Preset { name: name.to_owned(), ..read(name, text)? })
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+            Err(EngineError::invalid(format!("{}: {error}", path.display()), "Remove it."))
         }
         Err(error) => Err(unreadable(&path, &error)),
     }

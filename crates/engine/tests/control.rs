@@ -266,5 +266,5 @@ fn a_project_has_presets_of_its_own_and_faults_in_them_are_found() {
     std::fs::remove_file(folder.join("bugfix.toml")).unwrap();
     std::os::unix::fs::symlink("/dev/null", folder.join("bugfix.toml")).unwrap();
     let (_, sentence) = refused(&project, "stack_preset", json!({"name": "bugfix"}));
-    assert!(sentence.contains("bugfix.toml is no file"), "{sentence}");
+    assert!(sentence.contains("bugfix.toml: it is a device, not a file"), "{sentence}");
 }
