@@ -10,7 +10,7 @@
 //!
 //! [`outputs`] lists what of a request could be masked, [`subject`] tells what replaces what.
 //!
-//! Not here: the text that stands for an output ([`crate::returned::masked`]), and how it gets into a request
+//! Not here: the text that stands for an output ([`crate::returned::pressed`]), and how it gets into a request
 //! ([`crate::fold::Mask`]).
 
 pub mod outputs;

@@ -192,9 +192,17 @@ pub(crate) fn write(path: &Path, text: &str, durably: Durably) -> Result<(), Eng
     replace().map_err(|error| unwritable(path, &error))
 }
 
+/// Reads a file of the project, which may have come with it: no link is followed, since it may lead anywhere.
+fn read_own(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is a link, not a file"));
+    }
+    plain_file::read(path)
+}
+
 /// Reads a file; none where there is none.
 fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineError> {
-    let text = match plain_file::read(path) {
+    let text = match read_own(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(path, &error)),
@@ -214,7 +222,7 @@ pub(crate) enum Present {
 
 pub(crate) fn lies_in(folder: &Path) -> Result<Present, EngineError> {
     let path = folder.join(STATE);
-    let text = match plain_file::read(&path) {
+    let text = match read_own(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let frames = fs::read_dir(folder.join(FRAMES)).into_iter().flatten().flatten();

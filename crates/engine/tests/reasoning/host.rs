@@ -271,7 +271,9 @@ impl Host {
         let mut summary = self.message(Role::Assistant, Standing::Summary, vec![summary]);
         summary.summary = Some(words);
         let shown = &mut self.sessions[at].shown;
-        let tail = shown.split_off(shown.len().saturating_sub(keep));
+        let mut tail = shown.split_off(shown.len().saturating_sub(keep));
+        // Not covered: a host that keeps an earlier summary behind the new one.
+        tail.retain(|kept| kept.message.standing == Standing::Normal);
         *shown = [vec![request, summary], tail].concat();
     }
 
