@@ -1,14 +1,14 @@
 # Two commands for newcomers: `make demo` and `make test`. Both install what they need inside this
 # folder (and in the demo's cache folder) and need nothing but cargo, node and a C compiler.
 
-.PHONY: test demo bench docs install fmt
+.PHONY: test demo bench docs install package test-package fmt
 
 test:
 	scripts/test.sh
 
 demo:
 	scripts/need-cc.sh
-	cargo run --quiet -p callstack-cli -- demo
+	cargo run -p callstack-cli -- demo
 
 bench:
 	scripts/need-cc.sh
@@ -22,6 +22,15 @@ docs:
 install:
 	scripts/need-cc.sh
 	cargo install --locked --path crates/cli
+
+# Crates, npm packages for this machine and a Debian package, in target/package. CALLSTACK_BINARY names a program that
+# is built already.
+package:
+	scripts/package.sh
+
+# Installs each of them into an empty home, works with it, and takes it out again.
+test-package:
+	scripts/test-package.sh
 
 fmt:
 	cargo fmt --all

@@ -6,6 +6,8 @@ use callstack_core::evidence::{
 };
 use serde_json::{from_str, to_string};
 
+use crate::is_one_in;
+
 /// A record of the input ends with this byte, a field of it with the one below.
 const RECORD: u8 = 0x1e;
 const FIELD: u8 = 0x1f;
@@ -20,8 +22,10 @@ pub fn evidence(data: &[u8]) {
     let tokens = span_tokens(&span);
     for budget in [Budget::default(), Budget::UNPUSHED] {
         let room = budget.of(tokens);
-        let taken = take(&span, &told, &project, room);
-        assert_eq!(taken, take(&span, &told, &project, room));
+        let taken = take(&span, &told, &project, room, &|_| None);
+        if is_one_in(20, data) {
+            assert_eq!(taken, take(&span, &told, &project, room, &|_| None));
+        }
         let written = to_string(&taken).expect("evidence is written as JSON");
         assert_eq!(from_str::<Evidence>(&written).expect("it is read again"), taken);
         drop((taken.lines(), taken.brief(), taken.searchable()));
@@ -68,7 +72,12 @@ fn call(kind: u8, rest: &[u8]) -> Call {
     let edits = match &action {
         Action::Wrote(paths) => paths
             .iter()
-            .map(|path| Edit { path: path.clone(), before: before.clone(), after: after.clone() })
+            .map(|path| Edit {
+                path: path.clone(),
+                before: before.clone(),
+                after: after.clone(),
+                ..Edit::default()
+            })
             .collect(),
         _ => Vec::new(),
     };

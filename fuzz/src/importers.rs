@@ -2,16 +2,26 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use callstack_engine::{Engine, Settings};
+use callstack_engine::Engine;
 use callstack_hosts::recording::{Recording, happenings, import, is_recording, read};
 use tempfile::TempDir;
 
-use crate::Counted;
+use crate::is_one_in;
+use crate::session::engine;
+
+/// Imports after which a new store is begun: what one input leaves is there for the next ones.
+const IMPORTS: usize = 100;
+
+struct Open {
+    engine: Engine,
+    _folder: TempDir,
+    imports: usize,
+}
 
 /// The bytes as a file: is it a recording, of which format, and what is in it? What is shown to the model at each
-/// message is in the recording. The last byte of a file says whether it is imported into a store, too.
+/// message is in the recording. One recording in 20 is imported into a store, too.
 pub fn importers(data: &[u8]) {
     let path = file();
     fs::write(path, data).expect("the file is written");
@@ -24,18 +34,25 @@ pub fn importers(data: &[u8]) {
             assert!(shown.iter().all(|place| *place < at.max(1)), "{shown:?} at {at}");
         }
     }
-    if data.last() == Some(&b' ') {
+    if is_one_in(20, data) {
         imported(&recordings);
     }
 }
 
 fn imported(recordings: &[Recording]) {
-    let folder = tempfile::tempdir().expect("a folder for the store");
-    let world = Box::<Counted>::default();
-    let engine = Engine::open_unchecked(folder.path(), Settings::default(), world);
-    let engine = engine.expect("a new store is opened");
-    engine.read_messages_with(happenings);
-    if import(&engine, recordings, &mut |_, _| {}).is_ok() {
+    static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if open.as_ref().is_none_or(|it| it.imports >= IMPORTS) {
+        // Its threads end before the folder goes.
+        *open = None;
+        let folder = tempfile::tempdir().expect("a folder for the store");
+        let engine = engine(folder.path());
+        engine.read_messages_with(happenings);
+        *open = Some(Open { engine, _folder: folder, imports: 0 });
+    }
+    let Some(Open { engine, imports, .. }) = open.as_mut() else { return };
+    *imports += 1;
+    if import(engine, recordings, &mut |_, _| {}).is_ok() {
         for recording in recordings {
             for message in engine.messages(&recording.session).expect("messages are read") {
                 drop(happenings(&message.json, Path::new("/project")));

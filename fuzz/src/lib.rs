@@ -4,8 +4,10 @@ mod evidence;
 mod importers;
 mod masking;
 mod protocol;
+mod session;
 mod store;
 
+use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use callstack_engine::World;
@@ -14,7 +16,16 @@ pub use evidence::evidence;
 pub use importers::importers;
 pub use masking::masking;
 pub use protocol::protocol;
+pub use session::session;
 pub use store::store;
+
+/// Whether an input is one of the few with which something slow is done, too: about one in `n`, and always the same
+/// ones. A mark in the input would not do: a fuzzer looks for what is slow and soon puts the mark into all of them.
+fn is_one_in(n: u64, data: &[u8]) -> bool {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(data);
+    hasher.finish().is_multiple_of(n)
+}
 
 /// A clock and ids that only depend on how often they were asked, so that an input can be repeated.
 #[derive(Debug, Default)]

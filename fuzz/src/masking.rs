@@ -3,16 +3,17 @@
 use callstack_core::secrets::{mask, mask_value, secrets};
 use serde_json::Value;
 
+use crate::is_one_in;
+
 /// Bytes of a text that a short one is repeated to, so that time that grows with the square is noticed.
 const LONGEST: usize = 64 * 1024;
 
-/// The first byte says how often the rest is repeated. Secrets lie between characters, one after the other;
-/// masking takes nothing else away, and a second time changes nothing.
+/// Secrets lie between characters, one after the other; masking takes nothing else away, and a second time changes
+/// nothing. One input in 500 is repeated.
 pub fn masking(data: &[u8]) {
-    let Some((times, data)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(data);
     let most = (LONGEST / text.len().max(1)).max(1);
-    let times = if *times < 0xf0 { 1 } else { most };
+    let times = if is_one_in(500, data) { most } else { 1 };
     let text = text.repeat(times);
 
     let mut kept = Vec::new();

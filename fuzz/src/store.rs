@@ -8,7 +8,7 @@ use callstack_core::event::{Event, FileMoment};
 use callstack_hosts::opencode::serve;
 use callstack_store::{DATABASE, Store, StoreError, View, prepare};
 
-use crate::protocol::engine;
+use crate::session::engine;
 
 /// What is done to a store before it is damaged.
 const SESSION: &[u8] = include_bytes!("../seeds/protocol/session");
@@ -38,7 +38,7 @@ pub fn store(data: &[u8]) {
 fn read(store: &Store) {
     let read = |view: &View<'_>| {
         drop((view.revision(), view.identity(), view.settings(), view.all_evidence()));
-        drop((view.aliases(), view.subagents(), view.logs(), view.message_sizes()));
+        drop((view.aliases(), view.subagents(), view.newest_logs(100), view.message_sizes()));
         drop((
             view.pending_compactions(10),
             view.needed_file_states(),

@@ -5,12 +5,13 @@
  */
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
 import { once } from "node:events"
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
+import { homedir } from "node:os"
+import { isAbsolute, join } from "node:path"
 import { isMainThread } from "node:worker_threads"
 import type { Hooks, Plugin, ToolContext, ToolDefinition } from "@opencode-ai/plugin"
 
-// `callstack init opencode` rewrites the two marked lines.
-const BINARY: string = "callstack" // callstack:binary
+// `callstack init opencode` rewrites the marked line.
 const TOOLS: ToolSpec[] = [] // callstack:tools
 
 const VERSION = "0.1.0"
@@ -50,8 +51,9 @@ type ToolSpec = { name: string; description: string; parameters: Json & { proper
 type Op =
   | { op: "cut"; from: string; to: string }
   | { op: "keep"; message: string; parts: string[] }
-  | { op: "output" | "replace"; message: string; part: string; text: string }
+  | { op: "output" | "add_to_output" | "replace"; message: string; part: string; text: string }
   | { op: "append"; message: string; text: string }
+  | { op: "join"; message: string; to: string }
   | { op: "insert"; after: string; text: string }
 type Effect =
   | { do: "create_session"; parent: string; title: string }
@@ -65,9 +67,8 @@ type Print = { id: string; parts: number; light: number; full: number }
 type Session = {
   /** The operations last answered. `run` and `prints` say which process has acknowledged which messages with them. */
   held?: { run: number; prints: Print[]; serial: number; ops: Op[] }
-  /** The serial of the answer whose operations went into the last model call, whichever process gave it: serials
-   * grow from one process to the next. -1 if that call went out without any, or without our system prompt; 0 if there
-   * was none yet. */
+  /** The serial of the answer whose operations went into the last model call, whichever process gave it: serials grow
+   * from one process to the next. -1 if it went out without any or without our system prompt; 0 if none has yet. */
   applied: number
   /** The request under way. One at a time, because the next one builds on its answer. */
   flight?: Promise<void> | undefined
@@ -79,6 +80,18 @@ type Session = {
   recorded?: string
   /** The system texts last answered, by the head of the prompt they belong to. */
   texts: Map<string, string[]>
+}
+
+/** The program to start. `callstack init` records where it is outside of this file, which a project may share. */
+function program(): string {
+  const said = process.env["XDG_STATE_HOME"] ?? ""
+  const record = join(isAbsolute(said) ? said : join(homedir(), ".local", "state"), "callstack", "binary")
+  let recorded = ""
+  try {
+    recorded = readFileSync(record, "utf8").trimEnd()
+  } catch {}
+  const isThere = isAbsolute(recorded) && existsSync(recorded)
+  return process.env["CALLSTACK_BIN"] || (isThere ? recorded : "callstack")
 }
 
 class Late extends Error {}
@@ -106,6 +119,8 @@ class Host {
   /** The running process has answered the greeting. */
   ready = false
   greeting: Promise<ToolSpec[]> = Promise.resolve([])
+  /** Whether frame mode is on, as far as the running process has said. */
+  frames = true
   #process: ChildProcess | undefined
   #waiting = new Map<number, { resolve(value: any): void; reject(error: Error): void }>()
   #last = 0
@@ -119,13 +134,12 @@ class Host {
   #why = "it was not started"
   #announced = false
   #closed = false
-  readonly #binary: string
+  #binary = ""
   readonly #place: { directory: string; worktree: string }
   readonly #say: Say
   readonly #react: React
 
-  constructor(binary: string, place: { directory: string; worktree: string }, say: Say, react: React) {
-    this.#binary = binary
+  constructor(place: { directory: string; worktree: string }, say: Say, react: React) {
     this.#place = place
     this.#say = say
     this.#react = react
@@ -140,6 +154,7 @@ class Host {
     if (this.#process) return
     if (this.#closed || (!now && Date.now() < this.#notBefore)) throw new Gone(this.#why)
     this.run++
+    this.#binary = program()
     this.#line = ""
     this.#noise = 0
     this.#answers = 0
@@ -156,7 +171,7 @@ class Host {
     return new Promise((resolve, reject) => {
       this.ensure()
       const id = ++this.#last
-      this.#write(lineOf({ id, method, params }))
+      this.#process?.stdin?.write(lineOf({ id, method, params }))
       this.#waiting.set(id, { resolve, reject })
       if (this.#waiting.size === 1) this.#watch()
     })
@@ -164,7 +179,7 @@ class Host {
 
   /** Worth no start of its own. */
   notify(method: string, params: Json): void {
-    if (this.#process) this.#write(lineOf({ method, params }))
+    if (this.#process) this.#process?.stdin?.write(lineOf({ method, params }))
   }
 
   miss(why: string): void {
@@ -201,6 +216,7 @@ class Host {
       if (answer?.protocol !== PROTOCOL || !Array.isArray(answer.tools))
         throw new Gone(`it speaks protocol ${answer?.protocol}, the plugin ${PROTOCOL}: run "callstack init opencode"`)
       this.ready = this.#process === child
+      this.frames = answer.frames !== false
       if (this.#announced) this.#say("callstack: it is available again", "info")
       this.#announced = false
       return answer.tools.filter(isTool)
@@ -232,10 +248,6 @@ class Host {
     clearTimeout(this.#retry)
     this.#retry = setTimeout(() => attempt(async () => this.ensure(true)), Math.max(this.#backoff, BACKOFF_MS.first))
     this.#retry.unref()
-  }
-
-  #write(line: string): void {
-    this.#process?.stdin?.write(line)
   }
 
   #watch(): void {
@@ -387,8 +399,10 @@ function isOp(op: unknown): op is Op {
   if (op["op"] === "cut") return areStrings(op, "from", "to")
   if (op["op"] === "insert") return areStrings(op, "after", "text")
   if (op["op"] === "append") return areStrings(op, "message", "text")
+  if (op["op"] === "join") return areStrings(op, "message", "to")
   if (op["op"] === "keep") return areStrings(op, "message") && areAllStrings(op["parts"])
-  return (op["op"] === "output" || op["op"] === "replace") && areStrings(op, "message", "part", "text")
+  const ofPart = op["op"] === "output" || op["op"] === "add_to_output" || op["op"] === "replace"
+  return ofPart && areStrings(op, "message", "part", "text")
 }
 
 function isEffect(effect: unknown): effect is Effect {
@@ -449,6 +463,14 @@ function afterOperations(messages: Entry[], ops: Op[]): Entry[] {
       if (node.before) node.before.next = to.next
       else first.next = to.next
       if (to.next) to.next.before = node.before
+    } else if (op.op === "join") {
+      const to = nodes.get(op.to)
+      const answers = to && info.role === "assistant" && to.entry.info.role === "assistant"
+      if (!answers || to.place >= node.place) continue
+      to.entry = { info: to.entry.info, parts: [...to.entry.parts, ...parts] } as Entry
+      nodes.delete(info.id)
+      if (node.before) node.before.next = node.next
+      if (node.next) node.next.before = node.before
     } else if (op.op === "insert") {
       let user: Node | undefined = node
       while (user && user.entry.info.role !== "user") user = user.before
@@ -472,13 +494,17 @@ function afterOperations(messages: Entry[], ops: Op[]): Entry[] {
   return list
 }
 
-function edited(info: Entry["info"], parts: Part[], op: Exclude<Op, { op: "cut" | "insert" }>): Part[] {
+function edited(info: Entry["info"], parts: Part[], op: Exclude<Op, { op: "cut" | "insert" | "join" }>): Part[] {
   if (op.op === "keep") return parts.filter((part) => op.parts.includes(part.id))
   if (op.op === "append") return [...parts, textPart(info, info.id, `prt_${info.id}_${parts.length}`, op.text)]
   return parts.map((part) => {
     if (part.id !== op.part) return part
     if (op.op === "replace") return textPart(info, info.id, part.id, op.text)
-    return op.op === "output" && part.type === "tool" ? completed(part, op.text) : part
+    if (part.type !== "tool") return part
+    if (op.op === "output") return completed(part, op.text)
+    // A call that failed has no output that a text could be added to.
+    if (part.state.status !== "completed") return part
+    return { ...part, state: { ...part.state, output: `${part.state.output}\n\n${op.text}` } }
   })
 }
 
@@ -552,6 +578,8 @@ function requestSync(host: Host, session: Session, id: string, params: Json): Pr
 
 /** The slash commands that `callstack init opencode` installs. */
 const COMMANDS = ["push", "pop", "plan", "frame-status"]
+/** Tells our templates of them from others' of the same name. */
+const OURS = "(callstack)"
 /** The key under which a part of ours says which of them a message was made of. */
 const COMMAND = "callstack.command"
 
@@ -712,7 +740,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       })
     if (typeof answer?.wake === "number") wakeIn(Math.max(answer.wake, SHORTEST_WAKE_MS))
   }
-  const host = new Host(process.env["CALLSTACK_BIN"] || BINARY, { directory, worktree }, say, react)
+  const host = new Host({ directory, worktree }, say, react)
   const kill = () => host.kill()
   process.once("exit", kill)
   let tools = TOOLS
@@ -738,8 +766,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
 
   /** What OpenCode keeps word for word behind a summary, and does not show to the summariser. */
   const keptBehind = async (id: string, head: Entry[]): Promise<Entry[]> => {
-    const fetching = client.session.messages({ path: { id }, throwOnError: true })
-    const { data } = (await within(START_MS, fetching)) as { data: Entry[] }
+    const { data } = await within(START_MS, client.session.messages({ path: { id }, throwOnError: true }))
     const last = data.findIndex(({ info }) => info.id === head.at(-1)?.info.id)
     if (last < 0) return []
     const ofCompaction = ({ info, parts }: Entry) =>
@@ -826,6 +853,12 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
 
   return {
     tool: Object.fromEntries(tools.map((spec) => [spec.name, definition(spec)])),
+
+    // Without frames there is nothing that they could do.
+    config: guarded(async (config) => {
+      if (host.frames) return
+      for (const name of COMMANDS) if (config.command?.[name]?.template?.includes(OURS)) delete config.command[name]
+    }),
 
     // OpenCode takes every raw property to be required, until the whole schema is put in its place.
     "tool.definition": guarded(async ({ toolID }, output) => {

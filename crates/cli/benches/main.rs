@@ -3,7 +3,8 @@
 //!
 //! `cargo bench -p callstack-cli` takes sessions of 20 and 200 messages, `-- --full` also those of 2,000
 //! (about two minutes more), `-- --messages N` only those of N. `-- --only start`, `host` or `hooks`
-//! takes one part.
+//! takes one part. `-- --wire FILE` plays the recorded sessions of a file or folder instead
+//! (`--dump FOLDER` writes their requests).
 
 #![expect(
     clippy::panic,
@@ -20,6 +21,9 @@ mod measure;
 mod model;
 mod start;
 mod transcript;
+mod wire;
+
+use std::path::Path;
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -31,6 +35,10 @@ fn main() {
         None if args.iter().any(|arg| arg == "--full") => vec![20, 200, 2_000],
         None => vec![20, 200],
     };
+    if let Some(path) = option("--wire") {
+        wire::run(&[path], option("--dump").as_deref().map(Path::new));
+        return;
+    }
     let only = option("--only");
     let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
     if wanted("start") {

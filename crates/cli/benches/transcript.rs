@@ -132,6 +132,7 @@ impl Transcript {
             results_source: None,
             created_at: START,
             updated_at: START,
+            begun_at: None,
             ended_at: parent.map(|_| START),
             artifacts: Vec::new(),
             decisions: Vec::new(),

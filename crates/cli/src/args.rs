@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::commands::Command;
+use crate::completion;
+use crate::examples;
 
 /// Give coding agents a call stack.
 ///
@@ -24,16 +26,23 @@ pub(crate) struct Args {
 /// Options that every command takes.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Global {
-    /// Work as if started in DIR
+    /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = "Global options")]
     pub(crate) directory: Option<PathBuf>,
-    /// The session whose open frame is meant, by its id or the beginning of it [default: the session
-    /// that worked last]
+    /// The session to act in, by its id or the beginning of it [default: the session that worked last]
     #[arg(long, value_name = "ID", global = true, help_heading = "Global options")]
     pub(crate) session: Option<String>,
     /// Print JSON, errors too
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
+}
+
+/// Whether a command makes a store.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct NewStore {
+    /// Make a store if there is none, at the root of the work tree or else in the folder that one stands in
+    #[arg(long)]
+    pub(crate) here: bool,
 }
 
 /// The commands in the order and company in which a newcomer meets them.
@@ -59,36 +68,39 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Take it elsewhere", &["export", "import"]),
     ("Measure it", &["replay"]),
     ("Undo and remove", &["rollback", "purge"]),
-    ("Plumbing", &["completions", "host"]),
+    ("Plumbing", &["completions", "man", "host"]),
 ];
 
 const EXAMPLES: &[&str] = &[
-    "callstack init opencode        Let OpenCode's agent work in frames, in this project",
-    "callstack tree                 See what it has done, is doing and has planned",
-    "callstack show f3              Read what came out of frame f3",
+    "callstack init opencode   Let OpenCode's agent work in frames, in this project",
+    "callstack tree            See what it has done, is doing and has planned",
+    "callstack show f3         Read what came of frame f3",
 ];
 
 /// The whole command line.
 pub(crate) fn command() -> clap::Command {
-    let command = Args::command();
+    let command = completion::add_completers(examples::add_examples(Args::command()));
+    let header = *command.get_styles().get_header();
+    let literal = *command.get_styles().get_literal();
     let mut groups = String::new();
     for (heading, names) in GROUPS {
         // Writing to a string can't fail.
-        let _ = writeln!(groups, "{heading}:");
+        let _ = writeln!(groups, "{header}{heading}:{header:#}");
         for name in *names {
             let about = command
                 .find_subcommand(name)
                 .and_then(clap::Command::get_about)
                 .map(ToString::to_string)
                 .unwrap_or_default();
-            let _ = writeln!(groups, "  {name:<12} {about}");
+            let _ = writeln!(groups, "  {literal}{name:<12}{literal:#} {about}");
         }
         groups.push('\n');
     }
     let examples = EXAMPLES.join("\n  ");
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\
-         Options:\n{{options}}\n\nExamples:\n  {examples}\n\n\
+         {header}Options:{header:#}\n{{options}}\n\n\
+         {header}Examples:{header:#}\n  {examples}\n\n\
          `callstack help COMMAND` tells more about each.\n"
     ))
 }
@@ -96,7 +108,10 @@ pub(crate) fn command() -> clap::Command {
 /// Reads the command line.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Args, clap::Error> {
     let mut command = command();
-    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    let mut matches = command.try_get_matches_from_mut(arguments).map_err(|mut error| {
+        examples::suggest(&mut error);
+        error
+    })?;
     Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
@@ -128,10 +143,10 @@ mod tests {
 /// What somebody agrees to before it is done.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Agreement {
-    /// Do it without asking
+    /// Go ahead without asking
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Only say what would be done
+    /// Only show what would be done
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

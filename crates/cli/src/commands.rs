@@ -16,6 +16,7 @@ mod import;
 pub(crate) mod init;
 mod invalidate;
 mod log;
+mod man;
 mod pin;
 mod plan;
 mod pop;
@@ -29,7 +30,7 @@ mod rollback;
 mod search;
 mod show;
 mod status;
-pub(crate) mod tree;
+mod tree;
 mod trust;
 mod unpin;
 
@@ -76,6 +77,7 @@ pub(crate) enum Command {
     Pin(pin::PinArgs),
     Unpin(unpin::UnpinArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
     Purge(purge::PurgeArgs),
     Host(host::HostArgs),
 }
@@ -86,6 +88,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     match &args.command {
         Command::Demo(args) => crate::demo::run(args, output),
         Command::Completions(args) => completions::run(args, output),
+        Command::Man(args) => man::run(args, &invocation()?, output),
         Command::Init(args) => init::run(args, &invocation()?, output),
         Command::Doctor(args) => doctor::run(args, &invocation()?, output),
         Command::Config(args) => config::run(args, &invocation()?, output),

@@ -4,92 +4,147 @@ mod agent;
 mod report;
 mod script;
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Seek as _, Write as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
-use callstack_engine::{Engine, EngineError, Settings, SystemWorld};
+use callstack_core::frame::{FrameNum, Status};
+use callstack_engine::tree::sign;
+use callstack_engine::{Engine, EngineError, Settings, SystemWorld, World as _};
 use callstack_hosts::opencode::calls;
 use callstack_scripted_model::ScriptedModel;
-use callstack_store::Registry;
 use serde_json::json;
 
 use self::agent::{Agent, at, failure};
+use crate::binary;
 use crate::commands::demo::DemoArgs;
-use crate::commands::{init, tree};
+use crate::commands::init;
 use crate::error::Failure;
 use crate::output::Output;
-use crate::page::{BOLD, PLAIN};
+use crate::page::{BOLD, DIM, HINT, PLAIN, Page, style};
+use crate::tree_view::Drawing;
 use crate::user::{TRUST, registry, registry_in};
+
+/// How often the tree is looked at while the agent works.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Runs the demo and shows what came of it.
 pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<(), Failure> {
-    let agent = agent::find(&mut |line| output.remark(line))?;
+    let agent = agent::find(output)?;
     let folder = tempfile::Builder::new()
         .prefix("callstack-demo-")
-        .disable_cleanup(args.keep)
+        .disable_cleanup(!args.remove)
         .tempdir()
         .map_err(|error| at(&std::env::temp_dir(), &error))?;
     let project = folder.path().join("project");
     fs::create_dir(&project).map_err(|error| at(&project, &error))?;
     // The record of a project that goes again is none of the user's.
     let registry =
-        if args.keep { registry()? } else { registry_in(&folder.path().join("state/callstack")) };
+        if args.remove { registry_in(&folder.path().join("state/callstack")) } else { registry()? };
     init::install(&registry, &project)?;
-    let model = args.model.as_deref().unwrap_or("the scripted model");
-    output.remark(&format!(
-        "Running {} with {model} in {} …",
-        agent.program.display(),
-        project.display()
-    ));
+    let engine =
+        Engine::open(registry.admit(&project)?, Settings::default(), Box::new(SystemWorld))?;
+    let model = args.model.as_deref().unwrap_or("a scripted model");
+    output.remark(&format!("OpenCode works with {model}: this takes half a minute"));
+    let mut watch = Watch::new(&engine);
     match &args.model {
         Some(model) => {
-            let mut command = opencode(&agent, &project);
+            let mut command = opencode(&agent, &project)?;
             command.args(["--model", model]);
-            finish(command, &format!("{}{}", script::PROMPT, script::HINT))?;
+            let prompt = format!("{}{}", script::PROMPT, script::HINT);
+            finish(command, &prompt, &mut watch, output)?;
         }
-        None => scripted(&agent, folder.path(), &project)?,
+        None => scripted(&agent, folder.path(), &project, &mut watch, output)?,
     }
-    show(args, &registry, &project, output)
+    show(args, &engine, &project, output)
 }
 
 fn show(
     args: &DemoArgs,
-    registry: &Registry,
+    engine: &Engine,
     project: &Path,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let trusted = registry.admit(project)?;
-    let engine = Engine::open(trusted, Settings::default(), Box::new(SystemWorld))?;
     let Some((session, _)) = engine.latest_session()? else {
         return Err(failure(
             "OpenCode ran, but its plugin showed no session".to_owned(),
-            "Run it again with --keep and look at the project with `callstack doctor`.",
+            "Look at the project with `callstack doctor`.",
         )
         .into());
     };
-    let calls = calls(&engine, &session)?;
-    let kept = args.keep.then(|| project.display().to_string());
+    let calls = calls(engine, &session)?;
+    let kept = (!args.remove).then(|| project.display().to_string());
     let data = json!({
         "project": kept,
         "state": engine.state()?,
         "calls": report::data(&calls),
     });
     let lines = engine.tree(None)?;
+    let notes = engine.tree_notes(&lines)?;
     let width = output.width();
     output.either(&data, |page| {
         page.end().put(BOLD, "The tree").end();
-        tree::draw(page, &lines, width);
+        let drawing = Drawing { all: true, width, now: SystemWorld.now(), ..Drawing::default() };
+        drawing.draw(page, &lines, &notes);
         page.end();
-        report::write(page, &calls, width);
-        if let Some(kept) = &kept {
-            page.end().put(PLAIN, &format!("The project is in {kept}")).end();
+        if args.verbose {
+            report::write(page, &calls, width);
+            page.end();
         }
+        if let Some(kept) = &kept {
+            let look = format!("callstack -C {kept} show f2");
+            page.put(PLAIN, "Look around: ").put(HINT, &look);
+            page.put(DIM, "  (also log, tree, search)").end();
+        }
+        if !args.verbose {
+            page.put(DIM, "What each call was sent: callstack demo --verbose").end();
+        }
+        report::verdict(page, &calls);
     })
 }
 
-fn scripted(agent: &Agent, folder: &Path, project: &Path) -> Result<(), EngineError> {
+/// Prints frames as they begin and end.
+struct Watch<'a> {
+    engine: &'a Engine,
+    shown: BTreeMap<FrameNum, Status>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(engine: &'a Engine) -> Self {
+        Self { engine, shown: BTreeMap::new() }
+    }
+
+    /// Prints what has changed since the last look.
+    fn look(&mut self, output: &mut Output) -> Result<(), Failure> {
+        if output.json() {
+            return Ok(());
+        }
+        let mut page = Page::default();
+        for line in self.engine.tree(None)? {
+            let frame = &line.frame;
+            if self.shown.insert(frame.num, frame.status) != Some(frame.status) {
+                // Each level of a tree has three columns of branches.
+                let depth = line.branches.chars().count() / 3;
+                page.put(PLAIN, &"  ".repeat(depth + 1));
+                page.put(style(frame.status), sign(frame.status));
+                page.put(PLAIN, &format!(" {} {}", frame.num, frame.identity.title)).end();
+            }
+        }
+        output.page(&page)
+    }
+}
+
+fn scripted(
+    agent: &Agent,
+    folder: &Path,
+    project: &Path,
+    watch: &mut Watch<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let model = ScriptedModel::start(script::script()).map_err(|error| {
         failure(format!("the scripted model did not start: {error}"), "Try again.")
     })?;
@@ -113,7 +168,7 @@ fn scripted(agent: &Agent, folder: &Path, project: &Path) -> Result<(), EngineEr
     for settings in [project.join(".opencode"), config_home.join("opencode")] {
         seed(agent, &settings)?;
     }
-    let mut command = opencode(agent, project);
+    let mut command = opencode(agent, project)?;
     // A home of its own: the demo neither reads nor writes the user's settings and sessions.
     for (name, value) in [
         ("HOME", home.clone()),
@@ -125,13 +180,14 @@ fn scripted(agent: &Agent, folder: &Path, project: &Path) -> Result<(), EngineEr
         fs::create_dir_all(&value).map_err(|error| at(&value, &error))?;
         command.env(name, value);
     }
-    finish(command, script::PROMPT)?;
+    finish(command, script::PROMPT, watch, output)?;
     let findings = model.violations();
     if let Some(first) = findings.first() {
         return Err(failure(
             format!("a request was not what it should be: {first}"),
             "This is a fault of callstack or of this version of OpenCode; please report it.",
-        ));
+        )
+        .into());
     }
     Ok(())
 }
@@ -152,7 +208,8 @@ fn seed(agent: &Agent, folder: &Path) -> Result<(), EngineError> {
     write(&folder.join("package-lock.json"), &lock.to_string())
 }
 
-fn opencode(agent: &Agent, project: &Path) -> Command {
+fn opencode(agent: &Agent, project: &Path) -> Result<Command, EngineError> {
+    let program = binary::this()?;
     let mut command = Command::new(&agent.program);
     command
         .arg("run")
@@ -161,26 +218,47 @@ fn opencode(agent: &Agent, project: &Path) -> Command {
         .env("PWD", project)
         // Its plugin may look for the record of stores elsewhere.
         .env(TRUST, project)
+        .env(binary::VARIABLE, program)
         .env("OPENCODE_DISABLE_AUTOUPDATE", "1");
-    command
+    Ok(command)
 }
 
-fn finish(mut command: Command, prompt: &str) -> Result<(), EngineError> {
+fn finish(
+    mut command: Command,
+    prompt: &str,
+    watch: &mut Watch<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let program = PathBuf::from(command.get_program());
     let failed = |error| at(&program, &error);
     // As an argument, a prompt of several words reaches the model in quotation marks.
     let mut input = tempfile::tempfile().map_err(failed)?;
     input.write_all(prompt.as_bytes()).and_then(|()| input.rewind()).map_err(failed)?;
-    let output = command.stdin(input).output().map_err(failed)?;
-    if output.status.success() {
+    // A pipe that nobody reads would stop it when it is full.
+    let mut said = tempfile::tempfile().map_err(failed)?;
+    command.stdin(input).stdout(Stdio::null());
+    command.stderr(said.try_clone().map_err(failed)?);
+    let mut child = command.spawn().map_err(failed)?;
+    let ended = loop {
+        watch.look(output)?;
+        if let Some(ended) = child.try_wait().map_err(failed)? {
+            break ended;
+        }
+        thread::sleep(LOOK);
+    };
+    watch.look(output)?;
+    if ended.success() {
         return Ok(());
     }
-    let told = String::from_utf8_lossy(&output.stderr);
-    let last = told.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let mut text = Vec::new();
+    said.rewind().and_then(|()| said.read_to_end(&mut text)).map_err(failed)?;
+    let text = String::from_utf8_lossy(&text);
+    let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
     Err(failure(
-        format!("OpenCode ended with {}: {}", output.status, last.trim()),
-        "Run it again with --keep to look at the project.",
-    ))
+        format!("OpenCode ended with {ended}: {}", last.trim()),
+        "Run `opencode` by itself to see whether it works here.",
+    )
+    .into())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), EngineError> {

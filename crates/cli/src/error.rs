@@ -38,7 +38,7 @@ impl Failure {
         Self::Told(EngineError {
             kind: Kind::Unavailable,
             message: format!("the output can't be written: {error}"),
-            hint: Some("What the command was to do is done; only its output is missing.".into()),
+            hint: Some("The command did its work; only its output is missing.".into()),
         })
     }
 
@@ -64,6 +64,18 @@ impl Failure {
         }
     }
 }
+
+/// What a command ends with, and what that means.
+pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
+    (0, "done"),
+    (2, "the command line or a value on it is not right"),
+    (3, "a frame, session or store was not found, or several are called so"),
+    (4, "the state does not allow it"),
+    (5, "a limit of the tree is reached"),
+    (6, "the store can't be used: damaged, newer, read-only, full or busy"),
+    (7, "the store is not trusted: `callstack trust` takes it over"),
+    (70, "a fault of callstack"),
+];
 
 fn code(kind: Kind) -> ExitCode {
     ExitCode::from(match kind {

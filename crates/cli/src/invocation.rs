@@ -1,13 +1,16 @@
 //! What the commands have in common: the place, the session that is meant, and the way to the table of
 //! operations.
 
+use callstack_core::secrets::mask;
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{Engine, EngineError, Kind, operations};
+use callstack_store::FOLDER;
 use serde_json::Value;
 
-use crate::args::Global;
+use crate::args::{Global, NewStore};
 use crate::error::Failure;
+use crate::output::Output;
 use crate::project::{Place, open};
 
 /// The host's name for frames that are begun from a terminal, and the session they belong to where no
@@ -27,14 +30,29 @@ impl<'a> Invocation<'a> {
         Ok(Self { place, session: global.session.as_deref() })
     }
 
+    /// Whether a session was named.
+    pub(crate) fn names_a_session(&self) -> bool {
+        self.session.is_some()
+    }
+
     /// The engine of a project that has a store.
     pub(crate) fn engine(&self) -> Result<Engine, Failure> {
         Ok(open(&self.place.existing()?)?)
     }
 
-    /// The engine, with a new store where there is none.
-    pub(crate) fn engine_or_new(&self) -> Result<Engine, Failure> {
-        Ok(open(&self.place.existing_or_new()?)?)
+    /// The engine; where there is no store, with a new one if that is wanted.
+    pub(crate) fn engine_or_new(
+        &self,
+        new: NewStore,
+        output: &mut Output,
+    ) -> Result<Engine, Failure> {
+        if !new.here || self.place.found().is_some() {
+            return self.engine();
+        }
+        let project = self.place.existing_or_new()?;
+        let engine = open(&project)?;
+        output.remark(&format!("made a store in {}", project.join(FOLDER).display()));
+        Ok(engine)
     }
 
     /// On whose behalf operations run: the session that was named, else the one that worked last, so
@@ -49,7 +67,7 @@ impl<'a> Invocation<'a> {
         Ok(Caller { session, host: HOST.to_owned(), anchor, agent: None, performs: false })
     }
 
-    /// Carries out an operation of the table.
+    /// Carries out an operation of the table. Title and text of the answer are without secrets of known forms.
     pub(crate) fn run(
         &self,
         engine: &Engine,
@@ -62,6 +80,9 @@ impl<'a> Invocation<'a> {
             message: format!("there is no operation `{operation}`"),
             hint: None,
         })?;
-        Ok(operation.run(engine, &caller, arguments)?)
+        let answer = operation.run(engine, &caller, arguments)?;
+        // What is printed of it may go to a log; views have --reveal, and read the data.
+        let (title, text) = (mask(&answer.title).into_owned(), mask(&answer.text).into_owned());
+        Ok(Answer { title, text, ..answer })
     }
 }

@@ -1,12 +1,18 @@
 //! The binary `callstack`: frames for people at a terminal, and the process behind agents' plugins.
 
 mod args;
+mod binary;
 mod commands;
+mod completion;
 mod demo;
 mod error;
+mod examples;
+mod frame_view;
 mod input;
 mod invocation;
+mod log_view;
 mod opencode;
+mod opencode_config;
 mod output;
 mod page;
 mod pager;
@@ -14,9 +20,11 @@ mod plugin;
 mod project;
 #[cfg(test)]
 mod reference_tests;
+mod replay_verdict;
 #[cfg(unix)]
 mod signals;
 mod slash_files;
+mod tree_view;
 mod user;
 mod wording;
 
@@ -27,9 +35,12 @@ fn main() -> ExitCode {
     signals::let_large_writes_fail();
     let arguments: Vec<_> = std::env::args_os().collect();
     let mut output = output::Output::new(args::wants_json(&arguments));
-    let outcome = match args::parse(&arguments) {
-        Ok(args) => commands::run(&args, &mut output),
-        Err(error) => output.usage(&error, &arguments),
+    let outcome = match completion::answer(&arguments, &mut output) {
+        Ok(false) => match args::parse(&arguments) {
+            Ok(args) => commands::run(&args, &mut output),
+            Err(error) => output.usage(&error, &arguments),
+        },
+        answered => answered.map(|_| ()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

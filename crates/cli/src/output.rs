@@ -11,6 +11,7 @@ use callstack_engine::EngineError;
 use serde_json::{Value, json};
 
 use crate::error::Failure;
+use crate::examples::meant;
 use crate::page::{BAD, HINT, PLAIN, Page};
 use crate::pager::Pager;
 use crate::wording::for_a_terminal;
@@ -38,6 +39,23 @@ impl Output {
     /// Columns of the terminal; none where there is none, and lines may be as long as they are.
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
+    }
+
+    /// Columns of the terminal now: it may have been resized.
+    pub(crate) fn width_now(&mut self) -> Option<usize> {
+        self.width = width();
+        self.width
+    }
+
+    /// Whether somebody sees what is printed.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.stdout.is_terminal()
+    }
+
+    /// Prints a page in the place of what is on the screen.
+    pub(crate) fn redraw(&mut self, page: &Page) -> Result<(), Failure> {
+        let text = format!("\u{1b}[H\u{1b}[2J\u{1b}[3J{}", page.as_str());
+        emit(self.stdout.lock(), &text).map_err(|error| Failure::of_output(&error))
     }
 
     /// Prints for people.
@@ -173,7 +191,10 @@ impl Output {
             let text = error.render().to_string();
             let message = text.lines().next().unwrap_or_default();
             let message = message.strip_prefix("error: ").unwrap_or(message);
-            let hint = "`callstack help` lists commands and what they take.";
+            let hint = match meant(error) {
+                Some(meant) => format!("It may be `callstack {meant}` that you want."),
+                None => "`callstack help` lists commands and what they take.".to_owned(),
+            };
             return Err(EngineError::invalid(message, hint).into());
         }
         self.aside(&text);

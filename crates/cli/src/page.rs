@@ -49,6 +49,11 @@ impl Page {
         self.styled(style, &line(text))
     }
 
+    /// Puts a line of a longer text on the line that is being written; tabs in it stay.
+    pub(crate) fn put_text(&mut self, style: Style, text: &str) -> &mut Self {
+        self.styled(style, &escape_text(text))
+    }
+
     /// Puts text of several lines, each begun with `indent`, and ends the last one.
     pub(crate) fn block(&mut self, indent: &str, text: &str) -> &mut Self {
         for part in text.lines() {
@@ -58,6 +63,11 @@ impl Page {
             let _ = writeln!(self.text, "{}{shown}", if blank { "" } else { indent });
         }
         self
+    }
+
+    /// Puts what another page holds.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.text.push_str(&other.text);
     }
 
     /// Ends the line that is being written.
@@ -90,6 +100,11 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
 /// How long ago something was, from the milliseconds that have passed.
 pub(crate) fn ago(ms: i64) -> String {
     if ms < 1000 { "just now".to_owned() } else { format!("{} ago", format_duration(ms)) }
+}
+
+/// How long something took, in milliseconds, to a second.
+pub(crate) fn took(ms: i64) -> String {
+    if ms < 1000 { "<1s".to_owned() } else { format_duration(ms) }
 }
 
 /// Columns that `text` takes on a terminal once it is on a page.

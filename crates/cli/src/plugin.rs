@@ -4,19 +4,18 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use callstack_engine::{EngineError, Kind, Profile, operations, plain_file, unfinished};
+use callstack_engine::{EngineError, Kind, Profile, operations, plain, unfinished};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::slash_files;
 
-/// The plugin as it is in the source tree, with two marked lines to be filled in.
-const SOURCE: &str = include_str!("../../../integrations/opencode/callstack.ts");
+/// The plugin as it is in the source tree, with a marked line to be filled in.
+const SOURCE: &str = include_str!("../opencode/callstack.ts");
 /// The folders that OpenCode loads plugins and commands from, from the outside in.
 const FOLDERS: [&str; 3] = [".opencode", ".opencode/plugin", slash_files::FOLDER];
 const FILE: &str = ".opencode/plugin/callstack.ts";
 
-const BINARY: &str = " // callstack:binary";
 const TOOLS: &str = " // callstack:tools";
 /// Says in the installed file which folders were made for it, so that they can be taken out again.
 const MADE: &str = "// callstack:folders ";
@@ -49,8 +48,6 @@ impl Outcome {
 /// The plugin that a project has.
 #[derive(Debug)]
 pub(crate) struct Installed {
-    /// The binary that it starts.
-    pub(crate) binary: Option<PathBuf>,
     /// Whether it is what this version would install.
     pub(crate) current: bool,
 }
@@ -60,27 +57,38 @@ pub(crate) fn path(project: &Path) -> PathBuf {
     project.join(FILE)
 }
 
-/// This program, as the plugin has to call it.
-pub(crate) fn this_binary() -> Result<PathBuf, Failure> {
-    std::env::current_exe()
-        .map_err(|error| Failure::of_file("find", Path::new("the running callstack"), &error))
-}
-
 /// The project's plugin, if it has one of ours.
 pub(crate) fn installed(project: &Path) -> Result<Option<Installed>, Failure> {
     let Some(text) = read(&path(project))? else { return Ok(None) };
     if !is_ours(&text) {
         return Ok(None);
     }
-    let binary = text.lines().find_map(|line| line.strip_suffix(BINARY)).and_then(|line| {
-        let (_, value) = line.split_once(" = ")?;
-        serde_json::from_str::<String>(value).ok().map(PathBuf::from)
-    });
-    let current = match &binary {
-        Some(binary) => rendered(binary, &made_for(&text))? == text,
-        None => false,
-    };
-    Ok(Some(Installed { binary, current }))
+    Ok(Some(Installed { current: rendered(&made_for(&text)) == text }))
+}
+
+/// Refuses to write where a link leads out of the project: what is there belongs to something else.
+pub(crate) fn refuse_outside(project: &Path) -> Result<(), Failure> {
+    let root = project.canonicalize().map_err(|error| Failure::of_file("read", project, &error))?;
+    for name in FOLDERS {
+        let folder = project.join(name);
+        let leads = match folder.canonicalize() {
+            Ok(leads) if leads.starts_with(&root) => continue,
+            Ok(leads) => leads.display().to_string(),
+            // A link that leads nowhere is refused, too.
+            Err(_) if folder.is_symlink() => "nowhere".to_owned(),
+            Err(_) => continue,
+        };
+        return Err(EngineError {
+            kind: Kind::Conflict,
+            message: format!(
+                "{} is a link that leads out of the project, to {leads}",
+                folder.display()
+            ),
+            hint: Some("Nothing was changed. Put a folder in its place, and try again.".to_owned()),
+        }
+        .into());
+    }
+    Ok(())
 }
 
 /// Puts the plugin into a project. A file that is not ours is never touched.
@@ -94,12 +102,12 @@ pub(crate) fn install(project: &Path) -> Result<Outcome, Failure> {
     };
     let missing = |name: &&str| before_made.contains(name) || !project.join(name).exists();
     let made: Vec<_> = FOLDERS.into_iter().filter(missing).collect();
-    let text = rendered(&this_binary()?, &made)?;
+    let text = rendered(&made);
     if before.as_deref() == Some(&text) {
         return Ok(Outcome::Unchanged);
     }
     let folder = project.join(FOLDERS[1]);
-    fs::create_dir_all(&folder).map_err(|error| Failure::of_file("make", &folder, &error))?;
+    make(project, &folder).map_err(|error| Failure::of_file("make", &folder, &error))?;
     write(&folder, &file, &text).map_err(|error| Failure::of_file("write", &file, &error))?;
     Ok(if before.is_some() { Outcome::Updated } else { Outcome::Installed })
 }
@@ -125,42 +133,31 @@ pub(crate) fn remove(project: &Path) -> Result<Outcome, Failure> {
     Ok(Outcome::Removed)
 }
 
-fn rendered(binary: &Path, made: &[&str]) -> Result<String, Failure> {
-    let binary = binary.to_str().ok_or_else(|| {
-        EngineError::invalid(
-            format!("the path of this binary, {}, is not UTF-8", binary.display()),
-            "Install callstack into a folder with a plain name.",
-        )
-    })?;
+fn rendered(made: &[&str]) -> String {
     let tools: Vec<Value> = operations::listed(Profile::Default)
         .map(|operation| {
             json!({
                 "name": operation.name,
                 "description": operation.summary,
-                "parameters": (operation.parameters)(),
+                "parameters": (operation.brief)(),
             })
         })
         .collect();
     let mut text = String::with_capacity(SOURCE.len());
     for line in SOURCE.lines() {
-        let value = match line {
-            line if line.ends_with(BINARY) => Some((json!(binary), BINARY)),
-            line if line.ends_with(TOOLS) => Some((json!(tools), TOOLS)),
-            _ => None,
-        };
-        match value.zip(line.split_once(" = ")) {
-            Some(((value, marker), (declared, _))) => {
-                text.extend([declared, " = ", &value.to_string(), marker, "\n"]);
+        match line.strip_suffix(TOOLS).and_then(|line| line.split_once(" = ")) {
+            Some((declared, _)) => {
+                text.extend([declared, " = ", &json!(tools).to_string(), TOOLS, "\n"]);
             }
             None => text.extend([line, "\n"]),
         }
     }
     text.extend(["\n", MADE, &json!(made).to_string(), "\n"]);
-    Ok(text)
+    text
 }
 
 fn is_ours(text: &str) -> bool {
-    [BINARY, TOOLS].iter().all(|marker| text.lines().any(|line| line.ends_with(marker)))
+    text.lines().any(|line| line.starts_with("const TOOLS") && line.ends_with(TOOLS))
 }
 
 /// The folders that were made for an installed plugin. Names that are not among the known ones are
@@ -182,11 +179,17 @@ fn foreign(file: &Path) -> EngineError {
 }
 
 pub(crate) fn read(file: &Path) -> Result<Option<String>, Failure> {
-    match plain_file::read(file) {
+    match plain::read(file) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::of_file("read", file, &error)),
     }
+}
+
+/// Makes a folder in a project, through no link that leads out of it.
+pub(crate) fn make(project: &Path, folder: &Path) -> io::Result<()> {
+    plain::refuse_way_out(project, folder)?;
+    fs::create_dir_all(folder)
 }
 
 /// Writes beside the file first: OpenCode may be loading it, and the disk may be full.
@@ -210,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_installed_plugin_differs_from_the_source_in_what_is_marked_only() {
-        let text = rendered(Path::new("/opt/call \"stack\""), &FOLDERS).unwrap();
+        let text = rendered(&FOLDERS);
         let (mut changed, mut added) = (Vec::new(), Vec::new());
         let mut source = SOURCE.lines();
         for line in text.lines() {
@@ -220,8 +223,7 @@ mod tests {
                 None => added.push(line),
             }
         }
-        let [binary, tools] = changed[..] else { panic!("{changed:?}") };
-        assert_eq!(binary, r#"const BINARY: string = "/opt/call \"stack\"" // callstack:binary"#);
+        let [tools] = changed[..] else { panic!("{changed:?}") };
         assert!(tools.starts_with(r#"const TOOLS: ToolSpec[] = [{"name":"stack_frame_push""#));
         assert_eq!(
             added,
@@ -235,7 +237,7 @@ mod tests {
         assert!(
             made_for("// callstack:folders [\"/home\", \"..\", \".opencode/../src\"]").is_empty()
         );
-        assert!(!is_ours("// a plugin of the user's that mentions callstack:binary\n"));
+        assert!(!is_ours("// a plugin of the user's that mentions // callstack:tools\n"));
     }
 
     #[cfg(unix)]

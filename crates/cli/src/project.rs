@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use callstack_engine::{Engine, EngineError, Kind, Settings, SystemWorld};
+use callstack_engine::{Engine, EngineError, Kind, Setting, Settings, SystemWorld};
 use callstack_store::Registry;
 use callstack_summarizer::HttpSummarizer;
 use callstack_work_tree::GitWorkTree;
 
+use crate::args::NewStore;
 use crate::error::Failure;
+use crate::opencode_config;
 use crate::user::{configuration, mark, registry};
 
 /// Where a command was started, and the folder that is never a project.
@@ -53,10 +55,15 @@ impl Place {
             kind: Kind::NotFound,
             message: format!("no callstack store in {} or above", self.start.display()),
             hint: Some(
-                "`callstack init opencode` makes one, and so does the first `callstack push`."
+                "`callstack init opencode` makes one, and so do `push`, `plan` and `import` with --here."
                     .to_owned(),
             ),
         })
+    }
+
+    /// Refuses a command where there is no store and none is wanted.
+    pub(crate) fn may_work(&self, new: NewStore) -> Result<(), EngineError> {
+        if new.here { Ok(()) } else { self.existing().map(drop) }
     }
 
     /// The project that a command works in: the one with a store, else the work tree that the
@@ -73,9 +80,14 @@ impl Place {
         callstack_store::project_root(&self.start, self.home.as_deref())
     }
 
+    /// Whether a folder is the home folder, which holds all projects and is none.
+    pub(crate) fn is_home(&self, folder: &Path) -> bool {
+        self.home.as_deref() == Some(folder)
+    }
+
     /// Refuses the home folder: a store there would be found from every project below it.
     pub(crate) fn not_home(&self, project: PathBuf) -> Result<PathBuf, EngineError> {
-        if Some(&project) == self.home.as_ref() {
+        if self.is_home(&project) {
             return Err(EngineError::invalid(
                 format!("the home folder {} is never taken for a project", project.display()),
                 "Go to the project's folder, or name it with -C DIR.",
@@ -92,7 +104,7 @@ pub(crate) fn open(project: &Path) -> Result<Engine, EngineError> {
 
 /// The same with another record of stores.
 pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, EngineError> {
-    let (seen, settings_now) = (mark(), settings()?);
+    let (seen, settings_now) = (mark(), settings_of(project)?);
     let trusted = registry.admit(project)?;
     let states = trusted.states().map(Path::to_path_buf);
     let engine = Engine::open(trusted, settings_now, Box::new(SystemWorld))?;
@@ -101,6 +113,7 @@ pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, E
         engine.record_files_with(Box::new(GitWorkTree::new(project, &states)));
     }
     let seen = Mutex::new(seen);
+    let place = project.to_path_buf();
     engine.reread_settings_with(move || {
         let now = mark();
         let mut known = seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,10 +121,23 @@ pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, E
         let changed = *known != now;
         *known = now;
         drop(known);
-        changed.then(settings).and_then(Result::ok)
+        changed.then(|| settings_of(&place)).and_then(Result::ok)
     });
     engine.summarize_with(Arc::new(HttpSummarizer::new(variable)));
     Ok(engine)
+}
+
+/// How the engine is to behave in a project: where neither the environment nor the user's configuration says whether
+/// agents work in frames, OpenCode's configuration may.
+fn settings_of(project: &Path) -> Result<Settings, EngineError> {
+    let settings = settings()?;
+    match opencode_config::frame_mode(project) {
+        Some(mode) => {
+            let value = if mode { "on" } else { "off" };
+            settings.with_host_value(Setting::meant("STACK_FRAME_MODE")?, value)
+        }
+        None => Ok(settings),
+    }
 }
 
 /// How the environment and the user's configuration want the engine to behave.

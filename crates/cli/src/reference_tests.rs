@@ -8,6 +8,8 @@ use callstack_engine::operations::TABLE;
 use callstack_engine::{Profile, SETTINGS, Scope, Setting, tools};
 use serde_json::Value;
 
+use crate::error::EXIT_CODES;
+
 fn is_current(page: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
     if std::env::var_os("UPDATE_DOCS").is_some() {
@@ -41,17 +43,12 @@ fn commands() {
             }
         }
     }
+    page.push_str("\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n");
+    for (code, meaning) in EXIT_CODES {
+        writeln!(page, "| {code} | {meaning} |").unwrap();
+    }
     page.push_str(
-        "\n## Exit codes\n\n\
-         | code | meaning |\n| --- | --- |\n\
-         | 0 | done |\n\
-         | 2 | the command line or a value on it is not right |\n\
-         | 3 | a frame, session or store was not found, or several are called so |\n\
-         | 4 | the state does not allow it |\n\
-         | 5 | a limit of the tree is reached |\n\
-         | 6 | the store can't be used: damaged, newer, read-only, full or busy |\n\
-         | 70 | a fault of callstack |\n\n\
-         Errors go to standard error, with a hint at what to do; with `--json` as one object, \
+        "\nErrors go to standard error, with a hint at what to do; with `--json` as one object, \
          `{\"error\": {\"kind\", \"message\", \"hint\"}}`.\n",
     );
     is_current("commands.md", &page);
@@ -102,9 +99,8 @@ fn tools() {
 #[test]
 fn settings() {
     let mut page = String::from(
-        "# Settings\n\nEach is set for one start by a variable of its name in the environment, and for a \
-         project by `callstack config NAME VALUE`, which counts before the environment until \
-         `callstack config NAME --reset`. What neither says comes from your own configuration, \
+        "# Settings\n\nA variable of a setting's name in the environment counts first. `callstack config NAME VALUE` sets it \
+         for a project, until `callstack config NAME --reset`. What neither says comes from your own configuration, \
          `~/.config/callstack/config.toml`: lines such as `STACK_LOG = \"off\"`, which \
          `callstack config --user NAME VALUE` writes. A project may not set every one: its store may have come \
          from somebody else. Made from the program, not by hand.\n",
@@ -114,7 +110,12 @@ fn settings() {
             "| name | may be | default | a project may set it | |\n| --- | --- | --- | --- | --- |";
         write!(page, "\n## {group}\n\n{head}\n").unwrap();
         for setting in *settings {
-            let Setting { name, values, default, doc, scope } = setting;
+            let Setting { name, values, default, doc, scope, meanings, .. } = setting;
+            let meanings: Vec<_> =
+                meanings.iter().map(|(of, means)| format!("`{of}`: {means}")).collect();
+            let (doc, end) = (doc.to_string(), if meanings.is_empty() { "" } else { "." });
+            let doc = format!("{doc} {}{end}", meanings.join("; "));
+            let default = setting.shown(default);
             let (told, here) = (
                 values.told(),
                 match scope {
@@ -123,7 +124,8 @@ fn settings() {
                     Scope::User => "no",
                 },
             );
-            writeln!(page, "| `{name}` | {told} | `{default}` | {here} | {doc} |").unwrap();
+            writeln!(page, "| `{name}` | {told} | `{default}` | {here} | {} |", doc.trim_end())
+                .unwrap();
         }
     }
     is_current("settings.md", &page);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use callstack_engine::{SLASH, Slash};
 
 use crate::error::Failure;
-use crate::plugin::{Outcome, read, write};
+use crate::plugin::{Outcome, make, read, write};
 
 /// The folder that `OpenCode` loads commands from.
 pub(crate) const FOLDER: &str = ".opencode/command";
@@ -32,7 +32,7 @@ pub(crate) fn install(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure
             };
             if matches!(outcome, Outcome::Installed | Outcome::Updated) {
                 let failed = |verb, path: &Path, error| Failure::of_file(verb, path, &error);
-                fs::create_dir_all(&folder).map_err(|error| failed("make", &folder, error))?;
+                make(project, &folder).map_err(|error| failed("make", &folder, error))?;
                 write(&folder, &file, &text).map_err(|error| failed("write", &file, error))?;
             }
             Ok((file, outcome))

@@ -13,9 +13,7 @@ pub(crate) const TRUST: &str = "CALLSTACK_TRUST";
 
 /// The record of the stores that this user trusts.
 pub(crate) fn registry() -> Result<Registry, EngineError> {
-    let state = folder("XDG_STATE_HOME", ".local/state")
-        .ok_or_else(|| homeless("stores would be on record"))?;
-    Ok(registry_in(&state))
+    Ok(registry_in(&state().ok_or_else(|| homeless("stores would be on record"))?))
 }
 
 /// The record in another state folder than the user's.
@@ -74,12 +72,18 @@ fn unusable(path: &Path, error: &io::Error) -> EngineError {
     }
 }
 
-fn homeless(what: &str) -> EngineError {
+/// There is no folder in which `what` would happen.
+pub(crate) fn homeless(what: &str) -> EngineError {
     EngineError {
         kind: Kind::Unavailable,
         message: format!("there is no home folder, in which {what}"),
         hint: Some("Set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME.".to_owned()),
     }
+}
+
+/// This program's folder for what it keeps of this user, if there is a home folder.
+pub(crate) fn state() -> Option<PathBuf> {
+    folder("XDG_STATE_HOME", ".local/state")
 }
 
 /// This program's folder in one of the user's folders: where a variable says, else below the home folder.

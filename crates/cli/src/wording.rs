@@ -1,5 +1,7 @@
 //! How people at a terminal are spoken to: they have commands where the engine names agents' tools.
 
+pub(crate) use callstack_replay::{change, thousands};
+
 /// Operations and the commands that reach them.
 pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("stack_frame_push", "push"),
@@ -23,18 +25,10 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("stack_context_preview", "context"),
 ];
 
-/// What is said of arguments that no command has.
-const ARGUMENTS: &[(&str, &str)] = &[(
-    "let a summary be generated with `generateSummary: true`",
-    "leave `--results` out to have them extracted, or written by the model of `callstack config summarizer`",
-)];
-
 /// What the engine says, with commands in the place of tools. Only what it marks as code is changed,
 /// so that a title which happens to name a tool stays as it is.
 pub(crate) fn for_a_terminal(text: &str) -> String {
-    let text =
-        ARGUMENTS.iter().fold(text.to_owned(), |text, (said, instead)| text.replace(said, instead));
-    COMMANDS.iter().fold(text, |text, (operation, command)| {
+    COMMANDS.iter().fold(text.to_owned(), |text, (operation, command)| {
         text.replace(&format!("`{operation}`"), &format!("`callstack {command}`"))
     })
 }
@@ -45,17 +39,13 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{end}")
 }
 
-/// A number with its thousands set apart.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut told = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            told.push(',');
-        }
-        told.push(digit);
+/// A number of bytes, such as `3.1 MiB`.
+pub(crate) fn bytes(count: u64) -> String {
+    match count {
+        0..1024 => format!("{count} B"),
+        1024..1_048_576 => format!("{:.1} KiB", count as f64 / 1024.0),
+        _ => format!("{:.1} MiB", count as f64 / 1_048_576.0),
     }
-    told
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 )]
 
 mod alike;
+mod completions;
 mod config;
 mod desk;
 mod doctor;
@@ -19,8 +20,12 @@ mod host;
 mod init;
 #[cfg(unix)]
 mod killed;
+#[cfg(unix)]
+mod links;
 #[cfg(target_os = "linux")]
 mod odd_paths;
+#[cfg(unix)]
+mod packages;
 mod places;
 mod plans;
 mod purge;
@@ -40,5 +45,6 @@ mod terminal;
 mod texts;
 #[cfg(unix)]
 mod trust;
+mod usual;
 #[cfg(unix)]
 mod vanished;

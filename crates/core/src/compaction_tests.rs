@@ -127,9 +127,23 @@ fn the_users_results_stand_before_the_generated_summary() {
     assert!(none.starts_with("No results were given") && none.contains("the model failed"));
     let older = results(whole(None, None, Some("older")));
     assert!(older.starts_with("older\n") && older.contains("the model failed"), "{older}");
-    let own = completion(Some("mine"), Some("m"));
-    let dense = combined(&own, ResultsSource::Agent, Some("theirs"), &Instead::default());
-    assert_eq!(dense.results_compacted.as_deref(), Some("m"));
+}
+
+#[test]
+fn a_generated_summary_is_part_of_the_dense_results_too() {
+    let dense = |own, compacted, summary| {
+        let own = completion(own, compacted);
+        let outcome = combined(&own, ResultsSource::Agent, summary, &Instead::default());
+        outcome.results_compacted.unwrap()
+    };
+    let both = "m\nSummary generated at its end: theirs";
+    assert_eq!(dense(Some("mine"), Some("m"), Some("theirs")), both);
+    assert_eq!(dense(Some("m"), None, Some("theirs")), both);
+    assert_eq!(dense(Some("mine"), Some("m"), None), "m");
+    assert_eq!(dense(None, None, Some("theirs")), "theirs");
+    let long = format!("It works. {}", "It was measured again. ".repeat(90));
+    let cut = dense(Some("mine"), Some("m"), Some(&long));
+    assert!(cut.contains("It works.") && cut.len() < 600, "{cut}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ mod tasks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 pub use budget::TokenBudget;
 pub use cache::{CacheStats, ContextCache};
@@ -35,28 +35,58 @@ pub struct ScopedPin {
     pub pin: Pin,
 }
 
-/// Which parts of the context are rendered. Pins, ancestors, siblings, planned children and the
-/// current frame always are.
+/// Which parts of the context are rendered. Pins, siblings and planned children always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parts {
     /// How to work in frames and what comes next.
     pub task_management: bool,
     /// The budget that the context was made with.
     pub metadata: bool,
+    /// The frame itself, which the conversation of its session tells of.
+    pub current: bool,
 }
 
 impl Parts {
     /// Everything: for the system prompt.
     pub const fn full() -> Self {
-        Self { task_management: true, metadata: true }
+        Self { task_management: true, metadata: true, current: true }
     }
 
-    /// Only what a new frame needs to know: for the output of a push or an activation.
+    /// What somebody needs to know who begins to work in a frame: for a session's beginning.
+    pub const fn for_start() -> Self {
+        Self { task_management: false, metadata: false, current: true }
+    }
+
+    /// What stands around a frame, without the frame: for the output of a push or an activation. Empty where
+    /// nothing does.
     pub const fn for_push() -> Self {
-        Self { task_management: false, metadata: false }
+        Self { task_management: false, metadata: false, current: false }
     }
 }
 
+/// Where the reader of a context finds what a frame is for, which the context then does not repeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stated {
+    /// In the conversation of the same request, as words of the user.
+    Request,
+    /// In the prompt of the session, which another session sent.
+    Prompt,
+    /// Beside the context: the user's request is told there, and the title says which one began the frame.
+    Beside,
+}
+
+impl Stated {
+    /// A pointer to it; none where the title is one.
+    const fn pointer(self) -> Option<&'static str> {
+        match self {
+            Self::Request => Some("the request of the user, in this conversation"),
+            Self::Prompt => Some("in the prompt of this session"),
+            Self::Beside => None,
+        }
+    }
+}
+
+static NOTHING_STATED: BTreeMap<FrameNum, Stated> = BTreeMap::new();
 static NONE_VISIBLE: BTreeSet<FrameNum> = BTreeSet::new();
 static NOTHING_SEEN: BTreeMap<FrameNum, String> = BTreeMap::new();
 
@@ -75,6 +105,8 @@ pub struct ContextInput<'a> {
     pub sibling_counts: StatusCounts,
     /// The planned sibling to activate next, where it may not be among `siblings`.
     pub next_sibling: Option<&'a Frame>,
+    /// Its planned siblings, in order, where nobody else tells its session of them; perhaps only the first of them.
+    pub planned_siblings: &'a [Frame],
     /// Its planned children, in order; perhaps only the first of them.
     pub planned_children: &'a [Frame],
     /// How many planned children it has; `planned_children.len()` if that is more.
@@ -86,6 +118,8 @@ pub struct ContextInput<'a> {
     /// What the machine saw of the work in siblings, in a line each. Not of those whose results stand
     /// above: it stands there too.
     pub sibling_evidence: &'a BTreeMap<FrameNum, String>,
+    /// Frames that are shown without their criteria.
+    pub stated: &'a BTreeMap<FrameNum, Stated>,
     /// Whether nothing was done in the session yet.
     pub new_session: bool,
     /// Milliseconds since 1970.
@@ -112,11 +146,13 @@ impl<'a> ContextInput<'a> {
             siblings: &[],
             sibling_counts: StatusCounts::default(),
             next_sibling: None,
+            planned_siblings: &[],
             planned_children: &[],
             planned_children_count: 0,
             pins: &[],
             visible_above: &NONE_VISIBLE,
             sibling_evidence: &NOTHING_SEEN,
+            stated: &NOTHING_STATED,
             new_session: false,
             now,
             budget: TokenBudget::default(),
@@ -144,23 +180,32 @@ pub struct ContextMetadata {
     /// Estimated tokens, corrected by the calibration.
     pub tokens: SectionTokens,
     /// Ancestors shown, nearest first.
+    #[serde(serialize_with = "handles")]
     pub ancestors: Vec<FrameNum>,
     /// Ancestors for which there was no room.
     pub ancestors_omitted: usize,
     /// Siblings shown, in order of creation.
+    #[serde(serialize_with = "handles")]
     pub siblings: Vec<FrameNum>,
     /// Finished siblings that were not relevant enough or for which there was no room.
     pub siblings_omitted: usize,
     /// Planned children shown.
+    #[serde(serialize_with = "handles")]
     pub planned_children: Vec<FrameNum>,
     /// Planned children for which there was no room.
     pub planned_children_omitted: usize,
     /// Frames shown shortened.
+    #[serde(serialize_with = "handles")]
     pub truncated: Vec<FrameNum>,
     /// Names of the elements for which there was no room at all.
     pub left_out: Vec<&'static str>,
     /// Whether pins alone made the text exceed its budget.
     pub over_budget: bool,
+}
+
+/// Frames as other programs read them: by handle.
+fn handles<S: Serializer>(frames: &[FrameNum], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(frames.iter().map(ToString::to_string))
 }
 
 /// Estimated tokens of each section.

@@ -32,6 +32,7 @@ pub(super) fn frame(
         results_compacted: None,
         created_at: NOW - 10 * MINUTE,
         updated_at: NOW - MINUTE,
+        begun_at: None,
         ended_at: None,
         artifacts: Vec::new(),
         decisions: Vec::new(),
@@ -181,7 +182,7 @@ fn a_new_session() {
         <next-action>Meet the success criteria, call stack_frame_pop, then report to the user</next-action>
         <rules>
           <rule>Meet this frame's success criteria before you start a sibling.</rule>
-          <rule>Call stack_frame_pop with results and resultsCompacted as soon as they are met.</rule>
+          <rule>Call stack_frame_pop with results as soon as they are met.</rule>
           <rule>Work depth first: finish children before siblings.</rule>
           <rule>Push a frame for significant work inside this one.</rule>
           <rule>A frame that cannot be finished is popped as failed or blocked, with what was learnt.</rule>
@@ -234,7 +235,7 @@ fn nested_with_siblings_and_planned_children() {
         <next-sibling title="API docs" id="f7" />
         <rules>
           <rule>Meet this frame's success criteria before you start a sibling.</rule>
-          <rule>Call stack_frame_pop with results and resultsCompacted as soon as they are met.</rule>
+          <rule>Call stack_frame_pop with results as soon as they are met.</rule>
           <rule>Work depth first: finish children before siblings.</rule>
           <rule>Push a frame for significant work inside this one.</rule>
           <rule>A frame that cannot be finished is popped as failed or blocked, with what was learnt.</rule>
@@ -286,7 +287,7 @@ fn nested_with_siblings_and_planned_children() {
 #[test]
 fn for_a_push() {
     let nested = Nested::new();
-    let out = render(&ContextInput { parts: Parts::for_push(), ..nested.input() });
+    let out = render(&ContextInput { parts: Parts::for_start(), ..nested.input() });
     insta::assert_snapshot!(shown(&out, 4000), @r#"
     <stack-context session="ses_1">
       <pins count="1">
@@ -410,7 +411,8 @@ fn hostile_text() {
     nested.pins[0].pin.text = bad.to_owned();
     let session = "ses\"><x>\u{1b}";
     let budget = TokenBudget { total: 1000, siblings: 250, ..TokenBudget::default() };
-    let out = render(&ContextInput { session, budget, parts: Parts::for_push(), ..nested.input() });
+    let out =
+        render(&ContextInput { session, budget, parts: Parts::for_start(), ..nested.input() });
     insta::assert_snapshot!(shown(&out, 1000), @r#"
     <stack-context session="ses&quot;&gt;&lt;x&gt;\u{1b}">
       <pins count="1">
@@ -541,4 +543,21 @@ fn what_to_do_next() {
     assert_eq!(with(Status::Planned, Some(2)), "Start it: stack_frame_activate f6");
     assert!(with(Status::Blocked, Some(2)).starts_with("Blocked: get what it waits for"));
     assert!(with(Status::Completed, Some(2)).starts_with("This frame has ended"));
+}
+
+#[test]
+fn a_push_is_told_of_what_stands_around_it_alone() {
+    let nested = Nested::new();
+    let input = ContextInput { parts: Parts::for_push(), ..nested.input() };
+    let whole = render(&ContextInput { parts: Parts::for_start(), ..input });
+    let out = render(&input);
+    assert!(
+        !out.text.contains("<current-frame") && out.text.contains("<ancestors"),
+        "{}",
+        out.text
+    );
+    assert!(whole.text.contains("<current-frame"), "{}", whole.text);
+    let alone =
+        ContextInput { parts: Parts::for_push(), ..ContextInput::new("s", &nested.current, 0) };
+    assert_eq!(render(&alone).text, "");
 }

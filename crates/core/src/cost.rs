@@ -9,6 +9,31 @@ pub const CACHED: usize = 10;
 /// What a new one costs.
 pub const NEW: usize = 125;
 
+/// What a token costs that the model writes.
+pub const WRITTEN: usize = 500;
+
+/// Estimated tokens of what is returned for steps that are closed after the fact.
+const RETURNED: usize = 400;
+
+/// Steps that may be closed after the fact. Tokens are estimated ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closing {
+    /// Tokens of the steps.
+    pub steps: usize,
+    /// Tokens of the whole request.
+    pub request: usize,
+    /// Calls of the model since the user spoke last.
+    pub calls: usize,
+}
+
+/// Whether closing steps pays: a call of its own that closes them, what it writes, and what is new in the request
+/// behind it then, against as many further calls without them as there were since the user spoke last.
+pub fn pays_to_close(closing: &Closing) -> bool {
+    let Closing { steps, request, calls } = *closing;
+    let won = steps.saturating_sub(RETURNED) * CACHED * calls;
+    won > request * CACHED + RETURNED * (WRITTEN + NEW)
+}
+
 /// By how much a change may make a session dearer that ends right behind it: as many thousandths of what the
 /// session has cost so far.
 const TOLERATED: usize = 20;
@@ -23,6 +48,8 @@ pub struct Exchange {
     pub span: usize,
     /// Tokens of what stands for it and of what stays of it.
     pub stands: usize,
+    /// Tokens behind it that were in the request before and would be sent anew.
+    pub behind: usize,
     /// Tokens of the whole request before.
     pub request: usize,
     /// Whether the provider has the request in its cache.
@@ -31,13 +58,14 @@ pub struct Exchange {
     pub calls: usize,
 }
 
-/// Whether a span is folded: what stands for it is shorter, and costs little more in the next request than
-/// the span would have. One that is not stays as it is until a frame
+/// Whether a span is folded: what stands for it is shorter, and with what has to be sent anew behind it costs
+/// little more in the next request than the span would have. One that is not stays as it is until a frame
 /// around it folds, or until the request is new anyway.
 pub fn is_worth(exchange: &Exchange) -> bool {
-    let Exchange { span, stands, request, is_cached, calls } = *exchange;
+    let Exchange { span, stands, behind, request, is_cached, calls } = *exchange;
     let whole = span * if is_cached { CACHED } else { NEW };
-    stands < span && stands * NEW <= whole + tolerated(request, calls)
+    let anew = if is_cached { behind * (NEW - CACHED) } else { 0 };
+    stands < span && stands * NEW + anew <= whole + tolerated(request, calls)
 }
 
 /// By how much a change may make a session dearer that ends right behind it, in hundredths of a token: its
@@ -53,10 +81,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn closing_pays_where_much_leaves_and_many_calls_follow() {
+        let large = Closing { steps: 9_000, request: 50_000, calls: 10 };
+        assert!(pays_to_close(&large));
+        assert!(!pays_to_close(&Closing { steps: 3_000, ..large }), "it costs a whole request");
+        assert!(!pays_to_close(&Closing { calls: 4, ..large }), "the turn may soon be over");
+        assert!(pays_to_close(&Closing { request: 10_000, calls: 5, ..large }), "it is nearly all");
+        assert!(!pays_to_close(&Closing { steps: 300, calls: 1_000, ..large }), "nothing is won");
+    }
+
+    #[test]
     fn a_large_span_is_worth_it_and_a_small_one_only_where_little_is_lost() {
-        let large =
-            Exchange { span: 20_000, stands: 1_600, request: 24_000, is_cached: true, calls: 10 };
+        let large = Exchange {
+            span: 20_000,
+            stands: 1_600,
+            behind: 0,
+            request: 24_000,
+            is_cached: true,
+            calls: 10,
+        };
         assert!(is_worth(&large));
+        let in_front = Exchange { behind: 8_000, ..large };
+        assert!(!is_worth(&in_front), "more has to be sent anew than is won");
+        assert!(is_worth(&Exchange { is_cached: false, ..in_front }), "it is new anyway");
         let small = Exchange { span: 3_000, stands: 500, request: 4_000, ..large };
         assert!(!is_worth(&small));
         assert!(is_worth(&Exchange { request: 20_000, ..small }), "beside the rest it is little");

@@ -13,18 +13,20 @@ mod manage;
 mod plan;
 mod recorded;
 mod refusal;
+mod since;
 mod undo;
 mod walk;
 
-pub use automatic::Enframe;
+pub use automatic::{BeginTurn, EndTurn, Enframe};
 pub use consolidate::{CONSOLIDATED, Consolidate};
 pub use errand::Delegate;
 pub use import::{Import, ImportCounts, Imported, Takeover, import};
-pub use life::{Activate, Invalidate, OpenRoot, Pop, Push, Reopen};
+pub use life::{Activate, Invalidate, OpenRoot, Pop, Push, Reopen, unfinished_below};
 pub use manage::Create;
 pub use plan::{Plan, PlannedChild};
 pub use recorded::GoOn;
 pub use refusal::Refusal;
+pub use since::PopSince;
 pub use undo::{Fork, ForkedSpan, Reconcile};
 pub use walk::{goes_on_in, nearest_chosen};
 
@@ -82,8 +84,14 @@ pub enum Command {
     Push(Push),
     /// Begin a frame for work that nobody pushed.
     Enframe(Enframe),
+    /// Begin the span of the turn with which a session's root began.
+    BeginTurn(BeginTurn),
+    /// End that span.
+    EndTurn(EndTurn),
     /// End a frame with results.
     Pop(Pop),
+    /// Make steps a finished child of the frame in which they were done.
+    PopSince(PopSince),
     /// Define frames for later.
     Plan(Plan),
     /// Begin a planned frame, or take up a blocked one.
@@ -199,7 +207,10 @@ pub fn decide<N: Neighbourhood>(
         Command::OpenRoot(command) => life::open_root(tree, command, limits, now),
         Command::Push(command) => life::push(tree, command, limits, now),
         Command::Enframe(command) => automatic::enframe(tree, command, limits, now),
+        Command::BeginTurn(command) => automatic::begin_turn(tree, command),
+        Command::EndTurn(command) => automatic::end_turn(tree, command),
         Command::Pop(command) => life::pop(tree, command),
+        Command::PopSince(command) => since::pop_since(tree, command, limits, now),
         Command::Plan(command) => plan::plan(tree, command, limits, now),
         Command::Activate(command) => life::activate(tree, command, limits),
         Command::Delegate(command) => errand::delegate(tree, command, limits),

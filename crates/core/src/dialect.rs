@@ -98,6 +98,26 @@ impl Dialect {
         }
     }
 
+    /// What a setting's variable is called, for instance `FLAME_LOG` for `STACK_LOG`. The one that chooses the
+    /// dialect has the same name in both.
+    pub fn variable(self, name: &str) -> Cow<'_, str> {
+        match name.strip_prefix("STACK_").filter(|rest| *rest != "TOOLS" && self == Self::Flame) {
+            Some(rest) => Cow::Owned(format!("FLAME_{rest}")),
+            None => Cow::Borrowed(name),
+        }
+    }
+
+    /// A sentence that may begin with a setting's variable, with that called as this dialect does. What stands
+    /// behind may be words of others and stays.
+    pub fn of_variable(self, sentence: &str) -> Cow<'_, str> {
+        let end = sentence.find(' ').unwrap_or(sentence.len());
+        let (name, rest) = sentence.split_at(end);
+        match self.variable(name) {
+            Cow::Borrowed(_) => Cow::Borrowed(sentence),
+            Cow::Owned(name) => Cow::Owned(name + rest),
+        }
+    }
+
     /// The outermost element of a context.
     pub const fn context_element(self) -> &'static str {
         match self {

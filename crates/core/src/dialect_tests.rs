@@ -40,3 +40,14 @@ fn only_what_stands_as_code_is_renamed_where_foreign_words_may_stand() {
     );
     assert_eq!(Dialect::Stack.code(text), text);
 }
+
+#[test]
+fn variables_have_their_names_of_the_first_generation() {
+    assert_eq!(Dialect::Flame.variable("STACK_POP_THRESHOLD"), "FLAME_POP_THRESHOLD");
+    assert_eq!(Dialect::Flame.variable("STACK_TOOLS"), "STACK_TOOLS", "it chooses the dialect");
+    assert_eq!(Dialect::Stack.variable("STACK_POP_THRESHOLD"), "STACK_POP_THRESHOLD");
+    let sentence = "STACK_POP_THRESHOLD is `STACK_X`";
+    assert_eq!(Dialect::Flame.of_variable(sentence), "FLAME_POP_THRESHOLD is `STACK_X`");
+    assert_eq!(Dialect::Stack.of_variable(sentence), sentence);
+    assert_eq!(Dialect::Flame.of_variable("of STACK_X"), "of STACK_X");
+}

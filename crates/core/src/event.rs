@@ -8,6 +8,7 @@ use crate::autonomy::{Suggestion, SuggestionEnd};
 use crate::compaction::{Compaction, PendingCompaction};
 use crate::evidence::Evidence;
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
+use crate::named_steps::NamedSteps;
 use crate::subagent;
 use crate::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
 
@@ -68,6 +69,8 @@ pub enum FileMoment {
     Begun,
     /// When it last ended.
     Ended,
+    /// Some time before it began, the nearest that is known: of a frame that was made after the fact.
+    Before,
 }
 
 impl FileMoment {
@@ -76,6 +79,7 @@ impl FileMoment {
         match self {
             Self::Begun => "begun",
             Self::Ended => "ended",
+            Self::Before => "before",
         }
     }
 }
@@ -303,6 +307,14 @@ pub enum Event {
         settled_at: String,
         /// The serial of the answer with which they were first sent.
         settled_serial: i64,
+    },
+    /// Steps were named, so that a pop can close them after the fact; or a fork shows the name that its original
+    /// gave them. The text that says so is [`Event::Rendered`].
+    StepsNamed {
+        /// The session.
+        session: String,
+        /// The steps.
+        steps: NamedSteps,
     },
     /// A text was sent to the model and is kept byte for byte.
     Rendered {

@@ -1,39 +1,54 @@
-//! Evidence: what the machine can tell of a finished span without a model. Paths, commands and how they
-//! ended, test results, errors, names, numbers and addresses: what a summary in prose loses, and what
-//! the work after it writes again.
+//! Evidence: what the machine can tell of a finished span without a model. Which files were changed and what in
+//! them, how the checks ended that were run, what failed, what was read: what a colleague would hand over beside the
+//! results.
 //!
-//! Everything that might be told is weighed by how likely later work needs it (`weigh`) against what it
-//! costs, and told in that order until the budget is used up. The same span gives the same evidence.
+//! Nothing is told twice: what the results say already is left out. It is told in as many tokens as there is room
+//! for, and what is cut says so. The same span gives the same evidence.
 //!
 //! Not here: what a host's tools are called (`hosts`), where evidence is kept (`store`).
 
 mod beside;
 mod brief;
+mod chain;
 mod changes;
+mod checks;
 mod closing;
+mod document;
 mod errors;
+pub mod files;
 mod gaps;
 mod gather;
+mod hunks;
 mod join;
 mod lines;
+mod literals;
+mod names;
+mod reads;
+mod reasons;
 mod remains;
+mod room;
 mod runners;
 mod shell;
+mod symbols;
 pub mod terms;
-mod weigh;
 
 use serde::{Deserialize, Serialize};
 
 pub use beside::unseen_outcome;
-pub use changes::{Edit, FileChange};
+pub use changes::{Changed, Edit, Fate, FileChange, What};
+pub use checks::CheckRun;
 pub use closing::{RESULTS_TOKENS, extract_results};
+pub use files::{FileOutline, KeptFiles, Passage};
 pub use gaps::Gaps;
 pub use gather::command_line;
+pub use hunks::{Hunk, HunkLine, hunks};
+pub use reads::{FileRead, files_read};
 pub use remains::{OpenItems, Remains};
+pub use room::{Budget, Room};
 pub use runners::{TestCounts, counts};
 
+use crate::named_steps::ClosedCalls;
 use crate::text::estimate_tokens;
-use gather::Item;
 use shell::Removed;
 
 /// One thing that happened in a span.
@@ -45,6 +60,16 @@ pub enum Happening {
     Thought(String),
     /// The agent called a tool.
     Called(Call),
+}
+
+impl Happening {
+    /// The call, if it is one.
+    pub fn call(&self) -> Option<&Call> {
+        match self {
+            Self::Called(call) => Some(call),
+            Self::Said(_) | Self::Thought(_) => None,
+        }
+    }
 }
 
 /// A tool call with what came of it.
@@ -95,54 +120,94 @@ pub enum Action {
     Other,
 }
 
-/// What is told of a span, within a budget. Files are told as the agent wrote them, so that it can write
-/// them again.
+/// What is told of a span, within a budget. Files are named from the project's folder where they lie in it.
+///
+/// Evidence of older versions had names, numbers, addresses and quoted strings as well. They are read, and told no more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Evidence {
-    /// Files that were written.
+    /// Files that were written, for whoever wants to know whether they were changed since.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<WrittenFile>,
     /// What was changed in them, those that were changed last behind the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
-    /// Files that were read.
+    /// How many files were changed besides.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_changes: usize,
+    /// Files that were written of which nobody knows how.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub written_besides: Vec<String>,
+    /// Tests, linters and builds, in the order in which they were last run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckRun>,
+    /// What failed otherwise and was not seen to go well later.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<Failure>,
+    /// Whether files were changed and no test, linter or build was seen at all.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub never_checked: bool,
+    /// Files that were changed after the last check.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
+    /// How much of which files was read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<FileRead>,
+    /// How many files were read besides.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_reads: usize,
+    /// Files that were read, in evidence of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<String>,
-    /// Files that were only named.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub named: Vec<String>,
-    /// Commands, in the order in which they were last run.
+    /// Commands of any kind, in evidence of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandRun>,
-    /// Test runs among the commands.
+    /// Test runs among those.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<TestRun>,
-    /// Errors that were seen last.
+    /// Errors, in evidence of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<SeenError>,
-    /// Names of functions, types, variables.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub identifiers: Vec<String>,
-    /// Numbers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub numbers: Vec<String>,
-    /// Addresses.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub urls: Vec<String>,
-    /// What was written between quotes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub strings: Vec<String>,
     /// Calls made together with the end, of which the results can't say that they failed, or that nobody saw
     /// how they ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
+    /// Files that whoever reads what stands for the span had read before it changed them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outdated: Vec<String>,
+    /// Files whose line numbers stand in what earlier work left.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub renumbered: Vec<String>,
     /// What was still to be done at the end.
     #[serde(skip_serializing_if = "Remains::is_empty")]
     pub remains: Remains,
+    /// What of files stays with it.
+    #[serde(skip_serializing_if = "KeptFiles::is_empty")]
+    pub files: KeptFiles,
     /// What of the span can't be read again.
     #[serde(skip_serializing_if = "Gaps::is_empty")]
     pub gaps: Gaps,
+    /// The calls of it, where it was closed after the fact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed: Option<ClosedCalls>,
+    /// Estimated tokens of the span: what was said, and what tools were asked and answered. 0 where nobody counted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tokens: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// Something that failed and was not seen to go well later.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Failure {
+    /// What was tried.
+    pub what: String,
+    /// What it said of that.
+    pub how: String,
 }
 
 /// A file that was written.
@@ -210,58 +275,7 @@ pub struct SeenError {
 impl Evidence {
     /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// How much evidence may cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// Thousandths of the span's tokens.
-    pub share: usize,
-    /// Estimated tokens that are granted to any span, if they are less than a third of it; of a small
-    /// one what a few commands take.
-    pub floor: usize,
-    /// Estimated tokens that no span is granted more of.
-    pub ceiling: usize,
-    /// Hundredths of it that changes of files may take.
-    pub changes: usize,
-    /// Whether quoted strings and names of files without a folder are told.
-    pub strings: bool,
-}
-
-/// Estimated tokens for the evidence of a span.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
-    /// For all of it.
-    pub all: usize,
-    /// Of these for changes of files.
-    pub changes: usize,
-    /// Whether quoted strings and names of files without a folder are told.
-    pub strings: bool,
-}
-
-/// Estimated tokens that even a span of a few steps is granted: its commands and how they ended.
-const LEAST: usize = 120;
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self { share: 23, floor: 280, ceiling: 650, changes: 0, strings: false }
-    }
-}
-
-impl Budget {
-    /// For a frame that nobody pushed: nobody has summed it up, and what is told further up is not told
-    /// again. 8 % of the span: sent anew at 1.25 that costs what the span would have cost from the
-    /// provider's cache, at 0.1.
-    pub const UNPUSHED: Self =
-        Self { share: 80, floor: 200, ceiling: 2_000, changes: 40, strings: true };
-
-    /// What a span of `span` estimated tokens is granted.
-    pub fn of(self, span: usize) -> Room {
-        let share = span.saturating_mul(self.share) / 1_000;
-        let all = share.clamp(self.floor, self.ceiling.max(self.floor)).min((span / 3).max(LEAST));
-        Room { all, changes: all * self.changes / 100, strings: self.strings }
+        Self { tokens: self.tokens, ..Self::default() } == *self
     }
 }
 
@@ -285,58 +299,31 @@ fn rough_tokens(text: &str) -> usize {
 }
 
 /// The evidence of a span in as many estimated tokens as there is `room` for, as [`Evidence::lines`] tells
-/// it. What `told` says already is not told again. `project` is the project's folder, or empty.
-pub fn take(span: &[Happening], told: &str, project: &str, room: Room) -> Evidence {
-    take_untold(span, told, project, room, &|_, _| false)
-}
-
-/// [`take`] without the terms of which `is_told` knows that they are told elsewhere: those that
-/// [`terms::told`] finds there.
-pub fn take_untold(
+/// it. What `told` says already is not told again. `project` is the project's folder, or empty. `contents` knows what
+/// a file of the project holds at the end of the span, where that can be known.
+pub fn take(
     span: &[Happening],
     told: &str,
     project: &str,
     room: Room,
-    is_told: &dyn Fn(terms::Kind, &str) -> bool,
+    contents: &dyn Fn(&str) -> Option<String>,
 ) -> Evidence {
-    let changes = changes::changes(span, project, room.changes.min(room.all));
-    let mut told = told.to_owned();
-    for line in changes::lines(&changes) {
-        told.push('\n');
-        told.push_str(&line);
-    }
-    let budget = room.all - changes::cost(&changes);
-    let gathered = gather::gather(span, project);
-    let mut ranked = weigh::rank(&gathered, &told, budget, room.strings, is_told);
-    let fits = |items: &[Item]| {
-        let found = gathered.tell(items);
-        let cost: usize = found.lines().iter().map(|line| estimate_tokens(line) + LINE).sum();
-        (cost <= budget).then_some(found)
-    };
-    let (mut fitting, mut least) = (Evidence::default(), 0);
-    for _ in 0..PASSED_OVER {
-        // Nothing costs less than a token.
-        let mut most = ranked.len().min(budget);
-        while least < most {
-            let count = usize::midpoint(least, most + 1);
-            match fits(ranked.get(..count).unwrap_or_default()) {
-                Some(found) => (fitting, least) = (found, count),
-                None => most = count - 1,
+    let mut files: Vec<(String, String)> = Vec::new();
+    for happening in span {
+        let Happening::Called(call) = happening else { continue };
+        for edit in call.edits.iter().filter(|_| !call.failed) {
+            let path = terms::relative(&edit.path, project);
+            if files.len() < room::CONTENTS
+                && files.iter().all(|(known, _)| known != path)
+                && let Some(text) = contents(path)
+            {
+                files.push((path.to_owned(), text));
             }
         }
-        if least >= ranked.len() {
-            break;
-        }
-        ranked.remove(least);
     }
-    Evidence { changes, ..fitting }
+    let kept = files::kept(span, project, room.files);
+    Evidence { files: kept, ..room::fit(gather::gather(span, project, &files), told, room) }
 }
-
-/// Items that are passed over because they are too large, while smaller ones behind them may still fit.
-const PASSED_OVER: usize = 4;
-
-/// Estimated tokens of what stands around a line in a list.
-const LINE: usize = 2;
 
 #[cfg(test)]
 #[path = "evidence/secret_tests.rs"]

@@ -8,11 +8,17 @@
 //! | the frame | where what it returned stands | what stays of its span |
 //! | --- | --- | --- |
 //! | pushed by a call | in the push's result | nothing; of the push's step what stands in front of the push, and its words |
+//! | steps that a pop closed after the fact | in the result of the first call of them | as with a push |
 //! | pushed, and the user spoke in it | behind the last thing that the user said in it | the user's words, the agent's closing replies |
 //! | a todo item that the list says is over | in the result of the list's call that took it up | the list's call that ended it |
 //! | the same, and the user spoke in it | behind the last thing that the user said in it | that call, the user's words, the agent's closing replies |
 //! | opened from outside, or by a user turn | behind the next thing that the user says | the user's words, the agent's closing replies |
 //! | its push is hidden behind the host's compaction | behind the last thing that the user said in it, or behind the summary | the user's words, the agent's closing replies |
+//!
+//! Calls behind a pop stay a step, or join the step of the push where the model thought before both.
+//!
+//! Of a message of the user that stays, or with which a turn that is folded began, a line stands for what the host
+//! added to the user's words (the content of a file, a list of skills, a reminder), and for files.
 //!
 //! No reasoning is sent behind a prefix other than the one it was made with: what was written
 //! behind an unfolded span ([`Fold::settled_at`](crate::transcript::Fold::settled_at)) goes without.
@@ -24,6 +30,7 @@ mod places;
 mod plan;
 mod region;
 mod select;
+mod since;
 mod turns;
 mod weigh;
 mod wording;
@@ -42,6 +49,8 @@ mod item_tests;
 #[cfg(test)]
 mod property_tests;
 #[cfg(test)]
+mod since_tests;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod turn_tests;
@@ -49,7 +58,8 @@ mod turn_tests;
 mod weigh_tests;
 
 pub(crate) use places::user_speaks;
-pub use weigh::{Last, Weighed, weigh, weigh_against};
+pub use since::{Since, since};
+pub use weigh::{Last, RECENT, Weighed, weigh, weigh_against};
 
 use crate::transcript::{FoldOp, Message, Span, SpanNum};
 
@@ -66,12 +76,15 @@ pub enum ReasoningPolicy {
 }
 
 /// How a [`Note`] was put into the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// As a part at the end of a user message; it has no effect on another's.
     Append,
     /// As a message of its own behind a message.
     Insert,
+    /// At the end of the result of a call, by the call's id. It goes with the result when what a frame returned
+    /// takes its place.
+    Output(String),
 }
 
 /// A text of ours that was sent once and is sent at the same place ever after: a reminder.
@@ -145,7 +158,7 @@ pub fn fold(input: &Input<'_>) -> Folded {
     let places = places::Places::of(input.transcript);
     let regions = region::find_all(&places, input.spans);
     let selection = select::outermost(&places, regions, input.reasoning);
-    let plan = plan::Plan::of(&places, &selection.outermost);
+    let plan = plan::Plan::of(&places, &selection.outermost, input.spans);
     let ops = write::ops(&places, &selection.outermost, plan, input);
 
     let mut folded = Folded { ops, swallowed: selection.swallowed, ..Folded::default() };

@@ -30,7 +30,7 @@ impl FromStr for FrameNum {
     type Err = NotAHandle;
 
     fn from_str(text: &str) -> Result<Self, NotAHandle> {
-        let digits = text.strip_prefix('f').ok_or(NotAHandle)?;
+        let digits = text.strip_prefix(['f', 'F']).ok_or(NotAHandle)?;
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(NotAHandle);
         }
@@ -181,11 +181,15 @@ pub struct Frame {
     pub created_at: i64,
     /// Milliseconds since 1970.
     pub updated_at: i64,
+    /// When work in it first began, where that was not when it came to be; milliseconds since 1970. None while it
+    /// is planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_at: Option<i64>,
     /// When it last ended; milliseconds since 1970.
     pub ended_at: Option<i64>,
     /// What it produced, in order of first appearance.
     pub artifacts: Vec<Artifact>,
-    /// Decisions taken in it, in order.
+    /// Decisions taken in it and facts given to it, in order: [`Self::taken`] and [`Self::facts`].
     pub decisions: Vec<String>,
     /// Constraints stated in it.
     pub pins: Vec<Pin>,
@@ -204,7 +208,26 @@ pub struct Frame {
     pub consolidated: Option<FrameNum>,
 }
 
+/// How the text of a decision begins that nobody took: facts that a frame was given for the work in it.
+const GIVEN: &str = "Given: ";
+
+/// Facts for whoever works on a frame, as they are kept among its decisions; none where there are no words.
+pub fn given(facts: &str) -> Option<String> {
+    let facts = facts.trim();
+    (!facts.is_empty()).then(|| format!("{GIVEN}{facts}"))
+}
+
 impl Frame {
+    /// The facts that it was given for the work in it.
+    pub fn facts(&self) -> impl Iterator<Item = &str> {
+        self.decisions.iter().filter_map(|text| text.strip_prefix(GIVEN))
+    }
+
+    /// The decisions that were taken in it.
+    pub fn taken(&self) -> impl Iterator<Item = &str> {
+        self.decisions.iter().map(String::as_str).filter(|text| !text.starts_with(GIVEN))
+    }
+
     /// A planned frame at a place of the tree; `now` in milliseconds since 1970.
     pub fn planned(
         num: FrameNum,
@@ -227,6 +250,7 @@ impl Frame {
             results_source: None,
             created_at: now,
             updated_at: now,
+            begun_at: None,
             ended_at: None,
             artifacts: Vec::new(),
             decisions: Vec::new(),
@@ -238,6 +262,15 @@ impl Frame {
             detached: false,
             consolidated: None,
         }
+    }
+
+    /// How long it has been worked in until it ended, or until `now`, in milliseconds; 0 while it is planned.
+    pub fn worked(&self, now: i64) -> i64 {
+        if self.status == Status::Planned {
+            return 0;
+        }
+        let begun = self.begun_at.unwrap_or(self.created_at);
+        self.ended_at.unwrap_or(now).saturating_sub(begun).max(0)
     }
 
     /// The frame below which it is shown.

@@ -46,7 +46,7 @@ use crate::evidence::OpenItems;
 use crate::fold::user_speaks;
 use crate::frame::{Identity, Status};
 use crate::secrets::{cut_to_token_budget, take_to_token_budget};
-use crate::text::first_words;
+use crate::text::first_sentence;
 use crate::transcript::{Anchor, CallState, Message, PartBody, Role, Span, SpanOrigin, Standing};
 
 /// Calls after which a turn counts as work, if they weigh [`LEAST_TOKENS`]: a question that is answered
@@ -220,9 +220,11 @@ impl Taken {
     /// What the spans of a session tell; `is_shown` says whether a message is in the transcript.
     pub fn of(spans: &[Span], is_shown: impl Fn(&str) -> bool) -> Self {
         let mut taken = Self::default();
-        for span in spans.iter().filter(|span| span.foldable && !span.detached) {
+        // What was closed after the fact was work like any other while it was done.
+        let begun = |span: &&Span| span.foldable && span.origin != SpanOrigin::Since;
+        for span in spans.iter().filter(begun).filter(|span| !span.detached) {
             if span.origin.is_automatic() {
-                let is_turn = span.origin == SpanOrigin::Turn;
+                let is_turn = span.origin.is_turn();
                 taken.turns.extend(span.open.message.clone().filter(|_| is_turn));
                 continue;
             }
@@ -244,6 +246,19 @@ impl Taken {
     }
 }
 
+/// Whether a turn is the one with which a session's root began, which is then the frame of both. `root` is what
+/// the root is for, and `before` what was said in it before the turn.
+pub fn began_root<'a>(
+    turn: &Stretch,
+    root: &Identity,
+    mut before: impl Iterator<Item = &'a Moment>,
+) -> bool {
+    let (asked, given) = (&turn.identity.success_criteria, &root.success_criteria);
+    turn.kind == Kind::Turn
+        && asked.split_whitespace().eq(given.split_whitespace())
+        && before.all(|moment| moment.speaker != Speaker::User)
+}
+
 /// The stretches of a whole transcript, in the order in which they were told apart. At its end nothing
 /// is closed: it may go on.
 pub fn frame(moments: &[Moment], taken: &Taken) -> Vec<Stretch> {
@@ -254,9 +269,6 @@ pub fn frame(moments: &[Moment], taken: &Taken) -> Vec<Stretch> {
     framer.into_stretches()
 }
 
-/// Words of a title that is taken from what a user said, and from a todo item.
-const TITLE_WORDS: usize = 5;
-const ITEM_WORDS: usize = 8;
 /// Tokens of criteria that are taken from what a user said, whole and dense.
 const CRITERIA: usize = 200;
 const CRITERIA_COMPACTED: usize = 60;
@@ -272,14 +284,14 @@ pub fn identity_of_goal(goal: &str) -> Identity {
     Identity { success_criteria, ..identity_of(goal) }
 }
 
-/// A title made of somebody's first words.
+/// A title made of the first sentence that somebody wrote.
 pub fn title_of(words: &str) -> String {
-    let title = shortened(words, TITLE_WORDS);
+    let title = first_sentence(words);
     if title.is_empty() { "Session".to_owned() } else { title }
 }
 
 pub(crate) fn identity_of_item(content: &str) -> Identity {
-    let title = shortened(content, ITEM_WORDS);
+    let title = first_sentence(content);
     identity(if title.is_empty() { "Item".to_owned() } else { title }, content)
 }
 
@@ -290,12 +302,4 @@ fn identity(title: String, criteria: &str) -> Identity {
         success_criteria: cut(CRITERIA),
         success_criteria_compacted: cut(CRITERIA_COMPACTED),
     }
-}
-
-fn shortened(words: &str, most: usize) -> String {
-    let mut title = first_words(words, most);
-    if words.split_whitespace().count() > title.split_whitespace().count() && !title.is_empty() {
-        title.push('…');
-    }
-    title
 }

@@ -10,32 +10,36 @@ pub const fn guidance(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The standing guidance: constant, so that the provider's prompt cache keeps it. At most 460
+/// The standing guidance: constant, so that the provider's prompt cache keeps it. At most 500
 /// tokens as o200k counts them.
 pub const GUIDANCE: &str = "\
 # Frames (callstack)
 
-Your work is a stack of frames, like function calls. A frame has a goal and success criteria. When it is popped, \
-its steps leave your context; only what you return stays.
+Your work is a stack of frames, like function calls. When a frame is popped, its steps leave your context; only what you \
+return stays.
 
-- Push (stack_frame_push) before work with an outcome of its own: a subtask, an investigation, one of several \
-attempts, another part of the code base. Small steps need no frame. Calls behind a push in the same step belong to its frame.
-- Choose criteria that can be checked: a test that passes, a file that exists, a question that has an answer.
-- Pop (stack_frame_pop) as soon as the criteria are met, before you begin anything else.
-- Results are all you will remember. Put into them what later work needs: paths, names, signatures, numbers, commands \
-and their outcome, decisions with reasons, what is still open. resultsCompacted is the same in one or two sentences.
-- If it cannot be done, pop as failed or blocked with what you learnt. That is a good result, not a mistake.
-- Several parts ahead? Plan them (stack_frame_plan), then start them (stack_frame_activate): each is worked on in a session \
-of its own and comes back as results. With in `here` you work on it yourself, and pop it. Finish children before their parent.
-- Record a choice that others must follow with stack_add_decision when you take it.
-- A constraint that must hold in every frame below: stack with op stack_pin.
-- `stack` reaches every other operation by name: stack_tree, stack_frame_details, stack_log, stack_pin, \
-stack_context_preview and more; call it without a name for the list.
-- Nothing is lost. To read again what was folded away, call stack with op stack_log and the frame's handle, such as f4.
-- Items of a todo list may be frames too; keep the list if it helps.
+- Push (stack_frame_push) before work with an outcome of its own: a subtask, an investigation, an attempt, and before long \
+output that you need once (probes, surveys, matrices). Small steps need no frame; a todo list is for steps, `task` for a \
+question to a helper.
+- In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a pop, the \
+next push or activate and its first reads may share one, in this order. See how an edit ended before you pop.
+- Choose criteria that can be checked: a test that passes, a file that exists, an answered question.
+- What must be quoted leaves with the frame: write the file inside the frame that read it. Read what several children need \
+before the first one starts.
+- Pop (stack_frame_pop) as soon as the criteria are met, before anything else. Results are all you will remember: paths, \
+names, numbers, commands and outcome, decisions with reasons, open ends; of each criterion whether it is met, and what was \
+run and what only read.
+- If it cannot be done, pop as failed or blocked with what you learnt: a good result.
+- A frame that holds a user's request ends with your answer to it; nobody pops it.
+- Saw only afterwards that steps were dead weight? Pop with `since` and the name that callstack gave them (s14).
+- Several parts ahead? Plan them (stack_frame_plan), start each with stack_frame_activate. Finish children before their parent.
+- A decision that others must follow: stack_add_decision, when you take it. A constraint for every frame below: \
+stack {\"op\": \"stack_pin\", \"args\": {\"text\": \"…\"}}.
+- Nothing is lost: stack {\"op\": \"stack_log\", \"args\": {\"frame\": \"f4\", \"query\": \"…\"}} shows the lines around each hit, \
+without query whole steps. `stack` alone lists more.
 
-Handles (f4), <pins> and all text behind [callstack] come from callstack, also where they stand in a user's message; \
-they are not the user's words. The newest [callstack] line says which frame is open. Pins hold in every frame.
+Handles (f4), <pins> and all text after [callstack] are callstack's and not the user's words, even in a user's message. The \
+newest [callstack] line says which frame is open.
 ";
 
 /// The same for agents whose tools are those of the specification's first generation.
@@ -45,24 +49,27 @@ const FLAME_GUIDANCE: &str = "\
 Your work is a stack of frames, like function calls. A frame has a goal. When it is popped, its steps leave your \
 context; only what you return stays.
 
-- Push (flame_push) before work with an outcome of its own: a subtask, an investigation, one of several attempts, \
-another part of the code base. Small steps need no frame. Calls behind a push in the same step belong to its frame.
-- Choose a goal that can be checked: a test that passes, a file that exists, a question that has an answer.
-- Pop (flame_pop) as soon as the goal is reached, before you begin anything else.
-- The summary is all you will remember. Put into it what later work needs: paths, names, signatures, numbers, commands \
-and their outcome, decisions with reasons, what is still open. With generateSummary the rest is summarised for you.
-- If it cannot be done, pop as failed or blocked with what you learnt. That is a good result, not a mistake.
-- Several parts ahead? Plan them (flame_plan_children), then start them (flame_activate): each is worked on in a session \
-of its own and comes back as a summary. With in `here` you work on it yourself, and pop it. Finish children before their \
-parent.
-- Record a choice that others must follow with flame_add_decision when you take it.
-- A constraint that must hold in every frame below: flame with op flame_pin.
-- Nothing is lost. To read again what was folded away, call flame with op flame_log and the frame's handle, such as f4; \
-flame without a name lists all that it reaches.
-- Items of a todo list may be frames too; keep the list if it helps.
+- Push (flame_push) before work with an outcome of its own: a subtask, an investigation, one of several attempts, and before \
+long output that you need once. Small steps need no frame.
+- In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a pop, the \
+next push or activate and its first reads may share one, in this order.
+- Choose a goal that can be checked: a test that passes, a file that exists, an answered question.
+- What must be quoted leaves with the frame: write the file inside the frame that read it. Read what several frames need \
+before the first one starts.
+- Pop (flame_pop) as soon as the goal is reached, before anything else. The summary is all you will remember: paths, names, \
+numbers, commands and outcome, decisions with reasons, open ends; say what was run and what only read. With generateSummary \
+the rest is summarised for you.
+- If it cannot be done, pop as failed or blocked with what you learnt: a good result.
+- A frame that holds a user's request ends with your answer to it; nobody pops it.
+- Saw only afterwards that steps were dead weight? Pop with `since` and the name that callstack gave them (s14).
+- Several parts ahead? Plan them (flame_plan_children), start each with flame_activate. Finish children before their parent.
+- A decision that others must follow: flame_add_decision, when you take it.
+- A constraint for every frame below: flame {\"op\": \"flame_pin\", \"args\": {\"text\": \"…\"}}.
+- Nothing is lost: flame {\"op\": \"flame_log\", \"args\": {\"frame\": \"f4\", \"query\": \"…\"}} shows the lines around each hit, \
+without query whole steps. `flame` alone lists more.
 
-Handles (f4), <pins> and all text behind [callstack] come from callstack, also where they stand in a user's message; \
-they are not the user's words. The newest [callstack] line says which frame is open. Pins hold in every frame.
+Handles (f4), <pins> and all text after [callstack] are callstack's and not the user's words, even in a user's message. The \
+newest [callstack] line says which frame is open.
 ";
 
 #[cfg(test)]

@@ -2,13 +2,13 @@ use super::*;
 use crate::text::estimate_tokens;
 
 /// What o200k counts (tiktoken) for the text as it is; count again when it changes.
-const COUNTED: usize = 456;
-const COUNTED_BYTES: usize = 1976;
+const COUNTED: usize = 498;
+const COUNTED_BYTES: usize = 2100;
 
 #[test]
 fn short_enough_for_every_request() {
     assert_eq!(GUIDANCE.len(), COUNTED_BYTES, "changed: count its tokens again");
-    const { assert!(COUNTED <= 460) };
+    const { assert!(COUNTED <= 500) };
     assert!(estimate_tokens(GUIDANCE).abs_diff(COUNTED) * 100 <= COUNTED * 5);
 }
 
@@ -22,7 +22,7 @@ fn names_the_tools_that_are_listed() {
         "stack_add_decision",
         "`stack`",
         "stack_log",
-        "resultsCompacted",
+        "\"stack_pin\"",
     ] {
         assert!(GUIDANCE.contains(tool), "{tool}");
     }
@@ -33,5 +33,5 @@ fn the_flame_dialect_names_its_own_tools() {
     assert_eq!(guidance(Dialect::Stack), GUIDANCE);
     let text = guidance(Dialect::Flame);
     assert!(!text.contains("stack_") && text.contains("flame_push") && text.contains("summary"));
-    assert!(estimate_tokens(text) <= 475, "{}", estimate_tokens(text));
+    assert!(estimate_tokens(text) <= 500, "{}", estimate_tokens(text));
 }

@@ -171,6 +171,7 @@ impl LogLine {
             | Event::SpanDetached { .. }
             | Event::FoldSet { .. }
             | Event::EvidenceTaken { .. }
+            | Event::StepsNamed { .. }
             | Event::Rendered { .. }
             | Event::CallAnswered { .. }
             | Event::MessagesRecorded { .. }

@@ -35,12 +35,27 @@ pub fn definitions<'a>(
     let define = |(line, whole): (u32, &'a str)| {
         let text = whole.trim_start();
         let indent = whole.len() - text.len();
+        let first = text.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default();
+        if STATEMENTS.contains(&first) {
+            return None;
+        }
         let captured = patterns.iter().find_map(|pattern| pattern.captures(whole))?;
         let text = text.trim_end_matches(['{', ':', ' ', '\t', '\r']);
         let name = captured.name("name").map_or(text, |name| name.as_str());
+        // A call to which a function is handed ends as a method begins.
+        let is_call = text.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
+            && whole.matches('(').count() > whole.matches(')').count();
+        if is_call && whole.trim_end().ends_with('{') {
+            return None;
+        }
         Some(Definition { line, indent, name, text: cap(text, WIDTH) })
     };
     lines.into_iter().filter_map(define).collect()
+}
+
+/// Whether the definitions of a file are known by the kind of file it is.
+pub fn is_outlined(path: &str) -> bool {
+    Family::of(path).is_some()
 }
 
 /// An outline of at most `most` lines, `12: fn parse(…)` each: of too many definitions the outer ones.
@@ -66,11 +81,36 @@ pub fn outline<'a>(
     found.iter().map(|it| format!("{}: {}", it.line, it.text)).collect()
 }
 
+/// Definitions that begin with a word for their kind.
+const KEYWORDS: [&str; 7] = [
+    concat!(
+        r#"^\s*(?:(?:pub(?:\([^)]*\))?|export|default|async|static|public|private|protected|internal|"#,
+        r#"abstract|final|override|open|sealed|data|unsafe|const|local|inline|extern(?: "[^"]*")?)\s+)*"#,
+        r"(?:fn|def|defp|defmodule|class|struct|enum|trait|interface|type|func|function|fun|sub|",
+        r"mod|module|namespace|union|protocol|extension|object|macro_rules!)\*?\s+",
+        r"(?:\([^)]*\)\s*)?(?P<name>[\p{Alphabetic}_$][\w$.]*[?!]?)",
+    ),
+    r"^\s*(?:unsafe\s+)?impl\b.*",
+    r"^(?:export\s+)?(?:const|let|var)\s+(?P<name>[\w$]+)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:function|\(|[\w$]+\s*=>)",
+    r#"^\s*(?:test|it|describe)(?:\.\w+)?\(\s*(?P<name>"[^"]*"|'[^']*'|`[^`]*`)"#,
+    r#"^\s*(?:test|it|describe|context|specify)\s+(?P<name>"[^"]*"|'[^']*')\s+do\b"#,
+    r"(?i)^\s*create\s+(?:or\s+replace\s+)?(?:table|view|index|function|trigger)\s+(?P<name>[\w.]+)",
+    r"^(?P<name>[\w-]+)\s*\(\)\s*\{",
+];
+
+/// First words of lines that define nothing, though they end in brackets.
+const STATEMENTS: [&str; 15] = [
+    "if", "else", "for", "while", "switch", "catch", "return", "with", "foreach", "elseif", "new",
+    "throw", "await", "do", "try",
+];
+
 /// Languages whose definitions look alike.
 #[derive(Clone, Copy)]
 enum Family {
     /// A definition begins with a word for its kind.
     Keyword,
+    /// The same, with methods that begin with their name.
+    Script,
     /// A function begins with its type.
     Typed,
     /// Headings.
@@ -83,10 +123,10 @@ impl Family {
     fn of(path: &str) -> Option<Self> {
         let extension = Path::new(path).extension()?.to_str()?.to_ascii_lowercase();
         Some(match extension.as_str() {
-            "rs" | "py" | "pyi" | "go" | "js" | "mjs" | "cjs" | "jsx" | "ts" | "tsx" | "mts"
-            | "rb" | "php" | "swift" | "kt" | "kts" | "scala" | "ex" | "exs" | "lua" | "pl"
-            | "pm" | "sh" | "bash" | "zsh" | "sql" | "vue" | "svelte" | "jl" | "nim" | "zig"
-            | "dart" => Self::Keyword,
+            "rs" | "py" | "pyi" | "go" | "rb" | "php" | "swift" | "kt" | "kts" | "scala" | "ex"
+            | "exs" | "lua" | "pl" | "pm" | "sh" | "bash" | "zsh" | "sql" | "jl" | "nim"
+            | "zig" | "dart" => Self::Keyword,
+            "js" | "mjs" | "cjs" | "jsx" | "ts" | "tsx" | "mts" | "vue" | "svelte" => Self::Script,
             "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "hh" | "java" | "cs" | "m" => Self::Typed,
             "md" | "mdx" | "markdown" => Self::Markup,
             "toml" | "ini" | "cfg" => Self::Sections,
@@ -95,27 +135,27 @@ impl Family {
     }
 
     fn patterns(self) -> &'static [Regex] {
-        static KEYWORD: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-            compiled(&[
+        static KEYWORD: LazyLock<Vec<Regex>> = LazyLock::new(|| compiled(&KEYWORDS));
+        static SCRIPT: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+            let methods = [
                 concat!(
-                    r#"^\s*(?:(?:pub(?:\([^)]*\))?|export|default|async|static|public|private|protected|internal|"#,
-                    r#"abstract|final|override|open|sealed|data|unsafe|const|local|inline|extern(?: "[^"]*")?)\s+)*"#,
-                    r"(?:fn|def|defp|defmodule|class|struct|enum|trait|interface|type|func|function|fun|sub|",
-                    r"mod|module|namespace|union|protocol|extension|object|macro_rules!)\*?\s+",
-                    r"(?:\([^)]*\)\s*)?(?P<name>[\p{Alphabetic}_$][\w$.]*[?!]?)",
+                    r"^\s+(?:(?:async|static|get|set|override|public|private|protected|abstract)\s+)*\*?",
+                    r"(?P<name>#?[A-Za-z_$][\w$]*)\s*(?:<[^>]*>)?\([^;]*\)(?:[^;=]|=>)*\{\s*$",
                 ),
-                r"^\s*(?:unsafe\s+)?impl\b.*",
-                r"^(?:export\s+)?(?:const|let|var)\s+(?P<name>[\w$]+)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:function|\(|[\w$]+\s*=>)",
-                r#"^\s*(?:test|it|describe)(?:\.\w+)?\(\s*(?P<name>["'`][^"'`]*["'`])"#,
-                r"(?i)^\s*create\s+(?:or\s+replace\s+)?(?:table|view|index|function|trigger)\s+(?P<name>[\w.]+)",
-                r"^(?P<name>[\w-]+)\s*\(\)\s*\{",
-            ])
+                concat!(
+                    r"^\s+(?:(?:public|private|protected|static|readonly)\s+)*(?P<name>#?[A-Za-z_$][\w$]*)",
+                    r"\s*(?::[^=]+)?=\s*(?:async\s*)?\([^;]*\)[^;]*=>\s*\{?\s*$",
+                ),
+            ];
+            compiled(&KEYWORDS).into_iter().chain(compiled(&methods)).collect()
         });
         static TYPED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
             compiled(&[
                 r"^\s*(?:(?:public|private|protected|internal|abstract|final|static|sealed|partial|export)\s+)*(?:class|struct|enum|interface|record|namespace|union|@interface|@implementation)\s+(?P<name>\w+)[^;]*$",
                 r"^\s*(?:public|private|protected|internal)\s[^=;]*?(?P<name>~?\w+)\s*\([^;]*$",
                 r"^[A-Za-z_][\w:<>,*&\s\[\]]*?[\s*&](?P<name>[\w:~]+)\s*\([^;]*$",
+                r"^(?P<name>\w+::~?\w+)\s*\([^;]*$",
+                r"^\s+(?:[\w<>\[\],.?&*:]+\s+)+[*&]?(?P<name>~?\w+)\s*\([^;={]*\)[^;={(]*\{?\s*$",
                 r"^#\s*define\s+(?P<name>\w+)\(",
             ])
         });
@@ -125,6 +165,7 @@ impl Family {
             LazyLock::new(|| compiled(&[r"^\[+(?P<name>[^\]]+)\]"]));
         match self {
             Self::Keyword => &KEYWORD,
+            Self::Script => &SCRIPT,
             Self::Typed => &TYPED,
             Self::Markup => &MARKUP,
             Self::Sections => &SECTIONS,

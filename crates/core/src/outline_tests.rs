@@ -8,9 +8,13 @@ fn of(path: &str, text: &str) -> String {
 
 #[test]
 fn every_pattern_compiles() {
-    for (family, count) in
-        [(Family::Keyword, 6), (Family::Typed, 4), (Family::Markup, 1), (Family::Sections, 1)]
-    {
+    for (family, count) in [
+        (Family::Keyword, 7),
+        (Family::Script, 9),
+        (Family::Typed, 6),
+        (Family::Markup, 1),
+        (Family::Sections, 1),
+    ] {
         assert_eq!(family.patterns().len(), count);
     }
 }

@@ -1,6 +1,8 @@
 //! What the model reads when a frame is opened, returns, or is forgotten: plain text, marked as
 //! callstack's. Once sent it is kept and replayed byte for byte.
 
+mod asked;
+mod files;
 mod masked;
 mod unpushed;
 
@@ -8,6 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+pub use asked::Asked;
 pub use masked::{OUTLINES, announced, pressed, replaced, with_log};
 pub use unpushed::{Unpushed, unpushed};
 
@@ -15,6 +18,7 @@ use crate::context::ScopedPin;
 use crate::dialect::Dialect;
 use crate::evidence::Gaps;
 use crate::frame::{Frame, FrameNum, Status};
+use crate::named_steps::ClosedCalls;
 use crate::results::ResultsSource;
 use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::{CUT, cap, format_duration};
@@ -22,7 +26,7 @@ use crate::xml::visible;
 
 /// The version of the texts made here and of the context's XML. It goes up when either changes, so
 /// that kept texts say what made them.
-pub const RENDERER_VERSION: u32 = 2;
+pub const RENDERER_VERSION: u32 = 4;
 
 const POP: &str = "stack_frame_pop";
 const ACTIVATE: &str = "stack_frame_activate";
@@ -46,26 +50,30 @@ pub struct Pushed<'a> {
     pub frame: &'a Frame,
     /// Whether it was planned before.
     pub activated: bool,
-    /// What stands around it: [`crate::context::render`] with [`crate::context::Parts::for_push`].
-    /// Pins stand in there.
+    /// Whether the call that opened it says what it is for.
+    pub goal_is_known: bool,
+    /// What stands around it and not in the conversation: [`crate::context::render`] with
+    /// [`crate::context::Parts::for_push`]. Pins stand in there.
     pub context: &'a str,
     /// How the reader is spoken to.
     pub dialect: Dialect,
 }
 
-/// The output of a push or an activation: which frame is open, what stands around it, what to do.
+/// The output of a push or an activation: which frame is open, and in front of that what its reader was not told
+/// before.
 pub fn pushed(pushed: &Pushed<'_>) -> String {
     let frame = pushed.frame;
     let mut text = Text::new(pushed.dialect);
-    let verb = if pushed.activated { "activated" } else { "opened" };
-    text.line(format_args!("{MARK} {verb} frame {} (depth {})", label(frame), frame.depth));
+    if !pushed.goal_is_known {
+        text.criteria(text.aim(), frame);
+    }
     text.opening(frame, pushed.context);
-    text.line(format_args!(
-        "Work on this frame only. When its criteria are met, or cannot be, call {} with the results; \
-         until then everything belongs to {}.",
-        pushed.dialect.tool(POP),
-        frame.num
-    ));
+    let news = std::mem::take(&mut text.out);
+    if !news.is_empty() {
+        let verb = if pushed.activated { "activated" } else { "opened" };
+        text.line(format_args!("{MARK} {verb} frame {} (depth {})", frame.num, frame.depth));
+        text.out.push_str(&news);
+    }
     text.line(open_now(Some(frame)));
     text.out
 }
@@ -88,6 +96,8 @@ pub struct Entrusted<'a> {
     pub frame: &'a Frame,
     /// The frame that waits for it; none for a root.
     pub parent: Option<&'a Frame>,
+    /// What the user asked for, as [`Asked::told`] says it; empty where nobody did.
+    pub asked: &'a str,
     /// What stands around it, as with [`Pushed`]; empty where the session's system prompt has it.
     pub context: &'a str,
     /// How the reader is spoken to.
@@ -106,6 +116,8 @@ pub fn entrusted(entrusted: &Entrusted<'_>) -> String {
     if let Some(parent) = entrusted.parent {
         text.line(format_args!("Frame {} waits for what it returns.", label(parent)));
     }
+    text.out.push_str(entrusted.asked);
+    text.criteria(text.aim(), frame);
     text.opening(frame, entrusted.context);
     text.line(format_args!(
         "Work on this frame only. When its criteria are met, or cannot be, call {} with the results, \
@@ -131,21 +143,30 @@ pub fn told_late(returned: &str) -> String {
 pub struct Returned<'a> {
     /// It.
     pub frame: &'a Frame,
+    /// Whether its criteria stand in the call that opened it, which the reader still has before it.
+    pub opened_above: bool,
     /// Finished frames below it, which vanish from what the model is sent together with it: its
     /// children and what is below them, in order; as many as are worth naming.
     pub inside: &'a [Frame],
     /// What the machine recorded, one fact a line.
     pub evidence: &'a [String],
+    /// Files that the reader had read before the frame changed them.
+    pub outdated: &'a [String],
     /// What of it can't be read again.
     pub gaps: Gaps,
     /// Calls made together with the end that failed, or whose outcome nobody saw.
     pub unseen: &'a [String],
+    /// The calls that it closed after the fact; none where it had been opened.
+    pub closed: Option<&'a ClosedCalls>,
     /// The frame that work goes on in; none behind a root.
     pub parent: Option<&'a Frame>,
+    /// Whether the parent's criteria stand further up in what the reader has before it.
+    pub parent_above: bool,
     /// Whether the parent is worked on in another session than that of the reader, who has nothing
     /// left to do then.
     pub elsewhere: bool,
-    /// Planned frames that come next: the parent's planned children, in order.
+    /// Planned frames that come next: the parent's planned children, in order; behind a root, what is left unfinished
+    /// below it.
     pub planned: &'a [Frame],
     /// How many there are, if more than `planned` holds.
     pub planned_count: usize,
@@ -160,14 +181,24 @@ pub struct Returned<'a> {
 pub fn returned(returned: &Returned<'_>) -> String {
     let frame = returned.frame;
     let mut text = Text::new(returned.dialect);
-    let worked = frame.ended_at.map_or(0, |ended| ended.saturating_sub(frame.created_at));
+    let worked = frame.ended_at.map_or(0, |ended| frame.worked(ended));
     let after =
         if worked >= 1000 { format!(" after {}", format_duration(worked)) } else { String::new() };
     text.line(format_args!("{MARK} frame {} returned: {}{after}", label(frame), frame.status));
     if let Some(meaning) = meaning(frame.status) {
         text.line(returned.dialect.words(meaning));
     }
-    text.criteria("Goal", frame);
+    if let Some(ClosedCalls { count, first, last }) = returned.closed {
+        text.line(match count {
+            1 => format!("It closed the call in whose place this stands, `{first}`."),
+            _ => format!(
+                "It closed {count} calls, from the one in whose place this stands, `{first}`, to `{last}`."
+            ),
+        });
+    }
+    if !returned.opened_above {
+        text.criteria("Goal", frame);
+    }
     if let Some(reason) = frame.invalidation_reason.as_deref() {
         text.block("Reason", reason);
     }
@@ -177,31 +208,33 @@ pub fn returned(returned: &Returned<'_>) -> String {
     }
     let all = || std::iter::once(frame).chain(returned.inside);
     text.list(
-        "Called in the same step, so the results do not know it",
+        "Called beside the pop, so the results were written without its outcome",
         returned.unseen.iter().map(String::as_str),
     );
-    let inside: Vec<String> = returned
-        .inside
-        .iter()
-        .map(|inner| {
-            let below = inner.depth.saturating_sub(frame.depth + 1) as usize;
-            format!("{}- {}", "  ".repeat(below), told_in_a_line(inner))
-        })
-        .collect();
-    if !inside.is_empty() {
+    if !returned.inside.is_empty() {
         text.line("Frames inside it:");
-        for inner in &inside {
-            text.line(inner);
-        }
     }
-    text.list("Decisions", all().flat_map(|frame| &frame.decisions).map(String::as_str));
+    for inner in returned.inside {
+        // What stood for one beside it in the request leaves with this.
+        let beside = inner.depth <= frame.depth;
+        if let Some(results) = given(inner.results.as_deref()).filter(|_| beside) {
+            text.results(&format!("- {} {}", label(inner), inner.status), inner, results);
+            continue;
+        }
+        let below = inner.depth.saturating_sub(frame.depth + 1) as usize;
+        text.line(format_args!("{}- {}", "  ".repeat(below), told_in_a_line(inner)));
+    }
+    text.list("Decisions", all().flat_map(Frame::taken));
     text.list("Evidence, recorded by the machine", returned.evidence.iter().map(String::as_str));
     let paths = all().flat_map(|frame| &frame.artifacts).map(|artifact| artifact.path.as_str());
-    let mut seen = BTreeSet::new();
-    text.list(
-        "Artifacts (read them again before you edit: text of them further up may be out of date)",
-        paths.filter(|path| seen.insert(*path)),
-    );
+    text.artifacts(paths, returned.evidence);
+    if !returned.outdated.is_empty() {
+        text.line(format_args!(
+            "Read before {} changed it, so out of date further up: {}",
+            frame.num,
+            named(returned.outdated)
+        ));
+    }
     text.log(frame, returned.gaps);
     text.pins(returned.pins);
     text.line("");
@@ -237,6 +270,16 @@ pub(crate) fn told_in_a_line(frame: &Frame) -> String {
     let results = results.split_whitespace().collect::<Vec<_>>().join(" ");
     let dense = cut_to_token_budget(&results, INNER_RESULTS, CUT);
     format!("{} {}: {dense}", label(frame), frame.status)
+}
+
+/// Files of which each is named, as long as they are few.
+fn named(files: &[String]) -> String {
+    const MOST: usize = 8;
+    let shown: Vec<_> = files.iter().take(MOST).map(|file| one_line(&mask(file))).collect();
+    match files.len().saturating_sub(MOST) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more files", shown.join(", ")),
+    }
 }
 
 pub(crate) fn given(text: Option<&str>) -> Option<&str> {
@@ -314,7 +357,10 @@ impl Text {
     }
 
     fn opening(&mut self, frame: &Frame, context: &str) {
-        self.criteria(self.aim(), frame);
+        let facts: Vec<_> = frame.facts().collect();
+        if !facts.is_empty() {
+            self.block("Context", &facts.join("\n"));
+        }
         if let Some(results) = given(frame.results.as_deref()) {
             self.line("It was worked on before: go on from there, do not start over.");
             self.results("Results so far", frame, results);
@@ -345,6 +391,15 @@ impl Text {
         }
     }
 
+    /// Paths that no line of evidence names, each once.
+    fn artifacts<'a>(&mut self, paths: impl Iterator<Item = &'a str>, evidence: &[String]) {
+        let mut seen = BTreeSet::new();
+        let is_new = |path: &&'a str| {
+            seen.insert(*path) && !evidence.iter().any(|line| line.contains(*path))
+        };
+        self.list("Artifacts", paths.filter(is_new));
+    }
+
     fn log(&mut self, frame: &Frame, gaps: Gaps) {
         let Some(told) = gaps.told() else { return self.log_of("Every step of it", frame.num) };
         self.line(format_args!("Not every step of it can be read again: {told}."));
@@ -354,7 +409,7 @@ impl Text {
     fn log_of(&mut self, what: &str, num: FrameNum) {
         self.line(format_args!(
             "{what} can be read again: {tool} {{\"op\":\"{log}\",\"args\":\
-             {{\"{argument}\":\"{num}\"}}}} (at a terminal: callstack log {num})",
+             {{\"{argument}\":\"{num}\"}}}}",
             tool = self.dialect.one_tool(),
             log = self.dialect.tool("stack_log"),
             argument = self.dialect.argument("frame"),
@@ -384,9 +439,14 @@ impl Text {
                 }
                 _ => "That was the whole work of this session: report to the user.",
             });
+            self.unfinished(returned);
             self.line(open_now(None));
             return;
         };
+        if returned.closed.is_some() {
+            self.line(open_now(Some(parent)));
+            return;
+        }
         if returned.elsewhere {
             self.line(
                 "That was the whole work of this session: end your turn now, with what the session \
@@ -394,48 +454,84 @@ impl Text {
             );
             return;
         }
-        self.line(format_args!("You are now in frame {} (depth {})", label(parent), parent.depth));
-        // Those of a session's root are the user's own words until somebody sets them.
-        let aim = if parent.identity_derived { "The user's request" } else { self.aim() };
-        self.criteria(aim, parent);
+        if !parent.identity_derived && !returned.parent_above {
+            self.criteria(&format!("{} of {}", self.aim(), parent.num), parent);
+        }
         self.next(returned, parent);
         self.line(open_now(Some(parent)));
     }
 
+    fn unfinished(&mut self, returned: &Returned<'_>) {
+        if returned.planned.is_empty() {
+            return;
+        }
+        let told = |frame: &Frame| format!("{} {}", label(frame), frame.status);
+        let named: Vec<_> = returned.planned.iter().take(NAMED_FRAMES).map(told).collect();
+        let more = match returned.planned.len().saturating_sub(NAMED_FRAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        self.line(format_args!("Left unfinished below it: {}{more}.", named.join(", ")));
+        if returned.frame.status == Status::Blocked {
+            return;
+        }
+        self.line(format_args!(
+            "Nobody works on that any more: say so to the user. {} declares it irrelevant, and after {} of {} it can be \
+             activated.",
+            self.dialect.tool("stack_frame_invalidate"),
+            self.dialect.tool("stack_frame_reopen"),
+            returned.frame.num,
+        ));
+    }
+
     fn next(&mut self, returned: &Returned<'_>, parent: &Frame) {
+        let frame = returned.frame.num;
+        // Those of a session's root are the user's own words, which are never folded away; the newest count.
+        let rest = match (parent.identity_derived, returned.parent_above) {
+            (true, _) => "what the user asked last, which stands above".to_owned(),
+            (false, true) => {
+                format!("the criteria of {}, which stand where it was opened", parent.num)
+            }
+            (false, false) => format!("the criteria of {}", parent.num),
+        };
+        let end = match parent.parent {
+            Some(_) => format!("pop {}", parent.num),
+            None => "report to the user".to_owned(),
+        };
         let Some(first) = returned.planned.first() else {
-            let frame = returned.frame.num;
-            let end = match parent.parent {
-                Some(_) => format!("pop {} now", parent.num),
-                None => "report to the user now".to_owned(),
-            };
             self.line(match returned.frame.status {
                 Status::Completed => format!(
-                    "Next: if that completes {}, {end}, without doing the work again; else go on \
-                     with what is missing.",
-                    parent.num
+                    "Next: hold what is done against {rest}. Go on with what is missing, without doing {frame} \
+                     again; if nothing is, {end}."
                 ),
                 Status::Failed | Status::Blocked => format!(
-                    "Next: {frame} is not done. Do what is possible without it; if nothing is, \
-                     {end} and say what is missing and why."
+                    "Next: {frame} is not done. Do what is possible of {rest}; if nothing is, {end} and say what \
+                     is missing and why."
                 ),
-                _ => format!("Next: go on with {} without {frame}.", parent.num),
+                _ => format!("Next: go on with {rest}, without {frame}."),
             });
             return;
         };
         self.line(format_args!(
-            "Next: start {} with {}, unless the plan has changed. Planned:",
+            "Next: start {} with {}, unless {} says otherwise.",
             label(first),
-            self.dialect.tool(ACTIVATE)
+            self.dialect.tool(ACTIVATE),
+            if parent.identity_derived { "what the user asked last" } else { "a later request" },
         ));
-        for frame in returned.planned.iter().take(NAMED_FRAMES) {
-            self.line(format_args!("- {}", label(frame)));
-        }
+        let behind: Vec<String> =
+            returned.planned.iter().take(NAMED_FRAMES).skip(1).map(label).collect();
         let count = returned.planned_count.max(returned.planned.len());
         let unnamed = count - returned.planned.len().min(NAMED_FRAMES);
-        if unnamed > 0 {
-            let tree = self.dialect.tool("stack_tree").into_owned();
-            self.line(format_args!("- and {unnamed} more ({tree} shows all)"));
+        let tree = self.dialect.tool("stack_tree").into_owned();
+        match (behind.is_empty(), unnamed) {
+            (true, 0) => {}
+            (false, 0) => self.line(format_args!("Planned behind it: {}", behind.join(", "))),
+            (_, more) => {
+                let behind = behind.join(", ");
+                self.line(format_args!(
+                    "Planned behind it: {behind} and {more} more ({tree} shows all)"
+                ));
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::frame::{Artifact, Identity, Pin};
+use crate::frame::{Artifact, Identity, Pin, given};
 
 const NOW: i64 = 1_800_000_000_000;
 
@@ -21,6 +21,7 @@ fn frame(num: u64, parent: Option<u64>, status: Status, title: &str, criteria: &
         results_compacted: None,
         created_at: NOW,
         updated_at: NOW,
+        begun_at: None,
         ended_at: None,
         artifacts: Vec::new(),
         decisions: Vec::new(),
@@ -50,11 +51,15 @@ fn finished() -> Frame {
 fn of<'a>(frame: &'a Frame, parent: Option<&'a Frame>) -> Returned<'a> {
     Returned {
         elsewhere: false,
+        opened_above: false,
+        parent_above: false,
+        outdated: &[],
         frame,
         inside: &[],
         evidence: &[],
         gaps: Gaps::default(),
         unseen: &[],
+        closed: None,
         parent,
         planned: &[],
         planned_count: 0,
@@ -95,20 +100,16 @@ fn completed_with_a_plan_ahead() {
     Evidence, recorded by the machine:
     - cargo test tokens: exit 0, 31 passed
     - wrote src/tokens.rs
-    Artifacts (read them again before you edit: text of them further up may be out of date):
-    - src/tokens.rs
+    Artifacts:
     - src/tokens_tests.rs
-    Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}} (at a terminal: callstack log f4)
+    Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}}
     Pins, which hold from here on:
     - p3 of f1: Never touch main.
       Ask first.
 
-    You are now in frame f2 "Parser" (depth 1)
-    Success criteria: The parser reads the corpus
-    Next: start f5 "Fuzz it" with stack_frame_activate, unless the plan has changed. Planned:
-    - f5 "Fuzz it"
-    - f6 "Document it"
-    - and 5 more (stack_tree shows all)
+    Success criteria of f2: The parser reads the corpus
+    Next: start f5 "Fuzz it" with stack_frame_activate, unless a later request says otherwise.
+    Planned behind it: f6 "Document it" and 5 more (stack_tree shows all)
     [callstack] f2 is open now: Parser
     "#);
 }
@@ -124,7 +125,7 @@ fn a_root() {
     [callstack] frame f4 "Fix tokenizer" returned: completed after 3m 20s
     Goal: All tests in tokens_tests.rs pass
     Results: tokens.rs rewritten
-    Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}} (at a terminal: callstack log f4)
+    Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}}
 
     That was the whole work of this session: report to the user.
     [callstack] no frame is open now: the user's next request opens one.
@@ -152,14 +153,13 @@ fn failed_blocked_and_invalidated_say_what_that_means() {
     - 31 tests pass (cargo test tokens)
     Decisions:
     - one pass, no regex
-    Artifacts (read them again before you edit: text of them further up may be out of date):
+    Artifacts:
     - src/tokens.rs
     - src/tokens_tests.rs
-    Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}} (at a terminal: callstack log f4)
+    Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}}
 
-    You are now in frame f2 "Parser" (depth 0)
-    Success criteria: The parser reads the corpus
-    Next: f4 is not done. Do what is possible without it; if nothing is, report to the user now and say what is missing and why.
+    Success criteria of f2: The parser reads the corpus
+    Next: f4 is not done. Do what is possible of the criteria of f2; if nothing is, report to the user and say what is missing and why.
     [callstack] f2 is open now: Parser
     "#);
     let blocked = text(Status::Blocked);
@@ -199,27 +199,38 @@ fn results_are_whole() {
 }
 
 #[test]
-fn an_opened_frame() {
-    let opened = frame(4, Some(2), Status::InProgress, "Fix tokenizer", "All tests pass");
-    let text = pushed(&Pushed {
+fn an_opened_frame_is_told_of_what_its_reader_does_not_know() {
+    let opened = frame(4, Some(2), Status::InProgress, "Fix tokenizer", "\"All\" tests pass");
+    let bare = Pushed {
         frame: &opened,
         activated: false,
-        context: "<stack-context>\n</stack-context>\n",
+        goal_is_known: true,
+        context: "",
         dialect: Dialect::Stack,
-    });
-    insta::assert_snapshot!(text, @r#"
-    [callstack] opened frame f4 "Fix tokenizer" (depth 1)
-    Success criteria: All tests pass
+    };
+    assert_eq!(pushed(&bare), "[callstack] f4 is open now: Fix tokenizer\n");
+    let beside = Pushed { context: "<stack-context>\n</stack-context>\n", ..bare };
+    insta::assert_snapshot!(pushed(&beside), @r#"
+    [callstack] opened frame f4 (depth 1)
 
     <stack-context>
     </stack-context>
 
-    Work on this frame only. When its criteria are met, or cannot be, call stack_frame_pop with the results; until then everything belongs to f4.
     [callstack] f4 is open now: Fix tokenizer
     "#);
-    let activated =
-        pushed(&Pushed { frame: &opened, activated: true, context: "", dialect: Dialect::Stack });
-    assert!(activated.starts_with("[callstack] activated frame f4 \"Fix tokenizer\" (depth 1)\n"));
+    let mut given_facts = opened.clone();
+    given_facts.decisions = vec![given(" run `make t`\n").unwrap(), "no regex".to_owned()];
+    let activated = Pushed { activated: true, goal_is_known: false, frame: &given_facts, ..beside };
+    insta::assert_snapshot!(pushed(&activated), @r#"
+    [callstack] activated frame f4 (depth 1)
+    Success criteria: "All" tests pass
+    Context: run `make t`
+
+    <stack-context>
+    </stack-context>
+
+    [callstack] f4 is open now: Fix tokenizer
+    "#);
 }
 
 #[test]
@@ -262,7 +273,13 @@ fn the_flame_dialect_names_its_own_tools_and_leaves_foreign_words_alone() {
         (5..20).map(|num| frame(num, Some(2), Status::Planned, "Fuzz it", "x")).collect();
     let texts = [
         returned(&Returned { planned: &planned, dialect, ..of(&done, Some(&parent)) }),
-        pushed(&Pushed { frame: &done, activated: false, context: "", dialect }),
+        pushed(&Pushed {
+            frame: &done,
+            activated: false,
+            goal_is_known: false,
+            context: "",
+            dialect,
+        }),
     ];
     let all = texts.join("────\n");
     assert_eq!(all.matches(foreign).count(), 3);
@@ -280,11 +297,11 @@ fn what_cannot_be_read_again_is_not_promised() {
     };
     insta::assert_snapshot!(log(Gaps { unreadable: 2, missing: true }), @r#"
     Not every step of it can be read again: some of its last messages were not stored when it ended; 2 messages of it can't be read and are kept as the bytes that came.
-    All else of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}} (at a terminal: callstack log f4)
+    All else of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}}
     "#);
     insta::assert_snapshot!(log(Gaps { unreadable: 1, missing: false }), @r#"
     Not every step of it can be read again: one message of it can't be read and is kept as the bytes that came.
-    All else of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}} (at a terminal: callstack log f4)
+    All else of it can be read again: stack {"op":"stack_log","args":{"frame":"f4"}}
     "#);
 }
 
@@ -303,7 +320,13 @@ fn secrets_in_a_frame_are_masked_in_all_that_is_told_of_it() {
     let seen = [format!("`echo {token}`: exit 0")];
     let inside = [inner];
     let told = Returned { inside: &inside, evidence: &seen, pins: &pins, ..of(&done, Some(&done)) };
-    let opened = Pushed { frame: &done, activated: true, context: "", dialect: Dialect::Stack };
+    let opened = Pushed {
+        frame: &done,
+        activated: true,
+        goal_is_known: false,
+        context: "",
+        dialect: Dialect::Stack,
+    };
     for text in [returned(&told), pushed(&opened)] {
         assert!(text.contains("‹masked: GitHub token›") && !text.contains(&token), "{text}");
     }

@@ -62,11 +62,34 @@ pub struct Request {
     pub cached: u64,
 }
 
+/// Part of a message. Tokens are estimated ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Tokens of calls of callstack's tools and of their outputs.
+    pub ours: u64,
+    /// Tokens of everything else.
+    pub others: u64,
+}
+
+impl Share {
+    /// Takes another part of the message to it.
+    pub fn add(&mut self, other: Self) {
+        self.ours += other.ours;
+        self.others += other.others;
+    }
+}
+
 /// Something that had left the requests. Tokens are estimated ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// The first and the last of the messages, by their places.
+    /// The first and the last of the messages, by their places; the last one stands in front of the first where
+    /// none left whole.
     pub messages: (usize, usize),
+    /// What left of the message in front of the first: calls behind the one that opened a span, and the
+    /// output in whose place stands what was returned.
+    pub opening: Share,
+    /// What stayed of the last message: calls behind the one that closed the span.
+    pub closing: Share,
     /// Tokens of it, where it is one output of a message; else all of the messages had left.
     pub output: Option<u64>,
     /// Tokens of what stood for it, and of what stayed of it beside the user's words.
@@ -138,7 +161,12 @@ impl Out {
                 continue;
             }
             end = Some(left.messages.1);
-            out.gone -= i128::from(left.stands);
+            out.gone -= i128::from(left.stands) + i128::from(left.closing.others);
+            out.ours += i128::from(left.closing.ours);
+            if left.messages.0 > begin {
+                out.gone += i128::from(left.opening.others);
+                out.ours -= i128::from(left.opening.ours);
+            }
             let (from, to) = (left.messages.0.max(begin), left.messages.1 + 1);
             for folded in folded.iter_mut().take(to).skip(from) {
                 *folded = true;
@@ -146,7 +174,8 @@ impl Out {
         }
         for (message, folded) in messages.iter().zip(&folded).skip(begin) {
             if *folded {
-                out.gone += i128::from(message.tokens.saturating_sub(message.stays));
+                let own = message.stays + message.ours;
+                out.gone += i128::from(message.tokens.saturating_sub(own));
             } else {
                 out.ours += i128::from(message.ours);
             }

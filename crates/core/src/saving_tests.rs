@@ -11,7 +11,7 @@ fn answer(tokens: u64, request: u64, cached: u64) -> Weighed {
 }
 
 fn folded(messages: (usize, usize), stands: u64, since: usize) -> Left {
-    Left { messages, output: None, stands, since }
+    Left { messages, stands, since, ..Left::default() }
 }
 
 #[test]
@@ -54,6 +54,7 @@ fn inner_folds_and_masks_within_folds_count_once_and_users_words_stay() {
         output: Some(output),
         stands: 30,
         since: 3,
+        ..Left::default()
     };
     let gone = |left: &[Left]| {
         i128::from(saving(&messages, left, 1.0).sent_without) + i128::from(TOOLS_AND_GUIDANCE)
@@ -70,6 +71,34 @@ fn calls_of_callstack_would_not_have_been_made() {
     let push = Weighed { ours: 400, ..answer(400, 10_000, 0) };
     let told = saving(&[said(1), push, answer(1, 10_400, 10_000)], &[], 1.0);
     assert_eq!(told.sent_without, 10_000 - 1_500 + 10_400 - 400 - 1_500);
+}
+
+#[test]
+fn calls_behind_a_push_leave_with_its_frame_and_those_behind_a_pop_stay() {
+    // The push's step: 40 of input and 160 of output of the push, 1,000 of a call behind it. The pop's step: 300 of
+    // a call in front of the pop, 50 of the pop, 70 of a call behind it.
+    let push = Weighed { ours: 200, ..answer(1_200, 9_000, 0) };
+    let pop = Weighed { ours: 50, ..answer(420, 10_200, 9_000) };
+    let messages = [said(1), push, pop, answer(1, 9_310, 9_000)];
+    let left = Left {
+        opening: Share { ours: 160, others: 1_000 },
+        closing: Share { ours: 0, others: 70 },
+        ..folded((2, 2), 200, 2)
+    };
+    let told = saving(&messages, &[left], 1.0);
+    let without = [9_000, 10_200 - 200, 9_310 - 40 - 200 + 1_000 + 300];
+    let without = without.map(|tokens| tokens - TOOLS_AND_GUIDANCE);
+    assert_eq!(told.sent_without, without.iter().sum::<u64>());
+}
+
+#[test]
+fn a_frame_of_one_step_takes_nothing_but_calls_of_it() {
+    let step = Weighed { ours: 150, ..answer(650, 9_000, 0) };
+    let messages = [said(1), step, answer(1, 9_080, 9_000)];
+    let left = Left { opening: Share { ours: 110, others: 500 }, ..folded((2, 1), 30, 1) };
+    let told = saving(&messages, &[left], 1.0);
+    let without = 9_080 - 40 - 30 + 500 - TOOLS_AND_GUIDANCE;
+    assert_eq!(told.sent_without, 9_000 - TOOLS_AND_GUIDANCE + without);
 }
 
 #[test]

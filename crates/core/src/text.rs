@@ -1,6 +1,7 @@
 //! Text as the context needs it: how much it costs, cut to a budget, its keywords, its first words.
 
 mod keywords;
+mod sentence;
 mod time;
 mod tokens;
 
@@ -11,6 +12,7 @@ pub use keywords::{MAX_KEYWORDS, extract_keywords};
 pub(crate) use keywords::{
     Stretch, for_each_stretch, for_each_word, is_joint, is_unspaced, parts, stem_hash,
 };
+pub use sentence::first_sentence;
 pub use time::iso_time;
 pub use tokens::estimate_tokens;
 pub(crate) use tokens::{UNITS_PER_TOKEN, estimate_units, estimate_units_to, prefix_within};
@@ -120,24 +122,30 @@ fn without_tags(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
         plain.push_str(before);
-        plain.push(' ');
         let is_tag = after.starts_with(|char: char| char.is_ascii_alphabetic() || char == '/');
         rest = match after.split_once('>') {
-            Some((_, behind)) if is_tag => behind,
-            _ => after,
+            Some((_, behind)) if is_tag => {
+                plain.push(' ');
+                behind
+            }
+            _ => {
+                plain.push('<');
+                after
+            }
         };
     }
     plain.push_str(rest);
     plain
 }
 
+fn is_markup(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '#' | '*' | '`' | '_' | '~' | '>' | '|' | '[' | ']' | '"' | '(' | ')')
+}
+
 fn plain_words(text: &str) -> impl Iterator<Item = &str> {
-    let is_markup = |char: char| {
-        char.is_control()
-            || matches!(char, '#' | '*' | '`' | '_' | '~' | '>' | '|' | '[' | ']' | '"' | '(' | ')')
-    };
     text.split_whitespace()
-        .map(move |word| word.trim_matches(is_markup))
+        .map(|word| word.trim_matches(is_markup))
         .map(|word| word.trim_end_matches([',', ';', ':', '.', '!', '?']))
         .filter(|word| word.chars().any(char::is_alphanumeric))
 }

@@ -65,7 +65,54 @@ fn titles_from_first_words() {
     assert!(first_words(&"界".repeat(10_000), 5).chars().count() <= TITLE_CHARS);
 }
 
+#[test]
+fn titles_from_first_sentences() {
+    let cases = [
+        ("Fix the parser of dates, please, it fails", "Fix the parser of dates, please, it fails"),
+        ("Fix it. Then test it.", "Fix it"),
+        ("Does `main.rs` build with v1.2? It did.", "Does main.rs build with v1.2?"),
+        (
+            "Read src/*.rs, e.g. lib.rs, i.e. all of it. Go",
+            "Read src/*.rs, e.g. lib.rs, i.e. all of it",
+        ),
+        ("Sort names, dates etc. by age. Now", "Sort names, dates etc. by age"),
+        ("Sort names etc. Then stop", "Sort names etc"),
+        ("Stop! Now.", "Stop!"),
+        ("Well... do it", "Well... do it"),
+        ("What is a != b?", "What is a != b?"),
+        ("Add dates\nand times", "Add dates"),
+        ("\n---\n# **Add dates**:\n- read them", "Add dates"),
+        ("1. Read it\n2. Write it", "Read it"),
+        ("| Read it | Write it |", "Read it Write it"),
+        ("- [ ] Tidy **all of it**, _now_", "Tidy all of it, now"),
+        ("Say \"done.\" Then go.", "Say \"done.\""),
+        ("<b>Add</b> x < y   check\tnow", "Add x < y check now"),
+        ("Use __init__.py and a_b", "Use __init__.py and a_b"),
+        ("修复解析器里的错误。然后测试", "修复解析器里的错误"),
+        ("a\u{1b}[31mb c", "a[31mb c"),
+        ("...", ""),
+        ("", ""),
+    ];
+    for (words, title) in cases {
+        assert_eq!(first_sentence(words), title, "{words:?}");
+    }
+    let long = "word ".repeat(60);
+    assert_eq!(first_sentence(&long), format!("{}…", "word ".repeat(24).trim_end()));
+    assert_eq!(first_sentence(&"界".repeat(10_000)).chars().count(), 120);
+    let password = ["DB_PASSWORD=hun", "ter2hunter2"].concat();
+    assert!(!first_sentence(&format!("Use {password} there. Go")).contains("hunter2"));
+}
+
 proptest::proptest! {
+    #[test]
+    fn a_first_sentence_is_one_short_line(text in "[\\PC\\n\\r\\x1b]{0,400}|([a-z]{1,9}[ .?!*_`\n-]{1,2}){0,60}") {
+        let title = first_sentence(&text);
+        proptest::prop_assert!(title.chars().count() <= 120);
+        proptest::prop_assert!(!title.chars().any(char::is_control));
+        proptest::prop_assert_eq!(title.trim(), &title);
+        proptest::prop_assert!(title.is_empty() || title.chars().any(char::is_alphanumeric));
+    }
+
     #[test]
     fn truncated_text_is_within_its_budget(
         text in "\\PC{0,300}|[ \na-zA-Z0-9&;.]{0,600}|([A-Z][a-z][0-9]){0,90}|[a-z界]{0,300}",

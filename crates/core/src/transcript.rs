@@ -101,6 +101,23 @@ pub struct Message {
     pub parts: Vec<Part>,
 }
 
+/// The place of the newest summary that a transcript shows. A host that keeps what was said last word for word puts
+/// its newest summary in front of that, and an earlier summary may be part of it. One that shows all that was ever
+/// said has the newest last.
+pub fn newest_summary<'m>(transcript: impl IntoIterator<Item = &'m Message>) -> Option<usize> {
+    let mut newest = None;
+    let mut is_front = true;
+    for (place, message) in transcript.into_iter().enumerate() {
+        match message.standing {
+            Standing::CompactionRequest => {}
+            Standing::Summary if is_front => return Some(place),
+            Standing::Summary => newest = Some(place),
+            Standing::Normal => is_front = false,
+        }
+    }
+    newest
+}
+
 /// Where in a transcript something happened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Anchor {
@@ -120,6 +137,14 @@ pub struct SpanNum(pub u64);
 /// The first version of the renderer with whose folds the calls leave that stand behind the push in its
 /// step. With earlier ones they stayed, and they stay where that was sent.
 pub const CALLS_LEAVE: u32 = 2;
+
+/// The first version of the renderer with whose folds of user turns that leaves which the host added to the
+/// message that began the turn. With earlier ones it stayed, and it stays where that was sent.
+pub const ADDITIONS_LEAVE: u32 = 3;
+
+/// The first version of the renderer with whose folds the calls that stand behind the pop in its step join the push's
+/// step where the model thought before both. With earlier ones they stayed a step, without thinking.
+pub const CALLS_JOIN: u32 = 4;
 
 /// What stands for a span once it is folded: fixed when it is first made, replayed ever after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,6 +181,11 @@ impl Fold {
     pub fn unweighed(text: String, renderer: u32) -> Self {
         Self { held: Some(Held::Unweighed), ..Self::new(text, renderer) }
     }
+
+    /// The same for one that the next turn is likely to go on from.
+    pub fn recent(text: String, renderer: u32) -> Self {
+        Self { held: Some(Held::Recent), ..Self::new(text, renderer) }
+    }
 }
 
 /// Why a span that has ended is still sent as it is.
@@ -167,6 +197,9 @@ pub enum Held {
     Unfixed,
     /// It is weighed at the first call that could be sent without it.
     Unweighed,
+    /// Its last calls changed files, and the next turn is likely to go on from that text. It is weighed when that
+    /// turn is over, or at once where it is large.
+    Recent,
     /// It was weighed, and folding it was not worth it: it goes with a frame around it, or once the
     /// provider has forgotten the request. Tokens are estimated ones.
     Light {
@@ -191,20 +224,36 @@ pub enum SpanOrigin {
     Reopen,
     /// Nobody: the user's message turned out to be the beginning of work.
     Turn,
+    /// The same for the message with which the session's root began, which is the frame of that work, too:
+    /// the root goes on when the span ends.
+    FirstTurn,
     /// Nobody: the agent took up an item of its todo list.
     Todo,
+    /// A pop closed steps for which no frame had been opened. The call of the anchor is the first of them and
+    /// belongs to the span, which came to be with its close.
+    Since,
 }
 
 impl SpanOrigin {
-    /// Whether nobody pushed the frame: its span begins behind the message of its anchor, whatever
+    /// Whether no call opened the span: it begins behind the message of its anchor, whatever
     /// call stands there, and no call's result can hold what it returned.
     pub fn is_automatic(self) -> bool {
-        matches!(self, Self::Turn | Self::Todo)
+        matches!(self, Self::Turn | Self::FirstTurn | Self::Todo)
+    }
+
+    /// Whether the span is that of a user turn.
+    pub fn is_turn(self) -> bool {
+        matches!(self, Self::Turn | Self::FirstTurn)
     }
 
     /// Whether the frame came to be with the span.
     pub fn made_frame(self) -> bool {
-        matches!(self, Self::Root | Self::Push | Self::Turn | Self::Todo)
+        matches!(self, Self::Root | Self::Push | Self::Turn | Self::Todo | Self::Since)
+    }
+
+    /// Whether the call of the anchor that a span opens at is part of its work.
+    pub fn has_its_call(self) -> bool {
+        self == Self::Since
     }
 }
 
@@ -326,12 +375,28 @@ pub enum FoldOp {
         /// The text that stands for it.
         text: String,
     },
+    /// Add `text` at the end of the result of a tool call.
+    AddToOutput {
+        /// The message with the call.
+        message: String,
+        /// The call's part.
+        part: String,
+        /// The text.
+        text: String,
+    },
     /// Add a text part, marked as ours, at the end of a user message.
     Append {
         /// The user message.
         message: String,
         /// The text.
         text: String,
+    },
+    /// Put all parts that are left of a step at the end of an earlier one, which takes its place.
+    Join {
+        /// The step.
+        message: String,
+        /// The earlier one.
+        to: String,
     },
     /// Add a user message of ours behind a message.
     Insert {

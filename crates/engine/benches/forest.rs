@@ -155,7 +155,7 @@ impl Grower {
                 .map(|it| WrittenFile { path: it.path.clone(), hash: it.hash.clone() })
                 .collect(),
             commands: (0..3).map(|_| CommandRun { line: dice.words(5), exits: vec![0] }).collect(),
-            identifiers: (0..40).map(|_| dice.words(1)).collect(),
+            unchecked: (0..40).map(|_| dice.words(1)).collect(),
             ..Evidence::default()
         }
     }
@@ -187,6 +187,7 @@ impl Grower {
             results_source: None,
             created_at: at(num),
             updated_at: at(num),
+            begun_at: None,
             ended_at: finished.then_some(at(num)),
             artifacts: (0..dice.below(4))
                 .map(|_| Artifact {

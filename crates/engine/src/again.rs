@@ -89,7 +89,7 @@ impl Engine {
             Some(reached) => (reached.operation().name, &arguments["args"]),
             None => (tool.operation().name, arguments),
         };
-        if let Some(begun) = self.begun(caller)? {
+        if let Some(begun) = self.begun(caller, operation == "stack_frame_push")? {
             return match operation {
                 "stack_frame_push" | "stack_frame_activate" => {
                     begun_here(self, caller, arguments, begun)
@@ -111,10 +111,10 @@ impl Engine {
             .map(Some)
     }
 
-    fn begun(&self, caller: &Caller) -> Result<Option<Answer>, EngineError> {
+    fn begun(&self, caller: &Caller, goal_is_known: bool) -> Result<Option<Answer>, EngineError> {
         self.store.read(|view| {
             let span = view.span_opened_at(&caller.session, &caller.anchor)?;
-            span.map(|span| self.began(view, caller, span.frame)).transpose()
+            span.map(|span| self.began(view, caller, span.frame, goal_is_known)).transpose()
         })
     }
 

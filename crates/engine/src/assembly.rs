@@ -8,7 +8,7 @@ use std::sync::Arc;
 use callstack_core::context::{
     ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render_since,
 };
-use callstack_core::decide::{goes_on_in, nearest_chosen};
+use callstack_core::decide::{goes_on_in, nearest_chosen, unfinished_below};
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::log_line::LogLine;
@@ -24,6 +24,7 @@ use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::evidence;
 use crate::operation::{Answer, Caller};
+use crate::requests::stated;
 use crate::settings::Placement;
 use crate::staleness::Looks;
 
@@ -47,6 +48,7 @@ struct Surroundings {
     siblings: Vec<Frame>,
     sibling_counts: StatusCounts,
     next_sibling: Option<Frame>,
+    planned_siblings: Vec<Frame>,
     planned: Vec<Frame>,
     planned_count: usize,
     pins: Vec<ScopedPin>,
@@ -108,17 +110,28 @@ impl Engine {
             return Ok(kept);
         }
         let calibration = tokens_per_estimate(view, session)?;
-        let around = surroundings(view, num)?;
+        let mut around = surroundings(view, num)?;
+        if !parts.current {
+            around.sibling_counts = StatusCounts::default();
+            if Self::begins_with_context(view, session)? {
+                around.ancestors = untold(around.ancestors, session);
+            }
+            around.pins = self.pins_since_system(view, session, num)?;
+        }
         let mut input = ContextInput::new(session, &around.frame, now);
         input.ancestors = &around.ancestors;
         input.siblings = &around.siblings;
         input.sibling_counts = around.sibling_counts;
         input.next_sibling = around.next_sibling.as_ref();
+        input.planned_siblings = &around.planned_siblings;
         input.planned_children = &around.planned;
         input.planned_children_count = around.planned_count;
         input.pins = &around.pins;
         input.visible_above = &around.visible;
         input.sibling_evidence = &around.seen;
+        let above = std::iter::once(&around.frame).chain(&around.ancestors);
+        let stated = stated(view, session, above)?;
+        input.stated = &stated;
         input.new_session = around.frame.parent.is_none()
             && around.planned_count == 0
             && view.counts(Some(num))?.is_empty();
@@ -157,12 +170,14 @@ impl Engine {
         Ok(context)
     }
 
-    /// The answer of an operation with which work in a frame began.
+    /// The answer of an operation with which work in a frame began. `goal_is_known` where the call says what
+    /// the frame is for.
     pub(crate) fn began(
         &self,
         view: &View<'_>,
         caller: &Caller,
         num: FrameNum,
+        goal_is_known: bool,
     ) -> Result<Answer, EngineError> {
         let frame = view.frame(num)?;
         let context = match self.settings_in(view)?.placement {
@@ -172,13 +187,13 @@ impl Engine {
             // The system prompt holds it, or there is no work to be done in the frame yet.
             _ => String::new(),
         };
-        let activated = view
-            .frame_spans(num)?
-            .last()
-            .is_some_and(|span| span.origin == callstack_core::transcript::SpanOrigin::Activate);
+        let activated =
+            view.frame_spans(num)?.last().is_some_and(|span| span.origin == SpanOrigin::Activate);
         let text = pushed(&Pushed {
             frame: &frame,
             activated,
+            // A person's call is no part of the conversation.
+            goal_is_known: goal_is_known && caller.anchor.call.is_some(),
             context: &context,
             dialect: self.dialect(),
         });
@@ -214,7 +229,7 @@ impl Engine {
         reader: &str,
     ) -> Result<String, EngineError> {
         let num = frame.num;
-        let parent = match frame.parent {
+        let parent = match not_invalidated(view, frame.parent)? {
             Some(above) => Some(view.frame(goes_on_in(view, reader, num, above)?)?),
             None => None,
         };
@@ -230,19 +245,38 @@ impl Engine {
             None => (left.to_vec(), left.len() as u64),
         };
         let pins = match &frame.session {
-            Some(_) => self.pins_since_system(view, reader, num)?,
+            Some(_) => {
+                let mut pins = self.pins_since_system(view, reader, num)?;
+                // Its own end with it.
+                pins.retain(|pin| pin.owner != num);
+                pins
+            }
             None => Vec::new(),
         };
         let elsewhere =
             parent.as_ref().is_some_and(|parent| parent.session.as_deref() != Some(reader));
         let mut inside = Vec::new();
         below(view, num, &mut inside)?;
+        let parent_above = match &parent {
+            Some(parent) => stands_above(view, parent.num, reader)? && !is_compacted(view, reader)?,
+            None => false,
+        };
+        for within in view.frames_closed_with(num)? {
+            if inside.len() < DESCENDANTS {
+                inside.push(view.frame(within)?);
+                below(view, within, &mut inside)?;
+            }
+        }
         Ok(returned(&Returned {
             frame,
+            opened_above: stands_above(view, num, reader)?,
+            parent_above,
+            outdated: &evidence.told_outdated(),
             inside: &inside,
             evidence: &evidence::lines(evidence, frame, &inside),
             gaps: evidence.gaps,
             unseen: &evidence.unseen,
+            closed: evidence.closed.as_ref(),
             parent: parent.as_ref(),
             elsewhere,
             planned: &planned,
@@ -256,24 +290,36 @@ impl Engine {
     pub(crate) fn unpushed(
         &self,
         view: &View<'_>,
-        num: FrameNum,
+        span: &Span,
         evidence: &Evidence,
         replied: bool,
     ) -> Result<String, EngineError> {
+        let num = span.frame;
         let frame = view.frame(num)?;
         let mut inside = Vec::new();
         below(view, num, &mut inside)?;
-        ended_within(view, &frame, &mut inside)?;
+        let goes_on = span.origin == SpanOrigin::FirstTurn && !ends_frame(view, span)?;
+        if goes_on {
+            retain_begun_by(view, span, &mut inside)?;
+        } else {
+            ended_within(view, &frame, &mut inside)?;
+        }
         let pins = match &frame.session {
-            Some(session) => self.pins_since_system(view, session, num)?,
+            Some(session) => {
+                let mut pins = self.pins_since_system(view, session, num)?;
+                pins.retain(|pin| goes_on || pin.owner != num);
+                pins
+            }
             None => Vec::new(),
         };
         Ok(unpushed(&Unpushed {
             frame: &frame,
             inside: &inside,
             evidence: &evidence.lines(),
+            files: &evidence.files,
             gaps: evidence.gaps,
             replied,
+            goes_on,
             pins: &pins,
             dialect: self.dialect(),
         }))
@@ -289,9 +335,12 @@ impl Engine {
         let mut frame = view.frame(span.frame)?;
         if span.origin.is_automatic() {
             let evidence = evidence::with_hashes(evidence, &frame.artifacts);
-            let replied = span.origin == SpanOrigin::Turn
-                && frame.results_source == Some(ResultsSource::LastWords);
-            return self.unpushed(view, span.frame, &evidence, replied);
+            let source = match span.origin {
+                SpanOrigin::FirstTurn => span.outcome.as_ref().and_then(|outcome| outcome.source),
+                _ => frame.results_source,
+            };
+            let replied = span.origin.is_turn() && source == Some(ResultsSource::LastWords);
+            return self.unpushed(view, span, &evidence, replied);
         }
         if let Some(outcome) = &span.outcome {
             frame.status = outcome.status;
@@ -301,7 +350,11 @@ impl Engine {
         }
         let owed = view.errand(span.num)?.map(|stored| stored.errand.caller);
         let reader = owed.as_deref().unwrap_or(&span.session);
-        self.returned_as(view, &frame, &[], &evidence, reader)
+        let left = match frame.parent {
+            Some(_) => Vec::new(),
+            None => unfinished_below(view, frame.num)?,
+        };
+        self.returned_as(view, &frame, &left, &evidence, reader)
     }
 
     /// The answer of a call that has ended frames, about the one that ended last.
@@ -334,6 +387,33 @@ impl Engine {
     }
 }
 
+/// The nearest frame, from `num` on upwards, that was not invalidated under the work in it.
+fn not_invalidated(
+    view: &View<'_>,
+    mut num: Option<FrameNum>,
+) -> Result<Option<FrameNum>, EngineError> {
+    while let Some(above) = num {
+        let frame = view.frame(above)?;
+        if frame.status != Status::Invalidated {
+            break;
+        }
+        num = frame.parent;
+    }
+    Ok(num)
+}
+
+/// Whether the call that opened a frame with its criteria stands in what a session is sent.
+fn stands_above(view: &View<'_>, frame: FrameNum, reader: &str) -> Result<bool, EngineError> {
+    let spans = view.frame_spans(frame)?;
+    let opened = spans.iter().find(|span| !span.detached);
+    Ok(opened.is_some_and(|span| span.origin == SpanOrigin::Push && span.session == reader))
+}
+
+/// Whether a summary may stand in the place of what a session was sent.
+fn is_compacted(view: &View<'_>, session: &str) -> Result<bool, EngineError> {
+    Ok(view.last_summary(session)?.is_some())
+}
+
 fn told(message: &'static str, session: &str, num: FrameNum, context: &RenderedContext) -> LogLine {
     let metadata = &context.metadata;
     LogLine::new(message)
@@ -344,13 +424,35 @@ fn told(message: &'static str, session: &str, num: FrameNum, context: &RenderedC
         .with("siblings", metadata.siblings.len())
 }
 
+/// Those of a frame's ancestors, the parent first, that a session was never told of: neither are they its own, nor
+/// do they stand above its outermost frame, where they are told at its beginning.
+fn untold(ancestors: Vec<Frame>, session: &str) -> Vec<Frame> {
+    let is_own = |frame: &Frame| frame.session.as_deref() == Some(session);
+    let outermost = ancestors.iter().rposition(is_own).unwrap_or(ancestors.len());
+    ancestors.into_iter().take(outermost).filter(|frame| !is_own(frame)).collect()
+}
+
+/// Whether a frame is worked on, or may be, without the conversation in which its parent is.
+fn is_alone(frame: &Frame, parent: Option<&Frame>) -> bool {
+    parent.is_some_and(|parent| frame.session.is_none() || frame.session != parent.session)
+}
+
 fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineError> {
     let frame = view.frame(num)?;
     let ancestors = view.ancestors(num)?;
     let about = format!("{} {}", frame.identity.title, frame.identity.success_criteria);
     let mut words = extract_keywords(&about);
     words.truncate(WORDS);
-    let siblings = view.sibling_candidates(&frame, &words, NEWEST, A_WORD)?.frames;
+    let mut siblings = view.sibling_candidates(&frame, &words, NEWEST, A_WORD)?.frames;
+    let mut planned_siblings = Vec::new();
+    if is_alone(&frame, ancestors.first()) {
+        // Nothing in its conversation tells what the frames beside its ancestors returned, nor what is planned.
+        for above in ancestors.iter().filter(|above| above.parent.is_some()) {
+            siblings.extend(view.sibling_candidates(above, &words, NEWEST, A_WORD)?.frames);
+        }
+        planned_siblings = view.children_with(frame.parent, Status::Planned, PLANNED)?;
+        planned_siblings.retain(|planned| planned.num != num);
+    }
     let mut sibling_counts = StatusCounts::default();
     for (status, count) in view.counts(frame.parent)? {
         let itself = u64::from(status == frame.status);
@@ -393,6 +495,7 @@ fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineEr
         siblings,
         sibling_counts,
         next_sibling,
+        planned_siblings,
         planned,
         planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
         pins,
@@ -401,7 +504,34 @@ fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineEr
     })
 }
 
-/// Finished frames below one, each before those below itself; as many as a reader can use.
+/// Whether a span ended with its frame, and not before it.
+fn ends_frame(view: &View<'_>, span: &Span) -> Result<bool, EngineError> {
+    let spans = view.frame_spans(span.frame)?;
+    Ok(spans.iter().any(|it| it.num != span.num && it.live_close() == span.live_close()))
+}
+
+/// Keeps of the frames below that of a turn those that were begun in it, or in what was.
+fn retain_begun_by(
+    view: &View<'_>,
+    turn: &Span,
+    frames: &mut Vec<Frame>,
+) -> Result<(), EngineError> {
+    let Some(end) = view.span_ends(turn.num)? else { return Ok(()) };
+    let mut kept = BTreeSet::from([turn.frame]);
+    for frame in frames.iter() {
+        let begun = match view.frame_spans(frame.num)?.first() {
+            Some(first) if first.session == turn.session => view.span_begins(first.num)? < end.seq,
+            // In another session: what came later began later.
+            _ => frame.created_at <= end.at,
+        };
+        if begun && frame.parent.is_some_and(|parent| kept.contains(&parent)) {
+            kept.insert(frame.num);
+        }
+    }
+    frames.retain(|frame| kept.contains(&frame.num));
+    Ok(())
+}
+
 /// Adds the frames that were worked on while one that began by itself was open around them, although
 /// they stand elsewhere in the tree.
 fn ended_within(
@@ -438,6 +568,7 @@ fn ended_within(
     Ok(())
 }
 
+/// Finished frames below one, each before those below itself; as many as a reader can use.
 fn below(view: &View<'_>, num: FrameNum, found: &mut Vec<Frame>) -> Result<(), EngineError> {
     for child in view.finished_children(num, CHILDREN)? {
         if found.len() >= DESCENDANTS {

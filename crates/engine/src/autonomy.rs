@@ -13,6 +13,17 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::settings::{AutonomySettings, Level};
 
+/// Where in the work the newest message stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Boundary {
+    /// At the beginning of a piece: the first step of a user's turn, or one that wrote the todo list.
+    Begins,
+    /// In the middle of one.
+    Within,
+    /// Behind the last one: every item of the turn's todo list is over.
+    Done,
+}
+
 /// Something that a heuristic would suggest, if it has not done so of late.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
@@ -57,7 +68,23 @@ impl Proposal {
             heuristic: reading.heuristic,
             confidence,
             subject: subject.map(|subject| subject.trim_matches('`').to_owned()),
-            reason: reading.reason(),
+            reason: [Some(reading.reason()), saving(reading.heuristic.kind(), signals)]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("; "),
+        }
+    }
+
+    /// Whether following it saves something at a place. A frame for the next piece of work is opened in front of it;
+    /// an attempt that failed, a goal that is reached and a context that is full are boundaries themselves.
+    pub(crate) fn belongs_at(&self, boundary: Boundary) -> bool {
+        match self.heuristic {
+            Heuristic::ContextSwitch | Heuristic::Complexity | Heuristic::Duration => {
+                boundary == Boundary::Begins
+            }
+            Heuristic::FailureBoundary => boundary != Boundary::Done,
+            Heuristic::GoalCompletion | Heuristic::Stagnation | Heuristic::ContextOverflow => true,
         }
     }
 
@@ -72,6 +99,27 @@ impl Proposal {
     }
 }
 
+/// Tokens from which on it is worth saying that they are saved.
+const WORTH_SAYING: u64 = 500;
+
+/// What following a suggestion saves, in tokens of every later request, where that is worth saying.
+fn saving(kind: Kind, signals: &Signals) -> Option<String> {
+    match kind {
+        Kind::Pop if signals.tokens >= WORTH_SAYING => {
+            Some(format!("its steps take about {} tokens, which leave", signals.tokens))
+        }
+        Kind::Push => {
+            let step = signals.tokens / u64::from(signals.steps.max(1));
+            (step >= WORTH_SAYING / 5).then(|| {
+                format!(
+                    "a step took about {step} tokens so far, and those of a frame leave at its end"
+                )
+            })
+        }
+        Kind::Pop => None,
+    }
+}
+
 /// The confidence from which on something of a kind is suggested.
 pub(crate) fn threshold(settings: &AutonomySettings, kind: Kind) -> u8 {
     match kind {
@@ -81,8 +129,7 @@ pub(crate) fn threshold(settings: &AutonomySettings, kind: Kind) -> u8 {
 }
 
 impl Engine {
-    /// How much callstack does unasked, as it counts now: what was set at run time lies over the
-    /// environment.
+    /// How much callstack does unasked, as it counts now.
     pub fn autonomy(&self) -> Result<AutonomySettings, EngineError> {
         Ok(self.current_settings()?.autonomy.clone())
     }

@@ -163,7 +163,7 @@ impl Engine {
             };
             let frame = view.frame(num)?;
             let kind = pending.as_ref().map_or(CompactionType::Overflow, PendingCompaction::kind);
-            let around = self.context(view, session, num, Parts::for_push())?;
+            let around = self.context(view, session, num, Parts::for_start())?;
             let mut siblings = match frame.parent {
                 Some(parent) => view.finished_children(parent, SIBLINGS)?,
                 None => Vec::new(),

@@ -1,5 +1,6 @@
-//! Settings as they count in a project: what was set in its store lies over what this process was
-//! started with, until it is reset. What a store may not set is the user's alone ([`crate::Scope`]).
+//! Settings as they count in a project. The environment wins; what was set in the project's store comes next, until it
+//! is reset, then the user's own configuration, then that of the host. What a store may not set is the user's alone
+//! ([`crate::Scope`]); that it does without a model counts before the environment, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,23 +14,39 @@ use crate::settings::{Scope, Setting, Settings};
 /// Where the value of a setting comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// It was set in the project.
-    Set,
     /// A variable of the environment.
     Environment,
+    /// It was set in the project.
+    Set,
     /// The user's own configuration.
     User,
+    /// The host's configuration, such as `experimental.frameMode` in OpenCode's.
+    Host,
     /// Nobody said anything.
     Default,
 }
 
 impl Source {
-    /// `set`, `environment`, `user` or `default`.
+    /// `environment`, `set`, `user`, `host` or `default`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Set => "set",
             Self::Environment => "environment",
+            Self::Set => "set",
             Self::User => "user",
+            Self::Host => "host",
+            Self::Default => "default",
+        }
+    }
+}
+
+impl Source {
+    /// Who said it, for an agent.
+    fn told(self) -> &'static str {
+        match self {
+            Self::Environment => "from the environment",
+            Self::Set => "set here",
+            Self::User => "from the user's configuration",
+            Self::Host => "from the host's configuration",
             Self::Default => "default",
         }
     }
@@ -46,6 +63,21 @@ pub struct Configured {
     pub source: Source,
     /// What the project's store says without effect, since it may not set it.
     pub ignored: Option<String>,
+    /// What the project's store says that counts once the environment's variable is gone.
+    pub overruled: Option<String>,
+}
+
+impl Configured {
+    /// Who said what it is, for an agent, and what is set here in vain.
+    pub(crate) fn origin(&self) -> String {
+        let source = self.source.told();
+        match &self.overruled {
+            Some(value) => {
+                format!("{source}; `{value}` is set here, and counts once the variable is gone")
+            }
+            None => source.to_owned(),
+        }
+    }
 }
 
 /// The settings as they were last made of what was stored.
@@ -140,13 +172,17 @@ impl Engine {
             stored => (stored, None),
         };
         let laid = lock(&self.laid);
+        let source_of_base = laid.base.giver(setting.name);
         let given = value(laid.base.given(setting.name));
-        let (value, source) = match (stored, given) {
-            (Some(value), _) => (value, Source::Set),
-            (None, Some(value)) => (value, laid.base.giver(setting.name)),
-            (None, None) => (setting.default.to_owned(), Source::Default),
+        let (value, source, overruled) = match (given, stored) {
+            (Some(value), stored) if setting.is_overruled(source_of_base) => {
+                (value, source_of_base, stored)
+            }
+            (_, Some(value)) => (value, Source::Set, None),
+            (Some(value), None) => (value, source_of_base, None),
+            (None, None) => (setting.default.to_owned(), Source::Default, None),
         };
-        Configured { setting, value, source, ignored }
+        Configured { setting, value, source, ignored, overruled }
     }
 }
 
@@ -162,6 +198,12 @@ fn not_here(setting: &Setting, value: &str) -> EngineError {
 }
 
 impl Setting {
+    /// Whether what a project sets counts only without what somebody else gives. That a project does without a model
+    /// counts in any case: nothing of it is to leave the machine.
+    pub(crate) fn is_overruled(&self, giver: Source) -> bool {
+        giver == Source::Environment && self.scope != Scope::User
+    }
+
     /// The setting that somebody means: by its name, in any case, with or without what all names begin
     /// with, `frame-mode` and `frameMode` for `STACK_FRAME_MODE`.
     pub fn meant(name: &str) -> Result<&'static Self, EngineError> {

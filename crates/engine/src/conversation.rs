@@ -5,6 +5,7 @@ pub(crate) mod broken;
 pub(crate) mod calibration;
 mod children;
 mod copied;
+mod files_before;
 mod fixing;
 mod folding;
 mod fork;
@@ -13,7 +14,9 @@ mod framing;
 mod history_tests;
 mod masking;
 pub(crate) mod mode;
+pub(crate) mod named_steps;
 mod notes;
+mod outside;
 pub(crate) mod past;
 mod results;
 mod shown;
@@ -30,7 +33,7 @@ use callstack_core::autonomy::Seen;
 pub use callstack_core::fact::Fact;
 use callstack_core::fold::{Note, ReasoningPolicy};
 use callstack_core::frame::FrameNum;
-use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, Standing};
+use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, newest_summary};
 use callstack_store::{MessageBody, StoreError, StoredErrand};
 
 use crate::engine::Engine;
@@ -40,6 +43,8 @@ use calibration::Calibration;
 use folding::PATIENCE;
 use framing::Framing;
 use masking::Masking;
+use named_steps::Naming;
+use outside::Outside;
 pub use shown::{CallTimes, ReturnedTask, Shown};
 use stale::Stale;
 pub use sync::{SyncAnswer, SyncRequest};
@@ -68,6 +73,7 @@ pub(crate) struct Conversation {
     sent: Vec<FoldOp>,
     spans: Vec<Span>,
     notes: Vec<Note>,
+    outside: Outside,
     /// What the session has had others do.
     errands: Vec<StoredErrand>,
     stale: Stale,
@@ -101,6 +107,7 @@ pub(crate) struct Conversation {
     /// Of a recorded session that is taken over, the folder that was worked in.
     past: Option<PathBuf>,
     masking: Masking,
+    naming: Naming,
     /// The message at which it was last announced that outputs will leave.
     leaving: Option<String>,
 }
@@ -145,6 +152,7 @@ impl Conversation {
     pub(crate) fn begun_in(&self, message: &str) -> impl Iterator<Item = &Span> {
         self.spans.iter().rev().filter(move |span| {
             !span.origin.is_automatic()
+                && !span.origin.has_its_call()
                 && !span.detached
                 && span.open.call.is_some()
                 && span.open.message.as_deref() == Some(message)
@@ -178,8 +186,7 @@ impl Conversation {
 
     /// Id of the newest summary that is shown.
     fn summary(&self) -> Option<&str> {
-        let summary = self.transcript.iter().rfind(|it| it.standing == Standing::Summary);
-        summary.map(|message| message.id.as_str())
+        newest_summary(&self.transcript).map(|place| self.transcript[place].id.as_str())
     }
 
     /// The messages as the host last showed them.
@@ -227,6 +234,7 @@ impl Conversation {
     /// Takes note that a call of the model was followed to its end.
     fn looked(&mut self, now: i64) {
         self.masking.looked(now, self.order.len() as u64);
+        self.naming.looked(self.order.len() as u64);
     }
 
     /// Takes over what the host shows; returns the bodies to be stored.
@@ -240,11 +248,13 @@ impl Conversation {
         self.watch.keep(keep);
         self.framing.truncate(keep);
         self.masking.truncate(keep);
+        self.naming.truncate(keep);
         let mut bodies = Vec::with_capacity(shown.len());
         for mut shown in shown {
             self.framing.show(&mut shown);
             let next = self.order.len() as u64;
             let place = *self.order.entry(shown.message.id.clone()).or_insert(next);
+            self.naming.show(&shown, place);
             self.masking.show(&mut shown, place);
             self.calibration.push(self.calibration().after(&shown));
             self.seen.push(watch::seen(&shown));
@@ -277,6 +287,7 @@ impl Engine {
             Ok::<_, StoreError>((order, view.newest_recording(session)?))
         })?;
         conversation.serial = conversation.serial.max(newest.unwrap_or_default());
+        conversation.naming.looked(order.len() as u64);
         conversation.order = order.into_iter().zip(0..).collect();
         conversation.loaded = true;
         Ok(())
@@ -289,13 +300,16 @@ impl Engine {
     ) -> Result<(), EngineError> {
         self.store.read(|view| {
             let revision = view.session_revision(session)?;
-            if revision != conversation.revision {
+            // One without any frame has no revision, but may have marks and masks.
+            if revision != conversation.revision || revision == 0 {
                 conversation.spans = view.session_spans(session)?;
                 conversation.notes = notes::kept(view, session)?;
+                conversation.outside = Outside::kept(view, session)?;
                 conversation.leaving = notes::leaving(view, session)?;
                 conversation.masking.know(view.session_masks(session)?);
+                conversation.naming.know(view.named_steps(session)?);
                 conversation.errands = view.errands_of(session)?;
-                conversation.stale = Stale::kept(view, session)?;
+                conversation.stale.know(Stale::kept(view, session)?);
                 conversation.revision = revision;
                 // Somebody else may have loaded them since the last answer.
                 conversation.steady_since = None;

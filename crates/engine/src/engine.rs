@@ -26,8 +26,9 @@ use crate::files;
 use crate::layout;
 use crate::log::files::LogFiles;
 use crate::logging::Log;
-use crate::mirror::Mirror;
+use crate::mirror::{self, Mirror};
 use crate::operation::{Answer, Caller};
+use crate::outside::Outside;
 use crate::recorder::Recorder;
 use crate::settings::Settings;
 use crate::staleness::Seen;
@@ -62,6 +63,8 @@ pub struct Engine {
     past: AtomicI64,
     /// What was in files when they were last read.
     pub(crate) seen: Mutex<Seen>,
+    /// Whether a person changes something from outside just now.
+    pub(crate) outside: Outside,
     /// The generation of the store that conversations were read from.
     pub(crate) generation: Arc<AtomicU64>,
     /// The notices about the store that a host has not shown yet.
@@ -83,7 +86,8 @@ impl Engine {
         let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
         let mirror = Mirror::new(&trusted, &settings);
         let settings_now = settings.overlaid(&stored)?;
-        let log = Log::new(&folder, settings_now.kept.log);
+        let dialect = settings_now.profile.dialect();
+        let log = Log::new(&folder, settings_now.kept.log, dialect);
         let logs = LogFiles::new(&trusted);
         let (files, logged, told) = (mirror.observer(), log.observer(), logs.observer());
         store.observe(move |events| {
@@ -97,7 +101,7 @@ impl Engine {
         }
         Ok(Self {
             store,
-            dialect: settings_now.profile.dialect(),
+            dialect,
             project,
             laid: Mutex::new(Laid::over(settings.clone())),
             settings,
@@ -117,6 +121,7 @@ impl Engine {
             world,
             past: AtomicI64::new(0),
             seen: Mutex::default(),
+            outside: Outside::default(),
             generation,
             notices: Mutex::default(),
         })
@@ -147,8 +152,7 @@ impl Engine {
         self.store.path()
     }
 
-    /// How this process was told to behave; what was set in the store counts before it:
-    /// [`Engine::current_settings`].
+    /// How this process was told to behave, without what was set in the store: [`Engine::current_settings`].
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -165,7 +169,7 @@ impl Engine {
     }
 
     /// What was set in this store, by the name of the variable that it stands for. It counts before
-    /// the environment, until it is reset.
+    /// the user's own configuration, until it is reset.
     pub fn stored_settings(&self) -> Result<BTreeMap<String, String>, EngineError> {
         self.store.read(|view| Ok(view.settings()?))
     }
@@ -205,11 +209,13 @@ impl Engine {
             self.logs.look();
         }
         let host = self.project.join(layout::HOST_FOLDER);
-        let folder = layout::folder(&self.project);
-        let frames = folder.join(layout::FRAMES);
         // Plugin and slash commands are put in where the first two are.
-        for folder in [host.join("plugin"), host.join("command"), folder, frames] {
+        for folder in [host.join("plugin"), host.join("command")] {
             unfinished::sweep(&folder);
+        }
+        for folder in [layout::folder(&self.project), layout::flame_folder(&self.project)] {
+            unfinished::sweep(&folder);
+            unfinished::sweep(&folder.join(layout::FRAMES));
         }
     }
 
@@ -231,6 +237,17 @@ impl Engine {
     /// Derives the store's tables from its events; those that can't be read are left out.
     pub fn rebuild(&self) -> Result<Rebuilt, EngineError> {
         Ok(self.store.rebuild()?)
+    }
+
+    /// Removes the files of `.opencode/stack` if they are this store's; whether they were, where there are any.
+    pub fn remove_files(&self) -> Result<Option<bool>, EngineError> {
+        let identity = self.store.read(|view| Ok::<_, EngineError>(view.identity()?))?;
+        mirror::remove(&self.trusted, identity.as_deref())
+    }
+
+    /// Whether nothing was ever done in the store.
+    pub fn is_unused(&self) -> Result<bool, EngineError> {
+        self.store.read(|view| Ok(view.revision()? == 0 && view.message_sizes()?.0 == 0))
     }
 
     /// Messages in the store, their bytes as they came and as they are stored.
@@ -325,20 +342,22 @@ impl Engine {
         change.append(now, &decision.events)?;
         let followed = crate::autonomy::followed(&change.view(), &decision.events, now)?;
         change.append(now, &followed)?;
+        self.tell_of_outside(change, &decision.events, &decision.frames)?;
         Ok(decision)
     }
 
-    /// Begins work in a frame and answers with what it needs to know.
+    /// Begins work in a frame and answers with what it needs to know. `goal_is_known` is that of [`Self::began`].
     pub(crate) fn begin(
         &self,
         caller: &Caller,
+        goal_is_known: bool,
         command: impl FnOnce(&dyn World) -> Command,
     ) -> Result<Answer, EngineError> {
         self.check_nothing_ends(&caller.session)?;
         let command = command(self.world());
         let decision = self.change(&command)?;
         let num = first(&decision)?;
-        self.store.read(|view| self.began(view, caller, num))
+        self.store.read(|view| self.began(view, caller, num, goal_is_known))
     }
 
     /// Ends a frame, with what stands for its span in the same transaction. A call's is fixed at the next
@@ -405,11 +424,11 @@ impl Engine {
             // What an errand returned is read by the session that waits for it.
             let owed = view.errand(*span)?.map(|stored| stored.errand.caller);
             let row = view.span_row(*span)?;
-            let place = owed.unwrap_or(row.session);
+            let place = owed.unwrap_or_else(|| row.session.clone());
             // The text of a frame that nobody pushed stands behind the user's next words, where no next
             // step is to be told.
             let text = if row.origin.is_automatic() {
-                self.unpushed(&view, row.frame, evidence, false)?
+                self.unpushed(&view, &row, evidence, false)?
             } else if place == reader {
                 text.clone()
             } else {

@@ -131,6 +131,7 @@ impl Engine {
             }
             Ok::<_, EngineError>(())
         })?;
+        self.wait_until_written(&caller.session);
         let text = self.store.read(|view| self.prompt_for(view, num, session))?;
         self.record_begin(num);
         Ok(Answer {
@@ -159,12 +160,13 @@ impl Engine {
         let context = if self.shows_context(view, session)? {
             String::new()
         } else {
-            let parts = callstack_core::context::Parts::for_push();
+            let parts = callstack_core::context::Parts::for_start();
             self.context(view, session, num, parts)?.text.clone()
         };
         Ok(entrusted(&Entrusted {
             frame: &frame,
             parent: parent.as_ref(),
+            asked: &self.asked(view, session, num)?,
             context: &context,
             dialect: self.dialect(),
         }))

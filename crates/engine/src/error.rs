@@ -59,10 +59,11 @@ impl EngineError {
     }
 
     /// The error with tools called as the dialect does: those that its message marks as code, since a
-    /// frame's title may stand there too, and all in its hint.
+    /// frame's title may stand there too, and all in its hint. A message about a setting begins with its variable.
     #[must_use]
     pub fn spoken(self, dialect: Dialect) -> Self {
-        let message = dialect.code(&self.message).into_owned();
+        let message = dialect.code(&self.message);
+        let message = dialect.of_variable(&message).into_owned();
         let hint = self.hint.map(|hint| dialect.words(&hint).into_owned());
         Self { message, hint, ..self }
     }
@@ -82,8 +83,8 @@ impl From<StoreError> for EngineError {
             StoreError::Distrusted(distrust) => (Kind::Untrusted, distrust.hint()),
             StoreError::Corrupt { .. } => (
                 Kind::Unavailable,
-                "Nothing was changed. Keep a copy of the file; `callstack doctor` says what is \
-                 damaged, and `callstack doctor --rebuild` derives its tables anew."
+                "Nothing was changed. Keep a copy of the store's folder; `callstack doctor` says what is \
+                 damaged and what can be done."
                     .to_owned(),
             ),
             StoreError::Newer { .. } => (
@@ -108,13 +109,19 @@ impl From<StoreError> for EngineError {
                 Kind::Unavailable,
                 "What was acknowledged is safe; free some space and try again.".to_owned(),
             ),
-            StoreError::System { .. } => (
+            StoreError::System { writing: false, .. } => (
+                Kind::Unavailable,
+                "Check the disk and who owns the folder, and try again; `callstack doctor` says whether the \
+                 store is whole."
+                    .to_owned(),
+            ),
+            StoreError::System { writing: true, .. } => (
                 Kind::Unavailable,
                 "What was acknowledged is safe. Check the disk's space and quotas and who owns the \
                  folder, and try again."
                     .to_owned(),
             ),
-            StoreError::Busy { .. } => {
+            StoreError::Busy { .. } | StoreError::Disturbed { .. } => {
                 (Kind::Unavailable, "Nothing was changed; try again.".to_owned())
             }
             StoreError::Io { .. } => (
@@ -168,6 +175,9 @@ impl From<Refusal<StoreError>> for EngineError {
                     None => "Pop them first.".to_owned(),
                 },
             ),
+            Refusal::BegunSince(open) => {
+                (Kind::Conflict, format!("Pop {} first, then close the steps.", open.num))
+            }
             Refusal::NotOnTop { open, .. } => {
                 (Kind::Conflict, format!("Work goes depth-first: pop {} first.", open.num))
             }
@@ -206,5 +216,20 @@ impl From<Refusal<StoreError>> for EngineError {
             Refusal::Store(_) => (Kind::Internal, String::new()),
         };
         Self { kind, message: refusal.to_string(), hint: Some(hint) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_refused_write_is_said_to_have_lost_nothing() {
+        let hint = |writing| {
+            let (path, detail) = ("/a/callstack.db".into(), "disk I/O error".to_owned());
+            EngineError::from(StoreError::System { path, detail, writing }).hint.unwrap()
+        };
+        assert!(hint(true).contains("What was acknowledged is safe."), "{}", hint(true));
+        assert!(!hint(false).contains("safe"), "{}", hint(false));
     }
 }

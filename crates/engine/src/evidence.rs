@@ -1,6 +1,7 @@
 //! What the machine saw in a span: taken from the messages as they are stored, when the span is closed, and
 //! stored with that.
 
+mod outdated;
 mod span;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use callstack_core::evidence::{
 };
 use callstack_core::frame::{Artifact, Frame, FrameNum};
 use callstack_core::log_line::LogLine;
+use callstack_core::named_steps::ClosedCalls;
 use callstack_core::transcript::{Span, SpanNum};
 use callstack_store::{StoreError, View};
 
@@ -39,24 +41,35 @@ impl Engine {
         let taken = self.store.read(|view| open_span(view, session, frame)).map_err(Into::into);
         let taken = taken.and_then(|span| {
             let Some(span) = span else { return Ok(Evidence::default()) };
-            let is_written = self.wait_until_written(&span.session);
-            let (folder, open, is_whole) = {
-                let conversation = self.conversation(&span.session);
-                let conversation = lock(&conversation);
-                let open = conversation.open_items(span.open.message.as_deref());
-                (conversation.folder(self).to_path_buf(), open, conversation.is_whole())
-            };
-            let seen = self.store.read(|view| self.evidence_of(view, &span, results, &folder));
-            seen.map(|mut evidence| {
-                evidence.remains.list = open.as_deref().map(OpenItems::at_the_end);
-                evidence.gaps.missing = !(is_written && is_whole);
-                evidence
-            })
+            self.evidence_in(&span, results)
         });
-        taken.unwrap_or_else(|error: EngineError| {
-            self.tell_log(&LogLine::new("Evidence can't be taken").with("why", error.message));
-            Evidence::default()
-        })
+        taken.unwrap_or_else(|error: EngineError| self.without_evidence(error))
+    }
+
+    /// The same for a span that is open, or that is about to be opened and closed at once.
+    pub(crate) fn evidence_since(&self, span: &Span, results: Option<&str>) -> Evidence {
+        let taken = self.evidence_in(span, results);
+        taken.unwrap_or_else(|error| self.without_evidence(error))
+    }
+
+    fn without_evidence(&self, error: EngineError) -> Evidence {
+        self.tell_log(&LogLine::new("Evidence can't be taken").with("why", error.message));
+        Evidence::default()
+    }
+
+    fn evidence_in(&self, span: &Span, results: Option<&str>) -> Result<Evidence, EngineError> {
+        let is_written = self.wait_until_written(&span.session);
+        let (folder, open, is_whole) = {
+            let conversation = self.conversation(&span.session);
+            let conversation = lock(&conversation);
+            let open = conversation.open_items(span.open.message.as_deref());
+            (conversation.folder(self).to_path_buf(), open, conversation.is_whole())
+        };
+        let mut evidence =
+            self.store.read(|view| self.evidence_of(view, span, results, &folder))?;
+        evidence.remains.list = open.as_deref().map(OpenItems::at_the_end);
+        evidence.gaps.missing = !(is_written && is_whole);
+        Ok(evidence)
     }
 
     /// What was seen in the open span of a frame, of what is on the disk.
@@ -82,14 +95,19 @@ impl Engine {
     ) -> Result<Evidence, EngineError> {
         let seen = self.in_span(view, span, folder)?;
         let told = (results.unwrap_or_default(), Budget::default());
+        let contents = |path: &str| files::text(&self.project, path);
+        let closed = || ClosedCalls::of(seen.happenings.iter().filter_map(Happening::call));
         let mut evidence = Evidence {
+            closed: span.origin.has_its_call().then(closed).flatten(),
             unseen: seen.unseen,
             gaps: seen.gaps,
-            ..taken_of(&seen.happenings, told, folder)
+            ..taken_of(&seen.happenings, told, folder, &contents)
         };
         for file in &mut evidence.written {
             file.hash = files::hash(&self.project, &file.path);
         }
+        evidence.outdated = self.outdated(view, span, &evidence, folder)?;
+        evidence.renumbered = Self::renumbered(view, span, &evidence)?;
         Ok(evidence)
     }
 
@@ -104,7 +122,7 @@ impl Engine {
         folder: &Path,
     ) -> Result<Evidence, EngineError> {
         let (span, gaps) = self.happenings_between(view, session, between, folder)?;
-        Ok(Evidence { gaps, ..taken_of(&span, told, folder) })
+        Ok(Evidence { gaps, ..taken_of(&span, told, folder, &|_| None) })
     }
 
     /// Waits until what this process was shown of a session is on the disk. What is not there by then can't be
@@ -116,10 +134,16 @@ impl Engine {
     }
 }
 
-fn taken_of(span: &[Happening], (told, budget): (&str, Budget), folder: &Path) -> Evidence {
+fn taken_of(
+    span: &[Happening],
+    (told, budget): (&str, Budget),
+    folder: &Path,
+    contents: &dyn Fn(&str) -> Option<String>,
+) -> Evidence {
     let project = folder.to_string_lossy();
-    let evidence = take(span, told, &project, budget.of(span_tokens(span)));
-    Evidence { remains: Remains::of(span, &project), ..evidence }
+    let tokens = span_tokens(span);
+    let evidence = take(span, told, &project, budget.of(tokens), contents);
+    Evidence { remains: Remains::of(span, &project), tokens, ..evidence }
 }
 
 /// The span in which a frame is being worked on, or the innermost open one of a session.

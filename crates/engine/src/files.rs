@@ -1,13 +1,13 @@
 //! Files of the project: how they are named, and what is in them.
 
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::plain_file;
+use callstack_store::plain;
 
 /// Larger files are named without a hash: reading them would hold up the tool call that wrote them.
 pub const LARGEST_FILE: u64 = 64 * 1024 * 1024;
@@ -23,14 +23,41 @@ pub(crate) fn relative(project: &Path, file: &str) -> String {
     }
 }
 
+/// Opens a file by its name. A link in the project is followed to what lies in the project only: it may have come
+/// with it, and lead anywhere.
+fn open(project: &Path, file: &str) -> Option<File> {
+    let path = without_dots(&project.join(file));
+    let whole = fs::canonicalize(&path).ok()?;
+    let leads_out = || fs::canonicalize(project).is_ok_and(|project| !whole.starts_with(project));
+    if path.starts_with(project) && leads_out() {
+        return None;
+    }
+    plain::open(&whole).ok()
+}
+
 /// SHA-256 of a file's content in hex; none for what is no readable file of a reasonable size.
 pub(crate) fn hash(project: &Path, file: &str) -> Option<String> {
-    let file = plain_file::open(&project.join(file)).ok()?;
+    let file = open(project, file)?;
     let metadata = file.metadata().ok()?;
-    if !metadata.is_file() || metadata.len() > LARGEST_FILE {
+    if metadata.len() > LARGEST_FILE {
         return None;
     }
     digest(file).ok()
+}
+
+/// Bytes of a file that are read for what it says of a change.
+const LARGEST_TEXT: u64 = 1_000_000;
+
+/// What a file holds; none for what is no readable text of a moderate size.
+pub(crate) fn text(project: &Path, file: &str) -> Option<String> {
+    let mut file = open(project, file)?;
+    let metadata = file.metadata().ok()?;
+    if metadata.len() > LARGEST_TEXT {
+        return None;
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 fn digest(mut file: File) -> io::Result<String> {
@@ -77,4 +104,30 @@ fn a_pipe_is_not_waited_for() {
     let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).unwrap();
     assert_eq!(hash(folder.path(), "pipe"), None);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed_to_what_lies_in_the_project_only() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let (project, outside) = (folder.path().join("project"), folder.path().join("outside"));
+    fs::create_dir(&project).unwrap();
+    fs::create_dir(&outside).unwrap();
+    for file in [project.join("file"), outside.join("file")] {
+        fs::write(file, "content").unwrap();
+    }
+    symlink("file", project.join("inside")).unwrap();
+    symlink(outside.join("file"), project.join("out")).unwrap();
+    symlink(&outside, project.join("folder")).unwrap();
+    for (name, is_read) in
+        [("file", true), ("inside", true), ("out", false), ("folder/file", false)]
+    {
+        assert_eq!(text(&project, name).is_some(), is_read, "{name}");
+        assert_eq!(hash(&project, name).is_some(), is_read, "{name}");
+    }
+    // What a tool wrote outside of the project is named as it is.
+    let named = outside.join("file");
+    assert!(hash(&project, named.to_str().unwrap()).is_some());
+    assert!(hash(&project, "../outside/file").is_some());
 }

@@ -63,6 +63,8 @@ const GOAL: Argument = Argument {
     required: true,
     shape: Shape::Goal,
 };
+const SINCE: &str =
+    "Close the steps that callstack named so, such as s14; the open frame stays open";
 const PARENT: Argument = argument(
     "parentSessionID",
     "Handle of the frame to plan below; default: the open one",
@@ -111,6 +113,7 @@ pub(crate) const TABLE: &[Alias] = &[
                 "Have the conversation summarised; the frame ends with your summary and that one",
                 Shape::Flag,
             ),
+            argument("since", SINCE, Shape::Text("since")),
         ],
     ),
     same("stack_status"),

@@ -16,6 +16,7 @@ use callstack_core::frame::{Frame, Status};
 use callstack_core::log_line::LogLine;
 use callstack_core::results::{ResultsSource, SummaryInput, summary_prompt};
 use callstack_core::returned::UNSAID;
+use callstack_core::transcript::SpanOrigin;
 use callstack_store::View;
 use serde::{Deserialize, Serialize};
 
@@ -181,7 +182,7 @@ impl Engine {
             let project = self.project().to_string_lossy();
             let mut room = Budget::default().of(span_tokens(span));
             room.all = room.all.min(RESULTS_TOKENS);
-            let lines = take(span, "", &project, room).lines();
+            let lines = take(span, "", &project, room, &|_| None).lines();
             let mut text = UNSAID.to_owned();
             for line in &lines {
                 // Writing to a string can't fail.
@@ -207,7 +208,9 @@ impl Engine {
         view: &View<'_>,
         frame: &Frame,
     ) -> Result<Vec<Happening>, EngineError> {
-        let Some(span) = view.frame_spans(frame.num)?.pop() else { return Ok(Vec::new()) };
+        let mut spans = view.frame_spans(frame.num)?;
+        spans.retain(|span| span.origin != SpanOrigin::FirstTurn);
+        let Some(span) = spans.pop() else { return Ok(Vec::new()) };
         Ok(self.in_span(view, &span, self.project())?.happenings)
     }
 

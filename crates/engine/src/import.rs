@@ -16,9 +16,6 @@ use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::layout;
 
-/// The folder of the first generation's files, in OpenCode's own.
-const FLAME: &str = "flame";
-
 /// How an import went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -125,14 +122,15 @@ impl Engine {
 
 /// The folders with frames in OpenCode's own folder, by name.
 fn sources_in(folder: &Path) -> Vec<PathBuf> {
-    let set_aside = format!("{}.", layout::FOLDER);
+    let ours = |name: &str| {
+        [layout::FOLDER, layout::FLAME].iter().any(|folder| {
+            // Behind a dot stands what was set aside.
+            name.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
-        .filter(|entry| {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            name == layout::FOLDER || name == FLAME || name.starts_with(&set_aside)
-        })
+        .filter(|entry| ours(&entry.file_name().to_string_lossy()))
         .map(|entry| entry.path())
         .filter(|path| read::holds_frames(path))
         .collect();

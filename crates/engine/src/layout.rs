@@ -10,14 +10,13 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use callstack_core::control::escape_json;
-use callstack_store::open_plain;
 pub(crate) use callstack_store::restrict;
+use callstack_store::{open_plain, plain};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{EngineError, Kind};
-use crate::plain_file;
 use crate::state::{FrameMetadata, StackState, VERSION};
 use crate::unfinished;
 
@@ -25,8 +24,12 @@ use crate::unfinished;
 pub(crate) const HOST_FOLDER: &str = ".opencode";
 /// The folder of the files, in the one of OpenCode's own.
 pub(crate) const FOLDER: &str = "stack";
+/// The folder of the specification's first generation, beside the other.
+pub(crate) const FLAME: &str = "flame";
 pub(crate) const STATE: &str = "state.json";
 pub(crate) const FRAMES: &str = "frames";
+/// What keeps git away from the files.
+pub(crate) const IGNORE: &str = ".gitignore";
 
 /// Bytes of an id in a file's name; systems allow 255 for the whole name.
 const LONGEST_NAME: usize = 180;
@@ -34,6 +37,11 @@ const LONGEST_NAME: usize = 180;
 /// The folder of a project's files: `.opencode/stack`.
 pub fn folder(project: &Path) -> PathBuf {
     project.join(HOST_FOLDER).join(FOLDER)
+}
+
+/// The folder of the first generation's files: `.opencode/flame`.
+pub(crate) fn flame_folder(project: &Path) -> PathBuf {
+    project.join(HOST_FOLDER).join(FLAME)
 }
 
 /// Reads the whole tree from `state.json` of the project in the folder `project`.
@@ -133,13 +141,14 @@ fn sanitized(id: &str) -> Cow<'_, str> {
 /// Makes the folder for its owner only. Git does not see it, nor do OpenCode's snapshots, which would
 /// bring old files back with an undo.
 pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
+    refuse_links(folder)?;
     let failed = |error: io::Error| unwritable(folder, &error);
     if !folder.is_dir() {
         fs::create_dir_all(folder).map_err(failed)?;
         restrict(folder).map_err(failed)?;
     }
     fs::create_dir_all(folder.join(FRAMES)).map_err(failed)?;
-    let ignore = folder.join(".gitignore");
+    let ignore = folder.join(IGNORE);
     if fs::symlink_metadata(&ignore).is_err() {
         let made = open_plain(OpenOptions::new().write(true).create_new(true), &ignore);
         made.and_then(|mut file| file.write_all(b"*\n")).map_err(failed)?;
@@ -148,8 +157,11 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
 }
 
 /// Makes sure that neither the folder nor the one of frames in it is a link, which may have come with the
-/// project and lead anywhere.
+/// project and lead anywhere, and that none on the way to them leads out of the project.
 pub(crate) fn refuse_links(folder: &Path) -> Result<(), EngineError> {
+    if let Some(project) = folder.parent().and_then(Path::parent) {
+        plain::refuse_way_out(project, folder).map_err(|error| unwritable(folder, &error))?;
+    }
     for folder in [folder, &folder.join(FRAMES)] {
         if fs::symlink_metadata(folder).is_ok_and(|it| it.is_symlink()) {
             let error = io::Error::new(io::ErrorKind::NotADirectory, "it is a link");
@@ -192,17 +204,9 @@ pub(crate) fn write(path: &Path, text: &str, durably: Durably) -> Result<(), Eng
     replace().map_err(|error| unwritable(path, &error))
 }
 
-/// Reads a file of the project, which may have come with it: no link is followed, since it may lead anywhere.
-fn read_own(path: &Path) -> io::Result<Vec<u8>> {
-    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is a link, not a file"));
-    }
-    plain_file::read(path)
-}
-
 /// Reads a file; none where there is none.
 fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineError> {
-    let text = match read_own(path) {
+    let text = match plain::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(path, &error)),
@@ -222,7 +226,7 @@ pub(crate) enum Present {
 
 pub(crate) fn lies_in(folder: &Path) -> Result<Present, EngineError> {
     let path = folder.join(STATE);
-    let text = match read_own(&path) {
+    let text = match plain::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let frames = fs::read_dir(folder.join(FRAMES)).into_iter().flatten().flatten();

@@ -31,11 +31,12 @@ pub mod manager;
 mod mirror;
 pub mod operation;
 pub mod operations;
+mod outside;
 mod path_text;
-pub mod plain_file;
 pub mod presets;
 mod purge;
 mod recorder;
+mod requests;
 mod rollback;
 pub mod saving;
 mod schema;
@@ -57,6 +58,7 @@ mod work;
 mod work_tree;
 mod world;
 
+pub use callstack_store::plain;
 pub use compaction::{CompactionPrompt, Failure, Summary};
 pub use configuration::{Configured, Source};
 pub use conversation::mode::off as frame_mode_is_off;
@@ -77,7 +79,7 @@ pub use rollback::{LeftAlone, Reach, Restoring, RollbackPlan, RolledBack, Why};
 pub use session::UserMessage;
 pub use settings::{
     AutonomySettings, FrameSessions, Given, Kept, Level, MaskOutputs, Placement, Profile, SETTINGS,
-    SUBAGENT_VARIABLES, SUMMARIZER_VARIABLES, Scope, Setting, Settings, SummarizerSettings,
+    SUBAGENT_VARIABLES, SUMMARIZER_VARIABLES, Scope, Setting, Settings, SummarizerSettings, Unit,
     UserConfiguration, Values, WireFormat,
 };
 pub use slash::{SLASH, Slash, SlashAnswer, SlashRequest};

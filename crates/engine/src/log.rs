@@ -1,6 +1,7 @@
 //! What was said and done in a frame, from the messages that are kept.
 
 pub(crate) mod files;
+mod hits;
 mod markdown;
 
 use std::ops::ControlFlow;
@@ -10,6 +11,8 @@ use callstack_core::search::Query;
 use callstack_core::transcript::Span;
 use callstack_store::{Store, StoreError, StoredMessage, Stretch};
 use serde_json::Value;
+
+pub(crate) use hits::Hits;
 
 use crate::engine::Engine;
 use crate::error::EngineError;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use callstack_core::control::escape_json;
+use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
@@ -38,12 +39,18 @@ pub(crate) struct Log {
 struct Sink {
     folder: PathBuf,
     enabled: bool,
-    file: Option<File>,
+    /// What stands in front of each line, such as `[stack]`.
+    prefix: &'static str,
+    /// The file, and the folder that it was opened in.
+    file: Option<(File, Option<File>)>,
+    /// How long the file was after the last line of this process: others may have appended since.
+    length: u64,
 }
 
 impl Log {
-    pub(crate) fn new(folder: &Path, enabled: bool) -> Self {
-        let sink = Sink { folder: folder.to_path_buf(), enabled, file: None };
+    pub(crate) fn new(folder: &Path, enabled: bool, dialect: Dialect) -> Self {
+        let (folder, prefix) = (folder.to_path_buf(), dialect.log_prefix());
+        let sink = Sink { folder, enabled, prefix, file: None, length: 0 };
         Self { sink: Arc::new(Mutex::new(sink)) }
     }
 
@@ -64,7 +71,8 @@ impl Log {
         let mut sink = lock(&self.sink);
         if sink.enabled {
             // Whether the disk is full is told by what has to be on it, not by its log.
-            drop(sink.append(&format!("[{}] [stack] {line}\n", timestamp(at))));
+            let line = format!("[{}] {} {line}\n", timestamp(at), sink.prefix);
+            drop(sink.append(&line));
         }
     }
 
@@ -75,7 +83,8 @@ impl Log {
         frames: &BTreeSet<FrameNum>,
         session: Option<&str>,
     ) -> Result<(), EngineError> {
-        let sink = lock(&self.sink);
+        let mut sink = lock(&self.sink);
+        sink.length = 0;
         let named = |name: &str, value: &str| {
             format!("{name}: {}", escape_json(&Value::from(value).to_string()))
         };
@@ -116,23 +125,59 @@ impl Log {
 
 impl Sink {
     fn append(&mut self, line: &str) -> std::io::Result<()> {
-        let mut file = match self.file.take() {
-            Some(file) => file,
-            None => open(&self.folder.join(FILE))?,
+        let path = self.folder.join(FILE);
+        let known = self.file.take();
+        if let Some((_, Some(folder))) = &known
+            && !is_at(&self.folder, folder)
+        {
+            // Nobody knows yet whose store is in the place of this one.
+            self.file = known;
+            return Ok(());
+        }
+        let known = known.filter(|(file, _)| is_at(&path, file));
+        let is_known = known.is_some();
+        let (mut file, folder) = match known {
+            Some(known) => known,
+            None => (open(&path)?, File::open(&self.folder).ok()),
         };
+        if is_known && file.metadata()?.len() < self.length {
+            let cut = LogLine::new("Log cut short").with("bytesBefore", self.length);
+            file.write_all(format!("{} {} {cut}\n", begin(line), self.prefix).as_bytes())?;
+        }
         // One call a line: what several processes append does not mix.
         file.write_all(line.as_bytes())?;
-        if file.metadata()?.len() < FULL {
-            self.file = Some(file);
+        self.length = file.metadata()?.len();
+        if self.length < FULL {
+            self.file = Some((file, folder));
             return Ok(());
         }
         // Another process may have begun a new file, while this one still held the full one.
-        let path = self.folder.join(FILE);
         if fs::metadata(&path)?.len() >= FULL {
             fs::rename(path, self.folder.join(OLDER))?;
         }
         Ok(())
     }
+}
+
+/// Whether a file is still the one at its path: somebody may have removed it.
+#[cfg(unix)]
+fn is_at(path: &Path, file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (fs::symlink_metadata(path).map(id), file.metadata().map(id)) {
+        (Ok(there), Ok(open)) => there == open,
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(path: &Path, _file: &File) -> bool {
+    path.exists()
+}
+
+/// The time at which a line begins.
+fn begin(line: &str) -> &str {
+    line.split_inclusive(']').next().unwrap_or_default()
 }
 
 fn open(path: &Path) -> std::io::Result<File> {

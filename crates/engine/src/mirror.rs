@@ -1,5 +1,6 @@
 //! Keeps the files of `.opencode/stack` as the store is, behind the calls that change it: on a thread
-//! and a connection of its own.
+//! and a connection of its own. Where a project has `.opencode/flame` and its agents speak of frames as the
+//! specification's first generation does, the files there are kept so, too, with the fields of that generation.
 //!
 //! Secrets are masked in them. Nothing of a file comes back into the store over what it has: an import
 //! leaves the frames that are known (see [`crate::import`]).
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::secrets::forms;
 use callstack_store::{Store, StoreError, Trusted};
@@ -40,7 +42,7 @@ pub(crate) struct Mirror {
 #[derive(Clone, Debug)]
 struct Ends {
     trusted: Arc<Trusted>,
-    /// What the environment says; the store's own lie over it.
+    /// Those of the process, without the store's own.
     settings: Settings,
 }
 
@@ -48,8 +50,8 @@ impl Mirror {
     pub(crate) fn new(trusted: &Arc<Trusted>, settings: &Settings) -> Self {
         let ends = Ends { trusted: Arc::clone(trusted), settings: settings.clone() };
         let background = Background::when_quiet("files", move || {
-            let masks = Masks::default();
-            let mut writer = Writer { ends: ends.clone(), store: None, known: None, masks };
+            let folders = [Dialect::Stack, Dialect::Flame].map(Folder::of);
+            let mut writer = Writer { ends: ends.clone(), store: None, folders };
             Box::new(move || writer.write())
         });
         Self { project: trusted.project().to_path_buf(), background }
@@ -115,6 +117,12 @@ type Stamp = Option<(SystemTime, u64)>;
 struct Writer {
     ends: Ends,
     store: Option<Store>,
+    folders: [Folder; 2],
+}
+
+/// A folder that is written, and how frames are told of in it.
+struct Folder {
+    dialect: Dialect,
     known: Option<Known>,
     masks: Masks,
 }
@@ -174,17 +182,58 @@ impl Writer {
             Some(store) => store,
             None => self.store.insert(Store::open(&self.ends.trusted.again()?)?),
         };
-        let state = store.read(|view| {
-            if !self.ends.settings.overlaid(&view.settings()?)?.kept.files {
+        let read = store.read(|view| {
+            let settings = self.ends.settings.overlaid(&view.settings()?)?;
+            if !settings.kept.files {
                 return Ok(None);
             }
             let state = StackState::read(view)?;
             let (store, revision) = (view.identity()?, Some(view.revision()?));
             let masked_with = Some(forms());
-            Ok::<_, EngineError>(Some(StackState { store, revision, masked_with, ..state }))
+            let state = StackState { store, revision, masked_with, ..state };
+            Ok::<_, EngineError>(Some((state, settings.profile.dialect())))
         })?;
-        let Some(mut state) = state.filter(|state| state.store.is_some()) else { return Ok(()) };
-        let folder = layout::folder(self.ends.trusted.project());
+        let Some((state, spoken)) = read.filter(|(state, _)| state.store.is_some()) else {
+            return Ok(());
+        };
+        let project = self.ends.trusted.project();
+        let mut failed = None;
+        for folder in &mut self.folders {
+            if folder.is_wanted(project, spoken, &state) {
+                // What is wrong with one folder keeps nothing from the other.
+                failed = folder.write(project, state.clone()).err().or(failed);
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+impl Folder {
+    fn of(dialect: Dialect) -> Self {
+        Self { dialect, known: None, masks: Masks::default() }
+    }
+
+    fn path(&self, project: &Path) -> PathBuf {
+        match self.dialect {
+            Dialect::Stack => layout::folder(project),
+            Dialect::Flame => layout::flame_folder(project),
+        }
+    }
+
+    /// Whether it is to be written, where agents are spoken to as `spoken`. That of the first generation is never
+    /// made; once it is ours, every process keeps it up to date.
+    fn is_wanted(&self, project: &Path, spoken: Dialect, state: &StackState) -> bool {
+        let folder = self.path(project);
+        let is_ours = || {
+            self.known.is_some()
+                || matches!(layout::lies_in(&folder), Ok(Present::State(it)) if it.store == state.store)
+        };
+        self.dialect == Dialect::Stack || (folder.is_dir() && (spoken == self.dialect || is_ours()))
+    }
+
+    fn write(&mut self, project: &Path, state: StackState) -> Result<(), EngineError> {
+        let mut state = state.spoken(self.dialect);
+        let folder = self.path(project);
         layout::refuse_links(&folder)?;
         let before = match self.known.take() {
             Some(known) if known.stamp.is_some() && known.stamp == stamp(&folder) => known,
@@ -263,6 +312,49 @@ impl Writer {
     }
 }
 
+/// Removes the files if they are of the store with this identity, and nothing that is not of them; whether they are,
+/// where there are any. Those of the first generation go with them, and are kept without a word where they are not.
+pub(crate) fn remove(
+    trusted: &Trusted,
+    identity: Option<&str>,
+) -> Result<Option<bool>, EngineError> {
+    let folder = layout::folder(trusted.project());
+    let older = layout::flame_folder(trusted.project());
+    let lock = background::exclusive(&trusted.folder().join(LOCK))?;
+    let removed = remove_from(&folder, identity)?;
+    let older_removed = remove_from(&older, identity)?;
+    drop(lock);
+    Ok(removed.or(older_removed.filter(|removed| *removed)))
+}
+
+fn remove_from(folder: &Path, identity: Option<&str>) -> Result<Option<bool>, EngineError> {
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    layout::refuse_links(folder)?;
+    let is_own = match layout::lies_in(folder)? {
+        Present::Nothing => return Ok(None),
+        Present::State(state) => state.store.is_some() && state.store.as_deref() == identity,
+        Present::Other => false,
+    };
+    if is_own {
+        let failed = |source| StoreError::Io { path: folder.to_path_buf(), source };
+        let frames = folder.join(FRAMES);
+        if frames.is_dir() {
+            for name in names(&frames)?.iter().filter(|name| is_ours(name)) {
+                fs::remove_file(frames.join(name)).map_err(failed)?;
+            }
+            // It stays where somebody else has put something into it, and so does the folder around it.
+            drop(fs::remove_dir(&frames));
+        }
+        fs::remove_file(folder.join(STATE)).map_err(failed)?;
+        if names(folder)?.iter().all(|name| name == layout::IGNORE) {
+            fs::remove_dir_all(folder).map_err(failed)?;
+        }
+    }
+    Ok(Some(is_own))
+}
+
 /// The name of each frame's file. Ids that come to the same name are told apart.
 fn plan(frames: &BTreeMap<String, FrameMetadata>) -> HashMap<&str, String> {
     let mut names = HashMap::with_capacity(frames.len());
@@ -295,7 +387,8 @@ fn names(folder: &Path) -> Result<HashSet<String>, EngineError> {
 
 /// Gives what another store or program left another name, so that nothing of it is lost.
 fn set_aside(folder: &Path) -> Result<(), EngineError> {
-    let named = |n: u32| folder.with_file_name(format!("{}.before-{n}", layout::FOLDER));
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let named = |n: u32| folder.with_file_name(format!("{name}.before-{n}"));
     let mut n = 1;
     while named(n).exists() {
         n += 1;

@@ -30,7 +30,15 @@ pub struct Caller {
     pub performs: bool,
 }
 
+/// The host's name for a person at a terminal.
+pub(crate) const TERMINAL: &str = "cli";
+
 impl Caller {
+    /// Whether it is a person at a terminal, whose doings no agent's session shows.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.host == TERMINAL
+    }
+
     /// Who gives the results that come with the call. A call that no transcript shows is no agent's.
     pub(crate) fn source(&self) -> ResultsSource {
         if self.anchor.call.is_some() { ResultsSource::Agent } else { ResultsSource::User }
@@ -98,6 +106,8 @@ pub struct Operation {
     pub listed: bool,
     /// The schema of its arguments: an object with `properties` and `required`.
     pub parameters: fn() -> Value,
+    /// The same without the arguments that only the profile `full` lists.
+    pub brief: fn() -> Value,
     run: fn(&Engine, &Caller, Value) -> Result<Answer, EngineError>,
     resume: fn(&Engine, &Caller, Value, EffectOutcome) -> Result<Answer, EngineError>,
 }
@@ -109,6 +119,7 @@ impl Operation {
             summary: O::SUMMARY,
             listed: O::LISTED,
             parameters: schema::plain::<O::Params>,
+            brief: schema::brief::<O::Params>,
             run: run_typed::<O>,
             resume: O::resume,
         }
@@ -121,6 +132,7 @@ impl Operation {
         caller: &Caller,
         arguments: Value,
     ) -> Result<Answer, EngineError> {
+        let _outside = caller.is_outside().then(|| engine.outside.enter());
         let answer = (self.run)(engine, caller, arguments)?;
         engine.record_files_of(&answer);
         Ok(answer)
@@ -139,9 +151,9 @@ impl Operation {
         Ok(answer)
     }
 
-    /// What the operation takes, in one line: `title, successCriteria, [successCriteriaCompacted]`.
+    /// What the operation takes, in one line: `title, successCriteria, [in]`.
     pub fn signature(&self) -> String {
-        signature(&(self.parameters)())
+        signature(&(self.brief)())
     }
 }
 
@@ -178,7 +190,7 @@ fn run_typed<O: Operate>(
     let params = serde_json::from_value(arguments).map_err(|error| EngineError {
         kind: Kind::Invalid,
         message: format!("the arguments of `{}` are not right: {error}", O::NAME),
-        hint: Some(format!("It takes: {}.", takes(&schema::plain::<O::Params>()))),
+        hint: Some(format!("It takes: {}.", takes(&schema::brief::<O::Params>()))),
     })?;
     O::run(engine, caller, params)
 }

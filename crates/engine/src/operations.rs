@@ -8,13 +8,16 @@ mod end;
 pub(crate) mod go;
 mod log;
 mod look;
+mod overview;
 mod plan;
 mod preset;
 pub(crate) mod reach;
 mod record;
 mod replan;
 pub(crate) mod retry;
+mod rows;
 mod search;
+mod since;
 mod subagents;
 mod unsaid;
 
@@ -47,15 +50,15 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<record::SetGoal>(),
     Operation::of::<record::PinConstraint>(),
     Operation::of::<record::Unpin>(),
-    Operation::of::<look::Status>(),
-    Operation::of::<look::Tree>(),
+    Operation::of::<overview::StatusOf>(),
+    Operation::of::<overview::Tree>(),
     Operation::of::<look::Details>(),
     Operation::of::<log::Log>(),
     Operation::of::<search::Search>(),
     Operation::of::<look::ContextPreview>(),
     Operation::of::<look::ContextInfo>(),
     Operation::of::<look::CacheClear>(),
-    Operation::of::<look::GetState>(),
+    Operation::of::<overview::GetState>(),
     Operation::of::<autonomy::Autonomy>(),
     Operation::of::<autonomy::ShouldPush>(),
     Operation::of::<autonomy::ShouldPop>(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::{EngineError, Kind};
-use crate::plain_file;
+use callstack_store::plain;
 
 /// The folder of a project's own presets, relative to the project.
 pub const PRESETS: &str = ".opencode/stack/presets";
@@ -57,8 +57,10 @@ struct File {
     frames: Vec<PresetFrame>,
 }
 
-/// All presets of a project by name.
-pub fn presets(project: &Path) -> Result<Vec<Preset>, EngineError> {
+/// All presets of a project by name, or why one can't be used.
+pub fn presets(
+    project: &Path,
+) -> Result<BTreeMap<String, Result<Preset, EngineError>>, EngineError> {
     let mut names: BTreeSet<String> = BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
     let folder = project.join(PRESETS);
     let entries = match std::fs::read_dir(&folder) {
@@ -69,10 +71,26 @@ pub fn presets(project: &Path) -> Result<Vec<Preset>, EngineError> {
     for entry in entries.map_err(|error| unreadable(&folder, &error))? {
         let path = entry.path();
         if path.extension().is_some_and(|it| it == "toml") {
-            names.extend(path.file_stem().and_then(|it| it.to_str()).map(str::to_owned));
+            names.extend(path.file_stem().map(|it| it.to_string_lossy().into_owned()));
         }
     }
-    names.into_iter().map(|name| preset(project, &name)).collect()
+    let found = |name: String| {
+        let preset = if is_name(&name) { preset(project, &name) } else { Err(misnamed(&name)) };
+        (name, preset)
+    };
+    Ok(names.into_iter().map(found).collect())
+}
+
+fn is_name(name: &str) -> bool {
+    let plain = |char: char| char.is_alphanumeric() || char == '-' || char == '_';
+    !name.is_empty() && name.chars().all(plain)
+}
+
+fn misnamed(name: &str) -> EngineError {
+    EngineError::invalid(
+        format!("{PRESETS}/{name}.toml can't be a preset by that name"),
+        "Names have letters, digits, `-` and `_`: rename the file.",
+    )
 }
 
 /// The preset of a name.
@@ -85,8 +103,7 @@ pub fn preset(project: &Path, name: &str) -> Result<Preset, EngineError> {
             BUILT_IN.map(|(name, _)| name).join(", ")
         )),
     };
-    let plain = |char: char| char.is_alphanumeric() || char == '-' || char == '_';
-    if name.is_empty() || !name.chars().all(plain) {
+    if !is_name(name) {
         return Err(unknown());
     }
     let path = project.join(PRESETS).join(format!("{name}.toml"));
@@ -97,7 +114,7 @@ pub fn preset(project: &Path, name: &str) -> Result<Preset, EngineError> {
             "A preset is a handful of frames.",
         ));
     }
-    match plain_file::read_to_string(&path) {
+    match plain::open(&path).and_then(std::io::read_to_string) {
         Ok(text) => {
             let frames = read(&shown, &text)?;
             Ok(Preset { name: name.to_owned(), file: Some(path), ..frames })

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use callstack_core::event::{Event, FileMoment, FileRestore};
 use callstack_core::frame::{Frame, FrameNum};
+use callstack_core::transcript::SpanOrigin;
 use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::files;
 use crate::handles;
-use crate::work_tree::{FileChange, FileChangeKind, FileRecorder, WorkTree};
+use crate::work_tree::{FileChange, FileChangeKind, FileRecorder, WorkTree, begun};
 
 /// How long somebody who rolls files back waits for a state of all files.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -30,6 +31,9 @@ pub struct RollbackPlan {
     pub restored: Vec<RolledBack>,
     /// Files that would be left as they are, although they changed while the frame was worked on.
     pub left: Vec<LeftAlone>,
+    /// Whether files go back to how they were some time before the frame began: the state nearest to that is older.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub from_before: bool,
     #[serde(skip)]
     source: String,
     #[serde(skip)]
@@ -92,6 +96,9 @@ pub enum Why {
     /// As `NotSeen`, where the files were not recorded when the frame ended: what was changed afterwards,
     /// perhaps by somebody else, can't be told from what it changed.
     EndUnknown,
+    /// As `NotSeen`, where the state of the files is older than the frame: what was changed before it can't be
+    /// told from what it changed.
+    BeginUnknown,
 }
 
 /// Whose changes to files are undone.
@@ -117,11 +124,14 @@ impl Engine {
     /// file.
     pub fn rollback_plan(&self, frame: &str, reach: Reach) -> Result<RollbackPlan, EngineError> {
         let frame = self.resolve(frame)?;
-        let (begun, ended) = self.store.read(|view| {
-            let begun = view.file_state(frame.num, FileMoment::Begun)?;
-            Ok::<_, EngineError>((begun, view.file_state(frame.num, FileMoment::Ended)?))
+        let (begun, ended, is_since) = self.store.read(|view| {
+            let spans = view.frame_spans(frame.num)?;
+            let is_since = spans.iter().any(|span| span.origin == SpanOrigin::Since);
+            let ended = view.file_state(frame.num, FileMoment::Ended)?;
+            Ok::<_, EngineError>((begun(view, frame.num)?, ended, is_since))
         })?;
-        let begun = begun.ok_or_else(|| not_recorded(&frame))?;
+        let (moment, begun) = begun.ok_or_else(|| not_recorded(&frame, is_since))?;
+        let from_before = moment == FileMoment::Before;
         let (work_tree, now) = self.files_now()?;
         let ended = if frame.status.is_finished() { ended } else { Some(now.clone()) };
 
@@ -135,6 +145,7 @@ impl Engine {
             frame: frame.num,
             restored: Vec::new(),
             left: Vec::new(),
+            from_before,
             source: begun.clone(),
             now,
         };
@@ -150,10 +161,12 @@ impl Engine {
             let how = undoing(kind).and_then(|how| {
                 if since.contains(&path) {
                     Err(Why::ChangedSince)
-                } else if (reach == Reach::All && ended.is_some()) || is_seen() {
+                } else if (reach == Reach::All && ended.is_some() && !from_before) || is_seen() {
                     Ok(how)
+                } else if ended.is_none() {
+                    Err(Why::EndUnknown)
                 } else {
-                    Err(if ended.is_none() { Why::EndUnknown } else { Why::NotSeen })
+                    Err(if from_before { Why::BeginUnknown } else { Why::NotSeen })
                 }
             });
             plan.put(path, how);
@@ -212,6 +225,7 @@ impl Engine {
             frame: frame.num,
             restored: Vec::new(),
             left: Vec::new(),
+            from_before: false,
             source: last.before,
             now,
         };
@@ -267,7 +281,12 @@ impl Engine {
         done.left.extend(left);
         let restored: Vec<_> = done.restored.iter().map(|file| file.path.clone()).collect();
         let event = Event::FilesRestored { frame, restore: restore(after, &restored) };
-        self.store.write(|change| Ok::<_, EngineError>(change.append(self.now(), &[event])?))?;
+        let _outside = self.outside.enter();
+        self.store.write(|change| {
+            let events = [event];
+            change.append(self.now(), &events)?;
+            self.tell_of_outside(change, &events, &[frame])
+        })?;
         Ok(done)
     }
 
@@ -321,7 +340,21 @@ fn undoing(kind: FileChangeKind) -> Result<Restoring, Why> {
     }
 }
 
-fn not_recorded(frame: &Frame) -> EngineError {
+fn not_recorded(frame: &Frame, is_since: bool) -> EngineError {
+    if is_since {
+        return EngineError {
+            kind: Kind::Conflict,
+            message: format!("the files were not recorded before the first call of frame {}", frame.label()),
+            hint: Some(
+                "For steps that are closed after the fact a state from before them counts: one is recorded at the \
+                 user's words, where the todo list changes, where frames begin and end, and where the agent looks \
+                 around after work, in a git work tree, and STACK_ROLLBACK is on. The process that knew of it may \
+                 have ended before the steps were closed; what frames wrote is told by `callstack show`."
+                    .to_owned(),
+            ),
+        };
+    }
+
     EngineError {
         kind: Kind::Conflict,
         message: format!("the files were not recorded when frame {} began", frame.label()),

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use callstack_core::fold::Mask;
 use callstack_core::log_line::LogLine;
-use callstack_core::saving::{Left, Request, Saving, Weighed, saving};
+use callstack_core::saving::{Left, Request, Saving, Share, Weighed, saving};
 use callstack_core::text::estimate_tokens;
-use callstack_core::transcript::{Span, SpanOrigin};
+use callstack_core::transcript::Span;
 use callstack_store::{StoredMessage, View};
 use serde::Serialize;
 use serde_json::Value;
@@ -106,15 +106,69 @@ type Places<'a> = HashMap<&'a str, usize>;
 fn folded(span: &Span, places: &Places<'_>, messages: &[Value]) -> Option<Left> {
     let place = |id: &Option<String>| places.get(id.as_deref()?).copied();
     let fold = span.fold.as_ref().filter(|fold| fold.held.is_none() && !span.detached)?;
-    let (from, to) = (place(&span.open.message)? + 1, place(&span.live_close()?.message)?);
+    let (open, close) = (&span.open, span.live_close()?);
+    let (opened, closed) = (place(&open.message)?, place(&close.message)?);
     let mut stands = tokens(&fold.text);
     // Where nobody pushed it, the closing reply stays.
-    if span.origin == SpanOrigin::Turn {
-        let texts = parts(messages.get(to)?).filter(|part| part["type"] == "text");
+    if span.origin.is_turn() {
+        let texts = parts(messages.get(closed)?).filter(|part| part["type"] == "text");
         stands += texts.filter_map(|part| part["text"].as_str()).map(tokens).sum::<u64>();
     }
     let since = place(&fold.settled_at)?;
-    Some(Left { messages: (from, to), output: None, stands, since })
+    let is_listed = span.origin.is_automatic() && close.call.is_some();
+    // The call that takes an item off the list stays.
+    let to = if is_listed { closed.checked_sub(1)? } else { closed };
+    let mut left = Left { messages: (opened + 1, to), stands, since, ..Left::default() };
+    if span.origin.is_automatic() {
+        return Some(left);
+    }
+    let push = Step::at(messages.get(opened)?, open.call.as_deref());
+    let pop = Step::at(messages.get(closed)?, close.call.as_deref());
+    left.opening.ours = push.output();
+    let until = if opened == closed { pop.call } else { None };
+    if span.takes_calls() {
+        left.opening.add(push.behind(until));
+    }
+    if opened != closed {
+        left.closing = pop.behind(None);
+    }
+    Some(left)
+}
+
+/// A step in which a span begins or ends.
+struct Step<'a> {
+    parts: Vec<&'a Value>,
+    /// The place of the call at which it does.
+    call: Option<usize>,
+}
+
+impl<'a> Step<'a> {
+    fn at(message: &'a Value, call: Option<&str>) -> Self {
+        let parts: Vec<&Value> = parts(message).collect();
+        let call = call.and_then(|call| parts.iter().position(|part| part["callID"] == call));
+        Self { parts, call }
+    }
+
+    /// Tokens of the output of the call.
+    fn output(&self) -> u64 {
+        let part = self.call.and_then(|call| self.parts.get(call));
+        let output = part.and_then(|part| part["state"]["output"].as_str());
+        output.map(tokens).unwrap_or_default()
+    }
+
+    /// What the calls behind it take, up to and with the part at `until`.
+    fn behind(&self, until: Option<usize>) -> Share {
+        let mut share = Share::default();
+        let Some(call) = self.call else { return share };
+        let until = until.unwrap_or(self.parts.len());
+        for (place, part) in self.parts.iter().enumerate().skip(call + 1) {
+            if place <= until && part["type"] == "tool" {
+                let tokens = tokens_of(part);
+                *(if is_ours(part) { &mut share.ours } else { &mut share.others }) += tokens;
+            }
+        }
+        share
+    }
 }
 
 fn masked(mask: &Mask, places: &Places<'_>, messages: &[Value]) -> Option<Left> {
@@ -123,7 +177,7 @@ fn masked(mask: &Mask, places: &Places<'_>, messages: &[Value]) -> Option<Left> 
     let part = parts(messages.get(place)?).find(|part| part["id"] == mask.part.as_str())?;
     let output = tokens(part["state"]["output"].as_str()?);
     let stands = tokens(&mask.text);
-    Some(Left { messages: (place, place), output: Some(output), stands, since })
+    Some(Left { messages: (place, place), output: Some(output), stands, since, ..Left::default() })
 }
 
 /// A message, of a session whose first one was stored at `began`. What was answered before that was not sent
@@ -133,21 +187,10 @@ fn weighed(message: &Value, began: i64) -> Weighed {
     let is_user = info["role"] == "user";
     let mut weighed = Weighed::default();
     for part in parts(message) {
-        let text = |value: &Value| value.as_str().map(tokens).unwrap_or_default();
-        let state = &part["state"];
-        let all = match part["type"].as_str() {
-            Some("text") if part["ignored"] != true => text(&part["text"]),
-            Some("tool") => {
-                let input =
-                    if state["input"].is_null() { 0 } else { tokens(&state["input"].to_string()) };
-                input + text(&state["output"]) + text(&state["error"])
-            }
-            _ => 0,
-        };
+        let all = tokens_of(part);
         weighed.tokens += all;
         weighed.stays += if is_user && part["synthetic"] != true { all } else { 0 };
-        let is_ours = |tool: &str| tool.starts_with("stack") || tool.starts_with("flame_");
-        weighed.ours += if part["tool"].as_str().is_some_and(is_ours) { all } else { 0 };
+        weighed.ours += if is_ours(part) { all } else { 0 };
         weighed.compacts |= is_user && part["type"] == "compaction";
     }
     let count = |value: &Value| value.as_u64().unwrap_or_default();
@@ -162,6 +205,27 @@ fn weighed(message: &Value, began: i64) -> Weighed {
     let is_answer = info["role"] == "assistant" && info["summary"] != true && is_new && !is_past;
     weighed.request = Some(request).filter(|request| is_answer && request.tokens > 0);
     weighed
+}
+
+/// Tokens of a part, as they are sent.
+fn tokens_of(part: &Value) -> u64 {
+    let text = |value: &Value| value.as_str().map(tokens).unwrap_or_default();
+    let state = &part["state"];
+    match part["type"].as_str() {
+        Some("text") if part["ignored"] != true => text(&part["text"]),
+        Some("tool") => {
+            let input =
+                if state["input"].is_null() { 0 } else { tokens(&state["input"].to_string()) };
+            input + text(&state["output"]) + text(&state["error"])
+        }
+        _ => 0,
+    }
+}
+
+/// Whether a part is a call of a tool of callstack's.
+fn is_ours(part: &Value) -> bool {
+    let ours = |tool: &str| tool.starts_with("stack") || tool.starts_with("flame_");
+    part["tool"].as_str().is_some_and(ours)
 }
 
 fn parts(message: &Value) -> impl Iterator<Item = &Value> {

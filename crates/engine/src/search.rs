@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::work::{frame_of, position_in};
-use texts::{role, texts};
+pub(crate) use texts::{role, texts};
 
 /// Bytes of messages that are indexed in one transaction while somebody waits for what they search.
 pub(crate) const STEP: usize = 128 * 1024;

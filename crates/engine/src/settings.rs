@@ -4,6 +4,7 @@
 mod autonomy;
 mod file;
 mod read;
+mod setting;
 mod subagents;
 mod summarizer;
 mod table;
@@ -23,9 +24,10 @@ use read::{flag, known, list, number, word};
 
 pub use autonomy::{AutonomySettings, Level};
 pub use file::UserConfiguration;
+pub use setting::{Scope, Setting, Unit, Values};
 pub use subagents::SUBAGENT_VARIABLES;
 pub use summarizer::{SUMMARIZER_VARIABLES, SummarizerSettings, WireFormat};
-pub use table::{SETTINGS, Scope, Setting, Values};
+pub use table::SETTINGS;
 
 /// Which tools an agent is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -65,8 +67,10 @@ pub enum Placement {
 /// Which frames are worked on in sessions of their own where nobody says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum FrameSessions {
-    /// Those that are activated. What is pushed is worked on in place.
+    /// Those for which the call asks.
     #[default]
+    Asked,
+    /// Those that are activated. What is pushed is worked on in place.
     Activate,
     /// Those that are activated and those that are pushed.
     Always,
@@ -110,7 +114,7 @@ pub struct Settings {
     /// older ones; 0 for any number.
     pub consolidate_above: u64,
     /// `STACK_AUTONOMY_LEVEL`, `STACK_PUSH_THRESHOLD`, `STACK_POP_THRESHOLD`,
-    /// `STACK_SUGGEST_IN_CONTEXT`, `STACK_ENABLED_HEURISTICS`; what was set at run time lies over it:
+    /// `STACK_SUGGEST_IN_CONTEXT`, `STACK_ENABLED_HEURISTICS`; with what was set at run time:
     /// [`crate::Engine::autonomy`].
     pub autonomy: AutonomySettings,
     /// `STACK_SUBAGENT_ENABLED` and what belongs to it: [`SUBAGENT_VARIABLES`].
@@ -185,17 +189,18 @@ impl Settings {
         let of_user = |name: &str| user.get(name).cloned();
         let tools = |name: &str| set(name).or_else(|| of_user(name));
         let profile = known(&tools, "STACK_TOOLS", &Profile::NAMED)?.unwrap_or_default();
-        let is_flame = profile.dialect() == Dialect::Flame;
+        let dialect = profile.dialect();
         let given = |name: &str| {
-            let flame = || flame_name(name).filter(|_| is_flame).and_then(|it| set(&it));
-            let said = set(name).or_else(flame).map(|value| (value, Source::Environment));
+            let said = set(name).or_else(|| set(&dialect.variable(name)));
+            let said = said.map(|value| (value, Source::Environment));
             said.or_else(|| of_user(name).map(|value| (value, Source::User)))
         };
         Self::from_names(&given).map_err(|error| {
             let named = error.message.split(' ').find(|word| word.starts_with("STACK_"));
-            match named.and_then(|name| Some((name, flame_name(name)?))) {
-                Some((name, flame)) if set(name).is_none() => {
-                    EngineError { message: error.message.replace(name, &flame), ..error }
+            match named {
+                Some(name) if set(name).is_none() => {
+                    let message = error.message.replace(name, &dialect.variable(name));
+                    EngineError { message, ..error }
                 }
                 _ => error,
             }
@@ -208,14 +213,32 @@ impl Settings {
         Ok(Self { given, ..Self::default().changed(&|name: &str| Some(var(name)?.0))? })
     }
 
-    /// These settings with those of a project laid over them. A value that is not understood, which a newer
-    /// version may have stored, does not count, and neither does one that a project may not set.
+    /// These settings with those of a project laid over them, but for what the environment says. A value that is
+    /// not understood, which a newer version may have stored, does not count, and neither does one that a project
+    /// may not set.
     pub fn overlaid(&self, stored: &BTreeMap<String, String>) -> Result<Self, EngineError> {
         self.clone().changed(&|name: &str| {
             let setting = Setting::find(name)?;
             let value = setting.read(stored.get(name)?).ok()?;
-            setting.counts_in_project(&value).then_some(value)
+            let overruled = setting.is_overruled(self.giver(setting.name));
+            (setting.counts_in_project(&value) && !overruled).then_some(value)
         })
+    }
+
+    /// These settings with a value from the configuration of the host, which counts where nobody else gives one.
+    pub fn with_host_value(
+        self,
+        setting: &'static Setting,
+        value: &str,
+    ) -> Result<Self, EngineError> {
+        if self.given(setting.name).is_some() {
+            return Ok(self);
+        }
+        let value = setting.read(value)?;
+        let mut changed =
+            self.changed(&|name: &str| (name == setting.name).then(|| value.clone()))?;
+        changed.given.0.insert(setting.name, (value, Source::Host));
+        Ok(changed)
     }
 
     /// The value that was given for a setting, as it was written; none where its default counts.
@@ -269,17 +292,16 @@ impl Settings {
     }
 }
 
-/// What the specification's first generation called a variable.
-fn flame_name(name: &str) -> Option<String> {
-    name.strip_prefix("STACK_").map(|rest| format!("FLAME_{rest}"))
-}
-
 const REASONING: [(&str, ReasoningPolicy); 2] =
     [("strip", ReasoningPolicy::Strip), ("wait", ReasoningPolicy::Wait)];
 
 impl FrameSessions {
-    const NAMED: [(&'static str, Self); 3] =
-        [("activate", Self::Activate), ("always", Self::Always), ("never", Self::Never)];
+    const NAMED: [(&'static str, Self); 4] = [
+        ("asked", Self::Asked),
+        ("activate", Self::Activate),
+        ("always", Self::Always),
+        ("never", Self::Never),
+    ];
 }
 
 impl MaskOutputs {

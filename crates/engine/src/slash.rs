@@ -1,9 +1,11 @@
 //! Slash commands: what people do to the tree from inside a session. It is done at once, through the table
 //! of operations, and the model is told of it behind the person's own words.
 
+mod plan;
+
 use callstack_core::frame::Identity;
 use callstack_core::framing::{identity_of, identity_of_goal};
-use callstack_core::returned::MARK;
+use callstack_core::returned::{MARK, UNSAID, open_now};
 use callstack_core::transcript::Anchor;
 use serde_json::{Value, json};
 
@@ -12,6 +14,7 @@ use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller};
 use crate::operations;
+use crate::operations::begin::compact;
 use crate::tree;
 
 /// A slash command as a host knows it.
@@ -41,14 +44,15 @@ pub const SLASH: &[Slash] = &[
     },
     Slash {
         name: "pop",
-        description: "End the open frame, with these results or with the agent's own",
+        description: "End the open frame, with these results or with what was said in it last",
         template: "(callstack) End the open frame with stack_frame_pop. Its results: $ARGUMENTS",
     },
     Slash {
         name: "plan",
-        description: "Plan frames for later: one title, or several with | between them",
-        template: "(callstack) Plan these frames with stack_frame_plan, one for each title between | \
-                   or on a line of its own, and start none: $ARGUMENTS",
+        description: "Plan frames for later: TITLE: CRITERIA | > DEEPER | TITLE",
+        template: "(callstack) Plan these frames with stack_frame_plan, one for each title between | or on a line \
+                   of its own, with what stands behind a colon as its criteria and those behind > below the one \
+                   before, and start none: $ARGUMENTS",
     },
     Slash {
         name: "frame-status",
@@ -153,43 +157,42 @@ impl Engine {
             });
         };
         let (status, results) = ending(given);
-        if results.is_empty() {
-            let tool =
-                self.current_settings()?.profile.dialect().tool("stack_frame_pop").into_owned();
-            return Ok(note(format!(
-                "{MARK} The user wants frame {} ended now. Call {tool} with status {status} and with \
-                 results that hold what was done in it and what is still open; do no further work in it \
-                 first. Then tell the user in a sentence what came of it.",
-                open.label()
-            )));
-        }
         let behind = Anchor { message: self.newest_message(&request.session)?, call: None };
-        let arguments = json!({"status": status, "results": results});
-        let answer = self.by_hand(request, behind, "stack_frame_pop", &arguments)?;
+        let pop = |results: Option<&str>| {
+            let arguments = json!({"status": status, "results": results});
+            self.by_hand(request, behind.clone(), "stack_frame_pop", &arguments)
+        };
+        let words = Some(results).filter(|results| !results.is_empty());
+        let answer = match pop(words) {
+            // There is nothing in it that results could be made of.
+            Err(error) if words.is_none() && error.kind == Kind::Invalid => pop(Some(UNSAID))?,
+            answer => answer?,
+        };
+        let whose = match words {
+            Some(_) => "the words above are its results".to_owned(),
+            None => format!(
+                "its results are what was said in it last: {}",
+                compact(&self.frame(open.num)?.results.unwrap_or_default()).replace('\n', " ")
+            ),
+        };
         let now = match self.active(&request.session)? {
             Some(num) => format!(
-                "You are now in frame {}. Go on with it if something is left to do there; else say in \
-                 a sentence that the frame is ended.",
-                self.frame(num)?.label()
+                "Go on with that one if something is left to do there; else say in a sentence that the frame is \
+                 ended.\n{}",
+                open_now(Some(&self.frame(num)?))
             ),
-            None => {
-                "No frame is open now; the user's next request opens a new one. Say in a sentence \
-                     that the frame is ended."
-                    .to_owned()
-            }
+            None => format!("Say in a sentence that the frame is ended.\n{}", open_now(None)),
         };
-        Ok(note(format!(
-            "{MARK} The user ended frame {} with /pop; the words above are its results. {now}",
-            answer.title
-        )))
+        Ok(note(format!("{MARK} The user ended frame {} with /pop; {whose}. {now}", answer.title)))
     }
 
     fn slash_plan(&self, request: &SlashRequest, given: &str) -> Result<SlashAnswer, EngineError> {
-        let titles = given.split(['|', '\n']).map(str::trim).filter(|title| !title.is_empty());
-        let children: Vec<Value> =
-            titles.map(|title| json!(Arguments::of(&identity_of_goal(title)))).collect();
+        let children = plan::children(given);
         if children.is_empty() {
-            return Err(nothing("what is to be planned", "/plan TITLE | TITLE | …"));
+            return Err(nothing(
+                "what is to be planned",
+                "/plan TITLE: CRITERIA | > DEEPER | TITLE | …",
+            ));
         }
         let before = Anchor { message: self.newest_message(&request.session)?, call: None };
         self.ensure_root(&request.session, &request.host, identity_of(given), before.clone())?;

@@ -4,6 +4,7 @@ mod masked;
 
 use std::collections::{BTreeMap, HashMap};
 
+use callstack_core::dialect::Dialect;
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::ResultsSource;
@@ -82,10 +83,19 @@ pub struct FrameMetadata {
     /// Who made the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results_source: Option<ResultsSource>,
+    /// What is to be reached, as the specification's first generation calls it; only in its dialect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// What the frame returned, as the first generation calls it; only in its dialect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction_summary: Option<String>,
     #[serde(default)]
     pub created_at: i64,
     #[serde(default)]
     pub updated_at: i64,
+    /// When work in the frame first began; milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_at: Option<i64>,
     #[serde(default)]
     pub artifacts: Vec<String>,
     #[serde(default)]
@@ -150,8 +160,11 @@ impl FrameMetadata {
             results: frame.results,
             results_compacted: frame.results_compacted,
             results_source: frame.results_source,
+            goal: None,
+            compaction_summary: None,
             created_at: frame.created_at,
             updated_at: frame.updated_at,
+            begun_at: frame.begun_at,
             artifact_hashes: hashes
                 .filter_map(|artifact| Some((artifact.path.clone(), artifact.hash.clone()?)))
                 .collect(),
@@ -173,7 +186,28 @@ impl FrameMetadata {
     }
 }
 
+impl FrameMetadata {
+    /// The frame with the fields of a dialect besides.
+    #[must_use]
+    pub(crate) fn spoken(self, dialect: Dialect) -> Self {
+        if dialect == Dialect::Stack {
+            return self;
+        }
+        let goal = Some(&self.success_criteria).filter(|criteria| !criteria.trim().is_empty());
+        let goal = Some(goal.unwrap_or(&self.title).clone());
+        Self { goal, compaction_summary: self.results.clone(), ..self }
+    }
+}
+
 impl StackState {
+    /// The tree with the fields of a dialect besides.
+    #[must_use]
+    pub(crate) fn spoken(mut self, dialect: Dialect) -> Self {
+        let frames = std::mem::take(&mut self.frames).into_iter();
+        self.frames = frames.map(|(id, frame)| (id, frame.spoken(dialect))).collect();
+        self
+    }
+
     /// The whole tree of a store. Reads every frame.
     pub(crate) fn read(view: &View<'_>) -> Result<Self, StoreError> {
         let frames = view.all_frames()?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use callstack_core::cost::PAUSE;
 use callstack_core::frame::FrameNum;
 use callstack_core::text::format_duration;
-use callstack_core::transcript::{Held, Span};
+use callstack_core::transcript::{Held, Span, SpanOrigin};
 use callstack_store::View;
 
 use crate::error::EngineError;
@@ -41,7 +41,9 @@ pub(crate) fn still_sent(
     for span in view.light_spans(frame)? {
         let held = span.fold.as_ref().and_then(|fold| fold.held);
         let Some(Held::Light { span: tokens, stands: folded }) = held else { continue };
-        if !has_gone_with_another(view, &span)? {
+        // A root that goes on is not finished work.
+        let goes_on = !view.frame(span.frame)?.status.is_finished();
+        if !goes_on && !has_gone_with_another(view, &span)? {
             found.insert(span.frame, StillSent { tokens, folded });
         }
     }
@@ -51,12 +53,16 @@ pub(crate) fn still_sent(
 /// Whether a frame around it was sent folded.
 fn has_gone_with_another(view: &View<'_>, span: &Span) -> Result<bool, EngineError> {
     for around in view.ancestors(span.frame)? {
-        let folded = view.frame_spans(around.num)?.into_iter().any(|it| {
+        for it in view.frame_spans(around.num)? {
             let was_sent = it.fold.as_ref().is_some_and(|fold| fold.settled_at.is_some());
-            it.session == span.session && it.live_close().is_some() && !it.detached && was_sent
-        });
-        if folded {
-            return Ok(true);
+            let folded =
+                it.session == span.session && it.live_close().is_some() && !it.detached && was_sent;
+            // The first turn of a root is not all that is below it.
+            let is_around = it.origin != SpanOrigin::FirstTurn
+                || view.span_begins(span.num)? < view.span_ends(it.num)?.map_or(0, |end| end.seq);
+            if folded && is_around {
+                return Ok(true);
+            }
         }
     }
     Ok(false)

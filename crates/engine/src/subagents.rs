@@ -36,8 +36,7 @@ pub struct ChildSession {
 }
 
 impl Engine {
-    /// When child sessions get frames and what ends these, as it counts now: what was set at run time
-    /// lies over the environment.
+    /// When child sessions get frames and what ends these, as it counts now.
     pub fn subagent_settings(&self) -> Result<SubagentSettings, EngineError> {
         let settings = self.current_settings()?;
         let subagents = settings.subagents.clone();

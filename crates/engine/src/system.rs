@@ -70,7 +70,9 @@ impl Engine {
             let context = self
                 .store
                 .read(|view| self.context(view, &request.session, active, Parts::full()))?;
-            let mut text = context.text.clone();
+            let asked =
+                self.store.read(|view| self.asked_unprompted(view, &request.session, active))?;
+            let mut text = format!("{}{asked}", context.text);
             for suggestion in self.suggestions_in_system(&request.session)? {
                 text.push('\n');
                 text.push_str(&suggestion);
@@ -78,7 +80,10 @@ impl Engine {
             return Ok(vec![guidance.to_owned(), text]);
         }
         let context = |view: &View<'_>, looks| {
-            self.context_with(view, &request.session, active, Parts::for_push(), looks)
+            let parts = Parts::for_start();
+            let context = self.context_with(view, &request.session, active, parts, looks)?;
+            let asked = self.asked_unprompted(view, &request.session, active)?;
+            Ok::<_, EngineError>(format!("{}{asked}", context.text))
         };
         // Files are looked at while others may write. What was made then holds until somebody has.
         let (revision, prepared) = self.store.read(|view| {
@@ -91,7 +96,7 @@ impl Engine {
             } else {
                 context(&view, Looks::none())?
             };
-            let text = format!("{}\n\n{AS_WRITTEN}\n{}", guidance.trim_end(), context.text);
+            let text = format!("{}\n\n{AS_WRITTEN}\n{context}", guidance.trim_end());
             let event = rendered(&request.session, slot.clone(), text.clone());
             change.append(self.now(), &[event])?;
             change.append(self.now(), mark.as_slice())?;
@@ -108,6 +113,11 @@ impl Engine {
     ) -> Result<bool, EngineError> {
         let placement = self.settings_in(view)?.placement;
         Ok(placement == Placement::System || view.renders(session, SLOT)?.is_empty())
+    }
+
+    /// Whether a session's system prompt tells of the frames around the one that it began with.
+    pub(crate) fn begins_with_context(view: &View<'_>, session: &str) -> Result<bool, EngineError> {
+        Ok(view.renders(session, SLOT)?.iter().any(|(_, text, _)| text.contains(AS_WRITTEN)))
     }
 
     /// Whether the system prompt of a context is built.
@@ -147,10 +157,13 @@ impl Engine {
             return Ok(None);
         }
         let Some(active) = self.active_or_last(session)? else { return Ok(None) };
-        let context = self.store.read(|view| {
-            self.context_with(view, session, active, Parts::for_push(), Looks::for_a_context())
+        let (context, asked) = self.store.read(|view| {
+            let (parts, looks) = (Parts::for_start(), Looks::for_a_context());
+            let context = self.context_with(view, session, active, parts, looks)?;
+            Ok::<_, EngineError>((context, self.asked_unprompted(view, session, active)?))
         })?;
-        Ok(Some(format!("[callstack] This session has a frame. {AS_WRITTEN}\n{}", context.text)))
+        let context = &context.text;
+        Ok(Some(format!("[callstack] This session has a frame. {AS_WRITTEN}\n{context}{asked}")))
     }
 
     /// Tokens that a session takes and may take, as its host last told.

@@ -18,6 +18,8 @@ use crate::settings::Profile;
 pub struct Tool {
     operation: &'static Operation,
     dialect: Dialect,
+    /// Whether all of its arguments are listed.
+    full: bool,
 }
 
 /// The tools that a profile lists to an agent.
@@ -32,12 +34,13 @@ pub fn listed(profile: Profile) -> impl Iterator<Item = Tool> {
             .chain(operations::find("stack"))
             .collect(),
     };
-    operations.into_iter().map(move |operation| Tool { operation, dialect })
+    let full = profile == Profile::Full;
+    operations.into_iter().map(move |operation| Tool { operation, dialect, full })
 }
 
 /// Every operation as a tool of the dialect, in the order of the table.
 pub(crate) fn all(dialect: Dialect) -> impl Iterator<Item = Tool> {
-    TABLE.iter().map(move |operation| Tool { operation, dialect })
+    TABLE.iter().map(move |operation| Tool { operation, dialect, full: false })
 }
 
 /// The tool of a name. A session that began in another dialect may still call a tool of that one.
@@ -71,7 +74,8 @@ impl Tool {
     /// The schema of its arguments: an object with `properties` and `required`.
     pub fn parameters(&self) -> Value {
         match self.dialect {
-            Dialect::Stack => (self.operation.parameters)(),
+            Dialect::Stack if self.full => (self.operation.parameters)(),
+            Dialect::Stack => (self.operation.brief)(),
             Dialect::Flame => flame::of(self.operation).parameters(self.operation),
         }
     }

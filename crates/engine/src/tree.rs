@@ -3,11 +3,17 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use callstack_core::event::Session;
+use callstack_core::evidence::FileChange;
 use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::text::{CUT, truncate_to_token_budget};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::still_sent::still_sent;
+
+/// Estimated tokens of a frame's criteria in a tree.
+const CRITERIA: usize = 40;
 
 /// One line of a drawn tree.
 #[derive(Clone, Debug)]
@@ -22,7 +28,67 @@ pub struct TreeLine {
     pub still_sent: bool,
 }
 
+/// A file that was changed, and by how many lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Its path, as the agent named it.
+    pub path: String,
+    /// Lines that were added.
+    pub added: usize,
+    /// Lines that were removed.
+    pub removed: usize,
+}
+
+/// What a drawn tree says of frames beside their titles.
+#[derive(Clone, Debug, Default)]
+pub struct TreeNotes {
+    /// Files that frames changed, as their evidence says.
+    pub changed: BTreeMap<FrameNum, Vec<ChangedFile>>,
+    /// How the tests, linters and builds of frames ended: whether all whose end is known went well.
+    pub checked: BTreeMap<FrameNum, bool>,
+    /// Estimated tokens of what was said and done in frames and in those below them.
+    pub tokens: BTreeMap<FrameNum, usize>,
+    /// Sessions by their ids.
+    pub sessions: BTreeMap<String, SessionNote>,
+}
+
+/// What a drawn tree says of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionNote {
+    /// The agent that it is a conversation of: `opencode`, `cli`.
+    pub host: String,
+    /// Whether it was only read from a recording.
+    pub recorded: bool,
+}
+
 impl Engine {
+    /// The notes to the frames of a tree. Reads the evidence of all frames.
+    pub fn tree_notes(&self, lines: &[TreeLine]) -> Result<TreeNotes, EngineError> {
+        self.store.read(|view| {
+            let mut notes = TreeNotes::default();
+            for (frame, evidence) in view.all_evidence()? {
+                let ends: Vec<bool> = evidence.checks.iter().filter_map(|run| run.passed).collect();
+                if !ends.is_empty() {
+                    notes.checked.insert(frame, ends.into_iter().all(|passed| passed));
+                }
+                notes.tokens.insert(frame, evidence.tokens);
+                let file = |change: FileChange| {
+                    let FileChange { path, added, removed, .. } = change;
+                    ChangedFile { path, added, removed }
+                };
+                notes.changed.insert(frame, evidence.changes.into_iter().map(file).collect());
+            }
+            let recorded = view.recorded_sessions()?;
+            let note = |session: Session| {
+                let recorded = recorded.contains(&session.id);
+                (session.id, SessionNote { host: session.host, recorded })
+            };
+            notes.sessions = view.sessions(u32::MAX)?.into_iter().map(note).collect();
+            add_up(&mut notes.tokens, lines);
+            Ok(notes)
+        })
+    }
+
     /// The tree in drawing order: below each frame its children, in the order in which they came to
     /// be. `session` decides which frame counts as active.
     pub fn tree(&self, session: Option<&str>) -> Result<Vec<TreeLine>, EngineError> {
@@ -33,14 +99,11 @@ impl Engine {
             };
             Ok::<_, EngineError>((view.all_frames()?, active, still_sent(view, None)?))
         })?;
-        let mut children: BTreeMap<Option<FrameNum>, Vec<Frame>> = BTreeMap::new();
+        let mut children = Children::new();
         for frame in frames {
             children.entry(frame.shown_below()).or_default().push(frame);
         }
-        let mut lines = Vec::new();
-        for root in children.remove(&None).unwrap_or_default() {
-            draw(root, "", "", active, &mut children, &mut lines);
-        }
+        let mut lines = drawn(children, active);
         for line in &mut lines {
             line.still_sent = still_sent.contains_key(&line.frame.num);
         }
@@ -48,12 +111,40 @@ impl Engine {
     }
 }
 
+/// Has each frame have at least the tokens of those below it: what is done in their sessions or has no end yet is not
+/// counted where it stands in the frame itself. `lines` are in drawing order.
+fn add_up(tokens: &mut BTreeMap<FrameNum, usize>, lines: &[TreeLine]) {
+    let mut below: BTreeMap<FrameNum, usize> = BTreeMap::new();
+    for line in lines.iter().rev() {
+        let num = line.frame.num;
+        let own = tokens.get(&num).copied().unwrap_or(0);
+        let all = own.max(below.get(&num).copied().unwrap_or(0));
+        tokens.insert(num, all);
+        if let Some(parent) = line.frame.shown_below() {
+            *below.entry(parent).or_default() += all;
+        }
+    }
+    tokens.retain(|_, tokens| *tokens > 0);
+}
+
+/// Frames by the one below which they are drawn; the roots below none.
+pub(crate) type Children = BTreeMap<Option<FrameNum>, Vec<Frame>>;
+
+/// The lines of a tree.
+pub(crate) fn drawn(mut children: Children, active: Option<FrameNum>) -> Vec<TreeLine> {
+    let mut lines = Vec::new();
+    for root in children.remove(&None).unwrap_or_default() {
+        draw(root, "", "", active, &mut children, &mut lines);
+    }
+    lines
+}
+
 fn draw(
     frame: Frame,
     before: &str,
     below: &str,
     active: Option<FrameNum>,
-    children: &mut BTreeMap<Option<FrameNum>, Vec<Frame>>,
+    children: &mut Children,
     lines: &mut Vec<TreeLine>,
 ) {
     let num = frame.num;
@@ -83,7 +174,7 @@ pub fn sign(status: Status) -> &'static str {
     }
 }
 
-/// The tree as plain text with a legend.
+/// The tree as plain text, with what frames that are not finished are to reach.
 pub(crate) fn plain(lines: &[TreeLine]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -91,16 +182,28 @@ pub(crate) fn plain(lines: &[TreeLine]) -> String {
         // Writing to a string can't fail.
         let _ = writeln!(
             text,
-            "{}{} {} {} [{}]{active}",
+            "{}{} {} {} [{}]{}{active}",
             line.branches,
             sign(line.frame.status),
             line.frame.num,
             line.frame.identity.title,
-            line.frame.status
+            line.frame.status,
+            criteria(&line.frame)
         );
     }
     if text.is_empty() {
         text.push_str("There are no frames yet.\n");
     }
     text
+}
+
+/// The dense criteria of a frame that is not finished, where they say more than its title.
+fn criteria(frame: &Frame) -> String {
+    let criteria = frame.identity.success_criteria_compacted.trim();
+    // The title of one that nobody pushed is the beginning of the request that its criteria are.
+    let repeats = frame.identity_derived || criteria == frame.identity.title.trim();
+    if frame.status.is_finished() || repeats || criteria.is_empty() {
+        return String::new();
+    }
+    format!(": {}", truncate_to_token_budget(criteria, CRITERIA, CUT).replace('\n', " "))
 }

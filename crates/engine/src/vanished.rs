@@ -1,4 +1,4 @@
-//! A store whose files are deleted or replaced under a live process: the store makes itself again, or goes on with
+//! A store whose files are deleted, replaced or overwritten under a live process: the store makes itself again, or goes on with
 //! the one that is there. The engine forgets what it knew of one that is gone, and says what has happened.
 
 use std::sync::atomic::Ordering;
@@ -36,6 +36,11 @@ impl Engine {
         Ok(())
     }
 
+    /// Has a host show a notice to the user.
+    pub fn notify(&self, notice: String) {
+        lock(&self.notices).push(notice);
+    }
+
     /// Returns the notices about the store for the user, each once.
     pub fn take_notices(&self) -> String {
         std::mem::take(&mut *lock(&self.notices)).join("; ")
@@ -59,7 +64,7 @@ fn notice(incident: Incident) -> (LogLine, String) {
     match incident {
         Incident::Restored => (
             LogLine::new("Store made again"),
-            "the store in .callstack had vanished and was made again; nothing was lost".to_owned(),
+            "the store in .callstack had vanished or was overwritten, and was made again; nothing was lost".to_owned(),
         ),
         Incident::Replaced { lost } => (
             LogLine::new("Store replaced").with("lostEvents", lost),

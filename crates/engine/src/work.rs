@@ -113,12 +113,14 @@ pub(crate) fn message_of(
 }
 
 /// The step in which a span begins with nothing but the calls that are the span's: those behind the one that
-/// opened it and, where it ends in the same step, in front of the one that closed it. None if there are none.
+/// opened it, which is one of them where it was closed after the fact, and, where it ends in the same step, in front
+/// of the one that closed it. None if there are none.
 fn narrowed(json: &str, span: &Span) -> Option<String> {
     let (message, opened) = edge(span, Some(&span.open))?;
     let closed = edge(span, span.live_close()).filter(|(in_message, _)| *in_message == message);
     let mut step: Value = serde_json::from_str(json).ok()?;
-    let own = Parts::of(json).between(opened, closed.map(|(_, call)| call))?;
+    let closed = closed.map(|(_, call)| call);
+    let own = Parts::of(json).between(opened, span.origin.has_its_call(), closed)?;
     let parts = step["parts"].as_array_mut()?;
     let mut place = 0..parts.len();
     parts.retain(|_| place.next().is_some_and(|place| own.contains(&place)));
@@ -153,6 +155,11 @@ impl Parts {
         self.0.iter().position(|part| part.call.as_deref() == Some(call))
     }
 
+    /// Whether a part is that of a call of the message.
+    pub(crate) fn is_of(&self, part: &str, call: &str) -> bool {
+        self.0.iter().any(|it| it.id == part && it.call.as_deref() == Some(call))
+    }
+
     /// Whether a part stands behind a call of the message.
     pub(crate) fn is_behind(&self, part: &str, call: &str) -> bool {
         let call = self.place_of(call);
@@ -166,9 +173,9 @@ impl Parts {
         matches!(state, Some("pending" | "running"))
     }
 
-    /// The places of the calls behind one and in front of another one; none if there are none.
-    fn between(&self, opened: &str, closed: Option<&str>) -> Option<Vec<usize>> {
-        let from = self.place_of(opened)? + 1;
+    /// The places of the calls behind one, or from it on, and in front of another one; none if there are none.
+    fn between(&self, opened: &str, has_it: bool, closed: Option<&str>) -> Option<Vec<usize>> {
+        let from = self.place_of(opened)? + usize::from(!has_it);
         let to = closed.and_then(|call| self.place_of(call)).unwrap_or(self.0.len());
         let own: Vec<_> = (from..to).filter(|place| self.0[*place].call.is_some()).collect();
         (!own.is_empty()).then_some(own)

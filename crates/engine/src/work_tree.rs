@@ -11,7 +11,7 @@ use std::time::Duration;
 use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
-use callstack_store::{Store, Trusted};
+use callstack_store::{Store, StoreError, Trusted, View};
 
 use crate::background::{Background, Work};
 use crate::engine::{Engine, lock};
@@ -19,9 +19,14 @@ use crate::error::{EngineError, Kind};
 use crate::operation::Answer;
 use crate::rollback::LeftAlone;
 use places::Places;
+pub(crate) use places::StateAt;
+pub(crate) use steps::may_write;
 
 /// Records states of the project's files, tells what differs between two, and restores files.
 pub trait WorkTree: Send + Sync {
+    /// Makes sure that states can be recorded, or that there is nothing to record here.
+    fn check(&self, patience: Duration) -> Result<(), EngineError>;
+
     /// Records the files as they are now and names that state; none where states can't be recorded. An
     /// error of the kind `Unavailable` says that it would have taken longer than `patience`.
     fn record(&self, patience: Duration) -> Result<Option<String>, EngineError>;
@@ -94,13 +99,15 @@ struct Recording {
     trusted: Arc<Trusted>,
     /// When it is tried again after it was too slow.
     rests_until: AtomicI64,
+    /// Why the last one was not recorded, as it was told.
+    told: Mutex<Option<String>>,
     places: Mutex<Places>,
 }
 
 impl FileRecorder {
     fn new(work_tree: Box<dyn WorkTree>, trusted: Arc<Trusted>) -> Self {
-        let (rests_until, places) = (AtomicI64::new(0), Mutex::default());
-        let shared = Arc::new(Recording { work_tree, trusted, rests_until, places });
+        let (rests_until, told, places) = (AtomicI64::new(0), Mutex::default(), Mutex::default());
+        let shared = Arc::new(Recording { work_tree, trusted, rests_until, told, places });
         let recording = Arc::clone(&shared);
         let behind = Background::at_once("callstack-files", move || -> Work {
             let recording = Arc::clone(&recording);
@@ -126,7 +133,22 @@ impl Recording {
         if recorded.as_ref().is_err_and(too_slow) {
             self.rests_until.store(now + REST, Ordering::Relaxed);
         }
+        if recorded.is_ok() {
+            lock(&self.told).take();
+        }
         recorded
+    }
+
+    /// What the log is to tell of frames whose files were not recorded, unless it was told the same of the
+    /// frames before.
+    fn untaken(&self, frames: &str, error: &EngineError) -> Option<LogLine> {
+        let why = error.sentence();
+        if lock(&self.told).replace(why.clone()).as_ref() == Some(&why) {
+            return None;
+        }
+        let again = if too_slow(error) { "in ten minutes" } else { "at once" };
+        let line = LogLine::new("Files not recorded").with("frame", frames);
+        Some(line.with("error", why).with("triedAgain", again))
     }
 
     /// Has states dropped, now and then, that no frame has been given.
@@ -145,13 +167,30 @@ fn too_slow(error: &EngineError) -> bool {
     error.kind == Kind::Unavailable
 }
 
-/// Why files were not recorded, as the log tells it.
-fn untaken(line: LogLine, error: &EngineError) -> LogLine {
-    let again = if too_slow(error) { "in ten minutes" } else { "at once" };
-    line.with("error", error.sentence()).with("triedAgain", again)
+/// The state to which a frame's files go back, and which moment that is of.
+pub(crate) fn begun(
+    view: &View<'_>,
+    frame: FrameNum,
+) -> Result<Option<(FileMoment, String)>, StoreError> {
+    for moment in [FileMoment::Begun, FileMoment::Before] {
+        if let Some(state) = view.file_state(frame, moment)? {
+            return Ok(Some((moment, state)));
+        }
+    }
+    Ok(None)
 }
 
 impl Engine {
+    /// Makes sure that states of the project's files can be recorded, where they are to be.
+    pub fn check_work_tree(&self) -> Result<(), EngineError> {
+        match self.recording.get() {
+            Some(recording) if self.current_settings()?.kept.rollback => {
+                recording.work_tree().check(PATIENCE)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Has the state of the project's files recorded where frames begin and end. Without it they can't be
     /// rolled back. The first one counts.
     pub fn record_files_with(&self, work_tree: Box<dyn WorkTree>) {
@@ -177,7 +216,7 @@ impl Engine {
     pub(crate) fn record_ends(&self, frames: &[FrameNum]) {
         // Without a beginning there is nothing to go back to.
         let has_begun = |frame: &FrameNum| {
-            let begun = self.store.read(|view| view.file_state(*frame, FileMoment::Begun));
+            let begun = self.store.read(|view| begun(view, *frame));
             begun.is_ok_and(|state| state.is_some())
         };
         let frames: Vec<_> = frames.iter().copied().filter(has_begun).collect();
@@ -206,8 +245,9 @@ impl Engine {
         });
         if let Err(error) = written {
             let frames: Vec<_> = frames.iter().map(ToString::to_string).collect();
-            let line = LogLine::new("Files not recorded").with("frame", frames.join(", "));
-            self.tell_log(&untaken(line, &error));
+            if let Some(line) = recording.shared.untaken(&frames.join(", "), &error) {
+                self.tell_log(&line);
+            }
         }
     }
 }

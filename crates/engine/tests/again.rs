@@ -116,7 +116,7 @@ fn what_it_did_at_once_is_answered_as_a_whole() {
         ("stack_frame_pop", json!({"generateSummary": true})),
         ("stack_frame_pop", json!({"results": results, "status": "blocked", "frame": "f7"})),
         ("stack_frame_invalidate", json!({"frame": "f7", "reason": "not needed"})),
-        ("stack_frame_invalidate", json!({"frame": "f6", "reason": "not needed"})),
+        ("stack_frame_invalidate", json!({"frame": "f8", "reason": "not needed"})),
         ("stack_frame_unplan", json!({"frame": "f8"})),
         ("stack_frame_push", json!({"title": "x", "successCriteria": "y", "in": "session"})),
         ("stack_pin", json!({"text": "never touch main", "frame": "f1"})),

@@ -77,6 +77,18 @@ fn a_summary_counts_once_and_stands_behind_the_own_results() {
 }
 
 #[test]
+fn a_sibling_in_a_session_of_its_own_is_given_the_generated_summary_too() {
+    let project = project();
+    ask(&project, Some("mine"));
+    summary(&project.engine, "msg_s", "theirs\n\n## Rest of the session\nnothing");
+    let child = json!({"title": "next part", "successCriteria": "read"});
+    project.did(A, "stack_frame_plan", json!({"children": [child]}));
+    let context =
+        project.engine.generate_frame_context("ses_elsewhere", "f3").unwrap().text.clone();
+    assert!(context.contains("mine") && context.contains("theirs"), "{context}");
+}
+
+#[test]
 fn a_restart_forgets_nothing() {
     let project = project();
     ask(&project, Some("mine"));

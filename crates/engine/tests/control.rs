@@ -89,19 +89,50 @@ fn only_plans_can_be_changed() {
 }
 
 #[test]
-fn an_invalidation_takes_what_is_planned_along_warns_of_what_runs_and_leaves_what_is_done() {
+fn an_invalidation_takes_what_is_planned_along_and_leaves_what_is_done() {
     let project = planned();
     project.did("ses_a", "stack_frame_activate", json!({"frame": "f2"}));
     project.did("ses_a", "stack_frame_activate", json!({"frame": "f3"}));
     project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
-    project.did("ses_a", "stack_frame_push", json!({"title": "runs", "successCriteria": "x"}));
-    let answer =
-        project.did("ses_a", "stack_frame_invalidate", json!({"frame": "f2", "reason": "no shop"}));
-    assert!(answer.text.contains("f7 \"runs\""), "{}", answer.text);
-    let statuses = ["f2", "f3", "f4", "f5", "f7"].map(|frame| project.status(frame));
-    assert_eq!(statuses, ["invalidated", "completed", "invalidated", "planned", "in_progress"]);
+    project.did("ses_a", "stack_frame_invalidate", json!({"frame": "f2", "reason": "no shop"}));
+    let statuses = ["f2", "f3", "f4", "f5"].map(|frame| project.status(frame));
+    assert_eq!(statuses, ["invalidated", "completed", "invalidated", "planned"]);
     let below = project.engine.resolve("f4").unwrap();
     assert!(below.invalidation_reason.unwrap().contains("no shop"));
+}
+
+#[test]
+fn what_is_worked_in_below_is_ended_before_a_frame_is_invalidated() {
+    let project = planned();
+    project.did("ses_a", "stack_frame_activate", json!({"frame": "f2"}));
+    project.did("ses_a", "stack_frame_push", json!({"title": "runs", "successCriteria": "x"}));
+    project.did("ses_a", "stack_frame_push", json!({"title": "deeper", "successCriteria": "x"}));
+    let arguments = json!({"frame": "f2", "reason": "no shop"});
+    let (kind, sentence) = refused(&project, "stack_frame_invalidate", arguments.clone());
+    assert_eq!(kind, Kind::Conflict);
+    for part in ["f7 \"runs\", f8 \"deeper\"", "Pop or invalidate f8 first, then f2."] {
+        assert!(sentence.contains(part), "{sentence}");
+    }
+    assert_eq!(project.status("f2"), "in_progress");
+    for frame in ["f8", "f7", "f2"] {
+        let arguments = json!({"frame": frame, "reason": "no shop"});
+        project.did("ses_a", "stack_frame_invalidate", arguments);
+    }
+    assert_eq!(project.engine.active("ses_a").unwrap().unwrap().to_string(), "f1");
+}
+
+#[test]
+fn a_pop_below_an_invalidated_frame_names_the_frame_that_is_really_open() {
+    let project = planned();
+    project.did("ses_a", "stack_frame_activate", json!({"frame": "f2"}));
+    project.did("ses_a", "stack_frame_push", json!({"title": "runs", "successCriteria": "x"}));
+    // Programs that keep frames by ids of their own only warn of what runs.
+    let id = project.engine.resolve("f2").unwrap().id;
+    project.engine.manager("ses_a", "test").invalidate_frame(&id, "no shop").unwrap();
+    let told = project.did("ses_a", "stack_frame_pop", json!({"results": "done"})).text;
+    assert!(told.contains("[callstack] f1 is open now"), "{told}");
+    assert!(!told.contains("f2 is open now") && !told.contains("f2 \""), "{told}");
+    assert_eq!(project.engine.active("ses_a").unwrap().unwrap().to_string(), "f1");
 }
 
 #[test]
@@ -262,9 +293,24 @@ fn a_project_has_presets_of_its_own_and_faults_in_them_are_found() {
         assert!(sentence.contains("bugfix.toml, line") && sentence.contains(told), "{sentence}");
         assert!(sentence.contains("`[[frames]]`, each with `title`"), "{sentence}");
     }
-    // A device may have no end, and a pipe keeps who reads it waiting.
+    // A link may lead anywhere: to a device that has no end, to a pipe that keeps who reads it waiting.
     std::fs::remove_file(folder.join("bugfix.toml")).unwrap();
     std::os::unix::fs::symlink("/dev/null", folder.join("bugfix.toml")).unwrap();
     let (_, sentence) = refused(&project, "stack_preset", json!({"name": "bugfix"}));
-    assert!(sentence.contains("bugfix.toml: it is a device, not a file"), "{sentence}");
+    assert!(sentence.contains("bugfix.toml: it is a link, not a file"), "{sentence}");
+}
+
+#[test]
+fn a_preset_that_can_not_be_read_keeps_no_other_one_from_being_listed() {
+    let project = Project::new();
+    project.user("ses_a", "Mend it");
+    let folder = project.engine.project().join(callstack_engine::presets::PRESETS);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("broken.toml"), "frames = 3\n").unwrap();
+    std::fs::write(folder.join("ours.toml"), "[[frames]]\ntitle = \"Mend\"\n").unwrap();
+    let text = project.did("ses_a", "stack_preset", json!({})).text;
+    assert!(text.contains("- \"broken\" is not usable: "), "{text}");
+    for name in ["bugfix", "feature", "refactor", "review", "ours"] {
+        assert!(text.contains(&format!("- {name}(")), "{name}: {text}");
+    }
 }

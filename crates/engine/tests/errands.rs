@@ -12,6 +12,7 @@ use callstack_engine::{
     Engine, EngineError, FrameSessions, Kind, Settings, Shown, SyncAnswer, SystemRequest,
     operations,
 };
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::plugin::whole;
@@ -144,9 +145,14 @@ fn notes(engine: &Engine, session: &str, calls: &[(&str, CallState)]) -> Vec<Str
     ops.into_iter().filter_map(text).collect()
 }
 
+/// Settings with which an activated frame is worked on in a session of its own.
+fn activated() -> Settings {
+    Settings { sessions: FrameSessions::Activate, ..Settings::default() }
+}
+
 #[test]
 fn an_activated_frame_is_worked_on_in_a_session_that_returns_to_the_caller() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let engine = &project.engine;
     let planned = engine.resolve("f2").unwrap().id;
     let caller = caller("ses_a", "act");
@@ -171,16 +177,24 @@ fn an_activated_frame_is_worked_on_in_a_session_that_returns_to_the_caller() {
     );
 
     let told = system(engine, "ses_c");
-    let context = ["Write the parser", "never touch main", "the grammar is LL(1)", "lexer"];
+    let context = ["Write the parser", "never touch main", "the grammar is LL(1)"];
     assert!(context.iter().all(|it| told.contains(it)), "{told}");
-    assert!(text.contains("the lexer works"), "{text}");
+    assert_snapshot!(text, @r#"
+    [callstack] this session is for frame f2 "lexer" (depth 1)
+    Frame f1 "Write the parser" waits for what it returns.
+    The user's request: Write the parser
+    Success criteria: the lexer works
+    Work on this frame only. When its criteria are met, or cannot be, call stack_frame_pop with the results, and then end your turn with one sentence: the results are all that the caller gets. No user reads along. If you need something from outside, pop f2 as blocked and say what.
+    "#);
+    assert!(!told.contains("the lexer works"), "its prompt says what it is for: {told}");
+    assert!(!told.contains("<success-criteria>"), "so does it what the user asked for: {told}");
     assert!(!text.contains("<stack-context"), "the system prompt has the context: {text}");
 
     let popped = pop(engine, "ses_c", "lexer.rs has 12 tokens").text;
     assert!(popped.contains("whole work of this session"), "{popped}");
     let answer = resume(engine, &caller, &prompted.token, said("Done.")).unwrap();
     assert_eq!(answer.returned, Some(frame.num));
-    for part in ["lexer.rs has 12 tokens", "You are now in frame f1", "Next: start f3"] {
+    for part in ["lexer.rs has 12 tokens", "f1 is open now", "Next: start f3"] {
         assert!(answer.text.contains(part), "{}", answer.text);
     }
     assert_eq!(project.status("f2"), "completed");
@@ -188,21 +202,44 @@ fn an_activated_frame_is_worked_on_in_a_session_that_returns_to_the_caller() {
 }
 
 #[test]
+fn a_session_of_its_own_is_told_what_the_user_said_last() {
+    let project = project(activated());
+    let engine = &project.engine;
+    let said = |id: &str, words: &str| {
+        let parts = vec![Part {
+            id: format!("{id}.0"),
+            body: PartBody::Text { synthetic: false, chars: 9, head: words.to_owned() },
+        }];
+        let json = json!({"info": {"id": id, "role": "user"}, "parts": [
+            {"type": "text", "text": words}, {"type": "text", "text": "added", "synthetic": true}]});
+        let (id, role, standing) = (id.to_owned(), Role::User, Standing::Normal);
+        Shown::of(Message { id, role, standing, parts }, json.to_string())
+    };
+    let words = "Use <tables> & \"states\".\nNo recursion.";
+    let asked = vec![said("msg-u1", "Write the parser"), said("msg-u2", words)];
+    engine.sync(whole("ses_a", asked)).unwrap();
+    let prompted = activate(engine, &caller("ses_a", "act"), "f2", "ses_c");
+    let Effect::Prompt { text, .. } = &prompted.effect else { panic!("{:?}", prompted.effect) };
+    assert!(text.contains(&format!("The user's newest request:\n{words}\n")), "{text}");
+    assert!(text.contains("earlier one: f1 \"Write the parser\""), "{text}");
+    assert!(!system(engine, "ses_c").contains("newest request"), "its prompt has it");
+}
+
+#[test]
 fn what_another_session_returned_is_not_told_again_by_the_next_push() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let engine = &project.engine;
     let caller = caller("ses_a", "act");
     let prompted = activate(engine, &caller, "f2", "ses_c");
     pop(engine, "ses_c", "twelve tokens of the lexer");
     resume(engine, &caller, &prompted.token, said("Done.")).unwrap();
     let pushed = project.did("ses_a", PUSH, child("lexer speed")).text;
-    let above = "<frame id=\"f2\" status=\"completed\" title=\"lexer\" results=\"above\">";
-    assert!(pushed.contains(above), "{pushed}");
+    assert!(!pushed.contains("twelve tokens") && !pushed.contains("f2"), "{pushed}");
 }
 
 #[test]
 fn a_session_without_a_pop_is_completed_from_its_last_words() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let engine = &project.engine;
     for (frame, words, results) in [
         (
@@ -229,7 +266,7 @@ fn a_session_without_a_pop_is_completed_from_its_last_words() {
 
 #[test]
 fn an_error_blocks_the_frame_and_its_session_takes_it_up_again() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let engine = &project.engine;
     let first = caller("ses_a", "first");
     let prompted = activate(engine, &first, "f2", "ses_c");
@@ -260,7 +297,7 @@ fn an_error_blocks_the_frame_and_its_session_takes_it_up_again() {
 
 #[test]
 fn a_session_that_is_gone_is_replaced() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let engine = &project.engine;
     let first = caller("ses_a", "first");
     let prompted = activate(engine, &first, "f2", "ses_c");
@@ -287,7 +324,7 @@ fn a_session_that_is_gone_is_replaced() {
 
 #[test]
 fn whoever_is_stopped_stops_those_that_work_for_it() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let engine = &project.engine;
     let outer = caller("ses_a", "outer");
     let prompted = activate(engine, &outer, "f2", "ses_c");
@@ -310,7 +347,7 @@ fn whoever_is_stopped_stops_those_that_work_for_it() {
 #[test]
 fn what_the_call_was_not_told_is_told_once_at_the_next_request() {
     for state in [CallState::Failed, CallState::Open] {
-        let project = project(Settings::default());
+        let project = project(activated());
         let caller = caller("ses_a", "act");
         activate(&project.engine, &caller, "f2", "ses_c");
         pop(&project.engine, "ses_c", "12 tokens");
@@ -329,7 +366,7 @@ fn what_the_call_was_not_told_is_told_once_at_the_next_request() {
 
 #[test]
 fn what_the_call_was_told_is_not_told_again() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let engine = &project.engine;
     let caller = caller("ses_a", "act");
     let prompted = activate(engine, &caller, "f2", "ses_c");
@@ -342,7 +379,7 @@ fn what_the_call_was_told_is_not_told_again() {
 
 #[test]
 fn a_frame_that_nobody_waits_for_any_more_is_blocked_with_all_below_it() {
-    let project = project(Settings::default());
+    let project = project(activated());
     activate(&project.engine, &caller("ses_a", "outer"), "f2", "ses_c");
     let plan = json!({"children": [child("tokens")]});
     run(&project.engine, &caller("ses_c", "plan"), "stack_frame_plan", plan).unwrap();
@@ -362,7 +399,7 @@ fn a_frame_that_nobody_waits_for_any_more_is_blocked_with_all_below_it() {
 
 #[test]
 fn steps_can_be_taken_twice() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let caller = caller("ses_a", "act");
     let started = next(run(&project.engine, &caller, ACTIVATE, json!({"frame": "f2"})).unwrap());
     let made = || ok(json!({"session": "ses_c"}));
@@ -377,7 +414,7 @@ fn steps_can_be_taken_twice() {
 
 #[test]
 fn two_frames_are_worked_on_side_by_side() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let engine = &project.engine;
     let callers = [caller("ses_a", "one"), caller("ses_a", "two")];
     let one = activate(engine, &callers[0], "f2", "ses_c");
@@ -397,7 +434,7 @@ fn two_frames_are_worked_on_side_by_side() {
 #[test]
 fn sessions_at_work_are_limited() {
     let limits = Limits { live_sessions: 1, ..Limits::default() };
-    let project = project(Settings { limits, ..Settings::default() });
+    let project = project(Settings { limits, ..activated() });
     let engine = &project.engine;
     let started =
         |frame: &str| run(engine, &caller("ses_a", frame), ACTIVATE, json!({"frame": frame}));
@@ -415,8 +452,11 @@ fn sessions_at_work_are_limited() {
 
 #[test]
 fn where_a_frame_is_worked_on_can_be_chosen() {
-    use FrameSessions::{Activate, Always, Never};
+    use FrameSessions::{Activate, Always, Asked, Never};
     for (sessions, wish, activated_there, pushed_there) in [
+        (Asked, None, false, false),
+        (Asked, Some("here"), false, false),
+        (Asked, Some("session"), true, true),
         (Activate, None, true, false),
         (Activate, Some("here"), false, false),
         (Activate, Some("session"), true, true),
@@ -445,7 +485,7 @@ fn where_a_frame_is_worked_on_can_be_chosen() {
             assert!(activate.text.contains("STACK_FRAME_SESSIONS"), "{}", activate.text);
         }
     }
-    let project = project(Settings::default());
+    let project = project(activated());
     let blocked = json!({"results": "no key", "status": "blocked"});
     project.did("ses_a", PUSH, child("deploy"));
     project.did("ses_a", "stack_frame_pop", blocked);
@@ -457,9 +497,9 @@ fn where_a_frame_is_worked_on_can_be_chosen() {
 
 #[test]
 fn without_a_host_the_work_is_done_in_place() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let answer = project.did("ses_a", ACTIVATE, json!({"frame": "f2"}));
-    assert!(answer.text.contains("activated frame f2") && !answer.text.contains("program"));
+    assert!(answer.text.contains("f2 is open now") && !answer.text.contains("program"));
     project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
     let answer = project.did("ses_a", ACTIVATE, json!({"frame": "f3", "in": "session"}));
     assert!(answer.text.contains("no agent's program"), "{}", answer.text);
@@ -481,7 +521,7 @@ fn a_pushed_frame_stays_planned_where_no_session_comes_to_be() {
 
 #[test]
 fn an_activation_that_is_undone_was_never_made() {
-    let project = project(Settings::default());
+    let project = project(activated());
     let engine = &project.engine;
     let caller = caller("ses_a", "act");
     let prompted = activate(engine, &caller, "f2", "ses_c");

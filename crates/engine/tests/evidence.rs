@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use callstack_core::evidence::{CommandRun, Evidence, TestCounts, TestRun, WrittenFile};
+use callstack_core::evidence::{CheckRun, Evidence, WrittenFile};
+use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{Anchor, CallState, Message, Part, PartBody, Role, Standing};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::search::{Depth, PlaceKind, SearchRequest};
@@ -104,14 +105,11 @@ fn it_is_stored_with_the_pop_as_the_fold_tells_it() {
     let [WrittenFile { path, hash: Some(written) }] = &told.written[..] else { panic!("{told:?}") };
     assert_eq!((path.as_str(), written.len()), ("rules.txt", 64));
     assert_eq!(Some(written.clone()), project_hash(engine, "rules.txt"));
-    let test = CommandRun { line: "cargo test".to_owned(), exits: vec![101, 0] };
-    assert_eq!(told.commands.last(), Some(&test));
-    let counts = TestCounts { passed: 4, failed: 0, skipped: 0 };
-    let run = TestRun { command: "cargo test".to_owned(), counts, failed_before: Some(1) };
-    assert_eq!(told.tests, [run]);
-    assert!(told.commands.iter().all(|run| run.line != "make before"), "{told:?}");
+    let run =
+        CheckRun { line: "cargo test".to_owned(), passed: Some(true), said: "4 passed".to_owned() };
+    assert_eq!(told.checks, [run], "and not what was run before the frame");
     let fold = engine.spans(A).unwrap().into_iter().filter_map(|span| span.fold).next_back();
-    let line = "`cargo test` (exit 101, then 0; tests: 4 passed, before 1 failed)";
+    let line = "`cargo test`: 4 passed\n";
     let fold = fold.unwrap();
     assert!(fold.text.contains(line), "{}", fold.text);
     // Another process is told the same, and the whole state has it.
@@ -119,6 +117,21 @@ fn it_is_stored_with_the_pop_as_the_fold_tells_it() {
     let state = engine.state().unwrap();
     let told_by_state = state.frames.values().find(|it| it.handle == "f3").unwrap();
     assert_eq!(told_by_state.evidence, told);
+}
+
+#[test]
+fn a_drawn_tree_knows_how_large_frames_were_and_how_their_checks_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = worked(folder.path());
+    let engine = &project.engine;
+    let notes = engine.tree_notes(&engine.tree(None).unwrap()).unwrap();
+    let num = |handle: &str| engine.resolve(handle).unwrap().num;
+    assert_eq!(notes.checked.get(&num("f3")), Some(&true));
+    let size = |handle: &str| notes.tokens.get(&num(handle)).copied();
+    let [said, asked] = [tests(3, 1), format!("login {TOKEN}")].map(|it| estimate_tokens(&it));
+    assert!(size("f3").is_some_and(|size| size > said + asked), "{:?}", size("f3"));
+    assert_eq!(size("f1"), size("f3"), "a frame is as large as those below it");
+    assert_eq!(size("f2"), None, "nobody has worked in it");
 }
 
 /// What a file of the project holds now, by the way in which artifacts are recorded.
@@ -134,18 +147,18 @@ fn it_is_shown_searched_logged_and_given_to_those_beside_the_frame() {
     let project = worked(folder.path());
     let engine = &project.engine;
     let details = project.did(A, "stack_frame_details", json!({"frame": "f3"}));
-    let written = "evidence: written (reread to edit): rules.txt\n";
+    let written = "evidence: written: rules.txt\n";
     assert!(details.text.contains(written), "{}", details.text);
-    assert_eq!(details.data["evidence"]["tests"][0]["counts"]["passed"], 4);
+    assert_eq!(details.data["evidence"]["checks"][0]["said"], "4 passed");
     let context = project.did(A, "stack_context_preview", json!({"frame": "f2"})).text;
     assert!(context.contains("<evidence>`cargo test`: 4 passed</evidence>"), "{context}");
     let pushed = call(engine, A, "m7", "stack_frame_push", frame("grammar speed")).text;
-    assert!(pushed.contains("results=\"above\"") && !pushed.contains("<evidence>"), "{pushed}");
+    assert!(!pushed.contains("completed") && !pushed.contains("<evidence>"), "{pushed}");
     let evidence = (PlaceKind::Evidence, "f3".to_owned());
     assert!(search(engine, "rules.txt").contains(&evidence));
     assert!(search(engine, "cargo test 23").contains(&evidence), "with what is said");
     assert_eq!(search(engine, "23 rules")[0], (PlaceKind::Frame, "f3".to_owned()));
-    assert!(search(engine, "login").contains(&evidence), "the command is told");
+    assert!(!search(engine, "login").contains(&evidence), "a command that checks nothing");
     assert!(!search(engine, TOKEN).contains(&evidence), "its secret is not");
     let said = engine.messages(A).unwrap();
     assert!(said.iter().any(|message| message.json.contains(TOKEN)), "it is kept as it was said");
@@ -222,9 +235,64 @@ fn a_frame_that_is_taken_up_again_has_that_of_all_its_work() {
     step(engine, A, "m9", &[json!({"ran": "git stash", "exit": 0})]);
     call(engine, A, "n1", "stack_frame_pop", json!({"results": "24 rules", "status": "failed"}));
     let told = of(engine, "f3");
-    let commands: Vec<_> = told.commands.iter().map(|it| (it.line.as_str(), &it.exits)).collect();
-    assert!(commands.contains(&("cargo test", &vec![101, 0, 1])), "{commands:?}");
-    assert_eq!(commands.last(), Some(&("git stash", &vec![0])));
-    assert_eq!((told.tests.len(), told.tests[0].counts.failed), (1, 3));
+    let checks: Vec<_> = told.checks.iter().map(|it| (it.passed, it.said.as_str())).collect();
+    assert_eq!(checks, [(Some(false), "2 passed, 3 failed")]);
     assert_eq!(told.written.len(), 1);
+}
+
+#[test]
+fn line_numbers_that_an_earlier_frame_told_are_called_out_of_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = Project::at(folder.path(), Settings::default());
+    let engine = &project.engine;
+    engine.read_messages_with(happenings);
+    project.user(A, "Write the parser");
+    let file = |text: &str| std::fs::write(folder.path().join("notes.adoc"), text).unwrap();
+    let change = |id: &str, before: &str, after: &str| {
+        step(engine, A, id, &[json!({"wrote": "notes.adoc", "before": before, "after": after})]);
+    };
+    let text = |id: &str| {
+        let num = engine.resolve(id).unwrap().num;
+        let spans = engine.spans(A).unwrap();
+        spans.into_iter().find(|span| span.frame == num).unwrap().fold.unwrap().text
+    };
+    call(engine, A, "m1", "stack_frame_push", frame("first"));
+    file("one\ntwo\nthree rules\n");
+    change("m2", "three\n", "three rules\n");
+    call(engine, A, "m3", "stack_frame_pop", json!({"results": "It is in."}));
+    assert!(text("f2").contains("\n- notes.adoc +1 -1 (now line 3)"), "{}", text("f2"));
+
+    call(engine, A, "m4", "stack_frame_push", frame("second"));
+    step(
+        engine,
+        A,
+        "m5",
+        &[json!({"read": "notes.adoc", "output": "1\tone\n2\ttwo\n3\tthree rules"})],
+    );
+    call(engine, A, "m6", "stack_frame_push", frame("inner"));
+    file("zero\nnought\none\ntwo\nthree rules\n");
+    change("m7", "one\n", "zero\nnought\none\n");
+    call(engine, A, "m8", "stack_frame_pop", json!({"results": "It begins at zero."}));
+    let inner = text("f4");
+    let outdated = "Read before f4 changed it, so out of date further up: notes.adoc\n";
+    assert!(inner.contains(outdated), "{inner}");
+    assert!(!inner.contains("line numbers"), "said once: {inner}");
+    call(engine, A, "m9", "stack_frame_pop", json!({"results": "It begins at zero."}));
+    let moved =
+        "\n- line numbers of notes.adoc further up are out of date: +2 from the first line on\n";
+    assert!(text("f3").contains(moved), "{}", text("f3"));
+
+    call(engine, A, "n1", "stack_frame_push", frame("third"));
+    file("zero\nnought\none\ntwo\nfour rules\n");
+    step(
+        engine,
+        A,
+        "n2",
+        &[
+            json!({"read": "notes.adoc", "output": "1\tzero\n2\tnought\n3\tone\n4\ttwo\n5\tthree rules"}),
+        ],
+    );
+    change("n3", "three rules", "four rules");
+    call(engine, A, "n4", "stack_frame_pop", json!({"results": "There are four."}));
+    assert!(!text("f5").contains("line numbers"), "they are as they were: {}", text("f5"));
 }

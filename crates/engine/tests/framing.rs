@@ -4,6 +4,7 @@ mod chosen;
 mod endings;
 mod files;
 mod host;
+mod kept;
 mod purge;
 mod remains;
 mod undo;

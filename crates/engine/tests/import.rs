@@ -113,7 +113,7 @@ fn a_subtree_is_a_tree_of_its_own() {
 fn a_document_says_what_came_out_of_each_frame() {
     let text = worked().engine.export(None).unwrap().to_markdown();
     for part in [
-        "# f1 Build the parser for our…\n\n*in_progress*\n",
+        "# f1 Build the parser for our configuration files\n\n*in_progress*\n",
         "## f2 Read\n\n*completed*\n\n**Success criteria**\n\n> read\n",
         "**Results, by the agent**\n\n> 23 rules, see f1\n",
         "**Decisions**\n\n- by hand\n",
@@ -164,7 +164,7 @@ fn both_generations_are_taken_over() {
     assert_eq!(told.sources[0].format, "flame");
     let all = state(&project).frames;
     let of = |id: &str| all[id].clone();
-    assert_eq!(of("ses_1").title, "Build a parser that reads…");
+    assert_eq!(of("ses_1").title, "Build a parser that reads all");
     assert_eq!(of("ses_1").success_criteria, "Build a parser that reads all");
     assert_eq!(
         (of("ses_1").artifacts, of("ses_1").decisions),

@@ -41,12 +41,12 @@ fn frames_contexts_and_what_is_missing_are_told() {
     Session opened { sessionID: "ses_a" }
     Frame created { frame: "f1", id: "ses_a", sessionID: "ses_a", title: "Build the shop" }
     Frame created { frame: "f2", id: "frm-0001", sessionID: "ses_a", title: "one", parent: "f1" }
-    Context generated { sessionID: "ses_a", frame: "f2", tokens: 108, ancestors: 1, siblings: 0 }
+    Context generated { sessionID: "ses_a", frame: "f2", tokens: 57, ancestors: 1, siblings: 0 }
     Decision added { frame: "f2", decision: "no\nJava" }
     Frame completed { frame: "f2", results: "done", source: "agent" }
     Frame planned { frame: "f3", id: "plan-0002", title: "one", parent: "f1" }
     Frame activated { frame: "f3", id: "frm-0003", sessionID: "ses_a" }
-    Context generated { sessionID: "ses_a", frame: "f3", tokens: 147, ancestors: 1, siblings: 1 }
+    Context generated { sessionID: "ses_a", frame: "f3", tokens: 57, ancestors: 1, siblings: 0 }
     Frame invalidated { frame: "f3", reason: "no" }
     Frame not found { reference: "f99" }
     "#);

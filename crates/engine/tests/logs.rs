@@ -143,7 +143,7 @@ fn can_be_read_in_parts_and_searched() {
     assert!(part.text.ends_with("go on with from 43."), "{}", part.text);
     let found = read(json!({"query": "number 77"}));
     assert_eq!(found.data["positions"], json!([77]));
-    assert!(found.text.contains("1 message of 100 with number 77"), "{}", found.text);
+    assert!(found.text.contains("1 line in 1 message of 100 holds number 77"), "{}", found.text);
     let behind = read(json!({"from": 101}));
     assert_eq!(behind.data["positions"], json!([]));
     assert!(behind.text.ends_with("no message from 101 on, of 100\n"), "{}", behind.text);
@@ -186,7 +186,7 @@ fn a_long_message_is_told_in_parts_and_from_where_it_holds_what_is_looked_for() 
     assert_eq!(told.trim_end(), long.trim_end(), "nothing is left out and nothing told twice");
     let found = read(json!({"query": "54321é"}));
     assert_eq!(found.data["positions"], json!([2]));
-    assert!(found.text.contains(" 54321é ") && found.text.len() < 41_000);
+    assert!(found.text.contains(" 54321é ") && found.text.len() < 1_000);
     assert_eq!(read(json!({"from": 2, "offset": 10_000_000})).data["positions"], json!([2, 3]));
 }
 

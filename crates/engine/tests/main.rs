@@ -3,6 +3,9 @@
 #[cfg(test)]
 mod again;
 #[cfg(test)]
+mod alone;
+mod answers;
+#[cfg(test)]
 mod arguments;
 #[cfg(test)]
 mod autonomy;
@@ -23,6 +26,8 @@ mod errands;
 #[cfg(test)]
 mod evidence;
 #[cfg(test)]
+mod figures;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod flame;
@@ -39,6 +44,8 @@ mod manager;
 mod masking;
 #[cfg(test)]
 mod operations;
+#[cfg(test)]
+mod outside;
 #[cfg(test)]
 mod plans;
 #[cfg(test)]
@@ -61,6 +68,8 @@ mod secrets;
 mod sessions;
 #[cfg(test)]
 mod settings;
+#[cfg(test)]
+mod since;
 #[cfg(test)]
 mod staleness;
 #[cfg(test)]

@@ -69,7 +69,7 @@ fn each_line_says_that_its_output_was_replaced_and_the_last_one_where_the_whole_
     [callstack] This output of about 2000 tokens has left the context: the same call was made again, see below.
     ---
     [callstack] This output of about 2000 tokens has left the context: the same call was made again, see below.
-    What has left can be read again: stack {"op":"stack_log","args":{"frame":"f1"}} (at a terminal: callstack log f1)
+    What has left can be read again: stack {"op":"stack_log","args":{"frame":"f1"}}
     "#);
     let stored = host.engine.messages(SESSION).unwrap();
     assert!(stored[1].json.contains("port 8001"), "what left is kept whole");

@@ -2,7 +2,9 @@
 
 use callstack_core::limits::Limits;
 use callstack_engine::operation::{Answer, Operation};
-use callstack_engine::{ChildSession, Kind, Level, Settings, Standing, SubagentFilter, operations};
+use callstack_engine::{
+    ChildSession, Kind, Level, Profile, Settings, Standing, SubagentFilter, operations, tools,
+};
 use serde_json::{Map, Value, json};
 
 use crate::support::Project;
@@ -212,12 +214,76 @@ fn every_operation_is_reached_through_the_one_tool() {
 
 #[test]
 fn the_one_tool_lists_every_operation_with_what_it_takes() {
-    let answer = project().did("ses_a", "stack", json!({}));
+    let answer = project().did("ses_a", "stack", json!({"op": "all"}));
     for operation in operations::TABLE.iter().filter(|operation| operation.name != "stack") {
         let line = format!("- {}({})", operation.name, operation.signature());
         assert!(answer.text.contains(&line), "{line} is missing in\n{}", answer.text);
         assert!(answer.text.contains(operation.summary));
     }
+}
+
+#[test]
+fn without_a_name_the_one_tool_lists_what_fits_the_moment() {
+    let project = Project::new();
+    project.user("ses_a", "Write the parser");
+    let listed = |text: &str| text.lines().filter(|line| line.starts_with("- stack_")).count();
+    let first = project.did("ses_a", "stack", json!({})).text;
+    assert_eq!(listed(&first), 10, "{first}");
+    assert!(!first.contains("stack_frame_unplan"), "{first}");
+    let child = json!({"title": "lexer", "successCriteria": "it lexes"});
+    project.did("ses_a", "stack_frame_plan", json!({"children": [child]}));
+    let second = project.did("ses_a", "stack", json!({})).text;
+    assert_eq!(listed(&second), 10, "{second}");
+    assert!(second.contains("- stack_frame_unplan(frame)"), "{second}");
+}
+
+#[test]
+fn facts_are_kept_with_what_is_planned_and_told_to_whoever_works_on_it() {
+    let project = Project::new();
+    project.user("ses_a", "Write the parser");
+    let inner =
+        json!({"title": "tables", "successCriteria": "they are small", "context": "see t.rs"});
+    let child = json!({"title": "lexer", "successCriteria": "\"all\" lexes",
+        "context": "run `make t`", "children": [inner]});
+    project.did("ses_a", "stack_frame_plan", json!({"children": [child]}));
+    let arguments = json!({"frame": "f2", "in": "here", "context": "and `make u`"});
+    let text = project.did("ses_a", "stack_frame_activate", arguments).text;
+    assert_eq!(text.matches("Success criteria: \"all\" lexes\n").count(), 1, "{text}");
+    assert!(text.contains("Context:\nrun `make t`\nand `make u`\n"), "{text}");
+    let around = project.did("ses_a", "stack_context_preview", json!({})).text;
+    assert!(around.contains("<context>run `make t`\nand `make u`</context>"), "{around}");
+    let text = project.did("ses_a", "stack_frame_activate", json!({"frame": "f3"})).text;
+    assert!(text.contains("Context: see t.rs\n"), "{text}");
+    for results in ["small tables", "it lexes"] {
+        let text = project.did("ses_a", "stack_frame_pop", json!({"results": results})).text;
+        assert!(!text.contains("make t") && !text.contains("see t.rs"), "{text}");
+    }
+}
+
+#[test]
+fn what_only_the_full_profile_lists_is_taken_by_every_one() {
+    let has = |profile, name: &str, argument: &str| {
+        let tool = tools::listed(profile).find(|tool| tool.name() == name).unwrap();
+        tool.parameters()["properties"].get(argument).is_some()
+    };
+    let project = Project::new();
+    project.user("ses_a", "Write the parser");
+    for (name, argument) in [
+        ("stack_frame_plan", "title"),
+        ("stack_frame_push", "successCriteriaCompacted"),
+        ("stack_frame_pop", "resultsCompacted"),
+        ("stack_frame_pop", "generateSummary"),
+    ] {
+        assert!(has(Profile::Full, name, argument) && !has(Profile::Default, name, argument));
+    }
+    let child =
+        json!({"title": "a", "successCriteria": "b", "successCriteriaCompacted": "dense b"});
+    project.did("ses_a", "stack_frame_push", child);
+    let identity = project.engine.resolve("f2").unwrap().identity;
+    assert_eq!(identity.success_criteria_compacted, "dense b");
+    project.did("ses_a", "stack_frame_pop", json!({"results": "c", "resultsCompacted": "dense c"}));
+    let done = project.engine.resolve("f2").unwrap();
+    assert_eq!(done.results_compacted.as_deref(), Some("dense c"));
 }
 
 /// Arguments that are not right: what is wrong with them, and the arguments.
@@ -325,6 +391,14 @@ fn what_is_empty_or_unheard_of_is_refused() {
     let project = project();
     for (name, arguments, told) in [
         ("stack_frame_push", json!({"title": "  ", "successCriteria": "x"}), "title"),
+        ("stack_frame_push", json!({"title": "x", "successCriteria": " "}), "criteria"),
+        (
+            "stack_frame_plan",
+            json!({"children": [{"title": "x", "successCriteria": "y",
+                "children": [{"title": "inner", "successCriteria": ""}]}]}),
+            "criteria of \"inner\"",
+        ),
+        ("stack_set_goal", json!({"title": "x", "successCriteria": ""}), "criteria"),
         ("stack_frame_pop", json!({"results": " \n"}), "results"),
         ("stack_frame_plan", json!({"children": []}), "nothing to plan"),
         ("stack_frame_plan_children", json!({"children": []}), "nothing to plan"),

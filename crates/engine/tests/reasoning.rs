@@ -5,8 +5,11 @@
 mod host;
 
 use callstack_core::fold::ReasoningPolicy;
-use callstack_engine::{MaskOutputs, Placement, Settings};
+use callstack_core::transcript::{FoldOp, Message, Part, PartBody, Role, Standing};
+use callstack_engine::{Engine, MaskOutputs, Placement, Settings, Shown, SystemRequest};
 use proptest::prelude::*;
+
+use crate::plugin::Plugin;
 
 use host::{Host, Tail};
 
@@ -124,6 +127,149 @@ fn a_subagent_that_gets_its_frame_late_keeps_what_it_reasoned() {
     }
 }
 
+#[test]
+fn a_fork_keeps_what_was_reasoned_where_the_user_said_the_same_before_a_compaction() {
+    let mut host = Host::new(settings(Placement::Output));
+    host.user(0, "Begin");
+    host.user(0, "And further");
+    host.compact(0, Tail::New);
+    host.step(0);
+    host.user(0, "And further");
+    host.push(0, "part");
+    host.user(0, "And further");
+    host.request(0);
+    let reasoned = host.reasoned(0);
+    let fork = host.fork(0);
+    host.request(fork);
+    assert_eq!(host.reasoned(fork), reasoned);
+}
+
+#[test]
+fn behind_a_compaction_that_keeps_an_earlier_summary_no_reasoning_is_left() {
+    for placement in [Placement::Output, Placement::System] {
+        let mut host = Host::new(settings(placement));
+        host.user(0, "Build it");
+        host.step(0);
+        host.compact(0, Tail::Shown(1));
+        host.step(0);
+        host.step(0);
+        host.compact(0, Tail::Shown(4));
+        host.request(0);
+        assert_eq!(host.reasoned(0), 0, "{placement:?}");
+        host.step(0);
+        let fork = host.fork(0);
+        host.request(fork);
+        host.request(0);
+        assert_eq!(host.reasoned(0), 1, "{placement:?}");
+    }
+}
+
+#[test]
+fn steps_that_come_again_go_without_what_was_reasoned_behind_another_prefix() {
+    let mut host = Host::new(settings(Placement::Output));
+    host.user(0, "Build it");
+    host.push(0, "parser");
+    host.pop(0);
+    host.step(0);
+    host.missed(0);
+    host.step(0);
+    host.take_back(0, 2);
+    host.step(0);
+    host.take_back(0, 1);
+    host.request(0);
+    host.request(0);
+    host.bring_again(0);
+    host.request(0);
+}
+
+#[test]
+fn a_message_that_is_shown_twice_is_changed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = Box::<crate::support::Clock>::default();
+    let engine = Engine::open_unchecked(folder.path(), Settings::default(), world).unwrap();
+    let mut plugin = Plugin::default();
+    let thought =
+        |part: &str| Part { id: part.to_owned(), body: PartBody::Reasoning { sealed: false } };
+    let said = |part: &str| Part {
+        id: part.to_owned(),
+        body: PartBody::Text { synthetic: false, chars: 1, head: "x".to_owned() },
+    };
+    let message = |id: &str, role, parts| {
+        let standing = Standing::Normal;
+        Shown::of(Message { id: id.to_owned(), role, standing, parts }, "{}".to_owned())
+    };
+    let mut shown = vec![
+        message("m1", Role::User, vec![said("p1")]),
+        message("m2", Role::Assistant, vec![thought("p2"), said("p3")]),
+        message("m3", Role::User, vec![said("p3")]),
+    ];
+    for _ in 0..3 {
+        plugin.sync(&engine, "ses_a", &shown);
+        engine.system(&SystemRequest { session: "ses_a".to_owned(), limit: None }).unwrap();
+    }
+    // The same id again, and of another role: no operation may take the user's words for its reasoning.
+    shown.push(message("m3", Role::Assistant, vec![thought("p4"), said("p5")]));
+    shown.push(message("m4", Role::Assistant, vec![thought("p6"), said("p7")]));
+    for shown in [&shown[..4], &shown] {
+        plugin.sync(&engine, "ses_a", shown);
+        let named = plugin.ops.iter().map(|op| match op {
+            FoldOp::Keep { message, .. } => message.as_str(),
+            other => panic!("{other:?}"),
+        });
+        assert!(named.clone().all(|message| message != "m3"), "{:?}", plugin.ops);
+        assert_eq!(named.count(), shown.len() - 3, "{:?}", plugin.ops);
+    }
+}
+
+#[test]
+fn a_fork_of_a_fork_that_shows_only_a_summary_goes_on() {
+    let mut host = Host::new(settings(Placement::Output));
+    host.user(0, "Build it");
+    host.compact(0, Tail::Shown(0));
+    host.request(0);
+    let fork = host.fork(0);
+    host.push(fork, "parser");
+    assert_eq!(host.frames(fork), ["Build it", "parser"]);
+    let again = host.fork(fork);
+    host.request(again);
+    assert_eq!(host.frames(again), ["Build it", "parser"]);
+}
+
+#[test]
+fn outputs_of_a_session_without_a_frame_leave_at_once_or_not_at_all() {
+    for restart in [false, true] {
+        let mut settings = settings(Placement::System);
+        settings.mask_outputs = MaskOutputs::On;
+        let mut host = Host::new(settings);
+        host.user(0, "Build it");
+        host.compact(0, Tail::Shown(0));
+        // Its original has not shown the summary yet, so that nobody knows what it is a copy of.
+        let fork = host.fork(0);
+        host.read(fork, 9_000);
+        host.read(fork, 9_000);
+        if restart {
+            host.request(fork);
+            host.restart_process();
+        }
+        host.push(fork, "parser");
+        host.request(fork);
+        assert!(host.sent(fork).contains("has left the context"));
+    }
+}
+
+#[test]
+fn what_is_stored_at_the_first_request_leaves_no_reasoning_of_before() {
+    let mut settings = settings(Placement::Output);
+    settings.mask_outputs = MaskOutputs::On;
+    let mut host = Host::new(settings);
+    host.user(0, "Begin");
+    host.read(0, 9_000);
+    host.read(0, 9_000);
+    let fork = host.fork(0);
+    host.request(fork);
+    assert_eq!(host.reasoned(fork), 0);
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Happens {
     User,
@@ -133,6 +279,8 @@ enum Happens {
     Pop,
     PopAndGoOn,
     Undo(usize),
+    TakeBack(usize),
+    BringAgain,
     Compact(Tail),
     Fork,
     Child,
@@ -152,6 +300,8 @@ fn happenings() -> impl Strategy<Value = Vec<(usize, Happens)>> {
         5 => Just(Happens::Pop),
         2 => Just(Happens::PopAndGoOn),
         1 => (1..4_usize).prop_map(Happens::Undo),
+        1 => (1..4_usize).prop_map(Happens::TakeBack),
+        1 => Just(Happens::BringAgain),
         1 => (0..4_usize).prop_map(|tail| Happens::Compact(Tail::Shown(tail))),
         1 => Just(Happens::Compact(Tail::New)),
         1 => Just(Happens::Fork),
@@ -190,6 +340,8 @@ proptest! {
                 Happens::Pop => host.pop(at),
                 Happens::PopAndGoOn => host.pop_and_go_on(at),
                 Happens::Undo(turns) => host.undo(at, turns),
+                Happens::TakeBack(messages) => host.take_back(at, messages),
+                Happens::BringAgain => host.bring_again(at),
                 Happens::Compact(tail) => host.compact(at, tail),
                 Happens::Fork => drop(host.fork(at)),
                 Happens::Child => {

@@ -66,7 +66,7 @@ const STEPS: &[Step] = &[
         it.call(A, "stack_frame_pop", json!({"results": "12 tokens"}));
     }),
     agent(A, "activates elsewhere", |it| {
-        it.call(A, "stack_frame_activate", json!({"frame": "f3"}));
+        it.call(A, "stack_frame_activate", json!({"frame": "f3", "in": "session"}));
     }),
     other("its session begins", |it| it.goes_on(A, "stack_frame_activate", json!({"session": C}))),
     other("it is prompted", |it| it.user(C, "Begin with the tables")),
@@ -320,6 +320,6 @@ fn a_turn_whose_process_ends_before_it_is_silent_ends_at_the_next_one() {
         host.user(A, "Thanks");
         host.request(A);
         let told = host.look();
-        assert!(told.contains("\"results\": \"changes.md lists 12 changes.\""), "{told}");
+        assert!(told.contains("\"changes.md lists 12 changes.\""), "{told}");
     }
 }

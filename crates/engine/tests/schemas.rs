@@ -117,6 +117,27 @@ fn schemas_are_plain_enough_for_every_client() {
 }
 
 #[test]
+fn a_plan_declares_all_that_it_takes() {
+    for name in ["stack_frame_plan", "stack_frame_plan_children"] {
+        let operation = operations::find(name).unwrap();
+        let fields = |schema: &Value| {
+            let child = &schema["properties"]["children"]["items"]["properties"];
+            let inner = &child["children"]["items"]["properties"];
+            [child, inner].map(|it| it.as_object().unwrap().keys().cloned().collect::<Vec<_>>())
+        };
+        let dense = "successCriteriaCompacted".to_owned();
+        let full = fields(&(operation.parameters)());
+        assert!(full.iter().all(|it| it.contains(&dense)), "{name}: {full:?}");
+        let brief = fields(&(operation.brief)());
+        assert!(!brief.iter().any(|it| it.contains(&dense)), "{name}: {brief:?}");
+        assert_eq!(brief.map(|it| it.len()), [4, 3], "{name}");
+    }
+    let plan = operations::find("stack_frame_plan").unwrap();
+    assert_eq!((plan.brief)()["required"], json!(["children"]));
+    assert_eq!((plan.parameters)()["required"], json!([]), "one frame may be named instead");
+}
+
+#[test]
 #[should_panic(expected = "not every client understands `anyOf`")]
 fn a_schema_with_alternatives_is_found() {
     let alternatives = json!({"anyOf": [{"type": "string"}, {"type": "null"}]});

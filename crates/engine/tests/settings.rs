@@ -104,14 +104,22 @@ fn the_table_is_sound() {
         for setting in *settings {
             assert!(setting.name.starts_with("STACK_"), "{}", setting.name);
             assert!(setting.doc.ends_with('.'), "{}", setting.name);
+            let explained: Vec<_> = setting.meanings.iter().map(|(of, _)| *of).collect();
+            match setting.values {
+                Values::OneOf(words) => assert_eq!(explained, words, "{}", setting.name),
+                Values::Switch => assert_eq!(explained, ["on", "off"], "{}", setting.name),
+                Values::Number { .. } => assert!(setting.unit.is_some(), "{}", setting.name),
+                _ => {}
+            }
             assert_eq!(setting.read(setting.default).expect(setting.name), setting.default);
         }
     }
 }
 
 #[test]
-fn what_is_stored_lies_over_what_is_given() {
-    let given = with("STACK_LIMIT_DEPTH", "7").unwrap();
+fn what_is_stored_lies_over_the_users_configuration() {
+    let user = BTreeMap::from([("STACK_LIMIT_DEPTH", "7".to_owned())]);
+    let given = Settings::from_sources(&|_: &str| None, &user).unwrap();
     let stored = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
     let laid = |stored| given.overlaid(&stored).unwrap().limits;
     assert_eq!(laid(stored("STACK_LIMIT_DEPTH", "3")).depth, 3);
@@ -120,6 +128,31 @@ fn what_is_stored_lies_over_what_is_given() {
     // A newer version may have stored what this one does not know.
     assert_eq!(laid(stored("STACK_LIMIT_DEPTH", "as needed")).depth, 7);
     assert_eq!(laid(stored("STACK_OF_TOMORROW", "1")).depth, 7);
+}
+
+#[test]
+fn the_environment_lies_over_what_is_stored() {
+    for setting in Setting::all() {
+        let (value, _) = tried(setting);
+        let stored = BTreeMap::from([(setting.name.to_owned(), value.clone())]);
+        let given = with(setting.name, setting.default).unwrap();
+        let laid = given.overlaid(&stored).unwrap();
+        assert_eq!(shown(&laid), shown(&given), "{}={value} in the store", setting.name);
+        if setting.counts_in_project(&value) {
+            let without = Settings::default().overlaid(&stored).unwrap();
+            assert_ne!(shown(&without), shown(&laid), "{}={value} alone", setting.name);
+        }
+    }
+}
+
+#[test]
+fn the_hosts_configuration_counts_where_nobody_else_says_anything() {
+    let mode = Setting::find("STACK_FRAME_MODE").unwrap();
+    let off = |settings: Settings| settings.with_host_value(mode, "off").unwrap();
+    assert!(!off(Settings::default()).frame_mode);
+    assert!(off(with(mode.name, "on").unwrap()).frame_mode);
+    let stored = BTreeMap::from([(mode.name.to_owned(), "on".to_owned())]);
+    assert!(off(Settings::default()).overlaid(&stored).unwrap().frame_mode);
 }
 
 #[test]

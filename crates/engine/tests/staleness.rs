@@ -22,19 +22,19 @@ fn written() -> Project {
     project
 }
 
-/// What the next frame is told of it.
+/// What the next frame is told of it; nothing where there is nothing new.
 fn told(project: &Project) -> String {
     let next = json!({"title": "Lexer errors", "successCriteria": "the lexer tokens have errors"});
     let told = project.did("ses_a", "stack_frame_push", next).text;
     project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
     let line = told.lines().find(|line| line.contains("id=\"f2\""));
-    line.unwrap_or_else(|| panic!("{told}")).trim().to_owned()
+    line.unwrap_or_default().trim().to_owned()
 }
 
 #[test]
 fn later_outputs_say_so_and_earlier_ones_stay() {
     let project = written();
-    insta::assert_snapshot!(told(&project), @r#"<frame id="f2" status="completed" title="Lexer tokens" results="above">lexer tokens are there</frame>"#);
+    insta::assert_snapshot!(told(&project), @"");
     let folder = project.engine.project();
     fs::write(folder.join("changed.rs"), "by an editor").unwrap();
     fs::remove_file(folder.join("gone.rs")).unwrap();

@@ -1,9 +1,10 @@
 //! Messages that say what was done in them, and what evidence is taken from them: `did` holds
-//! `{"ran":line,"exit":code,"output":text}` and `{"wrote":path}`.
+//! `{"ran":line,"exit":code,"output":text}`, `{"read":path,"output":text}`, `{"wrote":path}` and
+//! `{"wrote":path,"before":text,"after":text}`.
 
 use std::path::Path;
 
-use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::evidence::{Action, Call, Edit, Happening};
 use callstack_engine::Shown;
 use serde_json::Value;
 
@@ -20,13 +21,22 @@ pub(crate) fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
     let doings = message["did"].as_array().into_iter().flatten();
     let calls = doings.enumerate().map(|(at, did)| {
         let text = |name: &str| did[name].as_str().unwrap_or_default().to_owned();
-        let action = match &did["ran"] {
-            Value::Null => Action::Wrote(vec![text("wrote")]),
+        let action = match (&did["ran"], &did["read"]) {
+            (Value::Null, Value::Null) => Action::Wrote(vec![text("wrote")]),
+            (Value::Null, _) => Action::Read(text("read")),
             _ => Action::Ran(text("ran")),
         };
+        let before = did["before"].as_str().map(str::to_owned);
+        let replaced = |after: &str| Edit {
+            path: text("wrote"),
+            before,
+            after: after.to_owned(),
+            ..Edit::default()
+        };
+        let edits = did["after"].as_str().map(replaced).into_iter().collect();
         let (input, output) = (text("ran"), text("output"));
         let exit = did["exit"].as_i64();
-        let call = Call { input, output, exit, action, ..Call::default() };
+        let call = Call { input, output, exit, action, edits, ..Call::default() };
         (at.to_string(), Happening::Called(call))
     });
     calls.collect()

@@ -20,6 +20,7 @@ mod mini_swe_agent;
 mod opencode;
 mod past;
 mod pi;
+mod shelves;
 mod stored;
 mod swe_agent;
 mod tools;
@@ -35,6 +36,7 @@ use serde_json::Value;
 pub use disk::{Progress, is_recording, joined, parts, read, read_all};
 pub use error::RecordingError;
 pub use past::import;
+pub use shelves::{Shelf, Shelved, shelves};
 pub use stored::happenings;
 
 pub use crate::tool_input::Replaced;
@@ -220,6 +222,8 @@ pub struct RecordedCall {
     pub action: Action,
     /// What it shows of how work is divided.
     pub division: Option<Division>,
+    /// What the program noted of an edit besides: OpenCode's metadata, and of Claude Code the file in front of it.
+    pub noted: Value,
 }
 
 /// What a recorded call shows of how work is divided.

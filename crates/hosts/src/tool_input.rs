@@ -1,6 +1,6 @@
 //! What the arguments of tool calls say, whichever program the tools belong to.
 
-use callstack_core::evidence::Edit;
+use callstack_core::evidence::{Edit, hunks};
 use callstack_core::secrets::mask_named;
 use serde_json::Value;
 
@@ -55,7 +55,14 @@ pub(crate) fn edits(input: &Value, written: &[String]) -> Vec<Edit> {
     let replaced = |value: &Value| {
         let texts =
             PAIRS.iter().find_map(|(old, new)| Some((text(value, old)?, text(value, new)?)));
-        texts.map(|(before, after)| Edit { path: file.clone(), before: Some(before), after })
+        let all = ["replaceAll", "replace_all"].iter().any(|name| value[*name] == true);
+        texts.map(|(before, after)| Edit {
+            path: file.clone(),
+            before: Some(before),
+            after,
+            all,
+            ..Edit::default()
+        })
     };
     let several = input["edits"].as_array().into_iter().flatten();
     let edits: Vec<Edit> = std::iter::once(input).chain(several).filter_map(replaced).collect();
@@ -63,7 +70,39 @@ pub(crate) fn edits(input: &Value, written: &[String]) -> Vec<Edit> {
         return edits;
     }
     let whole = WHOLES.iter().find_map(|name| text(input, name));
-    whole.map(|after| Edit { path: file.clone(), before: None, after }).into_iter().collect()
+    let edit = |after| Edit { path: file.clone(), after, ..Edit::default() };
+    whole.map(edit).into_iter().collect()
+}
+
+/// Adds to the edits of a call what its host told of it besides, as OpenCode does: a unified diff, and whether a file
+/// that was written was there before; as Claude Code does: the file in front of it.
+pub(crate) fn with_places(mut edits: Vec<Edit>, metadata: &Value) -> Vec<Edit> {
+    if let [edit] = edits.as_mut_slice() {
+        if let Some(diff) = metadata["diff"].as_str() {
+            edit.hunks = hunks(diff);
+        }
+        if let Some(original) = metadata["originalFile"].as_str() {
+            edit.original = Some(original.to_owned());
+        }
+        if edit.before.is_none() && metadata["exists"] == false {
+            edit.original = Some(String::new());
+        }
+    }
+    let files = metadata["files"].as_array();
+    for file in files.into_iter().flatten() {
+        let text = |names: &[&str]| names.iter().find_map(|name| file[*name].as_str());
+        let Some(path) = text(&["filePath", "file", "path"]) else { continue };
+        let name = text(&["relativePath"]).unwrap_or(path);
+        let mut of_file =
+            edits.iter_mut().filter(|edit| path.ends_with(&edit.path) || edit.path.ends_with(name));
+        // Several edits of one file are told by one diff, in which the first of them finds its place.
+        if let (Some(first), None) = (of_file.next(), of_file.next())
+            && let Some(diff) = text(&["patch", "diff"])
+        {
+            first.hunks = hunks(diff);
+        }
+    }
+    edits
 }
 
 /// What a call replaces in a file.
@@ -127,7 +166,11 @@ fn patched(patch: &str) -> Vec<Edit> {
     for line in patch.lines() {
         if let Some(added) = line.strip_prefix("*** Add File: ") {
             current = Some(added.trim());
-            edits.push(Edit { path: added.trim().to_owned(), ..Edit::default() });
+            let original = Some(String::new());
+            edits.push(Edit { path: added.trim().to_owned(), original, ..Edit::default() });
+        } else if let Some(deleted) = line.strip_prefix("*** Delete File: ") {
+            current = None;
+            edits.push(Edit { path: deleted.trim().to_owned(), removes: true, ..Edit::default() });
         } else if let Some(updated) = line.strip_prefix("*** Update File: ") {
             current = Some(updated.trim());
             edits.push(hunk(updated.trim()));
@@ -143,18 +186,29 @@ fn patched(patch: &str) -> Vec<Edit> {
             match (line.split_at_checked(1), &mut edit.before) {
                 (Some(("+", line)), _) => push(&mut edit.after, line),
                 (Some(("-", line)), Some(before)) => push(before, line),
+                // Around what is changed it tells where that is.
+                (Some((" ", line)), Some(before)) => {
+                    push(before, line);
+                    push(&mut edit.after, line);
+                }
+                (None, Some(before)) => {
+                    push(before, "");
+                    push(&mut edit.after, "");
+                }
                 _ => {}
             }
         }
     }
     edits.retain(|edit| {
-        !edit.after.is_empty() || edit.before.as_ref().is_some_and(|it| !it.is_empty())
+        edit.removes
+            || !edit.after.is_empty()
+            || edit.before.as_ref().is_some_and(|it| !it.is_empty())
     });
     edits
 }
 
 fn hunk(path: &str) -> Edit {
-    Edit { path: path.to_owned(), before: Some(String::new()), after: String::new() }
+    Edit { path: path.to_owned(), before: Some(String::new()), ..Edit::default() }
 }
 
 #[cfg(test)]
@@ -232,7 +286,9 @@ mod tests {
             json!({ "command": ["apply_patch", patch] }),
         ] {
             let new = ("new.rs".to_owned(), None, "fn new() {}\n".to_owned());
-            assert_eq!(told(&input), [new, replaced("old\n", "two\n"), replaced("gone\n", "")]);
+            let removed = ("b.rs".to_owned(), None, String::new());
+            let first = replaced("context\nold\n", "context\ntwo\n");
+            assert_eq!(told(&input), [new, first, replaced("gone\n", ""), removed]);
         }
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use callstack_engine::{EngineError, Kind};
+use callstack_engine::{Engine, EngineError, Kind, Settings, SystemWorld};
 use callstack_hosts::recording::{
-    Progress, Recording, RecordingError, is_recording, read, read_all,
+    Progress, Recording, RecordingError, happenings, import, is_recording, read, read_all,
 };
 use proptest::prelude::*;
 
@@ -111,6 +111,62 @@ fn lines_that_cannot_be_read_are_counted() {
     let found = read(&path).unwrap();
     assert_eq!(found[0].skipped.unreadable, 4);
     assert_eq!(found[0].messages.len(), read(&fixture("pi.jsonl")).unwrap()[0].messages.len());
+}
+
+/// Half an emoji, as an escape that strict readers refuse and as bytes that are no characters: each record that has
+/// some is read, and all around it.
+#[test]
+fn half_a_character_is_read_as_what_stands_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = [
+        "claude-code-old.jsonl",
+        "codex-long.jsonl",
+        "codex-old.jsonl",
+        "mini-swe-agent.traj.json",
+        "opencode.json",
+        "pi.jsonl",
+        "swe-agent.traj",
+    ];
+    for name in names {
+        for half in [&br"\ud83d"[..], b"\xf0\x9f\x98"] {
+            let whole = fs::read(fixture(name)).unwrap();
+            let words: Vec<_> = whole.split(|byte| *byte == b' ').collect();
+            // Spaces between words, not those between fields.
+            let mut damaged = words[0].to_vec();
+            let letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
+            let mut halves = 0;
+            for pair in words.windows(2) {
+                let inside = letter(pair[0].last()) && letter(pair[1].first());
+                halves += usize::from(inside);
+                damaged.extend(if inside { [b" ", half, b" "].concat() } else { b" ".to_vec() });
+                damaged.extend(pair[1]);
+            }
+            assert!(halves > 0, "{name} has no words");
+            let path = folder.path().join(name);
+            fs::write(&path, damaged).unwrap();
+            assert!(is_recording(&path).unwrap(), "{name}");
+
+            let (found, expected) = (read(&path).unwrap(), read(&fixture(name)).unwrap());
+            assert_eq!(found.len(), expected.len(), "{name}");
+            assert_eq!(found[0].skipped.unreadable, 0, "{name}");
+            assert_eq!(found[0].messages.len(), expected[0].messages.len(), "{name}");
+            assert!(format!("{:?}", found[0].messages).contains('\u{fffd}'), "{name}");
+            let records = found[0].messages.iter().flat_map(|message| &message.records);
+            let as_it_came = if half[0] == b'\\' { r"\ud83d" } else { "\u{fffd}" };
+            assert!(records.clone().any(|record| record.contains(as_it_came)), "{name}");
+
+            let store = tempfile::tempdir().unwrap();
+            let world = Box::new(SystemWorld);
+            let engine = Engine::open_unchecked(store.path(), Settings::default(), world).unwrap();
+            engine.read_messages_with(happenings);
+            import(&engine, &found, &mut |_, _| {}).unwrap();
+            let stored = engine.messages(&found[0].session).unwrap();
+            let left = expected[0].left.len();
+            assert_eq!(stored.len(), expected[0].messages.len() + left, "{name}");
+            let is_read = |json: &str| json.contains('\u{fffd}') || json.contains(r"\ufffd");
+            assert!(stored.iter().any(|message| is_read(&message.json)), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What Claude Code writes beside what the fixtures hold.
 
-use callstack_hosts::recording::{Recorded, Recording};
+use callstack_hosts::recording::{Recorded, RecordedPart, Recording};
 use serde_json::{Value, json};
 
 use crate::{of_lines, shown};
@@ -107,4 +107,31 @@ fn a_compaction_may_keep_messages() {
             assert_eq!(shown(&recording), ["b", "s", "u2", "m-a2", "u3"], "{case}");
         }
     }
+}
+
+#[test]
+fn what_the_program_wrote_is_known_by_its_marks_and_never_by_its_words() {
+    let marked = |uuid: &str, parent: &str, field: &str, value: Value| {
+        let mut line = user(uuid, Some(parent), "Here is the list of skills.");
+        line[field] = value;
+        line
+    };
+    let mut attachment = line("attachment", "f", Some("o2"));
+    attachment["attachment"] = json!({"type": "file", "filename": "src/basket.py",
+        "content": {"type": "text", "file": {"filePath": "src/basket.py", "content": "total = 0"}}});
+    let recording = of_lines(&[
+        user("u1", None, "<system-reminder>is what the page shows. Why?</system-reminder>"),
+        user("u2", Some("u1"), "<command-name> must not be empty"),
+        marked("m", "u2", "isMeta", true.into()),
+        marked("o1", "m", "origin", json!({"kind": "task-notification"})),
+        marked("o2", "o1", "origin", json!({"kind": "human"})),
+        attachment,
+        agent("a1", "f", "I see."),
+    ]);
+    let of_user = recording.messages.iter().map(Recorded::is_of_user).collect::<Vec<_>>();
+    assert_eq!(ids(&recording), ["u1", "u2", "m", "o1", "o2", "f", "m-a1"]);
+    assert_eq!(of_user, [true, true, false, false, true, false, false]);
+    let attached = &recording.messages[5].parts;
+    let text = "src/basket.py\ntotal = 0".to_owned();
+    assert_eq!(*attached, [RecordedPart::Text { text, synthetic: true }]);
 }

@@ -206,3 +206,20 @@ fn the_first_versions_wrote_one_document() {
         assert_eq!((call.exit, call.output.as_deref()), (Some(2), Some("one fails")));
     }
 }
+
+#[test]
+fn what_the_program_wrote_is_known_by_its_role_and_by_what_events_tell_of_the_user() {
+    let agents = "# AGENTS.md instructions for /home/ada/shop\nPrices are in cents.";
+    let before = [
+        line("session_meta", &json!({"id": "c0de-8", "cwd": "/home/ada/shop"})),
+        line("response_item", &item("developer", "Be brief.")),
+        line("response_item", &item("user", agents)),
+    ];
+    let of_user = |behind: &[Value]| {
+        let recording = of_lines(&[&before[..], behind].concat());
+        recording.messages.iter().map(Recorded::is_of_user).collect::<Vec<_>>()
+    };
+    assert_eq!(of_user(&said("Read the basket")), [false, false, true]);
+    // Nothing tells whose words they are.
+    assert_eq!(of_user(&said("Read the basket")[..1]), [false, true, true]);
+}

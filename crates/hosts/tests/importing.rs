@@ -230,11 +230,11 @@ fn evidence_is_taken_of_every_program() {
         (
             "claude-code/5e55-0001.jsonl",
             "5e55-0001",
-            &["`python -m pytest -q` (exit 1)", "basket.py", "3 passed"][..],
+            &["`python -m pytest -q`: failed", "basket.py"][..],
         ),
-        ("opencode-long.json", "ses_3", &["`make check` (exit 2)", "rates.py"][..]),
-        ("codex-long.jsonl", "c0de-3", &["`make check` (exit 2)", "rates.py"][..]),
-        ("pi-long.jsonl", "27182", &["`make check` (exit 2)", "rates.py"][..]),
+        ("opencode-long.json", "ses_3", &["`make check`: failed, exit 2", "rates.py"][..]),
+        ("codex-long.jsonl", "c0de-3", &["`make check`: failed, exit 2", "rates.py"][..]),
+        ("pi-long.jsonl", "27182", &["`make check`: failed, exit 2", "rates.py"][..]),
     ] {
         let project = Project::new();
         project.import(&fixture(name));

@@ -9,8 +9,12 @@
 )]
 
 mod bad_input;
+#[path = "../examples/evidence/check/mod.rs"]
+#[allow(dead_code, reason = "what the example prints")]
+mod check;
 mod claude_code;
 mod codex;
+mod evidence;
 mod importing;
 mod kin;
 mod left;

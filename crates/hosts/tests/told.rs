@@ -72,7 +72,9 @@ fn of_message(message: &Recorded) -> String {
 }
 
 fn of_call(call: &RecordedCall) -> String {
-    let RecordedCall { id, tool, input, output, state, exit, answered_at, action, division } = call;
+    let RecordedCall {
+        id, tool, input, output, state, exit, answered_at, action, division, ..
+    } = call;
     let mut text = format!("    calls {tool} {id} {input}\n      {action:?}, {state:?}");
     if let Some(exit) = exit {
         write!(text, ", exit {exit}").unwrap();

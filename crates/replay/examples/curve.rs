@@ -69,13 +69,12 @@ fn row(name: &str, recordings: &[Recording], policy: &Policy) -> String {
 /// One thing after the other.
 fn steps() -> Vec<(String, Policy)> {
     let usual = Policy::default();
-    let late = Policy { items: false, told: false, masks: None, ..usual };
+    let late = Policy { items: false, masks: None, ..usual };
     let before = Policy { evidence: Budget::default(), ..late };
     let rows = [
         ("turns and items fold at the user's next words, evidence as for a pushed frame", before),
         ("more evidence", late),
         ("items fold when they are over", Policy { items: true, ..late }),
-        ("what is told further up is not told again", Policy { items: true, told: true, ..late }),
         ("replaced outputs, and under pressure the oldest, are masked: the default", usual),
     ];
     rows.map(|(name, policy)| (name.to_owned(), policy)).to_vec()

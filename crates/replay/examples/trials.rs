@@ -8,7 +8,8 @@
 //! session's first line says besides count for nothing.
 //!
 //! The steps that were folded away are put back, so that both rules fold the same session: that by which calls
-//! beside a push stayed in the parent, which has to give what was recorded, and today's.
+//! beside a push stayed in the parent, which has to give what was recorded, and today's. The last columns tell what
+//! today's would give if the first frame's pop had also closed all calls in front of the push, after the fact.
 
 #![expect(clippy::print_stdout, reason = "what is measured is printed")]
 
@@ -49,29 +50,36 @@ fn measure(file: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let unpacked = Command::new("gzip").arg("-dc").arg(file).output()?;
     let text = String::from_utf8(unpacked.stdout)?;
     println!("{}", file.file_name().unwrap_or_default().to_string_lossy());
-    println!("  request  recorded  calls stay  calls leave  of recorded");
+    println!(
+        "  request  recorded  calls stay  calls leave  of recorded  closed since  of recorded"
+    );
     let mut session = Session::default();
-    let (mut recorded_all, mut leaves_all, mut behind) = (0, 0, false);
+    let (mut recorded_all, mut leaves_all, mut since_all, mut behind) = (0, 0, 0, false);
     for line in text.lines() {
         let request: Value = serde_json::from_str(line)?;
         let messages = request[2].as_array().ok_or("a line has no messages")?;
         let kept = request[1].as_u64().and_then(|kept| usize::try_from(kept).ok());
         session.take(kept.unwrap_or(0), messages);
         let recorded = size(&session.recorded);
-        let (stays, leaves) = (session.sent(CALLS_LEAVE - 1), session.sent(RENDERER_VERSION));
+        let stays = session.sent(CALLS_LEAVE - 1, &session.spans);
+        let leaves = session.sent(RENDERER_VERSION, &session.spans);
+        let since = session.sent(RENDERER_VERSION, &session.closed_since());
         let same = if stays == recorded { "" } else { "  (outputs were masked)" };
         println!(
-            "  {:>7}  {recorded:>8}  {stays:>10}  {leaves:>11}  {:>11.2}{same}",
+            "  {:>7}  {recorded:>8}  {stays:>10}  {leaves:>11}  {:>11.2}  {since:>12}  {:>11.2}{same}",
             request[0],
-            share(leaves, recorded)
+            share(leaves, recorded),
+            share(since, recorded)
         );
         behind |= !session.spans.is_empty();
         if behind {
             recorded_all += recorded;
             leaves_all += leaves;
+            since_all += since;
         }
     }
-    println!("  from the first fold on, all: {:.2}", share(leaves_all, recorded_all));
+    let shares = (share(leaves_all, recorded_all), share(since_all, recorded_all));
+    println!("  from the first fold on, all: {:.2}, closed since: {:.2}", shares.0, shares.1);
     Ok(())
 }
 
@@ -142,9 +150,31 @@ impl Session {
         });
     }
 
-    /// The size of the newest request where frames were folded by this version of the renderer.
-    fn sent(&self, renderer: u32) -> usize {
+    /// The spans where the first frame's pop also closed all calls from the session's first one on.
+    fn closed_since(&self) -> Vec<Span> {
         let mut spans = self.spans.clone();
+        let first = self.whole.iter().enumerate().find_map(|(at, message)| {
+            let call = calls(message).next();
+            call.map(|call| Anchor { message: Some(name(at)), call: Some(call) })
+        });
+        if let (Some(first), Some(frame)) = (first, self.spans.first())
+            && first != frame.open
+        {
+            let num = spans.len() as u64 + 1;
+            spans.push(Span {
+                num: SpanNum(num),
+                frame: FrameNum(num),
+                open: first,
+                origin: SpanOrigin::Since,
+                ..frame.clone()
+            });
+        }
+        spans
+    }
+
+    /// The size of the newest request where these spans were folded by this version of the renderer.
+    fn sent(&self, renderer: u32, spans: &[Span]) -> usize {
+        let mut spans = spans.to_vec();
         for span in &mut spans {
             span.fold.as_mut().into_iter().for_each(|fold| fold.renderer = renderer);
         }
@@ -242,7 +272,7 @@ fn apply(op: &FoldOp, sent: &mut Vec<(String, Value)>) {
                 }
             }
         }
-        FoldOp::Replace { .. } => {}
+        FoldOp::Replace { .. } | FoldOp::AddToOutput { .. } | FoldOp::Join { .. } => {}
         FoldOp::Append { message, text } => {
             let Some(at) = at(sent, message) else { return };
             let said = sent[at].1["content"].as_str().unwrap_or_default();

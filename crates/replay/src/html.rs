@@ -1,30 +1,72 @@
 //! A page with all figures, in one file that needs no other and runs nothing.
 
+mod frames;
 mod svg;
 
 use std::fmt::Write as _;
 
 use callstack_core::control::steers;
-use callstack_core::secrets::cut_to_token_budget;
 use callstack_core::text::format_duration;
 
-use crate::outline::Outline;
+use crate::outline::{Bar, Outline};
 use crate::report::{LARGE, OfLinear, Report, SessionReport, WayReport};
+use crate::told::{change, rounded, thousands};
+use crate::ways::Way;
+
+use self::svg::Unit;
 
 const STYLE: &str = "
-:root{color-scheme:light dark;--ink:#1b1f24;--dim:#667;--line:#d5d9de;--back:#fff}
+:root{color-scheme:light dark;--ink:#1b1f24;--dim:#667;--line:#d5d9de;--back:#fff;--here:#2f9e5722}
 @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--dim:#9aa;--line:#3a4048;--back:#15181c}}
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--back);max-width:1060px;margin:2em auto;padding:0 1em}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.6em 0}
-th,td{padding:.15em .7em;text-align:right;border-bottom:1px solid var(--line)}
-th:first-child,td:first-child{text-align:left}
-.frames td{font-weight:600}
-p,.dim{color:var(--dim)}h1,h2,h3,summary{color:var(--ink)}
-svg{width:100%;height:auto;display:block;margin:.3em 0 1em}
-svg text{font:11px system-ui,sans-serif;fill:var(--ink)}
-ul{list-style:none;padding-left:1.2em;margin:.2em 0;border-left:1px solid var(--line)}
-li{margin:.2em 0}details{margin:1em 0}
+*{box-sizing:border-box}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--back);max-width:960px;margin:1.5em auto;padding:0 1em;overflow-wrap:anywhere}
+.wide{overflow-x:auto;margin:.4em 0 1em}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+th,td{padding:.15em .6em;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
+th:first-child,td:first-child{text-align:left;padding-left:0}
+.frames td,.frames th,.change{font-weight:600}
+p,.dim,dd{color:var(--dim)}h1,h2,h3,summary,dt{color:var(--ink)}h1{line-height:1.2}
+svg{width:100%;min-width:600px;height:auto;display:block}
+svg text{font:12px system-ui,sans-serif;fill:var(--ink)}
+svg a:hover rect,svg a:focus rect{fill-opacity:.85}
+ul{list-style:none;padding-left:.9em;margin:.2em 0;border-left:1px solid var(--line)}
+li{margin:.2em 0}a{color:inherit}details{margin:1em 0}summary{cursor:pointer}
+.more{display:none;border-left:3px solid #2f9e57;padding-left:.8em;margin:.3em 0 1em}
+:target{background:var(--here)}:target+.more{display:block}
+.more h4{margin:.8em 0 .2em}.more p{margin:0;color:var(--ink)}
+.log{margin:0;padding:0;list-style:none;font-size:13px}.log b{display:inline-block;min-width:3.2em;font-weight:600}
+@media(max-width:480px){body{padding:0 .7em;margin:.8em auto}h1{font-size:1.4em}h2{font-size:1.15em}th,td{padding:.15em .4em}}
+@media print{.more{display:block}}
 ";
+
+/// What the words in the tables mean.
+const WORDS: [(&str, &str); 10] = [
+    ("linear", "Everything is sent, as recorded."),
+    ("compaction", "A summary replaces what was said before, at the model's limit."),
+    ("masking", "A line replaces each older tool output."),
+    ("window", "Only the newest messages are sent."),
+    ("frames", "Finished work is folded."),
+    (
+        "bill, billed",
+        "What a request has in common with the beginning of the one before counts 0.1, the rest 1.25. After a \
+         pause of five minutes all of it counts 1.25.",
+    ),
+    (
+        "with reads",
+        "The bill if the agent reads a file again for each edit whose old text, or file, is no longer in what \
+         is sent.",
+    ),
+    (
+        "kept",
+        "How many of the names, paths, numbers and quoted strings that the agent wrote next, and had read \
+         before, are in what is sent.",
+    ),
+    (
+        "text at hand, verbatim",
+        "How many of the edits have their old text in what is sent, of those that had it as recorded.",
+    ),
+    ("without pauses", "The same if nobody had ever paused."),
+];
 
 /// The page. Outlines are those of the report's sessions, in their order.
 pub fn html(report: &Report, outlines: &[Outline]) -> String {
@@ -32,30 +74,22 @@ pub fn html(report: &Report, outlines: &[Outline]) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" \
          content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>callstack replay</title>\n",
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>callstack replay</title>\n",
     );
     let mut put = |text: &str| page.push_str(text);
     put(&format!(
         "<style>{STYLE}</style>\n</head>\n<body>\n<h1>What frames would have saved</h1>\n"
     ));
-    put(
-        "<p>For each call of the model in these recordings, what would have been sent: everything as \
-         recorded (linear), with a summary at the model's limit (compaction), with a line for each older \
-         tool output (masking), the newest messages only (window), and with finished work folded (frames). \
-         Told are first the tokens of the conversation alone, then those of whole requests, with system \
-         prompt and tools. Billed: what a request \
-         begins with in common with the one before counts 0.1, the rest 1.25, and after a pause of five \
-         minutes all of it. Kept: how many of the names, paths, numbers and quoted strings that the agent \
-         wrote next, and had before it as recorded, were in what was sent. Verbatim: how many of the edits \
-         whose old text was before the agent as recorded still had it. With reads: what is billed when the \
-         agent reads a file again for each change whose text, or file, is gone. Without pauses: the \
-         shares that the same session would have if nobody had ever paused.</p>\n",
-    );
+    put(&verdict(report));
+    put("<details><summary>What the words mean</summary>\n<dl>\n");
+    for (word, meaning) in WORDS {
+        put(&format!("<dt>{word}</dt><dd>{meaning}</dd>\n"));
+    }
+    put("</dl>\n</details>\n");
     if report.sessions.len() > 1 {
-        put("<h2>All sessions together</h2>\n");
-        put(&table(&report.sum));
-        put("<h3>Whole requests</h3>\n");
-        put(&whole(&report.sum));
+        put("<details><summary>All figures of all sessions together</summary>\n");
+        put(&tables(&report.sum));
         if report.mean.sessions > 0 {
             let (count, from) = (report.mean.sessions, report.mean.from_calls);
             put(&if count == 1 {
@@ -67,37 +101,77 @@ pub fn html(report: &Report, outlines: &[Outline]) -> String {
             });
             put(&means(report));
         }
+        put("</details>\n");
     }
-    for (session, outline) in report.sessions.iter().zip(outlines) {
-        put(&section(session, outline));
+    for (number, (session, outline)) in (1..).zip(report.sessions.iter().zip(outlines)) {
+        put(&section(number, session, outline));
     }
     put("</body>\n</html>\n");
     page
 }
 
-fn section(session: &SessionReport, outline: &Outline) -> String {
+/// What the command line says first, with the same figures.
+fn verdict(report: &Report) -> String {
+    let find = |way: Way| report.sum.iter().find(|it| it.way == way);
+    let (Some(linear), Some(frames)) = (find(Way::Linear), find(Way::Frames)) else {
+        return String::new();
+    };
+    let calls = report.sessions.iter().map(|it| it.calls).sum();
+    let count: usize = report.sessions.iter().map(|it| it.frames).sum();
+    let mut text = format!(
+        "<p>{} of the model in {}, {}. Tokens of whole requests, with system prompt and tools.</p>\n<div class=\"wide\"><table>\n\
+         <tr><th></th><th>as recorded</th><th>with frames</th><th></th></tr>\n",
+        counted(calls, "call"),
+        counted(report.sessions.len() as u64, "session"),
+        counted(count as u64, "frame"),
+    );
+    let bill = rounded(linear.whole.billed);
+    for (name, from, to) in [
+        ("Largest request", linear.whole.largest, frames.whole.largest),
+        ("Tokens sent", linear.whole.input, frames.whole.input),
+        ("Bill", bill, rounded(frames.whole.billed)),
+        ("Bill with reads", bill, rounded(frames.whole.billed_with_reads)),
+    ] {
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            text,
+            "<tr><th scope=\"row\">{name}</th><td>{}</td><td>{}</td><td class=\"change\">{}</td></tr>",
+            thousands(from),
+            thousands(to),
+            change(from, to)
+        );
+    }
+    if frames.edits > 0 {
+        let _ = writeln!(
+            text,
+            "<tr><th scope=\"row\">Text at hand</th><td>{1} edits</td><td>{0} of {1}</td><td></td></tr>",
+            thousands(frames.verbatim),
+            thousands(frames.edits)
+        );
+    }
+    text.push_str("</table></div>\n");
+    text
+}
+
+fn section(number: usize, session: &SessionReport, outline: &Outline) -> String {
     let mut text = String::new();
     let title = session.title.as_deref().unwrap_or(&session.session);
     let fit = &session.tokens;
     // Writing to a string can't fail.
     let _ = write!(
         text,
-        "<h2>{}</h2>\n<p>{} {}: {} calls, {} frames, {} recorded compactions. {:.2} tokens for an \
-         estimated one and {} for system prompt and tools, by {} reports of the provider.{}</p>\n",
+        "<h2>{}</h2>\n<p>{} {}: {}, {}, {}.{}</p>\n",
         escaped(title),
         escaped(session.format),
         escaped(&session.session),
-        session.calls,
-        session.frames,
-        session.compactions,
-        fit.factor,
-        fit.beside,
-        fit.reports,
+        counted(session.calls, "call"),
+        counted(session.frames as u64, "frame"),
+        counted(session.compactions as u64, "recorded compaction"),
         if session.largest_step.of_largest >= LARGE {
             format!(
                 " {} tokens were shown in one step, {:.0} % of the largest request ({:.0} % with system prompt \
                  and tools): the largest request can't become smaller than that.",
-                session.largest_step.tokens,
+                thousands(session.largest_step.tokens),
                 session.largest_step.of_largest * 100.0,
                 session.largest_step.whole * 100.0
             )
@@ -105,88 +179,80 @@ fn section(session: &SessionReport, outline: &Outline) -> String {
             String::new()
         }
     );
-    text.push_str(&table(&session.ways));
-    text.push_str("<h3>Whole requests</h3>\n");
-    text.push_str(&whole(&session.ways));
     text.push_str("<h3>Tokens of each request</h3>\n");
     text.push_str(&svg::curves(&outline.curves));
-    if outline.frames.len() > 1 {
+    if !outline.frames.is_empty() {
+        let target = |bar: &Bar| format!("s{number}-{}", bar.num);
         let took = format_duration(i64::try_from(outline.time).unwrap_or(i64::MAX));
         let _ = writeln!(text, "<h3>Frames over time ({took})</h3>");
-        text.push_str(&svg::flame(&outline.frames, outline.time, |bar| bar.time));
+        text.push_str(&svg::flame(&outline.frames, outline.time, Unit::Time, target));
         let _ = writeln!(
             text,
             "<h3>Frames over what was said and done ({} tokens)</h3>",
-            outline.tokens
+            thousands(outline.tokens)
         );
-        text.push_str(&svg::flame(&outline.frames, outline.tokens, |bar| bar.tokens));
-        text.push_str("<details><summary>The frames and what they returned</summary>\n");
-        text.push_str(&tree(outline));
-        text.push_str("</details>\n");
+        text.push_str(&svg::flame(&outline.frames, outline.tokens, Unit::Tokens, target));
+        text.push_str(
+            "<h3>The frames</h3>\n<p>Choose one to see its result, its files and its log.</p>\n",
+        );
+        text.push_str(&frames::tree(&outline.frames, target));
     }
+    let _ = writeln!(
+        text,
+        "<details><summary>All figures of this session</summary>\n<p>{:.2} tokens for an estimated one and {} \
+         for system prompt and tools, by {} of the provider.</p>",
+        fit.factor,
+        thousands(fit.beside),
+        counted(fit.reports as u64, "report"),
+    );
+    text.push_str(&tables(&session.ways));
+    text.push_str("</details>\n");
     text
 }
 
-fn tree(outline: &Outline) -> String {
-    let mut text = String::new();
-    let mut open = 0;
-    for bar in &outline.frames {
-        while open > bar.depth {
-            text.push_str("</ul>\n");
-            open -= 1;
-        }
-        while open <= bar.depth {
-            text.push_str("<ul>\n");
-            open += 1;
-        }
-        let results = cut_to_token_budget(bar.results.trim(), 60, " …");
-        let _ = writeln!(
-            text,
-            "<li>{} {} <span class=\"dim\">{}, {} tokens</span> {}</li>",
-            bar.num,
-            escaped(&bar.title),
-            bar.status,
-            bar.tokens.1 - bar.tokens.0,
-            escaped(&results)
-        );
-    }
-    text.push_str(&"</ul>\n".repeat(open as usize));
-    text
+/// A number of things: `1 frame`, `2,000 frames`.
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+fn tables(ways: &[WayReport]) -> String {
+    let (conversation, whole) = (table(ways), whole(ways));
+    format!("<h3>The conversation alone</h3>\n{conversation}<h3>Whole requests</h3>\n{whole}")
 }
 
 fn table(ways: &[WayReport]) -> String {
     let mut text = String::from(
-        "<table>\n<tr><th></th><th>mean</th><th>median</th><th>largest</th><th>of linear</th><th>input</th>\
+        "<div class=\"wide\"><table>\n<tr><th></th><th>mean</th><th>median</th><th>largest</th><th>of linear</th><th>input</th>\
          <th>of linear</th><th>billed</th><th>of linear</th><th>kept</th><th>of</th><th></th></tr>\n",
     );
     for of in ways {
         let sizes = &of.conversation;
-        let median = sizes.median.map(|median| median.to_string()).unwrap_or_default();
+        let median = sizes.median.map(thousands).unwrap_or_default();
         let _ = writeln!(
             text,
-            "<tr class=\"{0}\"><td>{0}</td><td>{1:.0}</td><td>{median}</td><td>{2}</td><td>{3:.3}</td>\
-             <td>{4}</td><td>{5:.3}</td><td>{6:.2}</td><td>{7:.3}</td><td>{8}</td><td>{9}</td>\
+            "<tr class=\"{0}\"><td>{0}</td><td>{1}</td><td>{median}</td><td>{2}</td><td>{3:.3}</td>\
+             <td>{4}</td><td>{5:.3}</td><td>{6}</td><td>{7:.3}</td><td>{8}</td><td>{9}</td>\
              <td>{10:.1} %</td></tr>",
             of.way.name(),
-            sizes.mean,
-            sizes.largest,
+            thousands(rounded(sizes.mean)),
+            thousands(sizes.largest),
             sizes.of_linear.largest,
-            sizes.input,
+            thousands(sizes.input),
             sizes.of_linear.input,
-            sizes.billed,
+            thousands(rounded(sizes.billed)),
             sizes.of_linear.billed,
-            of.kept,
-            of.used,
+            thousands(of.kept),
+            thousands(of.used),
             of.retention * 100.0
         );
     }
-    text.push_str("</table>\n");
+    text.push_str("</table></div>\n");
     text
 }
 
 fn whole(ways: &[WayReport]) -> String {
     let mut text = String::from(
-        "<table>\n<tr><th></th><th>largest</th><th>of linear</th><th>billed</th><th>of linear</th>\
+        "<div class=\"wide\"><table>\n<tr><th></th><th>largest</th><th>of linear</th><th>billed</th><th>of linear</th>\
          <th>with reads</th><th>of linear</th><th>reads</th><th>verbatim</th><th>of</th>\
          <th>without pauses: largest</th><th>with reads</th></tr>\n",
     );
@@ -197,28 +263,28 @@ fn whole(ways: &[WayReport]) -> String {
         });
         let _ = writeln!(
             text,
-            "<tr class=\"{0}\"><td>{0}</td><td>{1}</td><td>{2:.3}</td><td>{3:.2}</td><td>{4:.3}</td>\
-             <td>{5:.2}</td><td>{6:.3}</td><td>{7}</td><td>{8}</td><td>{9}</td>{10}</tr>",
+            "<tr class=\"{0}\"><td>{0}</td><td>{1}</td><td>{2:.3}</td><td>{3}</td><td>{4:.3}</td>\
+             <td>{5}</td><td>{6:.3}</td><td>{7}</td><td>{8}</td><td>{9}</td>{10}</tr>",
             of.way.name(),
-            sizes.largest,
+            thousands(sizes.largest),
             sizes.of_linear.largest,
-            sizes.billed,
+            thousands(rounded(sizes.billed)),
             sizes.of_linear.billed,
-            sizes.billed_with_reads,
+            thousands(rounded(sizes.billed_with_reads)),
             sizes.of_linear.billed_with_reads,
-            of.reads,
-            of.verbatim,
-            of.edits,
+            thousands(of.reads),
+            thousands(of.verbatim),
+            thousands(of.edits),
             unpaused.as_deref().unwrap_or("<td></td><td></td>")
         );
     }
-    text.push_str("</table>\n");
+    text.push_str("</table></div>\n");
     text
 }
 
 fn means(report: &Report) -> String {
     let mut text = String::from(
-        "<table>\n<tr><th></th><th>largest</th><th>input</th><th>billed</th><th>with reads</th>\
+        "<div class=\"wide\"><table>\n<tr><th></th><th>largest</th><th>input</th><th>billed</th><th>with reads</th>\
          <th>kept</th><th>verbatim</th></tr>\n",
     );
     let mut row = |name: &str, of: &OfLinear, shares: &str| {
@@ -248,7 +314,7 @@ fn means(report: &Report) -> String {
             &format!("<td></td><td>{unpaused:.1} %</td>"),
         );
     }
-    text.push_str("</table>\n");
+    text.push_str("</table></div>\n");
     text
 }
 

@@ -36,11 +36,6 @@ impl Term {
     pub(crate) fn number(self) -> usize {
         self.0 as usize >> 1
     }
-
-    /// A number that no term of other letters, or of other kind, has.
-    pub(crate) fn place(self) -> usize {
-        self.0 as usize
-    }
 }
 
 /// All items of a session.
@@ -76,11 +71,6 @@ impl Items {
         terms.sort_unstable();
         terms.dedup();
         terms.into_boxed_slice()
-    }
-
-    /// A term, if any text has these letters.
-    pub(crate) fn term(&self, kind: Kind, letters: &str) -> Option<Term> {
-        self.terms.get(letters).map(|number| Term::new(*number, kind))
     }
 
     /// The item with an id and a text of ours, which may be there already.

@@ -17,6 +17,7 @@ mod requests;
 mod session;
 mod shown;
 mod terms;
+mod told;
 mod verbatim;
 mod ways;
 
@@ -27,7 +28,7 @@ pub use dump::dump;
 pub use figures::Figures;
 pub use html::html;
 pub use item::{Item, ItemNum, Items};
-pub use outline::{Bar, Outline};
+pub use outline::{Bar, Line, Outline};
 pub use replay::{Progress, Replay};
 pub use report::{
     LARGE, LONG, Mean, MeanOf, OfLinear, Report, SessionReport, Sizes, Step, WayReport,
@@ -37,5 +38,6 @@ pub use requests::Requests;
 pub use session::{Call, Kind, Piece, Session};
 pub use shown::Shown;
 pub use terms::terms;
+pub use told::{change, lines_of, rounded, short, thousands};
 pub use ways::frames::{Framed, Policy};
 pub use ways::{Way, compaction, frames, linear, masking, window};

@@ -1,13 +1,22 @@
 //! A replayed session as it is drawn: its frames over time and over tokens, and the size of each request.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
+use callstack_core::evidence::{Budget, span_tokens, take};
 use callstack_core::frame::{Frame, FrameNum, Status};
-use callstack_core::secrets::mask;
-use callstack_core::transcript::Span;
+use callstack_core::secrets::{mask, take_to_token_budget};
+use callstack_core::transcript::{PartBody, Role, Span};
 
 use crate::replay::Replay;
+use crate::session::{Kind, Session};
+use crate::told::lines_of;
 use crate::ways::Way;
+
+/// Tokens of a line of a frame's log.
+const LINE: usize = 60;
+/// Lines of a frame's log.
+const LINES: usize = 40;
 
 /// What is drawn of a session.
 #[derive(Clone, Debug)]
@@ -35,10 +44,25 @@ pub struct Bar {
     pub status: Status,
     /// What it returned.
     pub results: String,
+    /// The files that it changed, frames inside it included, each with its lines, such as `src/a.rs +26 −3`.
+    pub files: Vec<String>,
+    /// What was said and called in it, and in no frame inside it; the beginning of it.
+    pub log: Vec<Line>,
+    /// How much more was.
+    pub more: usize,
     /// From when to when, in milliseconds since the session's beginning.
     pub time: (u64, u64),
     /// From where to where, in tokens since the session's beginning.
     pub tokens: (u64, u64),
+}
+
+/// A line of what was said and called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Who said it, or that it is a call.
+    pub who: &'static str,
+    /// The beginning of it.
+    pub text: String,
 }
 
 impl Replay {
@@ -53,7 +77,10 @@ impl Replay {
         let times = || self.session.times.iter().flatten().copied();
         let began = times().min().unwrap_or_default();
         let time = distance(began, times().max().unwrap_or_default());
+        let messages = self.session.transcript.len();
         let mut drawing = Drawing {
+            session: &self.session,
+            places: HashMap::with_capacity(messages),
             below: HashMap::new(),
             spans: self.spans.iter().rev().map(|span| (span.frame, span)).collect(),
             ends: HashMap::new(),
@@ -63,11 +90,12 @@ impl Replay {
         for frame in &self.frames {
             drawing.below.entry(frame.parent).or_default().push(frame);
         }
-        for (message, end) in self.session.transcript.iter().zip(ends).rev() {
+        for ((at, message), end) in self.session.transcript.iter().enumerate().zip(ends).rev() {
             drawing.ends.insert(&message.id, end);
+            drawing.places.insert(&message.id, at);
         }
         if let Some(root) = self.frames.first() {
-            drawing.draw(root, (0, time), (0, sum));
+            drawing.draw(root, (0, time), (0, sum), 0..messages);
         }
         let frames = drawing.bars;
         let curves = self.figures.iter().map(|(way, figures)| (*way, figures.curve.clone()));
@@ -76,6 +104,9 @@ impl Replay {
 }
 
 struct Drawing<'r> {
+    session: &'r Session,
+    /// The places of messages by their ids.
+    places: HashMap<&'r str, usize>,
     below: HashMap<Option<FrameNum>, Vec<&'r Frame>>,
     spans: HashMap<FrameNum, &'r Span>,
     /// The tokens up to the end of each message.
@@ -85,18 +116,30 @@ struct Drawing<'r> {
 }
 
 impl Drawing<'_> {
-    fn draw(&mut self, frame: &Frame, time: (u64, u64), tokens: (u64, u64)) {
+    fn draw(
+        &mut self,
+        frame: &Frame,
+        time: (u64, u64),
+        tokens: (u64, u64),
+        messages: Range<usize>,
+    ) {
         let results = frame.results.as_deref().unwrap_or_default();
+        let below = self.below.remove(&Some(frame.num)).unwrap_or_default();
+        let inside: Vec<_> = below.iter().map(|it| self.messages(it.num, &messages)).collect();
+        let (log, more) = self.log(&messages, &inside);
         self.bars.push(Bar {
             num: frame.num,
             depth: frame.depth,
             title: mask(&frame.identity.title).into_owned(),
             status: frame.status,
             results: mask(results).into_owned(),
+            files: self.files(&messages),
+            log,
+            more,
             time,
             tokens,
         });
-        for inner in self.below.remove(&Some(frame.num)).unwrap_or_default() {
+        for (inner, messages) in below.into_iter().zip(inside) {
             let ended = inner.ended_at.map_or(time.1, |ended| distance(self.began, ended));
             let within = |range: (u64, u64), from: u64, to: u64| {
                 let from = from.clamp(range.0, range.1);
@@ -105,8 +148,67 @@ impl Drawing<'_> {
             let inner_time = within(time, distance(self.began, inner.created_at), ended);
             let span = self.spans.get(&inner.num);
             let (from, to) = span.map_or(tokens, |span| self.places(span, tokens));
-            self.draw(inner, inner_time, within(tokens, from, to));
+            self.draw(inner, inner_time, within(tokens, from, to), messages);
         }
+    }
+
+    /// The messages of a frame inside another one.
+    fn messages(&self, frame: FrameNum, around: &Range<usize>) -> Range<usize> {
+        let Some(span) = self.spans.get(&frame) else { return around.end..around.end };
+        let behind = |id: &Option<String>| self.places.get(id.as_deref()?).map(|at| at + 1);
+        let close = span.close.as_ref().and_then(|close| behind(&close.message));
+        let from = behind(&span.open.message).unwrap_or(around.start);
+        let from = from.clamp(around.start, around.end);
+        from..close.unwrap_or(around.end).clamp(from, around.end)
+    }
+
+    fn files(&self, messages: &Range<usize>) -> Vec<String> {
+        let happened = self.session.happened(messages.clone());
+        let room = Budget::UNPUSHED.of(span_tokens(happened));
+        let evidence = take(happened, "", &self.session.project, room, &|_| None);
+        let file = |path: &str, lines: String| mask(&format!("{path} {lines}")).trim().to_owned();
+        let changes = evidence.changes.iter();
+        let mut files: Vec<_> = changes.map(|it| file(&it.path, lines_of(it))).collect();
+        for written in &evidence.written {
+            if !evidence.changes.iter().any(|change| change.path == written.path) {
+                files.push(file(&written.path, String::new()));
+            }
+        }
+        if evidence.more_changes > 0 {
+            files.push(format!("and {} more", evidence.more_changes));
+        }
+        files
+    }
+
+    fn log(&self, messages: &Range<usize>, inside: &[Range<usize>]) -> (Vec<Line>, usize) {
+        let (mut lines, mut more) = (Vec::new(), 0);
+        let session = self.session;
+        for at in messages.clone().filter(|at| !inside.iter().any(|range| range.contains(at))) {
+            let (Some(message), Some(pieces)) =
+                (session.transcript.get(at), session.pieces.get(at))
+            else {
+                continue;
+            };
+            for piece in pieces {
+                let is_own = !matches!(
+                    message.parts.get(piece.part).map(|part| &part.body),
+                    Some(PartBody::Text { synthetic: true, .. })
+                );
+                let who = match (piece.kind, message.role) {
+                    (Kind::Words, Role::User) if is_own => "user",
+                    (Kind::Words, Role::Assistant) => "agent",
+                    (Kind::Call, _) => "call",
+                    _ => continue,
+                };
+                if lines.len() == LINES {
+                    more += 1;
+                    continue;
+                }
+                let text = &session.items.get(piece.item).text;
+                lines.push(Line { who, text: take_to_token_budget(text.trim(), LINE, " …") });
+            }
+        }
+        (lines, more)
     }
 
     fn places(&self, span: &Span, around: (u64, u64)) -> (u64, u64) {

@@ -47,7 +47,7 @@ pub struct SessionReport {
     pub calls: u64,
     /// Compactions that were recorded; they are part of every way of sending.
     pub compactions: usize,
-    /// Frames, the session's root not counted.
+    /// Turns and items that became frames.
     pub frames: usize,
     /// How tokens were counted.
     pub tokens: Fit,
@@ -223,7 +223,7 @@ impl Report {
             parent: recording.parent.as_ref().map(|parent| parent.session.clone()),
             calls: replay.session.calls.len() as u64,
             compactions: replay.session.compactions(),
-            frames: replay.frames.len().saturating_sub(1),
+            frames: replay.spans.len(),
             tokens: replay.fit,
             largest_step,
             ways: ways.collect(),

@@ -112,6 +112,7 @@ fn call(tool: &str, input: serde_json::Value, output: &str) -> RecordedCall {
         answered_at: None,
         action: Action::Other,
         division: None,
+        noted: serde_json::Value::Null,
     }
 }
 

@@ -8,7 +8,11 @@ use std::{
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::request::{RecordedRequest, RequestKind, calls_of, content_text, reasoning_of};
+use crate::{
+    answer::Block,
+    format::WireFormat,
+    request::{RecordedRequest, RequestKind, calls_of, content_text, reasoning_of},
+};
 
 /// How the assistant message begins that `OpenCode` puts at the very end of a request at an
 /// agent's last allowed step.
@@ -94,6 +98,36 @@ pub enum Violation {
         index: usize,
         /// The call's id.
         id: String,
+    },
+    /// A block of text with nothing in it.
+    #[error("message {index} has an empty block: {block}")]
+    EmptyBlock {
+        /// The message.
+        index: usize,
+        /// The block.
+        block: String,
+    },
+    /// A result behind other blocks of its message.
+    #[error("message {index} has a result behind other blocks; results stand in front")]
+    LateResult {
+        /// The message.
+        index: usize,
+    },
+    /// What was made behind reasoning is sent without it.
+    #[error("message {index} begins with {block} and is sent without the reasoning in front of it")]
+    ReasoningMissing {
+        /// The message.
+        index: usize,
+        /// What stands there instead.
+        block: String,
+    },
+    /// Reasoning without what was made behind it.
+    #[error("message {index} is the reasoning {reasoning:?} without what was made behind it")]
+    ReasoningAlone {
+        /// The message.
+        index: usize,
+        /// The reasoning.
+        reasoning: String,
     },
     /// The tool list is another than before.
     #[error("the tool list changed: {difference}")]
@@ -336,13 +370,69 @@ fn first_difference(
     })
 }
 
+impl Violation {
+    /// Whether the provider knows it from the request alone, or from what it sealed, and refuses it.
+    pub(crate) fn is_refused(&self) -> bool {
+        !matches!(
+            self,
+            Self::ToolsChanged { .. }
+                | Self::PrefixChanged { .. }
+                | Self::ScriptExhausted
+                | Self::ScriptPanicked(_)
+                | Self::Unexpected(_)
+        )
+    }
+}
+
 /// Reasoning that the model made: its text, and the index of the request that it answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MadeReasoning {
     /// The reasoning.
     pub text: String,
+    /// Its signature or encrypted form, where the wire format has one.
+    pub seal: Option<String>,
     /// The request's index among the recorded ones.
     pub request: usize,
+    /// What the answer had in front of it.
+    pub in_front: Vec<Block>,
+}
+
+/// The reasoning in the answer to a request. On Chat Completions all of it stands in front of the rest.
+pub(crate) fn made(request: usize, format: WireFormat, blocks: &[Block]) -> Vec<MadeReasoning> {
+    if !format.seals() {
+        let texts = blocks.iter().filter_map(|block| match block {
+            Block::Reasoning { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        let text: String = texts.collect();
+        let made = MadeReasoning { text, request, ..MadeReasoning::default() };
+        return Some(made).filter(|made| !made.text.is_empty()).into_iter().collect();
+    }
+    let reasoning = |(place, block): (usize, &Block)| match block {
+        Block::Reasoning { text, seal } => Some(MadeReasoning {
+            text: text.clone(),
+            seal: seal.clone(),
+            request,
+            in_front: blocks[..place].to_vec(),
+        }),
+        _ => None,
+    };
+    blocks.iter().enumerate().filter_map(reasoning).collect()
+}
+
+/// Whether a message shows this part of an answer.
+fn shows(message: &Value, block: &Block) -> bool {
+    match block {
+        Block::Reasoning { text, seal } => {
+            reasoning_of(message) == Some(text) && message["seal"].as_str() == seal.as_deref()
+        }
+        Block::Text(text) => {
+            message["role"] == "assistant" && content_text(&message["content"]) == *text
+        }
+        Block::Call { id, name, .. } => {
+            calls_of(message).any(|call| call["id"] == **id && call["function"]["name"] == **name)
+        }
+    }
 }
 
 /// Checks that all reasoning in `request` stands behind the messages that it was made behind.
@@ -359,11 +449,15 @@ pub fn reasoning(
         };
         let made_here = |made: &MadeReasoning| {
             recorded.get(made.request).is_some_and(|asked| {
-                asked.raw_messages().len() == index
-                    && asked.prefix_hash(index) == request.prefix_hash(index)
+                let count = asked.raw_messages().len();
+                let answered = request.messages().get(count..index).unwrap_or_default();
+                count + made.in_front.len() == index
+                    && asked.prefix_hash(count) == request.prefix_hash(count)
+                    && answered.iter().zip(&made.in_front).all(|(is, was)| shows(is, was))
             })
         };
-        let same_text = || made.iter().filter(|made| made.text == text);
+        let seal = message["seal"].as_str();
+        let same_text = || made.iter().filter(|it| it.text == text && it.seal.as_deref() == seal);
         if same_text().any(made_here) {
             continue;
         }

@@ -178,7 +178,7 @@ fn a_fold_keeps_everything_up_to_its_push_call() {
 #[test]
 fn reasoning_must_stay_behind_its_prefix() {
     let asked = request(&json!(good()[..2]));
-    let made = [MadeReasoning { text: "hm".into(), request: 0 }];
+    let made = [MadeReasoning { text: "hm".into(), ..MadeReasoning::default() }];
     let mut answered = good();
     answered[2]["reasoning_content"] = json!("hm");
     let recorded = [asked];

@@ -9,10 +9,10 @@ use std::{
 use serde_json::Value;
 
 use crate::{
+    answer::Answer,
     check::{self, Finding, MadeReasoning, Violation},
     request::{RecordedRequest, RequestKind, estimate_tokens, prefix_common_bytes},
     script::{Checks, Conversation, Script, Step, Usage},
-    wire::Answer,
 };
 
 /// A step taken from the script for one request, its closure not yet run.
@@ -20,6 +20,7 @@ pub(crate) struct Taken {
     request: usize,
     step: Step,
     cached_bytes: usize,
+    refused: Option<String>,
 }
 
 struct Session {
@@ -109,7 +110,7 @@ impl Ledger {
     /// Records and checks a request and takes the step that answers it.
     pub(crate) fn take(&mut self, request: RecordedRequest) -> Taken {
         let index = self.requests.len();
-        let mut found = check::well_formed(request.messages());
+        let mut found = request.format.well_formed(&request.body, request.messages());
         let mut cached_bytes = 0;
         let step = match request.kind {
             RequestKind::Title => Step::text(self.title.clone()),
@@ -139,18 +140,17 @@ impl Ledger {
                 })
             }
         };
+        let is_reason = |it: &&Violation| request.format.refuses() && it.is_refused();
+        let refused = found.iter().find(is_reason).map(ToString::to_string);
         self.requests.push(request);
         self.report(index, found);
-        Taken { request: index, step, cached_bytes }
+        Taken { request: index, step, cached_bytes, refused }
     }
 
     /// Records what the answer is, once the step's closure has run.
     pub(crate) fn settle(&mut self, resolved: Resolved) -> Answer {
         let Resolved { request: index, step, cached_bytes, found } = resolved;
         self.report(index, found);
-        if let Some(text) = step.reasoning.clone() {
-            self.made.push(MadeReasoning { text, request: index });
-        }
         let request = self.requests.get(index);
         let estimated = estimated_usage(request, &step, cached_bytes);
         let usage = step.usage.map_or(estimated, |usage| Usage {
@@ -160,7 +160,11 @@ impl Ledger {
             ..usage
         });
         let model = request.and_then(|request| request.body["model"].as_str());
-        Answer { id: index.to_string(), model: model.unwrap_or("scripted").to_owned(), step, usage }
+        let model = model.unwrap_or("scripted").to_owned();
+        let format = request.map(|request| request.format).unwrap_or_default();
+        let answer = Answer { id: index.to_string(), model, step, usage };
+        self.made.extend(check::made(index, format, &answer.blocks(format)));
+        answer
     }
 
     fn claim(&mut self, request: &RecordedRequest) {
@@ -219,7 +223,8 @@ fn checks_of(
 
 fn estimated_usage(request: Option<&RecordedRequest>, step: &Step, cached_bytes: usize) -> Usage {
     let calls: String = step.calls.iter().map(|call| call.arguments.to_string()).collect();
-    let said = [step.reasoning.as_deref(), step.text.as_deref(), Some(calls.as_str())];
+    let between: String = step.calls.iter().filter_map(|call| call.reasoning.as_deref()).collect();
+    let said = [step.reasoning.as_deref(), step.text.as_deref(), Some(&between), Some(&calls)];
     Usage {
         prompt_tokens: request.map_or(0, RecordedRequest::token_estimate),
         completion_tokens: said.into_iter().flatten().map(estimate_tokens).sum(),
@@ -236,9 +241,14 @@ pub(crate) struct Resolved {
 }
 
 impl Taken {
+    /// What the provider refuses the request with.
+    pub(crate) fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
     /// Runs the step's closure, if it is one, and looks at what the step expects.
     pub(crate) fn resolve(self, request: &RecordedRequest) -> Resolved {
-        let Self { request: index, step, cached_bytes } = self;
+        let Self { request: index, step, cached_bytes, .. } = self;
         let mut found = Vec::new();
         let step = catch_unwind(AssertUnwindSafe(|| step.resolve(request))).unwrap_or_else(|why| {
             found.push(Violation::ScriptPanicked(panic_text(why.as_ref())));

@@ -101,7 +101,8 @@ fn a_closure_sees_the_request_and_its_panic_is_a_violation() {
         {"role": "tool", "tool_call_id": "c", "content": "plan-a1 (f2), then `plan-b2`."}
     ]);
     let answer = ask(&mut ledger, "s", &messages);
-    let want = Call { name: "activate".into(), arguments: json!({"id": "plan-b2"}), id: None };
+    let want =
+        Call { name: "activate".into(), arguments: json!({"id": "plan-b2"}), ..Call::default() };
     assert_eq!(answer.step.calls, [want]);
     assert_eq!(answer.step.reasoning.as_deref(), Some("kept from outside"));
     assert_eq!(violations(&ledger), []);

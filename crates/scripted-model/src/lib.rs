@@ -1,8 +1,8 @@
 //! A model that says what a script tells it to, over real HTTP on loopback, and that checks
 //! every request it is sent.
 //!
-//! It speaks the chat-completions wire format of `OpenAI` (streaming and not), so that a real
-//! agent program talks to it as to any provider. `callstack demo` runs on it; so do the tests.
+//! It speaks Chat Completions, Anthropic Messages and `OpenAI`'s Responses (streaming and not), so that a
+//! real agent program talks to it as to any provider. `callstack demo` runs on it; so do the tests.
 //!
 //! ```no_run
 //! use callstack_scripted_model::{Script, ScriptedModel, Step};
@@ -15,6 +15,12 @@
 //! println!("point the agent at {}", model.base_url());
 //! # Ok::<(), callstack_scripted_model::StartError>(())
 //! ```
+//!
+//! # What providers refuse
+//!
+//! Requests of Messages and Responses that the real API refuses by itself are answered with an error of
+//! status 400, and told as a [`Violation`]; those of Chat Completions are told and answered. Reasoning is bound
+//! to everything in front of it in all three, as newer Claude models have it.
 //!
 //! # What `OpenCode` 1.18.33 sends
 //!
@@ -40,14 +46,17 @@
 //! - At an agent's last allowed step an assistant message of `OpenCode`'s own stands at the very
 //!   end ([`check::MAX_STEPS_OPENING`]).
 
+mod answer;
 pub mod check;
+mod format;
 mod ledger;
 mod request;
 mod script;
 mod server;
-mod wire;
 
+pub use answer::Block;
 pub use check::{Finding, Violation};
+pub use format::WireFormat;
 pub use request::{
     InvalidRequest, RecordedRequest, RequestKind, content_text, estimate_tokens,
     prefix_common_bytes,

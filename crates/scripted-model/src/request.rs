@@ -7,9 +7,10 @@ use std::{
     time::SystemTime,
 };
 
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 use thiserror::Error;
+
+use crate::format::{Unit, WireFormat};
 
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +28,16 @@ pub enum RequestKind {
 /// A request that could not be read.
 #[derive(Debug, Error)]
 #[error(
-    "the request's body is not a chat completion: {0}; send JSON with `model` and a `messages` list"
+    "the request's body is none of the wire format of its path: {0}; send JSON with `model` and a \
+     `messages` list, or an `input` list to `/v1/responses`"
 )]
 pub struct InvalidRequest(#[from] serde_json::Error);
 
 /// One request as the model got it.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
+    /// How it is written.
+    pub format: WireFormat,
     /// Who asks.
     pub kind: RequestKind,
     /// The session (header `x-session-id`), empty when the client names none.
@@ -46,26 +50,28 @@ pub struct RecordedRequest {
     pub body: Value,
     /// When it came in.
     pub at: SystemTime,
+    messages: Vec<Value>,
     raw_messages: Vec<String>,
     raw_tools: String,
     prefix_hashes: Vec<u64>,
 }
 
-#[derive(Deserialize)]
-struct RawBody<'a> {
-    #[serde(borrow)]
-    messages: Vec<&'a RawValue>,
-    #[serde(borrow, default)]
-    tools: Option<&'a RawValue>,
-}
-
 impl RecordedRequest {
-    /// Reads a request's body, keeping the bytes of its messages as they are. `headers` are
-    /// names in lower case and values.
+    /// Reads the body of a chat completion. `headers` are names in lower case and values.
     pub fn parse(headers: Vec<(String, String)>, body: &str) -> Result<Self, InvalidRequest> {
-        let raw: RawBody<'_> = serde_json::from_str(body)?;
+        Self::parse_as(WireFormat::ChatCompletions, headers, body)
+    }
+
+    /// Reads a request's body, keeping the bytes of its messages as they are.
+    pub fn parse_as(
+        format: WireFormat,
+        headers: Vec<(String, String)>,
+        body: &str,
+    ) -> Result<Self, InvalidRequest> {
         let value: Value = serde_json::from_str(body)?;
-        let raw_messages: Vec<String> = raw.messages.iter().map(|m| m.get().to_owned()).collect();
+        let units = format.units(body)?;
+        let (messages, raw_messages): (Vec<Value>, Vec<String>) =
+            units.into_iter().map(|Unit { raw, shown }| (shown, raw)).unzip();
         let mut hasher = DefaultHasher::new();
         let mut prefix_hashes = vec![hasher.finish()];
         for message in &raw_messages {
@@ -76,21 +82,24 @@ impl RecordedRequest {
             headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())
         };
         Ok(Self {
-            kind: kind_of(&value),
+            format,
+            kind: kind_of(&value, &messages),
             session: header("x-session-id").unwrap_or_default(),
             parent: header("x-parent-session-id"),
             headers,
             body: value,
             at: SystemTime::now(),
-            raw_tools: raw.tools.map(|tools| tools.get().to_owned()).unwrap_or_default(),
+            raw_tools: WireFormat::raw_tools(body)?,
+            messages,
             raw_messages,
             prefix_hashes,
         })
     }
 
-    /// The messages.
+    /// The messages. Those of Anthropic Messages and Responses are taken apart: each block or item is shown
+    /// as a message of Chat Completions, reasoning with what it is sealed with as `seal`.
     pub fn messages(&self) -> &[Value] {
-        array(&self.body, "messages")
+        &self.messages
     }
 
     /// The tool list.
@@ -98,7 +107,7 @@ impl RecordedRequest {
         array(&self.body, "tools")
     }
 
-    /// Each message exactly as it was sent.
+    /// Each message exactly as it was sent, without marks for the cache.
     pub fn raw_messages(&self) -> &[String] {
         &self.raw_messages
     }
@@ -189,7 +198,8 @@ impl RecordedRequest {
                 push_line(&mut out, &format!("[{role} reasoning] {reasoning}"));
             }
             let text = content_text(&message["content"]);
-            if !text.is_empty() || calls_of(message).next().is_none() {
+            let is_sealed = message["seal"].is_string();
+            if !text.is_empty() || (!is_sealed && calls_of(message).next().is_none()) {
                 push_line(&mut out, &format!("[{role}{id}] {text}"));
             }
             for call in calls_of(message) {
@@ -244,12 +254,12 @@ pub fn prefix_common_bytes(a: &RecordedRequest, b: &RecordedRequest) -> usize {
     a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count()
 }
 
-fn kind_of(body: &Value) -> RequestKind {
+fn kind_of(body: &Value, messages: &[Value]) -> RequestKind {
     if !array(body, "tools").is_empty() {
         return RequestKind::Agent;
     }
     let system_begins = |opening: &str| {
-        array(body, "messages")
+        messages
             .iter()
             .filter(|m| m["role"] == "system")
             .any(|m| content_text(&m["content"]).starts_with(opening))

@@ -160,7 +160,7 @@ type FromRequest = Arc<dyn Fn(&RecordedRequest) -> Step + Send + Sync>;
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Step {
-    /// Reasoning, streamed before everything else as `reasoning_content`.
+    /// Reasoning, streamed before everything else.
     pub reasoning: Option<String>,
     /// Text of the answer.
     pub text: Option<String>,
@@ -217,7 +217,7 @@ impl Step {
     /// Adds a tool call; its id is made up.
     #[must_use]
     pub fn and_call(mut self, name: impl Into<String>, arguments: Value) -> Self {
-        self.calls.push(Call { name: name.into(), arguments, id: None });
+        self.calls.push(Call { name: name.into(), arguments, ..Call::default() });
         self
     }
 
@@ -304,7 +304,7 @@ impl Step {
 }
 
 /// One tool call.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
     /// The tool's name.
@@ -314,6 +314,10 @@ pub struct Call {
     /// The call's id; made up when missing.
     #[serde(default)]
     pub id: Option<String>,
+    /// What the model thinks in front of it, behind the calls before it. Chat Completions have all reasoning of a
+    /// step in front of its calls.
+    #[serde(default)]
+    pub reasoning: Option<String>,
 }
 
 /// Usage as a provider reports it, in tokens.

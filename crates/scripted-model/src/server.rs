@@ -18,12 +18,13 @@ use axum::{
     routing::{get, post},
 };
 use futures_util::stream;
-use serde_json::{Value, json};
+use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
 use crate::{
     check::Finding,
+    format::WireFormat,
     ledger::{Ledger, models},
     request::RecordedRequest,
     script::{Checks, Conversation, Script, Step},
@@ -152,40 +153,68 @@ impl Drop for ScriptedModel {
 
 fn router(ledger: SharedLedger) -> Router {
     Router::new()
-        .route("/v1/chat/completions", post(complete))
+        .route("/v1/chat/completions", post(chat))
+        .route("/v1/messages", post(messages))
+        .route("/v1/responses", post(responses))
         .route("/v1/models", get(async || Json(models())))
         .layer(DefaultBodyLimit::disable())
         .with_state(ledger)
 }
 
-async fn complete(State(ledger): State<SharedLedger>, headers: HeaderMap, body: Bytes) -> Response {
-    let headers = kept_headers(&headers);
-    let parsed = RecordedRequest::parse(headers.clone(), &String::from_utf8_lossy(&body));
+async fn chat(State(ledger): State<SharedLedger>, headers: HeaderMap, body: Bytes) -> Response {
+    complete(WireFormat::ChatCompletions, ledger, &headers, &body).await
+}
+
+async fn messages(State(ledger): State<SharedLedger>, headers: HeaderMap, body: Bytes) -> Response {
+    complete(WireFormat::Messages, ledger, &headers, &body).await
+}
+
+async fn responses(
+    State(ledger): State<SharedLedger>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    complete(WireFormat::Responses, ledger, &headers, &body).await
+}
+
+async fn complete(
+    format: WireFormat,
+    ledger: SharedLedger,
+    headers: &HeaderMap,
+    body: &Bytes,
+) -> Response {
+    let headers = kept_headers(headers);
+    let body = String::from_utf8_lossy(body);
+    let parsed = RecordedRequest::parse_as(format, headers.clone(), &body);
     let request = match parsed {
         Ok(request) => request,
         Err(why) => {
             let session = headers.into_iter().find(|(name, _)| name == "x-session-id");
             let session = session.map(|(_, id)| id).unwrap_or_default();
             ledger.lock().unreadable(session, why.to_string());
-            return error(StatusCode::BAD_REQUEST, &why.to_string());
+            return error(format, StatusCode::BAD_REQUEST, &why.to_string());
         }
     };
     let taken = ledger.lock().take(request.clone());
+    if let Some(why) = taken.refused() {
+        return error(format, StatusCode::BAD_REQUEST, why);
+    }
     // The closure runs without the lock: it may ask the model for its earlier requests.
     let resolved = taken.resolve(&request);
     let answer = ledger.lock().settle(resolved);
     tokio::time::sleep(answer.step.delay.unwrap_or(Duration::ZERO)).await;
     if let Some(failure) = &answer.step.fail {
         let status = StatusCode::from_u16(failure.status);
-        return error(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), &failure.message);
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        return error(format, status, &failure.message);
     }
     if request.body["stream"] == Value::Bool(true) {
-        let events = answer.events().into_iter().map(Ok::<_, Infallible>);
+        let events = format.events(&answer).into_iter().map(Ok::<_, Infallible>);
         let kind =
             [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
         (kind, Body::from_stream(stream::iter(events))).into_response()
     } else {
-        Json(answer.whole()).into_response()
+        Json(format.whole(&answer)).into_response()
     }
 }
 
@@ -199,6 +228,6 @@ fn kept_headers(headers: &HeaderMap) -> Vec<(String, String)> {
         .collect()
 }
 
-fn error(status: StatusCode, message: &str) -> Response {
-    (status, Json(json!({ "error": { "message": message, "type": "scripted" } }))).into_response()
+fn error(format: WireFormat, status: StatusCode, message: &str) -> Response {
+    (status, Json(format.error(message))).into_response()
 }

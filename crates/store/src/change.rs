@@ -12,11 +12,17 @@ use crate::store::View;
 pub struct Change<'c> {
     view: View<'c>,
     events: Vec<(i64, Event)>,
+    newest: Option<(i64, i64)>,
 }
 
 impl<'c> Change<'c> {
     pub(crate) fn new(view: View<'c>) -> Self {
-        Self { view, events: Vec::new() }
+        Self { view, events: Vec::new(), newest: None }
+    }
+
+    /// Number and time of the newest event that was appended.
+    pub(crate) fn newest(&self) -> Option<(i64, i64)> {
+        self.newest
     }
 
     pub(crate) fn into_events(self) -> Vec<(i64, Event)> {
@@ -39,6 +45,7 @@ impl<'c> Change<'c> {
                 .and_then(|mut insert| insert.query_row(params![at, body], |row| row.get(0)))
                 .map_err(|source| self.view.failed(source))?;
             project::apply(&self.view, seq, at, event)?;
+            self.newest = Some((seq, at));
             self.events.push((at, event.clone()));
         }
         Ok(())

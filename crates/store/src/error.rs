@@ -47,6 +47,12 @@ pub enum StoreError {
         /// The database file.
         path: PathBuf,
     },
+    /// Somebody deletes or exchanges the files of the store just now.
+    #[error("the files of the store {path} are being exchanged")]
+    Disturbed {
+        /// The database file.
+        path: PathBuf,
+    },
     /// No space is left for the store.
     #[error("no space is left on the disk of {path}")]
     Full {
@@ -66,6 +72,8 @@ pub enum StoreError {
         path: PathBuf,
         /// What SQLite says.
         detail: String,
+        /// Whether a write was refused. What was read otherwise may be damaged or cut.
+        writing: bool,
     },
     /// No store could be found or made.
     #[error("{path}: {source}")]
@@ -102,6 +110,17 @@ pub enum StoreError {
     Value(#[from] serde_json::Error),
 }
 
+impl StoreError {
+    /// Whether no space is left on the disk.
+    pub(crate) fn is_full(&self) -> bool {
+        match self {
+            Self::Full { .. } => true,
+            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
+            _ => false,
+        }
+    }
+}
+
 fn listed(candidates: &[(FrameNum, String, String)]) -> String {
     let named: Vec<_> =
         candidates.iter().map(|(num, id, title)| format!("{num} ({id}, \"{title}\")")).collect();
@@ -124,7 +143,50 @@ pub(crate) fn at(path: &std::path::Path, source: rusqlite::Error) -> StoreError 
             | ErrorCode::CannotOpen
             | ErrorCode::PermissionDenied
             | ErrorCode::FileLockingProtocolFailed,
-        ) => StoreError::System { path, detail: source.to_string() },
+        ) => StoreError::System { path, detail: source.to_string(), writing: is_of_write(&source) },
         _ => StoreError::Database { path, source },
+    }
+}
+
+/// Whether the system refused to write or to keep what was written.
+fn is_of_write(source: &rusqlite::Error) -> bool {
+    use rusqlite::ffi::{
+        SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_FSYNC, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_TRUNCATE,
+        SQLITE_IOERR_WRITE,
+    };
+    let of_write = [
+        SQLITE_IOERR_WRITE,
+        SQLITE_IOERR_FSYNC,
+        SQLITE_IOERR_DIR_FSYNC,
+        SQLITE_IOERR_TRUNCATE,
+        SQLITE_IOERR_SHMSIZE,
+    ];
+    source.sqlite_error().is_some_and(|error| of_write.contains(&error.extended_code))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_refused_write_is_told_from_a_log_that_is_cut() {
+        for (code, expected) in [
+            (ffi::SQLITE_IOERR_WRITE, true),
+            (ffi::SQLITE_IOERR_FSYNC, true),
+            (ffi::SQLITE_IOERR_SHORT_READ, false),
+            (ffi::SQLITE_IOERR_READ, false),
+            (ffi::SQLITE_CANTOPEN, false),
+        ] {
+            let source = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let error = at(Path::new("/a/callstack.db"), source);
+            assert!(
+                matches!(error, StoreError::System { writing, .. } if writing == expected),
+                "{code}: {error:?}"
+            );
+        }
     }
 }

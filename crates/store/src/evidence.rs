@@ -15,9 +15,13 @@ use crate::places::Stretch;
 use crate::project::{Writer, signed, sql};
 use crate::store::View;
 
-/// Rows that count: not those of a span whose close, or which itself, was undone.
+/// Rows that count: not those of a span whose close, or which itself, was undone, nor that of a root's first
+/// turn where what was seen in the whole root is known.
 const COUNTED: &str = "FROM evidence AS e LEFT JOIN spans AS s ON s.num = e.span
-  WHERE (s.num IS NULL OR (s.close_undone = 0 AND s.detached = 0))";
+  WHERE (s.num IS NULL OR (s.close_undone = 0 AND s.detached = 0))
+    AND (s.num IS NULL OR s.origin <> 'first_turn' OR NOT EXISTS (
+      SELECT 1 FROM evidence AS w JOIN spans AS r ON r.num = w.span
+      WHERE w.frame = e.frame AND r.origin = 'root' AND r.close_undone = 0 AND r.detached = 0))";
 
 pub(crate) fn apply(
     writer: &Writer<'_, '_>,

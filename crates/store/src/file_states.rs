@@ -12,7 +12,7 @@ pub(crate) fn apply(writer: &Writer<'_, '_>, event: &Event) -> Result<(), StoreE
     match event {
         Event::FilesRecorded { frame, moment, state } => {
             let again = match moment {
-                FileMoment::Begun => "NOTHING",
+                FileMoment::Begun | FileMoment::Before => "NOTHING",
                 FileMoment::Ended => "UPDATE SET state = excluded.state",
             };
             writer.run(

@@ -90,6 +90,20 @@ impl View<'_> {
         )
     }
 
+    /// The newest finished children of a frame in the order in which they came to be.
+    pub fn newest_finished_children(
+        &self,
+        parent: FrameNum,
+        limit: u32,
+    ) -> Result<Vec<Frame>, StoreError> {
+        let mut newest = self.wholes(
+            &format!("{FRAME} WHERE parent = ?1 AND finished = 1 ORDER BY num DESC LIMIT ?2"),
+            params![sql(parent), limit],
+        )?;
+        newest.reverse();
+        Ok(newest)
+    }
+
     /// Every attached frame, siblings in their order.
     pub fn all_frames(&self) -> Result<Vec<Frame>, StoreError> {
         self.wholes(&format!("{FRAME} WHERE detached = 0 ORDER BY ord"), [])

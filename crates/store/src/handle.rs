@@ -43,18 +43,20 @@ pub(crate) struct Handle {
     id: Option<FileId>,
     /// None only while it is being closed.
     file: Option<File>,
+    /// The write-ahead log and its index that connections of this process have open, while any has. SQLite shares
+    /// the index among them, so that none may have another log.
+    logs: Mutex<Weak<LogFiles>>,
 }
+
+/// A database's write-ahead log and the index of that.
+pub(crate) type LogFiles = [FileId; 2];
 
 impl Handle {
     /// Opens a database file, making it for its owner only if it is not there. As long as the handle is kept, the
     /// process opens the file no second time.
     pub(crate) fn open(path: &Path) -> io::Result<Arc<Self>> {
         let mut open = lock();
-        if let Some(known) = std::fs::symlink_metadata(path)
-            .ok()
-            .and_then(|metadata| open.get(&FileId::of(&metadata)?))
-            .and_then(Weak::upgrade)
-        {
+        if let Some(known) = known_at(&open, path) {
             return Ok(known);
         }
         let mut options = OpenOptions::new();
@@ -66,7 +68,7 @@ impl Handle {
             std::mem::forget(file);
             return Ok(known);
         }
-        let handle = Arc::new(Self { id, file: Some(file) });
+        let handle = Arc::new(Self { id, file: Some(file), logs: Mutex::default() });
         if let Some(id) = id {
             open.insert(id, Arc::downgrade(&handle));
         }
@@ -78,9 +80,42 @@ impl Handle {
         self.id
     }
 
+    /// The write-ahead log and its index that connections of this process have open to the database at `path`.
+    pub(crate) fn logs_open_at(path: &Path) -> Option<Arc<LogFiles>> {
+        let known = known_at(&lock(), path);
+        known.and_then(|handle| handle.logs())
+    }
+
+    /// The write-ahead log and its index that connections of this process have open.
+    pub(crate) fn logs(&self) -> Option<Arc<LogFiles>> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+    }
+
+    /// Takes note of the log that a connection has open, which keeps what this returns. None if other connections
+    /// of this process have another one open.
+    pub(crate) fn has_open(&self, files: LogFiles) -> Option<Arc<LogFiles>> {
+        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = logs.upgrade() {
+            return (*known == files).then_some(known);
+        }
+        let files = Arc::new(files);
+        *logs = Arc::downgrade(&files);
+        Some(files)
+    }
+
     /// The file's length.
     pub(crate) fn length(&self) -> io::Result<u64> {
         self.file.as_ref().map_or(Ok(0), |file| file.metadata().map(|metadata| metadata.len()))
+    }
+
+    /// Copies all of the file.
+    pub(crate) fn copy_to(&self, to: &mut File) -> io::Result<()> {
+        use std::io::{Seek as _, Write as _};
+        let Some(mut file) = self.file.as_ref() else { return Ok(()) };
+        // Nobody else reads from where the handle stands.
+        file.rewind()?;
+        io::copy(&mut file, to)?;
+        to.flush()
     }
 
     /// Reads the beginning of the file; false where it is shorter.
@@ -124,6 +159,12 @@ fn long_enough(read: io::Result<()>) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// The handle that the process has of the file at a path.
+fn known_at(open: &BTreeMap<FileId, Weak<Handle>>, path: &Path) -> Option<Arc<Handle>> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    open.get(&FileId::of(&metadata)?)?.upgrade()
 }
 
 fn lock() -> MutexGuard<'static, BTreeMap<FileId, Weak<Handle>>> {

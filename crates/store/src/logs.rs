@@ -160,15 +160,17 @@ impl View<'_> {
         Ok(())
     }
 
-    /// The frames whose logs lie in files of ours, with the files.
-    pub fn logs(&self) -> Result<Vec<(FrameNum, String)>, StoreError> {
+    /// The frames whose logs lie in files of ours, with the files: the newest, the last first.
+    pub fn newest_logs(&self, most: u32) -> Result<Vec<(FrameNum, String)>, StoreError> {
         self.connection
             .prepare_cached(
                 "SELECT num, log_path FROM frames WHERE log_path IS NOT NULL
-                   AND EXISTS (SELECT 1 FROM spans WHERE frame = num) ORDER BY num",
+                   AND EXISTS (SELECT 1 FROM spans WHERE frame = num) ORDER BY num DESC LIMIT ?1",
             )
             .and_then(|mut statement| {
-                statement.query_map([], |row| Ok((frame_num(row.get(0)?), row.get(1)?)))?.collect()
+                statement
+                    .query_map([most], |row| Ok((frame_num(row.get(0)?), row.get(1)?)))?
+                    .collect()
             })
             .map_err(|source| self.failed(source))
     }

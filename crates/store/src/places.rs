@@ -1,6 +1,7 @@
 //! Where frames' work stands in the transcripts of sessions, and in whose work a message stands.
 
 use callstack_core::frame::FrameNum;
+use callstack_core::transcript::SpanNum;
 use rusqlite::{OptionalExtension as _, params};
 
 use crate::error::StoreError;
@@ -45,7 +46,7 @@ impl Stretch {
 /// or end no message is known by reaches from or to the end of the transcript: too much is better than
 /// too little.
 pub(crate) const STRETCHES: &str = "SELECT num, frame, session, coalesce(open_seq, 0) AS first,
-    origin NOT IN ('root', 'turn', 'todo') AND open_call IS NOT NULL AS takes_calls,
+    origin NOT IN ('root', 'turn', 'first_turn', 'todo') AND open_call IS NOT NULL AS takes_calls,
     CASE WHEN closed = 0 OR close_undone = 1 OR close_seq IS NULL
       THEN (SELECT coalesce(max(seq), 0) FROM messages AS m WHERE m.session = spans.session)
       ELSE close_seq END AS last,
@@ -53,7 +54,45 @@ pub(crate) const STRETCHES: &str = "SELECT num, frame, session, coalesce(open_se
       AND (close_message IS NULL OR close_undone = 1 OR close_seq IS NOT NULL) AS placed
   FROM spans";
 
+/// Where a span ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpanEnd {
+    /// The place of its last message.
+    pub seq: u64,
+    /// When that message was stored first.
+    pub at: i64,
+}
+
 impl View<'_> {
+    /// The place of the last message before a span: 0 for the session's beginning.
+    pub fn span_begins(&self, span: SpanNum) -> Result<u64, StoreError> {
+        self.connection
+            .prepare_cached("SELECT coalesce(open_seq, 0) FROM spans WHERE num = ?1")
+            .and_then(|mut statement| {
+                statement.query_row([signed(span.0)], |row| row.get::<_, i64>(0))
+            })
+            .map(i64::unsigned_abs)
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Where a span ended; none while it is open, and where its last message is not stored.
+    pub fn span_ends(&self, span: SpanNum) -> Result<Option<SpanEnd>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT m.seq, m.at FROM spans AS s
+                 JOIN messages AS m ON m.session = s.session AND m.seq = s.close_seq
+                 WHERE s.num = ?1 AND s.closed = 1 AND s.close_undone = 0
+                 ORDER BY m.version LIMIT 1",
+            )
+            .and_then(|mut statement| {
+                let end = |row: &rusqlite::Row<'_>| {
+                    Ok(SpanEnd { seq: row.get::<_, i64>(0)?.unsigned_abs(), at: row.get(1)? })
+                };
+                statement.query_row([signed(span.0)], end).optional()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
     /// Where the work of a frame stands, in the order in which it was done. No message is in two of
     /// them.
     pub fn stretches(&self, frame: FrameNum) -> Result<Vec<Stretch>, StoreError> {

@@ -3,15 +3,25 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::handle::FileId;
+use crate::checkpoint::{self, Explained, Stamp};
+use crate::handle::{FileId, LogFiles};
+use crate::trust::ID;
 
 /// The files of a database as they were when it was opened.
 #[derive(Debug)]
 pub(crate) struct Presence {
     database: FileId,
-    /// The write-ahead log and its index, with their paths. They stay as long as anybody has the database open.
-    beside: Vec<(PathBuf, FileId)>,
+    /// How the database was left when it was last looked at.
+    pub(crate) stamp: Stamp,
+    /// What was found to be no whole store.
+    pub(crate) refused: Option<Stamp>,
+    /// The mark of the store, if there was one.
+    mark: Option<Stamp>,
+    /// The write-ahead log and its index. They stay as long as anybody has the database open.
+    logs: Arc<LogFiles>,
 }
 
 /// What became of the files.
@@ -23,20 +33,31 @@ pub(crate) enum Absence {
     Emptied,
     /// Another file has its path.
     Replaced,
+    /// Somebody has written to the file itself.
+    Overwritten,
+    /// The mark of the store is not there any more, or is another one.
+    Unmarked,
     /// The write-ahead log or its index is not there any more.
     WithoutLog,
 }
 
 impl Presence {
-    /// The files of a database that has just been opened. None where the system does not tell files apart.
-    pub(crate) fn of(path: &Path, database: Option<FileId>) -> Option<Self> {
-        let beside = beside(path);
-        let beside = beside.into_iter().filter_map(|path| id(&path).map(|id| (path, id)));
-        Some(Self { database: database?, beside: beside.collect() })
+    /// The files of a database that has just been opened. `is_fresh` if its write-ahead log was empty before. None
+    /// if its file can't be looked at.
+    pub(crate) fn of(
+        path: &Path,
+        database: FileId,
+        logs: Arc<LogFiles>,
+        is_fresh: bool,
+    ) -> Option<Self> {
+        let stamp = checkpoint::stamp_at_opening(path, is_fresh);
+        let stamp = stamp.or_else(|_| Stamp::at(path)).ok()?;
+        Some(Self { database, stamp, refused: None, mark: mark(path), logs })
     }
 
-    /// What has become of the files; none if they are all there.
-    pub(crate) fn absence(&self, path: &Path) -> Option<Absence> {
+    /// What has become of the files; none if they are all there. A checkpoint that is being taken is waited for until
+    /// `patience` is over.
+    pub(crate) fn absence(&mut self, path: &Path, patience: Duration) -> Option<Absence> {
         let Ok(metadata) = fs::metadata(path) else { return Some(Absence::Missing) };
         if FileId::of(&metadata) != Some(self.database) {
             return Some(Absence::Replaced);
@@ -44,17 +65,36 @@ impl Presence {
         if metadata.len() == 0 {
             return Some(Absence::Emptied);
         }
-        let is_there = |(path, known): &(PathBuf, FileId)| id(path) == Some(*known);
-        (!self.beside.iter().all(is_there)).then_some(Absence::WithoutLog)
+        let stamp = Stamp::of(&metadata);
+        if stamp != self.stamp {
+            match checkpoint::explains(path, stamp, patience) {
+                Explained::Wholly => self.stamp = stamp,
+                Explained::UnderWay => {}
+                Explained::Not | Explained::Unknown => return Some(Absence::Overwritten),
+            }
+        }
+        if logs_at(path) != self.logs.map(Some) {
+            return Some(Absence::WithoutLog);
+        }
+        (self.mark.is_some() && mark(path) != self.mark).then_some(Absence::Unmarked)
+    }
+
+    /// Takes the mark that is there now for the store's.
+    pub(crate) fn accept_mark(&mut self, path: &Path) {
+        self.mark = mark(path);
     }
 
     /// Whether another write-ahead log was begun beside the database.
     pub(crate) fn has_other_log(&self, path: &Path) -> bool {
         let [log, _] = beside(path);
-        let known = self.beside.iter().find(|(path, _)| *path == log).map(|(_, id)| *id);
         let is_empty = fs::metadata(&log).map_or(true, |metadata| metadata.len() == 0);
-        !is_empty && id(&log) != known
+        !is_empty && id(&log) != Some(self.logs[0])
     }
+}
+
+/// The write-ahead log and its index that are beside a database now.
+pub(crate) fn logs_at(path: &Path) -> [Option<FileId>; 2] {
+    beside(path).map(|path| id(&path))
 }
 
 /// The paths of a database's write-ahead log and of the index of that.
@@ -64,6 +104,11 @@ pub(crate) fn beside(path: &Path) -> [PathBuf; 2] {
         name.push(end);
         PathBuf::from(name)
     })
+}
+
+/// The file that marks the store, as it is now.
+fn mark(path: &Path) -> Option<Stamp> {
+    Stamp::at(&path.with_file_name(ID)).ok()
 }
 
 /// The file that is at a path now.

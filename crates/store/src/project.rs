@@ -157,6 +157,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         Event::OutputsMasked { session, masks, settled_at, settled_serial } => {
             masks::add(&writer, session, masks, (settled_at, *settled_serial))
         }
+        Event::StepsNamed { session, steps } => crate::named_steps::add(&writer, session, steps),
         Event::Subagent { session, change } => subagents::apply(view, at, session, change),
         Event::Purged { frames, messages, .. } => logs::purged(&writer, frames, messages),
         // The log names what was stored; the bodies are written beside it.

@@ -16,11 +16,13 @@ use rusqlite::{Connection, params};
 
 use crate::bodies::PURGED;
 use crate::change::Change;
+use crate::checkpoint;
+use crate::connect::BUSY;
 use crate::error::{StoreError, at};
 use crate::frames::frame_num;
 use crate::places::Stretch;
 use crate::project::{signed, sql};
-use crate::store::{BUSY, Store, View};
+use crate::store::{Store, View};
 use crate::unreadable::{bytes_of, event_of};
 
 use copies::Going;
@@ -163,17 +165,29 @@ impl Store {
 
     /// Writes the whole file anew, so that nothing of what was purged is left in it.
     pub fn erase(&self) -> Result<Erased, StoreError> {
-        let connection = self.lock();
+        let mut connection = self.lock();
         let failed = |source| at(self.path(), source);
         connection.execute_batch("VACUUM").map_err(failed)?;
-        let begun = Instant::now();
-        loop {
-            if emptied(&connection).map_err(failed)? {
-                return Ok(Erased::Wholly);
+        let erased = match connection.parts() {
+            (connection, Some(presence)) => {
+                let empty = || empty_log(connection);
+                let erased = checkpoint::noting(self.path(), presence, BUSY, empty);
+                erased.unwrap_or(Ok(Erased::LogLeft))
             }
-            if begun.elapsed() > BUSY {
-                return Ok(Erased::LogLeft);
-            }
+            (connection, None) => empty_log(connection),
+        };
+        erased.map_err(failed)
+    }
+}
+
+fn empty_log(connection: &Connection) -> rusqlite::Result<Erased> {
+    let begun = Instant::now();
+    loop {
+        if emptied(connection)? {
+            return Ok(Erased::Wholly);
+        }
+        if begun.elapsed() > BUSY {
+            return Ok(Erased::LogLeft);
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::store::{Store, View};
 use crate::unreadable::{LeftOut, Omitted, bytes_of};
 
 /// Tables that are derived from the events, children before those that they refer to.
-const DERIVED: [&str; 22] = [
+const DERIVED: [&str; 23] = [
     "answers",
     "file_states",
     "file_restores",
@@ -32,6 +32,7 @@ const DERIVED: [&str; 22] = [
     "spans",
     "renders",
     "masks",
+    "named_steps",
     "subagents",
     "subagent_counts",
     "settings",
@@ -129,10 +130,13 @@ impl Change<'_> {
     pub(crate) fn derive_tables(&mut self) -> Result<Vec<LeftOut>, StoreError> {
         let view = self.view();
         let failed = |source| view.failed(source);
+        let events = count_events(&view)?;
         view.connection.execute_batch("PRAGMA defer_foreign_keys = ON").map_err(failed)?;
         for table in DERIVED {
             view.connection.execute(&format!("DELETE FROM {table}"), []).map_err(failed)?;
         }
+        // In a damaged file what is written to a table may come up in the log that is being read.
+        let (mut left, mut last) = (events, i64::MIN);
         let mut log = view
             .connection
             .prepare("SELECT seq, at, body FROM events ORDER BY seq")
@@ -140,7 +144,12 @@ impl Change<'_> {
         let mut rows = log.query([]).map_err(failed)?;
         let mut left_out: Vec<LeftOut> = Vec::new();
         while let Some(row) = rows.next().map_err(failed)? {
-            let seq = row.get(0).map_err(failed)?;
+            let seq: i64 = row.get(0).map_err(failed)?;
+            if left == 0 || seq <= last {
+                let detail = "the log of events changes while it is read".to_owned();
+                return Err(StoreError::Corrupt { path: view.path.to_path_buf(), detail });
+            }
+            (left, last) = (left - 1, seq);
             let at = row.get(1).map_err(failed)?;
             let body = bytes_of(row, 2).map_err(failed)?;
             let why = match serde_json::from_slice::<Event>(&body) {

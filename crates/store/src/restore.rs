@@ -1,6 +1,10 @@
 //! Makes a store again whose files were deleted or replaced while it was open. An open database can still be read
 //! then, and is copied to where it was, unless something is there that it does not hold.
 
+mod overwritten;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,14 +12,17 @@ use std::time::{Duration, Instant};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
+use crate::connect::{BUSY, Open, connect, open_database};
 use crate::error::{StoreError, at};
+use crate::history::History;
 use crate::locate::prepare;
 use crate::plain::open_plain;
 use crate::presence::{Absence, beside, id};
 use crate::schema;
-use crate::store::{BUSY, Open, connect, open_database};
 use crate::trust::Trusted;
-use crate::turns::{Incident, Turns};
+use crate::turns::Turns;
+
+pub(crate) use overwritten::open_overwritten;
 
 /// Held by the process that makes a store again, in the store's folder.
 pub(crate) const LOCK: &str = "restore.lock";
@@ -24,6 +31,8 @@ pub(crate) const COPY: &str = "callstack.db.restored";
 
 /// How a process goes on with a store that had vanished.
 pub(crate) enum Restored {
+    /// With the files that it has open.
+    AsItIs,
     /// Everything that it held is there.
     Whole(Open),
     /// With a store that lacks what it held.
@@ -45,10 +54,13 @@ pub(crate) fn restore(
     absence: Absence,
     turns: &Turns,
 ) -> Result<Restored, StoreError> {
+    if absence == Absence::Unmarked {
+        return unmarked(path, trusted, open);
+    }
     let Some(mut newer) = turns.take_newer_than(open.file()) else {
         return restore_from(path, trusted, open, absence, turns);
     };
-    let absence = newer.presence.as_ref().and_then(|presence| presence.absence(path));
+    let absence = newer.absence(path);
     let restored = match absence {
         // Another connection of this process has made it again.
         None => connect(path.parent().unwrap_or(path), path).map(Restored::Whole),
@@ -58,6 +70,21 @@ pub(crate) fn restore(
         turns.found(newer);
     }
     restored
+}
+
+/// Goes on with a store whose mark is gone or another one. Its files are there.
+fn unmarked(
+    path: &Path,
+    trusted: Option<&Trusted>,
+    open: &mut Open,
+) -> Result<Restored, StoreError> {
+    if let Some(trusted) = trusted {
+        trusted.settle(true)?;
+    }
+    if let (_, Some(presence)) = open.parts() {
+        presence.accept_mark(path);
+    }
+    Ok(Restored::AsItIs)
 }
 
 fn restore_from(
@@ -77,16 +104,25 @@ fn restore_from(
         let is_own = !matches!(absence, Absence::Missing | Absence::Replaced);
         trusted.settle(is_own).map_err(|error| gone(error.to_string()))?;
     }
+    wait_until_still(folder);
     prepare(project).map_err(|error| gone(error.to_string()))?;
     let alone = alone(&folder.join(LOCK)).map_err(|error| gone(error.to_string()))?;
+    // Another process may have dealt with it meanwhile.
+    let absence = match open.parts() {
+        (_, Some(presence)) => presence.absence(path, BUSY),
+        (_, None) => Some(absence),
+    };
+    let Some(absence) = absence else { return connect(folder, path).map(Restored::Whole) };
+    if absence == Absence::Overwritten {
+        return overwritten::restore(path, open, turns, false);
+    }
     let ours = log_of(open).map_err(|source| at(path, source));
     let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
     if size(path) > 0 {
         // Somebody else may have made it again, or made another one.
         let is_ours = absence == Absence::WithoutLog;
         if is_ours && open.presence.as_ref().is_some_and(|it| it.has_other_log(path)) {
-            let detail = "its write-ahead log was taken away, and another one was begun".to_owned();
-            return Err(StoreError::Corrupt { path: path.to_path_buf(), detail });
+            return overwritten::restore(path, open, turns, true);
         }
         if !is_ours {
             let mut found = open_database(path)?;
@@ -104,14 +140,14 @@ fn restore_from(
             if holds_ours || newest > 0 {
                 drop(theirs);
                 drop(found);
-                let lost = ours.map_or(0, |log| log.newest);
                 let new = connect(folder, path)?;
                 drop(alone);
                 if holds_ours {
                     turns.found(connect(folder, path)?);
                     return Ok(Restored::Whole(new));
                 }
-                turns.replaced(new.file(), Incident::Replaced { lost: lost.unsigned_abs() });
+                let history = History::of(&new).map_err(|source| at(path, source))?;
+                turns.replaced(new.file(), History::of(open).unwrap_or_default(), history);
                 return Ok(Restored::Other(new));
             }
             ours?;
@@ -124,11 +160,37 @@ fn restore_from(
         }
     }
     ours.map_err(|error| unreadable(path, absence, &error))?;
-    put(path, open).map_err(|error| match absence {
+    let put = put(path, open);
+    if absence == Absence::WithoutLog && matches!(put, Err(StoreError::Corrupt { .. })) {
+        // It was overwritten before its log was taken away.
+        return overwritten::restore(path, open, turns, false);
+    }
+    put.map_err(|error| match absence {
         Absence::Emptied => unreadable(path, absence, &error),
         _ => gone(error.to_string()),
     })?;
     finished(folder, path, turns)
+}
+
+/// Waits until nobody deletes in a folder any more: whoever does goes on to what is put there. It is only waited for
+/// a while, since what is deleted later is noticed later.
+fn wait_until_still(folder: &Path) {
+    const PATIENCE: Duration = Duration::from_millis(500);
+    const STILL: Duration = Duration::from_millis(10);
+    let names = || -> BTreeSet<OsString> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name()).collect()
+    };
+    let begun = Instant::now();
+    let mut before = names();
+    while begun.elapsed() < PATIENCE {
+        std::thread::sleep(STILL);
+        let now = names();
+        if before.is_subset(&now) {
+            return;
+        }
+        before = now;
+    }
 }
 
 fn finished(folder: &Path, path: &Path, turns: &Turns) -> Result<Restored, StoreError> {
@@ -160,7 +222,6 @@ fn put(path: &Path, from: &mut Open) -> Result<(), StoreError> {
 }
 
 fn copy_and_rename(copy: &Path, path: &Path, from: &mut Open) -> Result<(), StoreError> {
-    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let begun = Instant::now();
     loop {
         let version = version(from).map_err(|source| at(path, source))?;
@@ -176,14 +237,20 @@ fn copy_and_rename(copy: &Path, path: &Path, from: &mut Open) -> Result<(), Stor
             }
             continue;
         }
-        // A log that stays there would be taken for this one's.
-        for stale in beside(path) {
-            remove(&stale)?;
-        }
-        fs::rename(copy, path).map_err(failed)?;
-        let folder = path.parent().unwrap_or(path);
-        return File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed);
+        return replace(copy, path);
     }
+}
+
+/// Puts a copy in the place of a database. The caller keeps everybody else from writing to that.
+fn replace(copy: &Path, path: &Path) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    // A log that stays there would be taken for this one's.
+    for stale in beside(path) {
+        remove(&stale)?;
+    }
+    fs::rename(copy, path).map_err(failed)?;
+    let folder = path.parent().unwrap_or(path);
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
 }
 
 /// Changes with every commit of another connection.
@@ -196,13 +263,7 @@ fn copied(copy: &Path, from: &Connection) -> Result<(), StoreError> {
     let io = |source| StoreError::Io { path: copy.to_path_buf(), source };
     let unreadable = |detail| Err(StoreError::Corrupt { path: copy.to_path_buf(), detail });
     let newest = log_of(from).map_err(failed)?.newest;
-    remove(copy)?;
-    for stale in beside(copy) {
-        remove(&stale)?;
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    drop(open_plain(&mut options, copy).map_err(io)?);
+    begin(copy)?;
     let mut to = open_database(copy)?;
     let step = Backup::new(from, &mut to).and_then(|backup| backup.step(-1)).map_err(failed)?;
     if step != StepResult::Done {
@@ -219,6 +280,18 @@ fn copied(copy: &Path, from: &Connection) -> Result<(), StoreError> {
     to.close().map_err(|(_, source)| failed(source))?;
     let copy = open_plain(OpenOptions::new().write(true), copy);
     copy.and_then(|copy| copy.sync_all()).map_err(io)
+}
+
+/// Makes an empty file for a copy, in the place of what is left of an earlier one.
+fn begin(copy: &Path) -> Result<(), StoreError> {
+    remove(copy)?;
+    for stale in beside(copy) {
+        remove(&stale)?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let made = open_plain(&mut options, copy);
+    made.map(drop).map_err(|source| StoreError::Io { path: copy.to_path_buf(), source })
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {

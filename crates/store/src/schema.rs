@@ -11,6 +11,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
+    include_str!("schema/0004.sql"),
+    include_str!("schema/0005.sql"),
 ];
 
 /// The schema that this program writes.

@@ -1,6 +1,6 @@
 //! Reading spans, sessions and what was sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callstack_core::event::Session;
 use callstack_core::frame::FrameNum;
@@ -25,7 +25,9 @@ pub(crate) fn origin_str(origin: SpanOrigin) -> &'static str {
         SpanOrigin::Activate => "activate",
         SpanOrigin::Reopen => "reopen",
         SpanOrigin::Turn => "turn",
+        SpanOrigin::FirstTurn => "first_turn",
         SpanOrigin::Todo => "todo",
+        SpanOrigin::Since => "since",
     }
 }
 
@@ -35,7 +37,9 @@ fn origin_of(text: &str) -> SpanOrigin {
         "activate" => SpanOrigin::Activate,
         "reopen" => SpanOrigin::Reopen,
         "turn" => SpanOrigin::Turn,
+        "first_turn" => SpanOrigin::FirstTurn,
         "todo" => SpanOrigin::Todo,
+        "since" => SpanOrigin::Since,
         _ => SpanOrigin::Push,
     }
 }
@@ -97,6 +101,32 @@ impl View<'_> {
             params![session, origin_str(origin), open.message, open.call],
         )?;
         Ok(spans.into_iter().next())
+    }
+
+    /// The frames that began and ended in the steps that a frame closed after the fact, in order; those below
+    /// another one of them are left out.
+    pub fn frames_closed_with(&self, frame: FrameNum) -> Result<Vec<FrameNum>, StoreError> {
+        const NONE: i64 = i64::MAX;
+        self.connection
+            .prepare_cached(
+                "WITH inside AS (
+                   SELECT i.num, i.frame FROM spans AS s JOIN spans AS i ON i.session = s.session
+                   WHERE s.frame = ?1 AND s.origin = 'since' AND s.detached = 0
+                     AND i.num < s.num AND i.foldable = 1 AND i.detached = 0
+                     AND i.closed = 1 AND i.close_undone = 0
+                     AND coalesce(i.open_seq, ?2) > coalesce(s.open_seq, ?2)
+                     AND coalesce(i.close_seq, ?2) <= coalesce(s.close_seq, ?2))
+                 SELECT frame FROM inside
+                 WHERE (SELECT parent FROM frames WHERE frames.num = inside.frame)
+                   NOT IN (SELECT frame FROM inside)
+                 GROUP BY frame ORDER BY min(inside.num)",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_map(params![sql(frame), NONE], |row| Ok(frame_num(row.get(0)?)))?
+                    .collect()
+            })
+            .map_err(|source| self.failed(source))
     }
 
     /// A span by its number.
@@ -171,6 +201,25 @@ impl View<'_> {
                  ORDER BY active_seq DESC LIMIT ?1",
             )
             .and_then(|mut statement| statement.query_map([limit], session_of)?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// The sessions that work in a frame, but for those that were only read from recordings.
+    pub fn working_sessions(&self) -> Result<Vec<Session>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT id, host, parent, root, active FROM sessions
+                 WHERE active IS NOT NULL AND recorded = 0 ORDER BY id",
+            )
+            .and_then(|mut statement| statement.query_map([], session_of)?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// The ids of the sessions that were only read from recordings.
+    pub fn recorded_sessions(&self) -> Result<BTreeSet<String>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT id FROM sessions WHERE recorded = 1")
+            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
             .map_err(|source| self.failed(source))
     }
 

@@ -16,6 +16,7 @@ mod take_over;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub use refusal::Distrust;
 pub use take_over::TakenOver;
 
 /// The file in a store's folder that holds the store's id.
-const ID: &str = "id";
+pub(crate) const ID: &str = "id";
 
 /// Lists the paths in a project's store that git tracks, or says why it can't be found out.
 type ListTracked = dyn Fn(&Path) -> Result<Vec<PathBuf>, String> + Send + Sync;
@@ -72,6 +73,7 @@ impl Registry {
     /// in it is opened or written.
     pub fn admit(&self, project: &Path) -> Result<Trusted, StoreError> {
         let project = resolved(project)?;
+        self.refuse_exposed(&project)?;
         let id = if look::at(&project)? == Content::Filled {
             let id = self.known(&project)?;
             self.check_tracked(&project)?;
@@ -80,8 +82,23 @@ impl Registry {
             self.check_tracked(&project)?;
             self.begin(&project)?
         };
-        let states = Some(self.records.folder_of(&id));
+        let states = self.records.is_safe(&id)?.then(|| self.records.folder_of(&id));
         Ok(Trusted { project, id: Some(id), states, registry: Some(self.clone()) })
+    }
+
+    /// Refuses a project, and a record, in the place of which everybody may put another one. Who names the project
+    /// asks for it.
+    fn refuse_exposed(&self, project: &Path) -> Result<(), StoreError> {
+        if self.is_named(project) {
+            return Ok(());
+        }
+        if let Some(folder) = look::exposed(project)? {
+            return Err(Distrust::Exposed { folder }.into());
+        }
+        match self.records.exposed()? {
+            Some(folder) => Err(Distrust::RecordExposed { folder }.into()),
+            None => Ok(()),
+        }
     }
 
     /// The id of a store that is recorded in this project.
@@ -91,13 +108,12 @@ impl Registry {
         let record = id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         match (id, record) {
             (Some(id), Some(record)) if record.project == project => Ok(id),
-            (Some(id), _) if is_named => Ok(id),
-            (None, _) if is_named => {
-                let id = StoreId::random();
-                // A store that can only be read can be read without it.
-                drop(id.put(&project.join(FOLDER), false));
-                Ok(id)
+            // What belongs to the store that it is a copy of is not shared with it.
+            (Some(id), Some(record)) if is_named && is_at(&record.project, &id) => {
+                Ok(renamed(project, true))
             }
+            (Some(id), _) if is_named => Ok(id),
+            (None, _) if is_named => Ok(renamed(project, false)),
             (Some(_), Some(record)) => {
                 let (project, recorded) = (project.to_path_buf(), record.project);
                 Err(Distrust::Elsewhere { project, recorded }.into())
@@ -132,6 +148,18 @@ impl Registry {
             id = self.known(project)?;
         }
         Ok(id)
+    }
+
+    /// Deletes a store that was found to be the user's own, and what belongs to it outside of the project.
+    pub fn delete(&self, trusted: &Trusted) -> Result<(), StoreError> {
+        let remove = |folder: PathBuf| match fs::remove_dir_all(&folder) {
+            Err(source) if source.kind() != ErrorKind::NotFound => {
+                Err(StoreError::Io { path: folder, source })
+            }
+            _ => Ok(()),
+        };
+        remove(trusted.folder())?;
+        trusted.states.clone().map_or(Ok(()), remove)
     }
 
     fn is_named(&self, project: &Path) -> bool {
@@ -221,6 +249,19 @@ fn id_of(project: &Path) -> Result<Option<StoreId>, StoreError> {
     let path = project.join(FOLDER).join(ID);
     let bytes = read_plain(&path, 100).map_err(|source| StoreError::Io { path, source })?;
     Ok(bytes.and_then(|bytes| StoreId::parse(&bytes)))
+}
+
+/// Gives a store an id of its own.
+fn renamed(project: &Path, replace: bool) -> StoreId {
+    let id = StoreId::random();
+    // A store that can only be read can be read without it.
+    drop(id.put(&project.join(FOLDER), replace));
+    id
+}
+
+/// Whether a project has the store of this id.
+fn is_at(project: &Path, id: &StoreId) -> bool {
+    look::at(project).is_ok() && id_of(project).is_ok_and(|it| it.as_ref() == Some(id))
 }
 
 fn resolved(project: &Path) -> Result<PathBuf, StoreError> {

@@ -337,11 +337,12 @@ fn a_store_that_another_process_began_meanwhile_takes_the_mark_of_the_one_that_i
     fs::remove_dir_all(project.join(FOLDER)).unwrap();
     let theirs = home.registry().admit(&project).unwrap();
     assert_ne!(theirs.id, trusted.id);
-    let fresh = Store::open(&theirs).unwrap();
+    let elsewhere = home.registry().admit(&home.project("elsewhere")).unwrap();
+    drop(Store::open(&elsewhere).unwrap());
+    fs::rename(elsewhere.folder().join(DATABASE), theirs.folder().join(DATABASE)).unwrap();
     keep(&store, "msg-2").unwrap();
     assert_eq!(id_of(&project).unwrap(), trusted.id);
-    keep(&fresh, "msg-3").unwrap();
-    assert_eq!(messages(&project, &home), 3);
+    assert_eq!(messages(&project, &home), 2);
 }
 
 #[test]
@@ -394,4 +395,115 @@ fn a_store_whose_project_is_gone_is_not_made_again() {
     fs::remove_dir_all(&project).unwrap();
     assert!(matches!(keep(&store, "msg-2"), Err(StoreError::Vanished { .. })));
     assert!(!project.exists());
+}
+
+#[test]
+fn a_copy_that_the_environment_names_gets_an_id_of_its_own() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    let copy = home.projects.join("copy");
+    copied(&project, &copy);
+    let registry = home.registry().trusting([copy.clone(), project.clone()]);
+    let states = |project: &Path| registry.admit(project).unwrap().states().unwrap().to_path_buf();
+    let (first, second) = (states(&project), states(&copy));
+    assert_ne!(first, second);
+    assert_eq!(second, states(&copy), "it keeps its id");
+    assert_eq!(first, states(&project));
+}
+
+#[test]
+fn a_project_that_everybody_may_write_to_is_refused_unless_it_is_named() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    let admit = |mode| {
+        fs::set_permissions(&project, fs::Permissions::from_mode(mode)).unwrap();
+        home.registry().admit(&project)
+    };
+    for mode in [0o700, 0o775, 0o1777] {
+        admit(mode).unwrap();
+    }
+    let refused = admit(0o777).unwrap_err();
+    assert!(matches!(refused, StoreError::Distrusted(Distrust::Exposed { .. })), "{refused:?}");
+    home.registry().take_over(&project).unwrap_err();
+    home.registry().trusting([project.clone()]).admit(&project).unwrap();
+}
+
+#[test]
+fn a_folder_around_the_project_that_everybody_may_write_to_is_refused_as_the_project_is() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    let set = |mode| fs::set_permissions(&home.projects, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o777);
+    let refused = home.refused(&project);
+    assert!(matches!(&refused, Distrust::Exposed { folder } if *folder == home.projects));
+    home.registry().take_over(&project).unwrap_err();
+    home.registry().trusting([project.clone()]).admit(&project).unwrap();
+    for mode in [0o1777, 0o775] {
+        set(mode);
+        home.registry().admit(&project).unwrap();
+    }
+}
+
+#[test]
+fn records_in_a_folder_that_everybody_may_write_to_prove_nothing() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    let named = || home.registry().trusting([project.clone()]).admit(&project).unwrap();
+    for place in [home.state.join("stores"), home.state.clone()] {
+        let set = |mode| fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+        set(0o777);
+        let refused = home.refused(&project);
+        assert!(matches!(&refused, Distrust::RecordExposed { folder } if *folder == place));
+        home.registry().take_over(&project).unwrap_err();
+        assert_eq!(home.registry().records().unwrap(), []);
+        assert_eq!(named().states(), None, "nothing is kept where others may change it");
+        for mode in [0o1777, 0o700] {
+            set(mode);
+            home.registry().admit(&project).unwrap();
+            assert!(named().states().is_some());
+        }
+    }
+}
+
+#[test]
+fn a_record_of_another_user_proves_nothing() {
+    use std::os::unix::fs::chown;
+    const OTHER: u32 = 65_534;
+    let home = Home::new();
+    let project = home.with_store("project");
+    let states = home.registry().admit(&project).unwrap().states().unwrap().to_path_buf();
+    let record = states.join("record");
+    if chown(&record, Some(OTHER), None).is_err() {
+        // Only root can give files away.
+        return;
+    }
+    assert!(matches!(home.refused(&project), Distrust::Unrecorded { is_marked: true, .. }));
+    chown(&record, Some(0), None).unwrap();
+    chown(&states, Some(OTHER), None).unwrap();
+    assert!(matches!(home.refused(&project), Distrust::Unrecorded { is_marked: true, .. }));
+    home.registry().take_over(&project).unwrap_err();
+    let named = home.registry().trusting([project.clone()]).admit(&project).unwrap();
+    assert_eq!(named.states(), None, "nothing is kept where others may change it");
+    // In the state folder of a user, root works with the user's records.
+    chown(&record, Some(OTHER), None).unwrap();
+    chown(home.state.join("stores"), Some(OTHER), None).unwrap();
+    home.registry().admit(&project).unwrap();
+}
+
+#[test]
+fn a_record_that_others_may_write_proves_nothing() {
+    let home = Home::new();
+    let project = home.with_store("project");
+    let states = home.registry().admit(&project).unwrap().states().unwrap().to_path_buf();
+    for (path, open, closed) in
+        [(states.join("record"), 0o622, 0o600), (states.clone(), 0o777, 0o700)]
+    {
+        fs::set_permissions(&path, fs::Permissions::from_mode(open)).unwrap();
+        assert!(matches!(home.refused(&project), Distrust::Unrecorded { is_marked: true, .. }));
+        fs::set_permissions(&path, fs::Permissions::from_mode(closed)).unwrap();
+        home.registry().admit(&project).unwrap();
+    }
+    fs::set_permissions(&states, fs::Permissions::from_mode(0o777)).unwrap();
+    home.registry().take_over(&project).unwrap();
+    home.registry().admit(&project).unwrap();
 }

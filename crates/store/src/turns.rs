@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use crate::connect::Open;
+use crate::error::StoreError;
 use crate::handle::FileId;
-use crate::store::Open;
+use crate::history::History;
 
 static OPEN: Mutex<BTreeMap<PathBuf, Weak<Shared>>> = Mutex::new(BTreeMap::new());
 
@@ -17,6 +19,8 @@ pub struct Turns(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     turn: Mutex<()>,
+    /// The connections of the process to this database.
+    open: Mutex<Vec<Weak<Mutex<Open>>>>,
     file: Mutex<Current>,
 }
 
@@ -29,6 +33,8 @@ struct Current {
     keeper: Option<Open>,
     generation: u64,
     incidents: Vec<Incident>,
+    /// How far the log of events had come, as far as the process knows.
+    history: History,
 }
 
 /// Something that happened to the files of a store while it was open.
@@ -61,6 +67,52 @@ impl Turns {
         lock(&self.0.turn)
     }
 
+    /// Takes note of a connection to the database.
+    pub(crate) fn add(&self, connection: &Arc<Mutex<Open>>) {
+        let mut open = lock(&self.0.open);
+        open.retain(|it| it.strong_count() > 0);
+        open.push(Arc::downgrade(connection));
+    }
+
+    /// Does something in a turn with a connection that the process has open already, if it has one, and returns what
+    /// that returns. The caller holds neither a connection nor the turn.
+    pub(crate) fn with_another<T>(
+        &self,
+        act: impl FnOnce(&mut Open, &Self) -> Result<Option<T>, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let other = lock(&self.0.open).iter().find_map(Weak::upgrade);
+        let Some(other) = other else { return Ok(None) };
+        let mut other = lock(&other);
+        let _turn = self.take();
+        act(&mut other, self)
+    }
+
+    /// How far the log of events had come, as far as the process knows.
+    pub(crate) fn history(&self) -> History {
+        lock(&self.0.file).history
+    }
+
+    /// Takes note of how far a log of events has come that was just opened.
+    pub(crate) fn learn(&self, history: History) {
+        let mut current = lock(&self.0.file);
+        current.history = current.history.longer(history);
+    }
+
+    /// Takes note of an event that is on the disk.
+    pub(crate) fn extend(&self, newest: (i64, i64)) {
+        let mut current = lock(&self.0.file);
+        current.history = current.history.extended(newest);
+    }
+
+    /// Takes note that the log of events is another one, in the same file.
+    pub(crate) fn went_back(&self, history: History) {
+        let mut current = lock(&self.0.file);
+        let lost = current.history.lost_in(&history);
+        current.history = history;
+        current.generation += 1;
+        current.incidents.push(Incident::Replaced { lost });
+    }
+
     /// Takes note that a file was made that holds everything that the one before held.
     pub(crate) fn restored(&self, keeper: Open) {
         self.found(keeper);
@@ -76,13 +128,15 @@ impl Turns {
 
     /// Takes note that a file was found that holds something else than the one before. The connections of a
     /// process find it one after the other; it counts once.
-    pub(crate) fn replaced(&self, file: Option<FileId>, incident: Incident) {
+    pub(crate) fn replaced(&self, file: Option<FileId>, before: History, history: History) {
         let mut current = lock(&self.0.file);
         if file.is_none() || current.id != file {
+            let lost = current.history.longer(before).lost_in(&history);
             current.id = file;
             current.keeper = None;
+            current.history = history;
             current.generation += 1;
-            current.incidents.push(incident);
+            current.incidents.push(Incident::Replaced { lost });
         }
     }
 

@@ -3,11 +3,16 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
+use callstack_core::decide::{Command as Asked, Refusal};
+use callstack_core::event::Event;
 use callstack_core::limits::Limits;
+use callstack_core::named_steps::NamedSteps;
+use callstack_core::transcript::Anchor;
 use callstack_store::{Store, StoreError};
 
-use crate::support::{carry_out, pop, push, record, root};
+use crate::support::{Refused, carry_out, pop, push, record, root};
 
 const TASK: &str = "CALLSTACK_TEST_STORE_TASK";
 const FOLDER: &str = "CALLSTACK_TEST_STORE_FOLDER";
@@ -105,6 +110,87 @@ fn work(folder: &Path, session: &str, steps: u64) {
     }
 }
 
+/// Pushes and pops, and does again what another store has taken the place of, until some steps after the file
+/// `overwritten` appears; says what it pushed last. Where each attempt fails until its patience is over, it says
+/// `gave up` and why: a process that is started again goes on.
+fn insist(folder: &Path, session: &str) {
+    let store = Store::open_unchecked(folder).unwrap();
+    let sign = folder.with_file_name("overwritten");
+    let again = |command: &dyn Fn() -> Asked| {
+        let begun = Instant::now();
+        let mut failures = Vec::new();
+        while begun.elapsed() < Duration::from_secs(6) {
+            let known: Result<_, StoreError> = store.read(|view| view.session_row(session));
+            if known.is_ok_and(|session| session.is_none())
+                && carry_out(&store, &root(session, None), &WIDE).is_err()
+            {
+                continue;
+            }
+            let error = match carry_out(&store, &command(), &WIDE) {
+                Ok(_) => return Ok(true),
+                Err(Refused(Refusal::Store(error))) => error,
+                // What was pushed before is gone.
+                Err(_) => return Ok(false),
+            };
+            match error {
+                StoreError::NoFrame(_) => return Ok(false),
+                // An attempt that failed while it was committed may have been kept.
+                StoreError::Database { .. } if !failures.is_empty() => return Ok(false),
+                StoreError::Replaced { .. }
+                | StoreError::Corrupt { .. }
+                | StoreError::System { .. }
+                | StoreError::Vanished { .. }
+                | StoreError::Busy { .. } => failures.push(error.to_string()),
+                error => panic!("{error:?}"),
+            }
+            // The copy is not whole yet.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        failures.dedup();
+        Err(failures)
+    };
+    let (mut step, mut left, mut last) = (0, 10, None);
+    while left > 0 {
+        let id = format!("frm-{session}-{step}");
+        let pushed = again(&|| push(session, &id, &format!("step {step}")));
+        if pushed == Ok(true) {
+            last = Some(id);
+        }
+        let popped = again(&|| pop(session, &format!("result {step}")));
+        if let Err(failures) = pushed.and(popped) {
+            say(&format!("gave up: {failures:?}"));
+            return;
+        }
+        step += 1;
+        left -= u64::from(sign.exists());
+        if step == 5 {
+            say("working");
+        }
+    }
+    say(&last.unwrap());
+}
+
+/// Names steps of a session, `times` times, and says each name once it is acknowledged.
+fn name(folder: &Path, session: &str, times: u64) {
+    let store = Store::open_unchecked(folder).unwrap();
+    carry_out(&store, &root(session, None), &WIDE).unwrap();
+    for step in 0..times {
+        let num = store.write(|change| {
+            let num = change.view().next_named_steps()?;
+            let steps = NamedSteps { num, first: made(step), last: made(step + 1) };
+            let event = Event::StepsNamed { session: session.to_owned(), steps };
+            change.append(1_000, &[event])?;
+            Ok::<_, StoreError>(num)
+        });
+        say(&format!("named {step} {}", num.unwrap()));
+    }
+}
+
+/// The call of a step.
+pub(crate) fn made(step: u64) -> Anchor {
+    Anchor { message: Some(format!("msg-{step}")), call: Some(format!("call-{step}")) }
+}
+
 /// Says how many frames there are.
 fn count(folder: &Path) {
     let store = Store::open_unchecked(folder).unwrap();
@@ -130,6 +216,11 @@ fn process() {
             let (session, steps) = rest.split_once(' ').unwrap();
             work(folder, session, steps.parse().unwrap());
         }
+        Some(("name", rest)) => {
+            let (session, times) = rest.split_once(' ').unwrap();
+            name(folder, session, times.parse().unwrap());
+        }
+        Some(("insist", session)) => insist(folder, session),
         _ => match task.as_str() {
             "count" => count(folder),
             "fill" => crate::damaged::fill(folder),

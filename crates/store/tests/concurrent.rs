@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Barrier;
 
-use callstack_core::decide::Refusal;
+use callstack_core::decide::{Command, PopSince, Refusal};
 use callstack_core::frame::Status;
 use callstack_core::limits::Limits;
-use callstack_store::StoreError;
+use callstack_core::named_steps::NamedSteps;
+use callstack_core::results::ResultsSource;
+use callstack_core::transcript::{Outcome, SpanOrigin};
+use callstack_store::{Store, StoreError};
 
-use crate::child::{Process, WIDE, message};
-use crate::support::{Project, Refused, assert_sound, carry_out, push, root};
+use crate::child::{Process, WIDE, made, message};
+use crate::support::{Project, Refused, assert_sound, carry_out, identity, push, root};
 
 const PROCESSES: usize = 4;
 const STEPS: usize = 25;
@@ -50,6 +53,80 @@ fn processes_lose_nothing_of_one_another() {
                     assert_eq!(kept.json, message(&session, step));
                 }
             }
+            Ok::<_, StoreError>(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn processes_never_give_the_same_name_to_steps() {
+    let project = Project::new();
+    let folder = project.folder();
+    let mut processes: Vec<_> = (0..PROCESSES)
+        .map(|number| Process::start(&format!("name ses_{number} {STEPS}"), &folder))
+        .collect();
+    let mut names = vec![Vec::new(); PROCESSES];
+    for (number, process) in processes.iter_mut().enumerate() {
+        while let Some(said) = process.says() {
+            let name = said.rsplit(' ').next().unwrap();
+            names[number].push(name.parse::<u64>().unwrap());
+        }
+        assert!(process.wait().success());
+    }
+    let all: BTreeSet<u64> = names.iter().flatten().copied().collect();
+    assert_eq!(all.len(), PROCESSES * STEPS);
+    let store = project.open();
+    assert_sound(&store);
+    for (number, names) in names.iter().enumerate() {
+        let stored = store.read(|view| view.named_steps(&format!("ses_{number}"))).unwrap();
+        assert_eq!(stored.iter().map(|it| it.num).collect::<Vec<_>>(), *names);
+    }
+}
+
+#[test]
+fn what_a_killed_process_named_another_one_closes_once() {
+    let project = Project::new();
+    let mut process = Process::start("name ses_a 1000000", &project.folder());
+    for _ in 0..STEPS {
+        process.says().unwrap();
+    }
+    process.kill();
+    let store = project.open();
+    let named = store.read(|view| view.named_steps("ses_a")).unwrap();
+    assert!(named.len() >= STEPS, "{}", named.len());
+    let close = |store: &Store, steps: &NamedSteps| {
+        let command = Command::PopSince(PopSince {
+            session: "ses_a".to_owned(),
+            first: steps.first.clone(),
+            anchor: made(1_000_000),
+            begun: Vec::new(),
+            identity: identity("survey"),
+            id: format!("frm-{}", steps.num),
+            outcome: Outcome::with(
+                Status::Completed,
+                "all is known".to_owned(),
+                None,
+                ResultsSource::Agent,
+            ),
+        });
+        carry_out(store, &command, &WIDE).unwrap()
+    };
+    let frame = close(&store, &named[3]);
+    drop(store);
+    let store = project.open();
+    assert_sound(&store);
+    store
+        .read(|view| {
+            let span = view.session_spans("ses_a")?.into_iter().find(|span| span.frame == frame);
+            let span = span.unwrap();
+            assert_eq!((span.origin, &span.open), (SpanOrigin::Since, &named[3].first));
+            assert_eq!(span.live_close(), Some(&made(1_000_000)));
+            assert_eq!(view.frame(frame)?.status, Status::Completed);
+            assert_eq!(
+                view.session_row("ses_a")?.unwrap().active,
+                view.session_row("ses_a")?.unwrap().root
+            );
+            assert_eq!(view.next_named_steps()?, named.len() as u64 + 1, "names stay given out");
             Ok::<_, StoreError>(())
         })
         .unwrap();

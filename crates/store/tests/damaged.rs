@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callstack_core::decide::Refusal;
+use callstack_core::event::Event;
 use callstack_store::{SCHEMA_VERSION, Store, StoreError};
 use rusqlite::Connection;
 
 use crate::child::{Process, WIDE, say};
-use crate::support::{Project, Refused, assert_sound, carry_out, pop, push, record, root};
+use crate::support::{Project, Refused, append, assert_sound, carry_out, pop, push, record, root};
 
 /// A store with enough in it that a part of it is not all of it.
 fn filled() -> Project {
@@ -238,6 +239,34 @@ fn messages_that_are_not_what_they_were_are_told() {
 }
 
 #[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_grows_while_tables_are_derived_from_it_is_damaged() {
+    let project = filled();
+    let store = project.open();
+    let event = Event::Rendered {
+        session: "ses_a".to_owned(),
+        slot: "note:".to_owned(),
+        text: String::new(),
+        renderer: 1,
+    };
+    append(&store, &[event]);
+    let raw = Connection::open(project.database()).unwrap();
+    // As where tables share pages: what is written to one comes up in the other.
+    raw.execute_batch(
+        "CREATE TRIGGER grows AFTER INSERT ON renders BEGIN
+           INSERT INTO events (at, body)
+           SELECT at, replace(body, 'note:', 'note:x') FROM events ORDER BY seq DESC LIMIT 1;
+         END",
+    )
+    .unwrap();
+    for outcome in [store.check().map(drop), store.rebuild().map(drop)] {
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+    }
+    raw.execute_batch("DROP TRIGGER grows").unwrap();
+    assert_sound(&store);
+}
+
 #[test]
 fn a_store_that_can_only_be_read_is_read() {
     let project = filled();

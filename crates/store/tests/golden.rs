@@ -16,6 +16,7 @@ use callstack_core::decide::{
 use callstack_core::event::{Event, GivenAnswer, MaskedOutput};
 use callstack_core::evidence::{CommandRun, Evidence, WrittenFile};
 use callstack_core::frame::{Artifact, FrameNum, Status};
+use callstack_core::named_steps::NamedSteps;
 use callstack_core::results::ResultsSource;
 use callstack_core::search::Query;
 use callstack_core::subagent::{Change, Completion, Trouble};
@@ -164,6 +165,10 @@ pub(crate) fn fill(store: &Store) {
             },
             masked("what stands for it", "msg-7", 1),
             masked("what is never said", "msg-9", 2),
+            Event::StepsNamed {
+                session: "ses_a".to_owned(),
+                steps: NamedSteps { num: 1, first: at(2), last: at(5) },
+            },
             suggestion(1, "ses_a", 1, Heuristic::FailureBoundary),
             suggestion(2, "ses_a", 2, Heuristic::Stagnation),
             Event::SuggestionEnded { suggestion: 1, end: SuggestionEnd::ActedOn },
@@ -323,6 +328,9 @@ pub(crate) fn describe(store: &Store) -> String {
                 writeln!(text, "{:?}", view.compaction_counts(Some(&session.id))?).unwrap();
                 for mask in view.session_masks(&session.id)? {
                     writeln!(text, "{mask:?}").unwrap();
+                }
+                for steps in view.named_steps(&session.id)? {
+                    writeln!(text, "{steps:?}").unwrap();
                 }
                 for render in view.renders(&session.id, "")? {
                     writeln!(text, "{render:?}").unwrap();

@@ -9,6 +9,8 @@
 )]
 
 #[cfg(test)]
+mod begun;
+#[cfg(test)]
 mod child;
 #[cfg(test)]
 mod concurrent;
@@ -30,6 +32,9 @@ mod killed;
 mod location;
 #[cfg(test)]
 mod messages;
+#[cfg(test)]
+#[cfg(unix)]
+mod overwritten;
 #[cfg(test)]
 mod purge;
 #[cfg(test)]

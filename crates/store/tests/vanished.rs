@@ -124,6 +124,37 @@ fn all_connections_of_a_process_go_on_with_the_one_that_is_made() {
 }
 
 #[test]
+fn a_deletion_that_goes_on_while_the_store_is_made_again_loses_nothing() {
+    for rest in
+        [["-wal", "-shm"].as_slice(), &["-wal"], &["-shm"], &["-shm", "-wal", "-checkpoint"]]
+    {
+        let project = Project::new();
+        let stores = [filled(&project), project.open(), project.open()];
+        remove(&folder(&project), &["", "-shm", "-wal"]);
+        for (at, store) in stores.iter().enumerate() {
+            let id = format!("frm-{at}a");
+            carry_out(store, &push("ses_a", &id, &id), &WIDE)
+                .unwrap_or_else(|error| panic!("{rest:?} {id}: {error:?}"));
+            // Whoever deletes has seen these names before, and comes to the files that were just made.
+            remove(&folder(&project), rest);
+            let late = project.open();
+            assert_eq!(late.read(|view| view.all_frames()).unwrap().len(), 3 + 2 * at, "{rest:?}");
+            let id = format!("frm-{at}b");
+            carry_out(&late, &push("ses_a", &id, &id), &WIDE)
+                .unwrap_or_else(|error| panic!("{rest:?} {id}: {error:?}"));
+        }
+        for store in &stores {
+            assert_eq!(store.read(|view| view.all_frames()).unwrap().len(), 8, "{rest:?}");
+        }
+        let incidents = stores[0].incidents();
+        assert!(incidents.iter().all(|it| *it == Incident::Restored), "{rest:?}: {incidents:?}");
+        drop(stores);
+        assert_eq!(frames(&project), 8, "{rest:?}");
+        assert_sound(&project.open());
+    }
+}
+
+#[test]
 fn processes_that_lose_their_store_at_once_make_one_of_it() {
     let project = Project::new();
     let store = filled(&project);
@@ -234,9 +265,10 @@ fn a_store_that_another_process_made_in_between_gives_way_while_nothing_is_in_it
     let project = Project::new();
     let store = filled(&project);
     fs::remove_dir_all(folder(&project)).unwrap();
-    let fresh = project.open();
+    fs::create_dir(folder(&project)).unwrap();
+    assert_eq!(frames(&project), 0);
+    assert!(project.database().exists());
     carry_out(&store, &push("ses_a", "frm-2", "two"), &WIDE).unwrap();
-    assert_eq!(fresh.read(|view| view.all_frames()).unwrap().len(), 3);
     assert_eq!(frames(&project), 3);
 }
 

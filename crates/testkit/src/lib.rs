@@ -34,6 +34,7 @@ mod process;
 mod sealed;
 mod server;
 pub mod tokens;
+pub mod trial;
 
 use std::{io, path::PathBuf, time::Duration};
 

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use callstack_scripted_model::WireFormat;
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -92,6 +93,19 @@ impl OpenCode {
         sealed.write("opencode.json", &format!("{config:#}\n"))?;
         self.seed(&sealed.project().join(".opencode"))?;
         self.seed(&sealed.config_home().join("opencode"))
+    }
+
+    /// [`Self::configure_with`] for a provider of this wire format, whose model thinks.
+    pub fn configure_for(
+        &self,
+        sealed: &Sealed,
+        format: WireFormat,
+        base_url: &str,
+        changes: &Value,
+    ) -> Result<(), TestError> {
+        let mut config = json!({ "provider": { "scripted": provider(format) } });
+        merge(&mut config, changes);
+        self.configure_with(sealed, base_url, &config)
     }
 
     /// Makes a configuration folder look as if `OpenCode` had installed its plugin package into it.
@@ -227,6 +241,29 @@ fn config(base_url: &str) -> Value {
             "doom_loop": "allow",
         },
     })
+}
+
+/// The provider's package and what makes its model think. All of them are part of `OpenCode`'s binary.
+fn provider(format: WireFormat) -> Value {
+    let with = |package: &str, options: Value| {
+        let model = json!({ "reasoning": true, "options": options });
+        json!({ "npm": package, "models": { "scripted": model } })
+    };
+    match format {
+        WireFormat::ChatCompletions => json!({}),
+        WireFormat::Messages => {
+            with("@ai-sdk/anthropic", json!({ "thinking": { "type": "adaptive" } }))
+        }
+        WireFormat::Responses => with(
+            "@ai-sdk/openai",
+            json!({
+                "store": false,
+                "include": ["reasoning.encrypted_content"],
+                "reasoningSummary": "auto",
+                "forceReasoning": true,
+            }),
+        ),
+    }
 }
 
 fn merge(into: &mut Value, changes: &Value) {

@@ -12,12 +12,13 @@ use tempfile::TempDir;
 
 use crate::{Finished, Running, TestError};
 
-/// A temporary folder with a project and a private home. It is removed when it is dropped,
-/// unless the environment variable `CALLSTACK_TEST_KEEP` is set.
+/// A folder with a project and a private home. One made by [`Sealed::new`] is temporary: it is removed when it is
+/// dropped, unless the environment variable `CALLSTACK_TEST_KEEP` is set.
 #[derive(Debug)]
 pub struct Sealed {
-    folder: TempDir,
+    temporary: Option<TempDir>,
     root: PathBuf,
+    project: PathBuf,
     started: AtomicU32,
 }
 
@@ -28,11 +29,27 @@ impl Sealed {
             .map_err(TestError::io("make a folder in", env::temp_dir()))?;
         folder.disable_cleanup(env::var_os("CALLSTACK_TEST_KEEP").is_some());
         let root = folder.path().canonicalize().map_err(TestError::io("resolve", folder.path()))?;
-        for name in ["project", "home", "bin", "logs"] {
-            let path = root.join(name);
-            fs::create_dir(&path).map_err(TestError::io("make", &path))?;
+        let project = root.join("project");
+        let sealed = Self { temporary: Some(folder), root, project, started: AtomicU32::new(0) };
+        sealed.make_folders()?;
+        Ok(sealed)
+    }
+
+    /// Uses the folder `root`, which stays, for everything but the project, which lies elsewhere.
+    pub fn at(root: &Path, project: &Path) -> Result<Self, TestError> {
+        fs::create_dir_all(root).map_err(TestError::io("make", root))?;
+        let root = root.canonicalize().map_err(TestError::io("resolve", root))?;
+        let project = project.canonicalize().map_err(TestError::io("resolve", project))?;
+        let sealed = Self { temporary: None, root, project, started: AtomicU32::new(0) };
+        sealed.make_folders()?;
+        Ok(sealed)
+    }
+
+    fn make_folders(&self) -> Result<(), TestError> {
+        for path in [self.project(), self.home(), self.root.join("bin"), self.logs()] {
+            fs::create_dir_all(&path).map_err(TestError::io("make", &path))?;
         }
-        Ok(Self { folder, root, started: AtomicU32::new(0) })
+        Ok(())
     }
 
     /// The folder that holds everything.
@@ -42,7 +59,7 @@ impl Sealed {
 
     /// The project folder, where commands start.
     pub fn project(&self) -> PathBuf {
-        self.root.join("project")
+        self.project.clone()
     }
 
     /// The home folder.
@@ -151,8 +168,10 @@ impl Sealed {
 
 impl Drop for Sealed {
     fn drop(&mut self) {
-        if env::var_os("CALLSTACK_TEST_KEEP").is_some() {
-            tell(&format!("kept: {}", self.folder.path().display()));
+        if let Some(folder) = &self.temporary
+            && env::var_os("CALLSTACK_TEST_KEEP").is_some()
+        {
+            tell(&format!("kept: {}", folder.path().display()));
         }
     }
 }

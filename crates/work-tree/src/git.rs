@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use callstack_engine::{EngineError, Kind};
 
+use crate::tracked::is_no_repository;
 use user::UserSettings;
 
 /// Variables of the caller that say where repositories are looked for. All others that git reads go.
@@ -119,14 +120,13 @@ impl Git {
         Self { folder, variables: Vec::new(), args: Vec::new(), configured, until }
     }
 
-    /// The objects of the repository that a folder lies in; none if it lies in no work tree, or git is
-    /// not there.
+    /// The objects of the repository that a folder lies in; none if it lies in no work tree.
     pub(crate) fn objects_of(folder: &Path, until: Instant) -> Result<Option<Objects>, Failure> {
         let asked =
             ["rev-parse", "--is-inside-work-tree", "--show-object-format", "--git-path", "objects"];
         let answer = match Self::at(folder, until).args(asked).run(&[]) {
             Ok(answer) => answer,
-            Err(Failure::NotThere | Failure::Refused(_)) => return Ok(None),
+            Err(Failure::Refused(words)) if is_no_repository(&words) => return Ok(None),
             Err(failure) => return Err(failure),
         };
         let mut lines = answer.splitn(3, |byte| *byte == b'\n');

@@ -10,6 +10,7 @@
 //! Not here: when a state is recorded, and which files are restored.
 
 mod git;
+mod index;
 mod keep;
 mod lent;
 mod objects;
@@ -27,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use callstack_engine::{EngineError, FileChange, LeftAlone, WorkTree};
 
-use git::{Failure, Git};
+use git::{Failure, Git, Objects};
 pub use objects::take_objects;
 use shadow::Shadow;
 pub use tracked::tracked_below;
@@ -53,13 +54,18 @@ impl GitWorkTree {
         if let Some(known) = self.shadow.get() {
             return Ok(Some(known));
         }
+        let Some(objects) = self.objects(until)? else { return Ok(None) };
+        let made = Shadow::open(&self.project, &self.folder, objects, until)?;
+        Ok(Some(self.shadow.get_or_init(|| made)))
+    }
+
+    /// Where the project's repository has its objects; none where it is no work tree.
+    fn objects(&self, until: Instant) -> Result<Option<Objects>, Failure> {
         // It may become a work tree at any time; git is asked only where it may be one.
         if !self.project.ancestors().any(|folder| folder.join(".git").exists()) {
             return Ok(None);
         }
-        let Some(objects) = Git::objects_of(&self.project, until)? else { return Ok(None) };
-        let made = Shadow::open(&self.project, &self.folder, objects, until)?;
-        Ok(Some(self.shadow.get_or_init(|| made)))
+        Git::objects_of(&self.project, until)
     }
 
     /// Does something in the repository, which takes a while at most.
@@ -79,6 +85,10 @@ impl GitWorkTree {
 }
 
 impl WorkTree for GitWorkTree {
+    fn check(&self, patience: Duration) -> Result<(), EngineError> {
+        self.objects(Instant::now() + patience).map(drop).map_err(Failure::told)
+    }
+
     fn record(&self, patience: Duration) -> Result<Option<String>, EngineError> {
         let until = Instant::now() + patience;
         let shadow = self.shadow(until).map_err(Failure::told)?;

@@ -4,14 +4,27 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::git::{Failure, Git, path};
+use crate::index;
 
 /// How long git may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The paths below `folder` in a project that git tracks, relative to the project. None where git is not
-/// there, or finds no repository. A project may be a repository of its own inside another one, whose checkout
-/// reaches into it, so those around it are asked too. An error says why it can't be found out.
+/// The paths below `folder` in a project that git tracks, relative to the project; none where it finds no
+/// repository. Where git is not there or fails, the indexes of its repositories are read. An error says why it
+/// can't be found out.
 pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, String> {
+    let told = told_by_git(project, folder);
+    told.or_else(|failure| {
+        let names = names(Path::new(folder));
+        let is_below = |path: &Path| names.iter().any(|name| path.starts_with(name));
+        let read = index::tracked_below(project, is_below);
+        read.map_err(|error| format!("{}; {error}", failure.told().message))
+    })
+}
+
+/// What git says. A project may be a repository of its own inside another one, whose checkout reaches into it, so
+/// those around it are asked too.
+fn told_by_git(project: &Path, folder: &str) -> Result<Vec<PathBuf>, Failure> {
     let until = Instant::now() + PATIENCE;
     let mut tracked = listed(project, Path::new(folder), until)?;
     let mut roots = project.ancestors().filter(|around| around.join(".git").exists());
@@ -27,7 +40,7 @@ pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, Strin
 }
 
 /// The paths below a folder, whose path is relative to `from`, that git tracks there.
-fn listed(from: &Path, folder: &Path, until: Instant) -> Result<Vec<PathBuf>, String> {
+fn listed(from: &Path, folder: &Path, until: Instant) -> Result<Vec<PathBuf>, Failure> {
     // The index alone is read, also of a repository of somebody else's, whose configuration calls nothing.
     let options = [
         "-c",
@@ -47,13 +60,17 @@ fn listed(from: &Path, folder: &Path, until: Instant) -> Result<Vec<PathBuf>, St
             if listed.iter().all(|path| is_below(path, folder)) {
                 Ok(listed)
             } else {
-                Err("git answers what it was not asked".to_owned())
+                Err(Failure::Broken("it answers what it was not asked".to_owned()))
             }
         }
-        Err(Failure::NotThere) => Ok(Vec::new()),
-        Err(Failure::Refused(words)) if words.contains("not a git repository") => Ok(Vec::new()),
-        Err(failure) => Err(failure.told().message),
+        Err(Failure::Refused(words)) if is_no_repository(&words) => Ok(Vec::new()),
+        Err(failure) => Err(failure),
     }
+}
+
+/// Whether git says that it finds no repository.
+pub(crate) fn is_no_repository(words: &str) -> bool {
+    words.contains("not a git repository")
 }
 
 /// Whether a path is that of a folder or below it; systems may take names for the same that differ in case.

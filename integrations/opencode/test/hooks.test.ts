@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import * as plugin from "../callstack.js"
-import { amiss, staged, text, TOOLS, user, type Json, type Stage } from "./harness.js"
+import { amiss, greeting, staged, text, TOOLS, user, type Json, type Stage } from "./harness.js"
 
 const S = "ses_1"
 const event = (stage: Stage, type: string, properties: Json) => stage.hooks["event"]({ event: { type, properties } })
@@ -22,6 +22,31 @@ test(
     await stage.hooks["tool.definition"]({ toolID: "read" }, theirs)
     assert.deepEqual(ours!["jsonSchema"], TOOLS[0]!.parameters)
     assert.deepEqual(theirs, { description: "Read", parameters: {} })
+  }),
+)
+
+const listed = () => ({
+  command: { push: { template: "(callstack) Open $ARGUMENTS" }, plan: { template: "Plan the week" }, tidy: { template: "Tidy" } },
+})
+
+test(
+  "without frames our slash commands are not listed, and others are",
+  staged(
+    async (stage) => {
+      const config = listed()
+      await stage.hooks["config"](config)
+      assert.deepEqual(Object.keys(config.command), ["plan", "tidy"])
+    },
+    (stage) => void (stage.answers["hello"] = () => ({ ...greeting, frames: false })),
+  ),
+)
+
+test(
+  "with frames all slash commands are listed",
+  staged(async (stage) => {
+    const config = listed()
+    await stage.hooks["config"](config)
+    assert.deepEqual(config, listed())
   }),
 )
 

@@ -47,6 +47,37 @@ test(
 )
 
 test(
+  "a text is added at the end of a call's output, and nothing else of it changes",
+  staged(async (stage) => {
+    const add = { op: "add_to_output", message: "msg_4", part: "prt_msg_4_1", text: "s1: the last call" }
+    const before = (await applying(stage, []))[3]!.parts.find(({ id }: Json) => id === "prt_msg_4_1") as any
+    const after = (await applying(stage, [add]))[3]!.parts.find(({ id }: Json) => id === "prt_msg_4_1") as any
+    assert.equal(after.state.output, `${before.state.output}\n\ns1: the last call`)
+    assert.deepEqual({ ...after, state: { ...after.state, output: "" } }, { ...before, state: { ...before.state, output: "" } })
+  }),
+)
+
+test(
+  "join puts what is left of a step at the end of an earlier one, and nothing where that is none",
+  staged(async (stage) => {
+    const ops = [
+      { op: "cut", from: "msg_3", to: "msg_3" },
+      { op: "keep", message: "msg_4", parts: ["prt_msg_4_1"] },
+      { op: "join", message: "msg_4", to: "msg_2" },
+    ]
+    const after = await applying(stage, ops)
+    assert.deepEqual(ids(after), ["msg_1", "msg_2", "msg_5"])
+    const parts = ["prt_msg_2_0", "prt_msg_2_1", "prt_msg_2_2", "prt_msg_4_1"]
+    assert.deepEqual(after[1]!.parts.map(({ id }: Json) => id), parts)
+    // What comes behind goes on from there.
+    assert.deepEqual(ids(await applying(stage, [...ops, { op: "cut", from: "msg_2", to: "msg_2" }])), ["msg_1", "msg_5"])
+    const whole = ids(history())
+    for (const [message, to] of [["msg_4", "msg_9"], ["msg_2", "msg_4"], ["msg_4", "msg_1"], ["msg_5", "msg_4"], ["msg_3", "msg_3"]])
+      assert.deepEqual(ids(await applying(stage, [{ op: "join", message, to }])), whole, `${message} ${to}`)
+  }),
+)
+
+test(
   "keep leaves the named parts in their order",
   staged(async (stage) => {
     const after = await applying(stage, [{ op: "keep", message: "msg_4", parts: ["prt_msg_4_2", "prt_msg_4_1"] }])

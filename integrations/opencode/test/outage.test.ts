@@ -1,5 +1,7 @@
 import assert from "node:assert/strict"
-import { existsSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { test } from "node:test"
 import { assistant, defaults, ended, staged, text, texts, TOOLS, tool, user, type Stage } from "./harness.js"
 
@@ -52,6 +54,30 @@ test("a name that is not on the path, and a file that is no program, are told ap
     assert.match(lines[0]!, /"callstack-of-no-machine" was not found on the PATH;/)
     assert.match(lines[1]!, /harness\.ts could not be started \(EACCES\);/)
     assert.equal(lines.length, 2)
+  }))
+
+test("the program is the one that init has recorded in the user's state folder, else the one on the path", () =>
+  overheard(async (lines) => {
+    const state = mkdtempSync(join(tmpdir(), "callstack-state-"))
+    mkdirSync(join(state, "callstack"))
+    const record = (program: string | undefined) => {
+      process.env["XDG_STATE_HOME"] = state
+      if (program) writeFileSync(join(state, "callstack", "binary"), program + "\n")
+      delete process.env["CALLSTACK_BIN"]
+    }
+    try {
+      const recorded = () => record(process.env["CALLSTACK_BIN"])
+      await staged(async (stage) => void (await stage.child(0)), recorded)()
+      assert.deepEqual(lines, [])
+      for (const gone of ["/nowhere/callstack", "bin/callstack", ""]) {
+        await staged(async (stage) => void (await stage.turn(S)), () => record(gone))()
+      }
+      assert.equal(lines.length, 3)
+      for (const line of lines) assert.match(line, /"callstack" was not found on the PATH;/)
+    } finally {
+      delete process.env["XDG_STATE_HOME"]
+      rmSync(state, { recursive: true })
+    }
   }))
 
 test("a crash hides the tools for the turn that begins with it, and the next turn has them back", () =>

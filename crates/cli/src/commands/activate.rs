@@ -7,7 +7,7 @@ use crate::output::Output;
 
 /// Start work in a planned frame, or take up a blocked one
 ///
-/// It is worked on in the session that works now: only an agent's program can run another one.
+/// The session that works now goes on in it. Only an agent's program can start another session for a frame.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ActivateArgs {
     /// Handle such as f3, or the beginning of an id
@@ -29,7 +29,7 @@ pub(crate) fn run(
     };
     let answer = invocation.run(&engine, "stack_frame_activate", arguments)?;
     if let Some(why) = answer.data["inPlace"].as_str() {
-        output.remark(&format!("It is worked on in this session: {why}"));
+        output.remark(&format!("This session works on it: {why}"));
     }
     began(output, &answer, &invocation.caller(&engine)?.session)
 }

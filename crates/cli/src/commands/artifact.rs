@@ -27,5 +27,5 @@ pub(crate) fn run(
         here.to_str().filter(|_| here.exists()).map_or_else(|| args.path.clone(), str::to_owned);
     let arguments = json!({"artifact": artifact, "frame": args.frame});
     let answer = invocation.run(&engine, "stack_add_artifact", arguments)?;
-    noted(output, &answer, "artifact noted in")
+    noted(output, &answer, "file noted in")
 }

@@ -1,7 +1,7 @@
 mod summarizer;
 
 use callstack_engine::{Configured, Engine, EngineError, SETTINGS, Scope, Setting, Source};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
@@ -11,9 +11,9 @@ use crate::user;
 
 /// Show the settings of this project, change one, or reset it
 ///
-/// What is set here counts before the environment's variables of the same names, until it is reset; these
-/// count before your own configuration, `~/.config/callstack/config.toml`. What names an address, or a variable with a key,
-/// is set there only, and never in a project. Names may be shortened: `frame-mode` is `STACK_FRAME_MODE`.
+/// A variable of the environment of the same name counts first, then what is set here, then your own
+/// configuration, `~/.config/callstack/config.toml`. What names an address, or a variable with a key, is never
+/// set in a project, which can only do without it. Names may be shortened: `frame-mode` is `STACK_FRAME_MODE`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ConfigArgs {
@@ -53,9 +53,12 @@ pub(crate) fn run(
             setting.read(value)?;
             let configured = if args.user || setting.scope == Scope::User {
                 user::configure(&user::configuration()?.with(setting, Some(value))?)?;
-                invocation.engine_or_new()?.configured_as(setting)?
+                if invocation.place.found().is_none() {
+                    return tell_user_set(setting, value, output);
+                }
+                invocation.engine()?.configured_as(setting)?
             } else {
-                invocation.engine_or_new()?.configure(setting, Some(value))?
+                invocation.engine()?.configure(setting, Some(value))?
             };
             output.either(&data(&configured), |page| one(page, &configured))
         }
@@ -83,6 +86,15 @@ pub(crate) fn run(
     }
 }
 
+/// Tells what was set for all projects where there is none to show it in.
+fn tell_user_set(setting: &Setting, value: &str, output: &mut Output) -> Result<(), Failure> {
+    let value_told = json!({"name": setting.name, "value": value, "source": Source::User.as_str()});
+    output.either(&value_told, |page| {
+        let told = format!("{} is {value} in your own configuration", setting.name);
+        page.put(PLAIN, &told).end();
+    })
+}
+
 fn reset(engine: &Engine) -> Result<(), EngineError> {
     for name in engine.stored_settings()?.keys() {
         engine.set_setting(name, None)?;
@@ -91,14 +103,20 @@ fn reset(engine: &Engine) -> Result<(), EngineError> {
 }
 
 fn data(configured: &Configured) -> Value {
-    let Configured { setting, value, source, ignored } = configured;
+    let Configured { setting, value, source, ignored, overruled } = configured;
+    let meanings: Map<_, _> =
+        setting.meanings.iter().map(|(of, means)| ((*of).to_owned(), json!(means))).collect();
     json!({
         "name": setting.name,
         "value": value,
+        "unit": setting.unit.map(|unit| unit.name),
+        "means": setting.meant_by(value),
         "source": source.as_str(),
         "ignored": ignored,
+        "overruled": overruled,
         "default": setting.default,
         "mayBe": setting.values.told(),
+        "meanings": meanings,
         "doc": setting.doc,
     })
 }
@@ -107,8 +125,13 @@ fn one(page: &mut Page, configured: &Configured) {
     let setting = configured.setting;
     row(page, configured, 0);
     page.block("  ", setting.doc);
-    let told = format!("It may be {}; the default is {}.", setting.values.told(), setting.default);
-    page.put(PLAIN, "  ").put(DIM, &told).end();
+    let told = setting.values.told();
+    let default = setting.shown(setting.default);
+    page.put(PLAIN, "  ").put(DIM, &format!("It may be {told}; the default is {default}.")).end();
+    let width = setting.meanings.iter().map(|(of, _)| of.len()).max().unwrap_or(0);
+    for (of, means) in setting.meanings {
+        page.put(PLAIN, &format!("    {of:<width$}  ")).put(DIM, means).end();
+    }
 }
 
 fn table(page: &mut Page, all: &[Configured]) {
@@ -123,19 +146,40 @@ fn table(page: &mut Page, all: &[Configured]) {
     page.put(DIM, "`callstack config NAME` tells what a setting does and may be.").end();
 }
 
+/// Columns that most values take with their units.
+const VALUES: usize = 12;
+
+/// What a setting is and means; below it, where that comes from and what is said in vain.
 fn row(page: &mut Page, configured: &Configured, width: usize) {
-    let Configured { setting, value, source, ignored } = configured;
+    let Configured { setting, value, source, ignored, overruled } = configured;
     page.put(PLAIN, &format!("{:<width$} ", setting.name));
-    page.put(if *source == Source::Default { PLAIN } else { BOLD }, value);
-    let told = match source {
-        Source::Set => "  (set here)",
-        Source::Environment => "  (environment)",
-        Source::User => "  (your configuration)",
-        Source::Default => "",
-    };
-    page.put(DIM, told);
-    if let Some(ignored) = ignored {
-        page.put(WARN, &format!("  (set to {ignored} here, which does not count)"));
+    let shown = setting.shown(value);
+    page.put(if *source == Source::Default { PLAIN } else { BOLD }, &shown);
+    if let Some(means) = setting.meant_by(value) {
+        let columns = if width == 0 { 0 } else { VALUES };
+        let gap = columns.saturating_sub(shown.chars().count()) + 2;
+        page.put(DIM, &format!("{:gap$}{means}", ""));
     }
     page.end();
+    let from = match source {
+        Source::Environment => Some("from the environment"),
+        Source::Set => Some("set here"),
+        Source::User => Some("from your configuration"),
+        Source::Host => Some("from OpenCode's configuration"),
+        Source::Default => None,
+    };
+    let indent = if width == 0 { 2 } else { width + 3 };
+    let mut below = |style, text: &str| {
+        page.put(PLAIN, &" ".repeat(indent)).put(style, text).end();
+    };
+    if let Some(from) = from {
+        below(DIM, from);
+    }
+    if let Some(value) = overruled {
+        let value = setting.shown(value);
+        below(WARN, &format!("set to {value} here, which counts once the variable is gone"));
+    }
+    if let Some(value) = ignored {
+        below(WARN, &format!("set to {value} here, which a project may not: it does not count"));
+    }
 }

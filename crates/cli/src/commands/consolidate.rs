@@ -5,15 +5,15 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::PLAIN;
 
-/// Have one frame stand for the older finished children of a frame
+/// Group the older finished children of a frame below one new frame
 ///
-/// They stay below it, with their results and their logs. With more than `STACK_CONSOLIDATE_ABOVE`
-/// finished children this happens by itself.
+/// The agent then reads about the new frame instead of each child. The children keep their results and logs.
+/// This happens by itself once a frame has more than `STACK_CONSOLIDATE_ABOVE` finished children.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConsolidateArgs {
-    /// The frame whose children are meant [default: the open frame]
+    /// The frame whose children are grouped [default: the open frame]
     frame: Option<String>,
-    /// How many of the newest stay as they are
+    /// How many of the newest children to leave as they are
     #[arg(long, value_name = "N", default_value_t = 10)]
     keep: u64,
 }

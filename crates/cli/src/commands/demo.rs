@@ -1,14 +1,16 @@
-/// Watch an agent work in frames: a real OpenCode session in a temporary project
+/// Watch an agent work in frames, in a real OpenCode session
 ///
-/// Without a model of your own, a scripted one plays the agent; nothing leaves this machine but the
-/// download of OpenCode, where there is none yet. For each model call you see what was sent, and what
-/// would have been sent without frames.
+/// A scripted model plays the agent unless you name one of your own; without one, the network is used only to
+/// download OpenCode where it is missing. The demo's project is kept, so that you can look around.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
     /// Run on a real provider's model instead
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
-    /// Keep the project, and say where it is
+    /// Show for each model call what was sent, and what would have been sent without frames
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Remove the project at the end
     #[arg(long)]
-    pub(crate) keep: bool,
+    pub(crate) remove: bool,
 }

@@ -2,10 +2,11 @@ use std::path::Path;
 
 use callstack_core::frame::FrameNum;
 use callstack_engine::{
-    Configured, Engine, EngineError, Health, Kind, LeftOut, Omitted, path_text, plain_file,
+    Configured, Engine, EngineError, Health, Kind, LeftOut, Omitted, path_text, plain,
 };
 use serde_json::{Value, json};
 
+use crate::binary;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::opencode;
@@ -13,14 +14,14 @@ use crate::output::Output;
 use crate::page::{BAD, DIM, GOOD, HINT, PLAIN, WARN};
 use crate::plugin;
 use crate::project::open;
-use crate::wording::for_a_terminal;
+use crate::wording::{bytes, for_a_terminal};
 
 /// Check the store and the plugin, and say what to do
 ///
-/// Changes nothing, unless --rebuild is given.
+/// It changes nothing unless --rebuild is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
-    /// Derive the store's tables from its log of events anew
+    /// Build the store's tables again from its log of events
     #[arg(long)]
     rebuild: bool,
 }
@@ -73,7 +74,7 @@ pub(crate) fn run(
     let mut report = Report::default();
     let version = env!("CARGO_PKG_VERSION");
     report.data = json!({"version": version, "project": null, "store": null, "problems": []});
-    let binary = plugin::this_binary()?;
+    let binary = binary::this()?;
     report.good(format!("callstack {version}, {}", binary.display()));
     match invocation.place.existing() {
         Ok(project) => {
@@ -101,16 +102,33 @@ pub(crate) fn run(
     report.worst.map_or(Ok(()), |kind| Err(Failure::Reported(kind)))
 }
 
-/// A store that can't even be opened can't be rebuilt either: other advice than the engine's is due.
+/// What to do about a store that can't even be opened. The engine's hint leads here.
 fn unusable(mut error: EngineError, project: &Path) -> EngineError {
     if error.message.contains("is damaged") {
         let store = project.join(callstack_store::FOLDER);
-        error.hint = Some(format!(
-            "Nothing was changed. Put a backup in its place, or move {} away to begin anew.",
-            store.display()
-        ));
+        error.hint = Some(format!("Nothing was changed. {}", replace(&store)));
     }
     error
+}
+
+/// The way out where deriving the tables anew can't help, since the file itself is damaged.
+fn replace(store: &Path) -> String {
+    let store = store.display();
+    format!(
+        "Keep a copy of {store}, then put a backup in its place, or move it away to begin anew."
+    )
+}
+
+/// An error of a store that could be opened, with what to do about it if it is damaged.
+fn damaged(error: EngineError, path: &Path) -> EngineError {
+    let is_damaged = error.message.contains("is damaged");
+    let hint = path.parent().map(replace_in_part).filter(|_| is_damaged);
+    EngineError { hint: hint.or(error.hint.clone()), ..error }
+}
+
+/// The same where some of it can be read.
+fn replace_in_part(store: &Path) -> String {
+    format!("`callstack export` saves the frames that can still be read. {}", replace(store))
 }
 
 fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), Failure> {
@@ -146,9 +164,13 @@ fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), Fail
         }
     }
     let log = path.with_file_name(LOG);
-    if let Err(error) = plain_file::refuse_special(&log) {
+    if let Err(error) = plain::refuse_special(&log) {
         let hint = "What is done is told nowhere. Move it away.";
         report.remark(format!("{} can't be written: {error}", log.display()), hint);
+    }
+    if let Err(error) = engine.check_work_tree() {
+        let text = format!("files can't be rolled back: {}", error.message);
+        report.remark(text, &error.hint.unwrap_or_default());
     }
     if rebuild {
         let done = engine.rebuild()?;
@@ -166,7 +188,7 @@ fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), Fail
     }
     match engine.check() {
         Ok(health) => sound(report, engine, &health)?,
-        Err(error) => report.bad(&error),
+        Err(error) => report.bad(&damaged(error, path)),
     }
     Ok(())
 }
@@ -181,7 +203,7 @@ fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), Fa
         report.bad(&EngineError {
             kind: Kind::Unavailable,
             message: format!("the store is damaged: {damage}"),
-            hint: Some("Keep a copy of the file before anything else is written to it.".into()),
+            hint: engine.store_path().parent().map(replace_in_part),
         });
     }
     for event in health.omitted.events.iter().take(MOST_NAMED) {
@@ -224,7 +246,7 @@ fn unreadable(event: &LeftOut) -> EngineError {
     EngineError {
         kind: Kind::Unavailable,
         message: format!("event {}{about} can't be used: {}", event.seq, event.why),
-        hint: Some("It stays in the log as it is. Deriving the tables leaves it out.".into()),
+        hint: Some("It stays in the log. Rebuilding the tables leaves it out.".into()),
     }
 }
 
@@ -248,17 +270,16 @@ fn list(frames: &[FrameNum]) -> String {
 fn plugin_of(report: &mut Report, project: &Path) -> Result<(), Failure> {
     let path = plugin::path(project);
     let found = plugin::installed(project)?;
-    let binary = found.as_ref().and_then(|it| it.binary.as_deref());
-    let usable = binary.is_some_and(Path::is_file);
+    let binary = binary::of_plugins();
+    let usable = binary.as_deref().is_some_and(Path::is_file);
     report.data["plugin"] = json!({
         "path": path_text(&path),
         "installed": found.is_some(),
         "current": found.as_ref().is_some_and(|it| it.current),
-        "binary": binary.map(path_text),
+        "binary": binary.as_deref().map(path_text),
         "binaryExists": usable,
     });
-    let again = "`callstack init opencode` installs it anew.";
-    match (&found, binary) {
+    match (&found, &binary) {
         (None, _) => {
             let hint = "`callstack init opencode` installs it.";
             report.remark("OpenCode's plugin is not installed", hint);
@@ -266,12 +287,20 @@ fn plugin_of(report: &mut Report, project: &Path) -> Result<(), Failure> {
         (Some(_), Some(binary)) if !usable => report.bad(&EngineError {
             kind: Kind::Unavailable,
             message: format!("the plugin starts {}, which is not there", binary.display()),
-            hint: Some(again.into()),
+            hint: Some(format!("{} says so: correct it, or take it back.", binary::VARIABLE)),
+        }),
+        (Some(_), None) => report.bad(&EngineError {
+            kind: Kind::Unavailable,
+            message: "the plugin finds no callstack: none is on record or on the path".to_owned(),
+            hint: Some("`callstack init opencode` records where this one is.".to_owned()),
         }),
         (Some(plugin), Some(binary)) if plugin.current => {
             report.good(format!("plugin {}, starts {}", path.display(), binary.display()));
         }
-        _ => report.remark(format!("plugin {} is of another version", path.display()), again),
+        _ => {
+            let again = "`callstack init opencode` installs it anew.";
+            report.remark(format!("plugin {} is of another version", path.display()), again);
+        }
     }
     Ok(())
 }
@@ -281,15 +310,6 @@ fn opencode_itself(report: &mut Report) {
     report.data["opencode"] = json!({"version": found.as_ref().ok()});
     match found {
         Ok(version) => report.good(format!("OpenCode {version}")),
-        Err(why) => report.remark(why, "Frames need it only where its agent is to work in them."),
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-pub(super) fn bytes(count: u64) -> String {
-    match count {
-        0..1024 => format!("{count} B"),
-        1024..1_048_576 => format!("{:.1} KiB", count as f64 / 1024.0),
-        _ => format!("{:.1} MiB", count as f64 / 1_048_576.0),
+        Err(why) => report.remark(why, "You need it only if its agent is to work in frames."),
     }
 }

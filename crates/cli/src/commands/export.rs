@@ -2,7 +2,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use callstack_core::control::escape_json;
-use callstack_engine::{path_text, plain_file, unfinished};
+use callstack_engine::{path_text, plain, unfinished};
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -11,15 +11,14 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::PLAIN;
 
-/// Write frames down, for people or for another store
+/// Write frames to a file, for people or for another store
 ///
-/// What is written as JSON, `callstack import` takes over: frames keep their ids, and in an empty store
-/// their handles too. Keys, tokens and passwords of known forms are masked unless --reveal is given; evidence,
-/// and what else was taken from messages, never has them.
+/// `callstack import` reads the JSON form: frames keep their ids, and in an empty store their handles too. Keys,
+/// tokens and passwords of known forms are masked unless --reveal is given. Evidence, and whatever else was
+/// taken from messages, never contains them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
-    /// Handle such as f3, or the beginning of an id: the frame with all below it [default: the whole
-    /// tree]
+    /// Handle such as f3, or the beginning of an id; what is below it comes along [default: the whole tree]
     frame: Option<String>,
     /// What to write
     #[arg(long, value_enum, default_value_t = Format::Json)]
@@ -27,7 +26,7 @@ pub(crate) struct ExportArgs {
     /// The file to write to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write secrets down instead of masking them
+    /// Write secrets as they are instead of masking them
     #[arg(long)]
     reveal: bool,
 }
@@ -72,7 +71,7 @@ pub(crate) fn run(
 /// Replaces the file as a whole: what is there stays until the new one is complete.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
     // A device such as /dev/null would be replaced by a file.
-    plain_file::refuse_special(file)?;
+    plain::refuse_special(file)?;
     let folder = file.parent().unwrap_or(file);
     unfinished::sweep(folder);
     // Its own error names the temporary file.

@@ -6,14 +6,14 @@ use crate::input;
 use crate::invocation::Invocation;
 use crate::output::Output;
 
-/// Go to another frame: an open one above, or a planned or blocked one
+/// Go to an open frame above, or to a planned or blocked one
 ///
-/// The frames that are left on the way are set aside as blocked, and can be gone to again.
+/// Frames that you leave on the way become blocked; you can go back to them later.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GoArgs {
     /// Handle such as f3, or parent, next or previous
     to: String,
-    /// What was done so far in the frames that are left; `-` reads it from standard input
+    /// What was done so far in the frames that you leave; `-` reads it from standard input
     #[arg(short, long, value_name = "TEXT")]
     results: Option<String>,
 }

@@ -7,7 +7,7 @@ use crate::project::open;
 
 /// Serve an agent's plugin on standard input and output
 ///
-/// The plugin that `callstack init` installs starts this; people have no use for it.
+/// The plugin that `callstack init` installs starts this command. You never need to run it yourself.
 #[derive(Debug, clap::Args)]
 pub(crate) struct HostArgs {
     /// The agent whose plugin asks
@@ -28,8 +28,12 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     // What is wrong with the store is told to the plugin with each request, so that it can say why the
     // agent goes on without frames.
+    let is_new = invocation.place.found().is_none();
     let engine = invocation.place.existing_or_new().and_then(|project| open(&project));
     if let Ok(engine) = &engine {
+        if is_new && let Some(folder) = engine.store_path().parent() {
+            engine.notify(format!("frames of this project are kept in {}", folder.display()));
+        }
         engine.write_files();
     }
     let served = match args.host {

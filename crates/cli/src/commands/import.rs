@@ -1,4 +1,6 @@
+mod course;
 pub(super) mod sessions;
+pub(super) mod usual;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,25 +10,34 @@ use callstack_engine::{Engine, EngineError, ImportSummary, PastCounts};
 use callstack_hosts::recording::{self, Recording, RecordingError};
 use serde_json::{Value, json};
 
+use crate::args::NewStore;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, Page, WARN};
 use crate::wording::counted;
 
-use sessions::Pace;
+use sessions::{Course, Sources};
+use usual::{Usual, Wanted};
 
-/// Take over past sessions of agents, and frames of another store or of the plugins that came before
+/// Take over past sessions of agents, or frames of another store
 ///
-/// Sessions are read from the files of Claude Code (with its subagents), Codex, pi, `opencode export`,
-/// SWE-agent and mini-swe-agent, told apart by what is in them, or from folders with these: tasks, todo
-/// items, subagents and turns become frames, so that tree, log and search work on your past. Frames are
-/// read from folders such as .opencode/stack and .opencode/flame, projects with these in them, and what
-/// `callstack export` wrote. What is here already is left, so that importing twice changes nothing.
+/// Without files, it looks for sessions of this project in the places where Claude Code, Codex, pi and OpenCode
+/// keep them, and for frames in the project's .opencode folder.
+///
+/// Files and folders may hold sessions of Claude Code (with its subagents), Codex, pi, `opencode export`,
+/// SWE-agent and mini-swe-agent; their content tells which. Tasks, todo items, subagents and turns become frames,
+/// so that tree, log and search work on your past. They may also hold frames: folders such as .opencode/stack and
+/// .opencode/flame, projects with these in them, and files of `callstack export`. Importing twice changes nothing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// Files or folders [default: the frames in this project's .opencode]
+    /// Files or folders [default: what there is of this project in the usual places]
+    #[arg(conflicts_with_all = ["all", "dry_run"])]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    usual: Usual,
+    #[command(flatten)]
+    new: NewStore,
 }
 
 /// Frames, files and kinds of records that a person is told of by name.
@@ -51,6 +62,9 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    if args.paths.is_empty() {
+        return from_usual_places(args, invocation, output);
+    }
     let start = invocation.place.start();
     let (mut frames, mut sessions, mut nothing) = (Vec::new(), Vec::new(), None);
     for path in args.paths.iter().map(|path| start.join(path)) {
@@ -70,21 +84,49 @@ pub(crate) fn run(
     if let Some(error) = nothing.filter(|_| frames.is_empty() && sessions.is_empty()) {
         return Err(EngineError::from(error).into());
     }
-    let engine = invocation.engine_or_new()?;
-    let summary = if sessions.is_empty() || !frames.is_empty() {
-        engine.import(&frames)?
-    } else {
-        ImportSummary::default()
+    let engine = invocation.engine_or_new(args.new, output)?;
+    let has_frames = sessions.is_empty() || !frames.is_empty();
+    let frames = has_frames.then(|| engine.import(&frames)).transpose()?;
+    let sessions = (!sessions.is_empty()).then(|| Sources::named(sessions));
+    take_all(&engine, frames.as_ref(), sessions.as_ref(), output)
+}
+
+/// Imports what lies around: frames in the project's own folders, and the sessions of agents.
+fn from_usual_places(
+    args: &ImportArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if !args.usual.only_lists() {
+        invocation.place.may_work(args.new)?;
+    }
+    let project = invocation.place.existing_or_new()?;
+    let found = match args.usual.find("import", &invocation.place, output)? {
+        Wanted::Shown => return Ok(()),
+        Wanted::Nothing(why) if !Engine::holds_frames(&project) => return Err(why.into()),
+        Wanted::Nothing(_) => None,
+        Wanted::Read(found) => Some(found),
     };
-    let taken = (!sessions.is_empty()).then(|| take_over(&engine, &sessions, output));
-    let taken = taken.transpose()?;
-    let mut value = json!(summary);
+    let engine = invocation.engine_or_new(args.new, output)?;
+    let frames = Engine::holds_frames(&project).then(|| engine.import(&[])).transpose()?;
+    let sessions = found.map(|found| found.sources(output)).transpose()?;
+    take_all(&engine, frames.as_ref(), sessions.as_ref(), output)
+}
+
+fn take_all(
+    engine: &Engine,
+    frames: Option<&ImportSummary>,
+    sessions: Option<&Sources>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let taken = sessions.map(|sessions| take_over(engine, sessions, output)).transpose()?;
+    let mut value = frames.map_or_else(|| json!(ImportSummary::default()), |it| json!(it));
     if let Some(taken) = &taken {
         value["recorded"] = taken.json();
     }
     output.either(&value, |page| {
-        if taken.is_none() || !frames.is_empty() {
-            tell_frames(&summary, page);
+        if let Some(frames) = frames {
+            tell_frames(frames, page);
         }
         if let Some(taken) = &taken {
             tell_sessions(taken, page);
@@ -92,11 +134,10 @@ pub(crate) fn run(
     })
 }
 
-fn take_over(engine: &Engine, paths: &[PathBuf], output: &mut Output) -> Result<Taken, Failure> {
+fn take_over(engine: &Engine, sources: &Sources, output: &mut Output) -> Result<Taken, Failure> {
     let mut taken = Taken::default();
-    let mut pace = Pace::new();
-    taken.refused = sessions::read(paths, output, &mut |part, output| {
-        taken.part(engine, part.recordings, &mut pace, output)
+    taken.refused = sessions::read(sources, output, &mut |part, course, output| {
+        taken.part(engine, part.recordings, course, output)
     })?;
     Ok(taken)
 }
@@ -110,12 +151,16 @@ impl Taken {
         &mut self,
         engine: &Engine,
         recordings: Vec<Recording>,
-        pace: &mut Pace,
+        course: &mut Course,
         output: &mut Output,
     ) -> Result<(), Failure> {
+        let all: usize = recordings.iter().map(|recording| recording.messages.len()).sum();
         let imported = recording::import(engine, &recordings, &mut |session, message| {
-            if pace.is_due() {
-                output.progress(&told_of(&recordings, session, message));
+            if course.is_due() {
+                let before = recordings.iter().take(session);
+                let before: usize = before.map(|recording| recording.messages.len()).sum();
+                let share = (before + message) as f64 / all.max(1) as f64;
+                output.progress(&course.line(&told_of(&recordings, session, message), share));
             }
         });
         output.progress("");

@@ -1,10 +1,11 @@
 use std::path::{Path, PathBuf};
 
-use callstack_engine::{SLASH, path_text};
+use callstack_engine::{EngineError, SLASH, layout, path_text};
 use callstack_store::Registry;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
+use crate::binary;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -16,10 +17,10 @@ use crate::user::registry;
 
 /// Let an agent work in frames, in this project
 ///
-/// For OpenCode this writes `.opencode/plugin/callstack.ts`, the slash commands `/push`, `/pop`, `/plan`
-/// and `/frame-status` in `.opencode/command`, and makes a store in `.callstack`. Nothing else is touched,
-/// and doing it again changes nothing; after an update of callstack it brings these files up to date, but
-/// for commands that somebody has changed.
+/// For OpenCode this writes the plugin `.opencode/plugin/callstack.ts` and the slash commands `/push`, `/pop`,
+/// `/plan` and `/frame-status` in `.opencode/command`, and makes a store in `.callstack`. It touches nothing else.
+/// Run it again after an update of callstack to bring these files up to date; slash commands that somebody has
+/// changed are left alone.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitArgs {
     /// The agent
@@ -27,9 +28,15 @@ pub(crate) struct InitArgs {
     /// The project's folder [default: the project that has a store, else the root of the work tree]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Take plugin and commands out again; the store, with all frames and logs, is kept
+    /// Remove the plugin, the commands and the files for other programs; a store with frames in it is kept
     #[arg(long)]
     remove: bool,
+    /// Delete the store with all frames, messages and logs, too
+    #[arg(long, requires = "remove")]
+    with_store: bool,
+    /// Delete it without asking
+    #[arg(long, short, requires = "with_store")]
+    yes: bool,
 }
 
 /// Agents that can work in frames.
@@ -50,7 +57,7 @@ pub(crate) fn run(
         Some(folder) => place.not_home(place.folder(folder)?)?,
         None => place.existing_or_new()?,
     };
-    if args.remove { remove(&project, output) } else { tell_installed(&project, output) }
+    if args.remove { remove(args, &project, output) } else { tell_installed(&project, output) }
 }
 
 /// What an installation came to.
@@ -64,6 +71,7 @@ pub(crate) struct Installed {
 /// Makes a project's store and puts the plugin into the project.
 pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, Failure> {
     let store_made = !project.join(callstack_store::FOLDER).is_dir();
+    plugin::refuse_outside(project)?;
     // The store first, so that one that can't be used leaves the project as it was.
     let store = open_with(registry, project)?.store_path().to_path_buf();
     let plugin = plugin::install(project)?;
@@ -71,12 +79,15 @@ pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, 
 }
 
 fn tell_installed(project: &Path, output: &mut Output) -> Result<(), Failure> {
+    // First, so that a program that plugins can't find leaves the project as it was.
+    let binary = binary::record()?;
     let Installed { plugin: outcome, commands, store, store_made: made } =
         install(&registry()?, project)?;
     let value = json!({
         "project": path_text(project),
         "plugin": {"path": path_text(&plugin::path(project)), "change": outcome.as_str()},
         "commands": changes(&commands),
+        "binary": path_text(&binary),
         "store": {"path": path_text(&store), "change": if made { "made" } else { "unchanged" }},
     });
     output.either(&value, |page| {
@@ -85,31 +96,92 @@ fn tell_installed(project: &Path, output: &mut Output) -> Result<(), Failure> {
         tell_commands(page, &commands);
         let (said, style) = if made { ("made", GOOD) } else { ("is there", DIM) };
         tell(page, style, "store", said, &store);
+        if project.ancestors().any(|folder| folder.join(".git").exists()) {
+            let advice = "Commit .opencode/plugin and .opencode/command if others work here with callstack, too.";
+            page.put(PLAIN, advice).end();
+            page.put(PLAIN, "Git ignores the rest: .callstack and .opencode/stack.").end();
+        }
         let next = "Restart OpenCode in this project. `callstack tree` shows what its agent does.";
         page.put(PLAIN, next).end();
     })
 }
 
-fn remove(project: &Path, output: &mut Output) -> Result<(), Failure> {
+/// What became of the store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Store {
+    Absent,
+    Kept,
+    Removed,
+}
+
+fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Failure> {
+    plugin::refuse_outside(project)?;
+    let folder = project.join(callstack_store::FOLDER);
+    let registry = registry()?;
+    let mut store = if folder.is_dir() { Store::Kept } else { Store::Absent };
+    // What a store that can't be used has written stays: nobody knows what of it is its own.
+    let engine = (store == Store::Kept).then(|| open_with(&registry, project)).transpose();
+    let engine = if args.with_store { engine? } else { engine.ok().flatten() };
+    // Whoever does not want all of it to go is asked before any of it has.
+    if args.with_store
+        && engine.as_ref().is_some_and(|engine| !engine.is_unused().unwrap_or(false))
+        && !agreed(args, &folder, output)?
+    {
+        output.remark("nothing was removed");
+        return Ok(());
+    }
+    let files = match &engine {
+        Some(engine) => engine.remove_files()?,
+        None => layout::folder(project).is_dir().then_some(false),
+    };
+    if let Some(engine) = engine {
+        let unused = engine.is_unused()?;
+        drop(engine);
+        if unused || args.with_store {
+            registry.delete(&registry.admit(project)?)?;
+            store = Store::Removed;
+        }
+    }
     let commands = slash_files::remove(project)?;
     let outcome = plugin::remove(project)?;
-    let store = Some(project.join(callstack_store::FOLDER)).filter(|store| store.is_dir());
+    let change = if store == Store::Removed { "removed" } else { "unchanged" };
     let value = json!({
         "project": path_text(project),
         "plugin": {"path": path_text(&plugin::path(project)), "change": outcome.as_str()},
         "commands": changes(&commands),
-        "store": store.as_ref().map(|path| json!({"path": path_text(path), "change": "unchanged"})),
+        "store": (store != Store::Absent).then(|| json!({"path": path_text(&folder), "change": change})),
     });
     output.either(&value, |page| {
         let style = if outcome == Outcome::Removed { GOOD } else { DIM };
         tell(page, style, "plugin", outcome.as_str(), &plugin::path(project));
         tell_commands(page, &commands);
-        if let Some(store) = &store {
-            tell(page, DIM, "store", "kept", store);
-            let how = "It holds all frames and logs. Delete the folder if you want them gone.";
-            page.put(PLAIN, how).end();
+        match files {
+            Some(true) => tell(page, GOOD, "files", "removed", &layout::folder(project)),
+            Some(false) => {
+                tell(page, DIM, "files", "of another store, and kept", &layout::folder(project));
+            }
+            None => {}
+        }
+        match store {
+            Store::Removed => tell(page, GOOD, "store", "removed", &folder),
+            Store::Kept => {
+                tell(page, DIM, "store", "kept", &folder);
+                let how = "It holds all frames and logs. Delete it with `--remove --with-store`.";
+                page.put(PLAIN, how).end();
+            }
+            Store::Absent => {}
         }
     })
+}
+
+/// Whether a store with something in it is to be deleted.
+fn agreed(args: &InitArgs, folder: &Path, output: &mut Output) -> Result<bool, Failure> {
+    let about = format!("{} with all frames, messages and logs", folder.display());
+    let unasked = EngineError::invalid(
+        format!("this would delete {about}, and nobody can be asked here"),
+        "Give --yes to do it.",
+    );
+    Ok(args.yes || output.confirm(&format!("Delete {about} for good?"), unasked)?)
 }
 
 fn said(outcome: Outcome) -> (&'static str, anstyle::Style) {

@@ -5,7 +5,7 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::PLAIN;
 
-/// Declare a frame irrelevant; what is planned below it goes with it
+/// Mark a frame and what is planned below it as irrelevant
 #[derive(Debug, clap::Args)]
 pub(crate) struct InvalidateArgs {
     /// Handle such as f3, or the beginning of an id

@@ -7,13 +7,16 @@ use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
+use crate::log_view::LogView;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, Page};
+use crate::wording::counted;
 
-/// Read again what was said and done in a frame, also after it was folded away
+/// Read what was said and done in a frame, folded or not
 ///
-/// Keys, tokens and passwords of known forms are masked unless --reveal is given. Once a frame has ended
-/// its log also lies in .callstack/logs, as a Markdown file.
+/// A terminal shows it page by page, with local times; a file or a pipe gets Markdown. The pager is
+/// `$CALLSTACK_PAGER`, else `$PAGER`, else less. Keys, tokens and passwords of known forms are masked unless
+/// --reveal is given. Once a frame has ended its log also lies in .callstack/logs, as a Markdown file.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "one a flag")]
 pub(crate) struct LogArgs {
@@ -91,33 +94,35 @@ fn shown(
     request: &LogRequest,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    let mut view = output.is_terminal().then(|| LogView::new(args.reveal, output.width()));
+    let total = if args.raw { 0 } else { engine.log_length(frame)? };
     if !args.raw {
-        let total = engine.log_length(frame)?;
-        let end = if total == 1 { "" } else { "s" };
         let mut page = Page::default();
-        let label = frame.label();
-        let label = if args.reveal { label } else { mask(&label).into_owned() };
-        let about = match total {
-            0 => format!("{label}: no messages are kept"),
-            _ => format!("{label}: {total} message{end}"),
-        };
-        page.put(PLAIN, &about).end();
+        match &view {
+            Some(view) => view.head(frame, total, &mut page),
+            None => head(frame, total, args.reveal, &mut page),
+        }
         output.page(&page)?;
     }
     let mut is_empty = true;
-    let (total, next) = engine.visit_log(frame, request, |entry| {
+    let (_, next) = engine.visit_log(frame, request, |entry| {
         is_empty = false;
         if args.raw {
             let raw = entry.to_raw(args.reveal);
             if !raw.is_empty() {
                 output.stored(&raw)?;
             }
-        } else {
-            let mut page = Page::default();
-            page.block("", &entry.to_markdown(args.reveal));
-            output.page(&page)?;
+            return Ok::<_, Failure>(ControlFlow::Continue(()));
         }
-        Ok::<_, Failure>(ControlFlow::Continue(()))
+        let mut page = Page::default();
+        match &mut view {
+            Some(view) => view.draw(&entry, &mut page),
+            None => {
+                page.block("", &entry.to_markdown(args.reveal));
+            }
+        }
+        output.page(&page)?;
+        Ok(ControlFlow::Continue(()))
     })?;
     if args.raw {
         return Ok(());
@@ -129,4 +134,14 @@ fn shown(
         page.put(DIM, "no such message").end();
     }
     output.page(&page)
+}
+
+fn head(frame: &Frame, total: u64, reveal: bool, page: &mut Page) {
+    let label = frame.label();
+    let label = if reveal { label } else { mask(&label).into_owned() };
+    let about = match total {
+        0 => format!("{label}: no messages are kept"),
+        _ => format!("{label}: {}", counted(total, "message")),
+    };
+    page.put(PLAIN, &about).end();
 }

@@ -11,7 +11,7 @@ use crate::page::PLAIN;
 pub(crate) struct PinArgs {
     /// The constraint; `-` reads it from standard input
     text: String,
-    /// The frame below which it holds [default: the open frame]
+    /// The frame that it applies to, with all frames below it [default: the open frame]
     #[arg(long)]
     frame: Option<String>,
 }

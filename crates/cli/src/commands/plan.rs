@@ -1,20 +1,22 @@
+use callstack_core::frame::Status;
+use callstack_core::secrets::mask;
 use callstack_engine::EngineError;
 use callstack_engine::operation::Answer;
 use serde_json::{Value, json};
 
+use crate::args::NewStore;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{PLAIN, style};
-use callstack_core::frame::Status;
 
-/// Plan one or more frames for later, in working order; change or remove what is planned
+/// Plan frames for later, or change and remove planned ones
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
-    /// Short names, two to five words each
+    /// Short names, two to five words each, in the order of work
     #[arg(required_unless_present_any = ["edit", "remove"], value_name = "TITLE")]
     titles: Vec<String>,
-    /// What "done" means; may be given once for each title, in their order
+    /// What "done" means; give it at most once for each title, in the same order
     #[arg(short, long, value_name = "TEXT")]
     criteria: Vec<String>,
     /// The frame to plan below, by handle or the beginning of its id [default: the open frame]
@@ -23,12 +25,14 @@ pub(crate) struct PlanArgs {
     /// Change a planned frame instead: its title, its criteria or its place
     #[arg(long, value_name = "FRAME", conflicts_with_all = ["parent", "remove"])]
     edit: Option<String>,
-    /// With --edit: the planned frame beside it that it is to come before
+    /// With --edit: move it before this planned frame, which has the same parent
     #[arg(long, value_name = "FRAME", requires = "edit")]
     before: Option<String>,
-    /// Take a planned frame out of the plan instead, with what is planned below it
+    /// Remove a planned frame instead, with everything that is planned below it
     #[arg(long, value_name = "FRAME", conflicts_with_all = ["titles", "criteria", "parent"])]
     remove: Option<String>,
+    #[command(flatten)]
+    new: NewStore,
 }
 
 pub(crate) fn run(
@@ -59,7 +63,7 @@ pub(crate) fn run(
         )
         .into());
     }
-    let engine = invocation.engine_or_new()?;
+    let engine = invocation.engine_or_new(args.new, output)?;
     let criteria = args.criteria.iter().map(String::as_str).chain(std::iter::repeat(""));
     let children: Vec<Value> = args
         .titles
@@ -79,7 +83,7 @@ pub(crate) fn tell_planned(output: &mut Output, answer: &Answer) -> Result<(), F
             let handle = planned["handle"].as_str().unwrap_or_default();
             let title = planned["title"].as_str().unwrap_or_default();
             page.put(style(Status::Planned), callstack_engine::tree::sign(Status::Planned));
-            page.put(PLAIN, &format!(" {handle} {title}")).end();
+            page.put(PLAIN, &format!(" {handle} {}", mask(title))).end();
         }
     })
 }

@@ -1,4 +1,7 @@
+use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::ResultsSource;
+use callstack_core::secrets::mask;
+use callstack_engine::{Engine, EngineError};
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -6,11 +9,11 @@ use crate::error::Failure;
 use crate::input;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::page::{DIM, PLAIN};
+use crate::page::{DIM, PLAIN, WARN};
 
-/// End the open frame, or the one that is named, with its results
+/// End the open frame, or the one that you name, with its results
 ///
-/// What was done in it leaves the agent's context; the results stand in its place.
+/// Its work leaves the agent's context, and the results take its place.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PopArgs {
     /// Handle such as f3, or the beginning of an id [default: the open frame]
@@ -50,11 +53,23 @@ pub(crate) fn run(
     let arguments = json!({"frame": args.frame, "results": results, "status": status});
     let answer = invocation.run(&engine, "stack_frame_pop", arguments)?;
     let open = match engine.active(&invocation.caller(&engine)?.session)? {
-        Some(num) => Some(engine.frame(num)?.label()),
+        Some(num) => Some(mask(&engine.frame(num)?.label()).into_owned()),
         None => None,
+    };
+    let left = match answer.closed {
+        // What is below a blocked frame waits with it.
+        Some(closed) if !matches!(args.status, Ending::Blocked) => {
+            unfinished_below(&engine, closed)?
+        }
+        _ => Vec::new(),
     };
     output.either(&answer.data, |page| {
         page.put(PLAIN, &answer.title).end();
+        if let (Some(closed), false) = (answer.closed, left.is_empty()) {
+            let told = format!(" left unfinished below it: {}; ", left.join(", "));
+            let how = format!("`callstack reopen {closed}` brings it back for them");
+            page.put(WARN, "!").put(PLAIN, &told).put(PLAIN, &how).end();
+        }
         let source = answer.data["resultsSource"].as_str().map(str::parse::<ResultsSource>);
         if let Some(Ok(source)) = source
             && source != ResultsSource::User
@@ -69,4 +84,15 @@ pub(crate) fn run(
             None => page.put(DIM, "no frame is open now").end(),
         };
     })
+}
+
+/// The planned and blocked frames right below one that has ended.
+fn unfinished_below(engine: &Engine, closed: FrameNum) -> Result<Vec<String>, EngineError> {
+    let is_meant = |frame: &Frame| {
+        frame.shown_below() == Some(closed)
+            && matches!(frame.status, Status::Planned | Status::Blocked)
+    };
+    let lines = engine.tree(None)?;
+    let meant = lines.iter().map(|line| &line.frame).filter(|frame| is_meant(frame));
+    Ok(meant.map(|frame| frame.num.to_string()).collect())
 }

@@ -6,6 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::plan::tell_planned;
+use crate::args::NewStore;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -39,6 +40,8 @@ enum Action {
         /// The frame to plan below, by handle or the beginning of its id [default: the open frame]
         #[arg(long, value_name = "FRAME")]
         parent: Option<String>,
+        #[command(flatten)]
+        new: NewStore,
     },
 }
 
@@ -50,12 +53,16 @@ pub(crate) fn run(
     match &args.action {
         Action::List => {
             let all = presets(&invocation.place.existing_or_new()?)?;
-            let value: Vec<Value> = all.iter().map(data).collect();
+            let value: Vec<Value> = all.values().flatten().map(data).collect();
             output.either(&value.into(), |page| {
-                for preset in &all {
+                for preset in all.values().flatten() {
                     head(page, preset);
                 }
-            })
+            })?;
+            for error in all.values().filter_map(|preset| preset.as_ref().err()) {
+                output.remark(&error.message);
+            }
+            Ok(())
         }
         Action::Show { name } => {
             let preset = preset(&invocation.place.existing_or_new()?, name)?;
@@ -64,12 +71,12 @@ pub(crate) fn run(
                 draw(page, &preset.frames, 1);
             })
         }
-        Action::Apply { name, values, parent } => {
+        Action::Apply { name, values, parent, new } => {
             let values: BTreeMap<String, String> =
                 values.iter().map(|given| pair(given)).collect::<Result<_, _>>()?;
             // Before a store is made for it.
             preset(&invocation.place.existing_or_new()?, name)?.filled(&values)?;
-            let engine = invocation.engine_or_new()?;
+            let engine = invocation.engine_or_new(*new, output)?;
             let arguments = json!({"name": name, "values": values, "parent": parent});
             let answer = invocation.run(&engine, "stack_preset", arguments)?;
             tell_planned(output, &answer)

@@ -1,4 +1,5 @@
 use callstack_core::frame::FrameNum;
+use callstack_core::secrets::mask;
 use callstack_engine::{EngineError, PurgePlan, Said};
 use serde_json::{Value, json};
 
@@ -9,13 +10,12 @@ use crate::output::Output;
 use crate::page::{DIM, PLAIN, Page, WARN};
 use crate::wording::counted;
 
-/// Remove what was said in a frame or a session for good
+/// Remove the messages of a frame or a session for good
 ///
-/// Messages go with all their versions, from the database's files, search and logs: a frame's with those
-/// of the frames below it. They are not stored again when the host shows them again. With them goes what
-/// callstack took out of them: titles that are the user's words, results that nobody gave. What a frame
-/// was told by an agent or a person (titles, results, decisions, pins) stays, and so does what the host
-/// itself keeps.
+/// Every version of the messages is deleted from the database, search and logs; for a frame also those of the
+/// frames below it. They are not stored again if the agent's program shows them again. What callstack derived from
+/// them goes as well: titles that quote the user, and results that were extracted. Titles, results, decisions and
+/// pins that an agent or a person gave stay, and so does whatever the agent's program keeps itself.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PurgeArgs {
     /// A frame (handle such as f3, or the beginning of an id) or a session (its id or the beginning of it)
@@ -106,8 +106,9 @@ fn tell_shared(plan: &PurgePlan, page: &mut Page) {
         return;
     }
     let which = list(&plan.shared);
-    let note =
-        format!("the step that opened {which} is removed whole: calls of it are the frame's");
+    let note = format!(
+        "the whole step that opened {which} is removed, since some of its calls belong to the frame"
+    );
     page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
 }
 
@@ -128,7 +129,7 @@ fn told(plan: &PurgePlan) -> String {
         "{} ({}) of {} and {}",
         counted(plan.messages, "message"),
         counted(plan.bytes, "byte"),
-        plan.what,
+        mask(&plan.what),
         counted(plan.logs.len() as u64, "log file")
     )
 }

@@ -1,22 +1,24 @@
 use serde_json::json;
 
 use super::began;
+use crate::args::NewStore;
 use crate::error::Failure;
 use crate::input;
 use crate::invocation::Invocation;
 use crate::output::Output;
 
-/// Open a frame below the open one, and make it the open one
+/// Open a new frame below the open one
 ///
-/// An agent that works in the session goes on in the new frame. Where nobody has worked yet, a
-/// store is made at the root of the work tree.
+/// An agent that works in the session goes on in the new frame.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PushArgs {
     /// Short name, two to five words
     title: String,
     /// What "done" means; `-` reads it from standard input
     #[arg(short, long, value_name = "TEXT")]
-    criteria: String,
+    criteria: Option<String>,
+    #[command(flatten)]
+    new: NewStore,
 }
 
 pub(crate) fn run(
@@ -24,8 +26,8 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let criteria = input::text(&args.criteria)?;
-    let engine = invocation.engine_or_new()?;
+    let criteria = args.criteria.as_deref().map(input::text).transpose()?.unwrap_or_default();
+    let engine = invocation.engine_or_new(args.new, output)?;
     let arguments = json!({"title": args.title, "successCriteria": criteria});
     let answer = invocation.run(&engine, "stack_frame_push", arguments)?;
     began(output, &answer, &invocation.caller(&engine)?.session)

@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 
-/// Bring a completed, failed or invalidated frame back
+/// Open a completed, failed or invalidated frame again
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReopenArgs {
     /// Handle such as f3, or the beginning of an id

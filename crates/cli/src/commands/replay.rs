@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use callstack_engine::{EngineError, Kind};
 use callstack_hosts::recording::Recording;
 use callstack_replay::{
-    LARGE, OfLinear, Policy, Progress, Replay, Report, SessionReport, Way, WayReport, dump,
+    LARGE, OfLinear, Policy, Progress, Replay, Report, SessionReport, Way, WayReport, dump, rounded,
 };
 use serde_json::json;
 
@@ -13,28 +13,38 @@ use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, fitted};
+use crate::replay_verdict::draw as verdict;
 use crate::wording::{counted, thousands};
 
-use super::import::sessions::{self, Pace};
+use super::import::sessions::{self, Sources};
+use super::import::usual::{Usual, Wanted};
 
-/// Measure on recorded sessions what frames would have saved, and what they would have lost
+/// Measure on recorded sessions what frames would save and lose
 ///
-/// Reads session files of Claude Code, OpenCode (what `opencode export` writes), Codex, pi, SWE-agent and
-/// mini-swe-agent, or folders of them, and computes for each call of the model what would have been sent:
-/// everything as recorded (linear), with a summary at the model's limit (compaction), with a line for each
-/// older tool output (masking), the newest messages only (window), and with finished work folded (frames).
-/// No model is asked and nothing is sent anywhere. Told are first the tokens of the conversation alone, then those of
-/// whole requests, with system prompt and tools. `billed` counts what a request begins with in common with the one before at 0.1, the rest at 1.25,
-/// and all of it at 1.25 after a pause of five minutes. `kept` is how many of the names, paths, numbers and
-/// quoted strings that the agent wrote next, and had before it as recorded, were still in what was sent;
-/// `verbatim` how many of the edits whose old text was before the agent as recorded still had it. `with reads` is
-/// what is billed when the agent reads a file again for each change whose text, or file, is gone. The last columns are
-/// the shares that the session would have without the pauses of the recording.
+/// Reads session files of Claude Code, Codex, pi, OpenCode (as `opencode export` writes them), SWE-agent and
+/// mini-swe-agent, or folders of them. Without files, it reads the sessions of this project from the places where
+/// Claude Code, Codex, pi and OpenCode keep them. No model is asked, and nothing is sent anywhere.
+///
+/// For each call of the model it computes what five ways of working would have sent: `linear` sends everything,
+/// as recorded; `compaction` replaces it by a summary at the model's limit; `masking` replaces each older tool
+/// output by a line; `window` sends only the newest messages; `frames` folds finished work.
+///
+/// Requests are counted whole, with system prompt and tools; --verbose also shows them without. `billed` counts
+/// the beginning that a request shares with the one before at 0.1 and the rest at 1.25; after a pause of five
+/// minutes all of it counts 1.25. `kept` is a share of the names, paths, numbers and quoted strings that the agent
+/// wrote next and had read before: how many were still in what was sent. `verbatim` is a share of the edits: how
+/// many still had their old text in what was sent. `with reads` adds the cost of reading a file again for each
+/// edit whose text was gone. The last columns show the shares as if the recording had no pauses.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// Session files, or folders of them
-    #[arg(required = true, value_name = "FILE")]
+    /// Session files, or folders of them [default: the sessions of this project in the usual places]
+    #[arg(value_name = "FILE", conflicts_with_all = ["all", "dry_run"])]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    usual: Usual,
+    /// Show each session by itself, and the figures of the conversation alone
+    #[arg(long, short)]
+    verbose: bool,
     /// Write a page with tree, flame chart and curves, in one file that needs no other
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
@@ -54,6 +64,15 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let start = invocation.place.start();
+    let sources = if args.files.is_empty() {
+        match args.usual.find("replay", &invocation.place, output)? {
+            Wanted::Shown => return Ok(()),
+            Wanted::Nothing(why) => return Err(why.into()),
+            Wanted::Read(found) => found.sources(output)?,
+        }
+    } else {
+        Sources::named(args.files.iter().map(|file| start.join(file)).collect())
+    };
     let mut report = Report::default();
     let mut pages = Vec::new();
     if let Some(folder) = &args.dump {
@@ -61,9 +80,7 @@ pub(crate) fn run(
         std::fs::create_dir_all(&folder)
             .map_err(|error| Failure::of_file("create", &folder, &error))?;
     }
-    let paths: Vec<PathBuf> = args.files.iter().map(|file| start.join(file)).collect();
-    let mut due = Pace::new();
-    let refused = sessions::read(&paths, output, &mut |mut part, output| {
+    let refused = sessions::read(&sources, output, &mut |mut part, course, output| {
         let all = part.recordings.len();
         for at in 0..all {
             let recording = &mut part.recordings[at];
@@ -74,9 +91,10 @@ pub(crate) fn run(
             recording.messages.iter_mut().for_each(|message| message.records = Vec::new());
             let recording = &part.recordings[at];
             let mut told = |Progress { call, calls }| {
-                if due.is_due() {
+                if course.is_due() {
+                    let share = (at as f64 + call as f64 / calls.max(1) as f64) / all as f64;
                     let line = format!("replaying {} of {all}: call {call} of {calls}", at + 1);
-                    output.progress(&line);
+                    output.progress(&course.line(&line, share));
                 }
             };
             let replay = Replay::in_ways(recording, &Policy::default(), &Way::ALL, &mut told);
@@ -86,7 +104,9 @@ pub(crate) fn run(
                     .and_then(|to| dump(&replay, args.reveal, &mut BufWriter::new(to)))
                     .map_err(|error| Failure::of_file("write", &file, &error))?;
             }
-            let file = args.files[part.path_of(recording)].display().to_string();
+            let path = part.path_of(recording);
+            let path = args.files.get(path).or_else(|| sources.paths().get(path));
+            let file = path.map(|path| path.display().to_string()).unwrap_or_default();
             report.add(file, recording, &replay);
             if args.html.is_some() {
                 pages.push(replay.outline());
@@ -115,7 +135,21 @@ pub(crate) fn run(
             .map_err(|error| Failure::of_file("write", &file, &error))?;
     }
     let width = output.width();
-    output.either(&json!(report), |page| show(page, &report, width))
+    let verbose = args.verbose;
+    output.either(&json!(report), |page| {
+        if verbose {
+            show(page, &report, width);
+        } else {
+            verdict(page, &report);
+        }
+    })?;
+    match &args.html {
+        Some(file) if !output.json() => {
+            output.remark(&format!("The page is {}", start.join(file).display()));
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// Letters of a session's id in a file's name.
@@ -292,14 +326,4 @@ fn whole(page: &mut Page, ways: &[WayReport]) {
         );
         page.put(if of.way == Way::Frames { BOLD } else { PLAIN }, line.trim_end()).end();
     }
-}
-
-fn rounded(number: f64) -> u64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "tokens, at least 0"
-    )]
-    let rounded = number.round() as u64;
-    rounded
 }

@@ -5,11 +5,10 @@ use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 
-/// Try again what a frame that has ended was for
+/// Start a second attempt at what a finished frame was for
 ///
-/// Opens a fresh frame beside it with the same title, criteria and pins, and with what was learnt from the
-/// first try as its first decision: the results, how it stood at its end, and what was decided in it, as
-/// far as they are short.
+/// The new frame stands beside the old one and has the same title, criteria and pins. Its first decision tells
+/// what the first attempt came to: how it ended, its results and its decisions, shortened where they are long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetryArgs {
     /// Handle such as f3, or the beginning of an id

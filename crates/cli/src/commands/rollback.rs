@@ -10,20 +10,22 @@ use crate::wording::counted;
 
 /// Undo what a frame did to the project's files
 ///
-/// Restores the files that the tools of the frame, and of the frames below it, were seen writing, to what
-/// they were when it began; shows them first. A file that has changed since the frame ended is left as it
-/// is; where its end was not recorded, only what its tools were seen writing is restored. What somebody else
-/// changed in a file that the frame wrote later is not told from what the frame did, and goes with it;
-/// `--undo` brings it back. In a git work tree only; your index, branches and commits are not touched.
+/// Each file that the tools of the frame, or of the frames below it, were seen writing goes back to what it was
+/// when the frame began. You see the files first and are asked. A file that has changed since the frame ended is
+/// left alone.
+///
+/// If somebody else changed one of these files while the frame was open, that change is undone too, since the two
+/// can't be told apart; `--undo` brings everything back. This works in git work trees only, and never touches your
+/// index, branches or commits.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RollbackArgs {
     /// Handle such as f3, or the beginning of an id
     frame: String,
-    /// Restore also files that no tool was seen writing but that changed while the frame was worked on: by
-    /// its commands, or by somebody else
+    /// Also restore files that changed while the frame was open although no tool was seen writing them: its
+    /// commands may have changed them, or somebody else
     #[arg(long, conflicts_with = "undo")]
     all: bool,
-    /// Take the frame's last rollback back
+    /// Undo the frame's last rollback
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
@@ -104,6 +106,10 @@ fn tell(page: &mut Page, plan: &RollbackPlan) {
                 "left: no tool of the frame was seen writing this, and where the frame ended is not \
                  recorded, so it may be somebody's later work"
             }
+            Why::BeginUnknown => {
+                "left: no tool of the frame was seen writing this, and how the frame found it is not recorded, \
+                 so it may be earlier work"
+            }
             Why::WrittenMeanwhile => "left: somebody wrote to it meanwhile",
             Why::NotText => "left: its name is no text, and can't be shown as it is",
             Why::NotWritable => "left: it can't be written, or something is in its way",
@@ -119,7 +125,14 @@ fn tell(page: &mut Page, plan: &RollbackPlan) {
 
 /// States are recorded where frames begin and end: what happened to a file between is not known apart.
 fn warn(page: &mut Page, plan: &RollbackPlan) {
-    if !plan.restored.is_empty() {
+    if !plan.restored.is_empty() && plan.from_before {
+        let note = format!(
+            "how {} found the files is not recorded: they go back to the nearest state before it, so what was \
+             changed in them since then goes, too",
+            plan.frame
+        );
+        page.put(WARN, "! ").put(DIM, &note).end();
+    } else if !plan.restored.is_empty() {
         let note =
             format!("what anybody else changed in them since {} began goes, too", plan.frame);
         page.put(WARN, "! ").put(DIM, &note).end();

@@ -6,9 +6,9 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
 
-/// Find words, strings or paths in the results and evidence of all frames and in all messages
+/// Find words, strings or paths in all frames and messages
 ///
-/// Several words have to stand in the same place, in any order and case. "Quoted strings" and, with
+/// Looks through results, evidence and every message. Several words have to stand in the same place, in any order and case. "Quoted strings" and, with
 /// --exact, the whole query are found as they stand. Keys, tokens and passwords of known forms are
 /// masked.
 #[derive(Debug, clap::Args)]

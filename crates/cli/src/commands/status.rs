@@ -1,4 +1,5 @@
 use callstack_core::saving::Saving;
+use callstack_core::secrets::mask_value;
 use callstack_engine::FrameMetadata;
 use callstack_engine::saving::Savings;
 use callstack_engine::tree::sign;
@@ -11,11 +12,11 @@ use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, style};
 use crate::wording::{counted, thousands};
 
-/// Show the open frames, from the root to the one that is worked in
+/// Show the open frames, and what was saved
 ///
-/// With the tokens that the session's requests took, as its host reports, and an estimate of what they would have
-/// taken without callstack: with all that had left them, and without callstack's tools, guidance and calls. A bill
-/// counts what came from a cache at 0.1 and the rest at 1.25.
+/// The tokens sent are those that the agent's program reports for the session's requests. Beside them stands an
+/// estimate for the same session without callstack: with everything that was folded away, and without callstack's
+/// own tools, guidance and calls. A bill counts tokens from the provider's cache at 0.1 and all others at 1.25.
 ///
 /// Keys, tokens and passwords of known forms are masked unless --reveal is given.
 #[derive(Debug, clap::Args)]
@@ -38,6 +39,7 @@ pub(crate) fn run(
             .into_iter()
             .flatten()
             .try_for_each(show::mask)?;
+        mask_value(&mut data["tree"]);
     }
     let session = data["session"].as_str().unwrap_or_default();
     let savings = engine.savings(session)?;

@@ -1,30 +1,46 @@
-use callstack_core::frame::Status;
-use callstack_core::secrets::mask;
-use callstack_core::text::format_duration;
-use callstack_engine::tree::{TreeLine, sign};
-use callstack_engine::{StackState, SystemWorld, World as _};
-use serde_json::json;
+use std::thread;
+use std::time::Duration;
+
+use callstack_core::frame::FrameNum;
+use callstack_engine::{Engine, EngineError, FrameMetadata, StackState, SystemWorld, World as _};
+use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::page::{BOLD, DIM, PLAIN, Page, ago, columns, fitted, style};
+use crate::page::{PLAIN, Page};
+use crate::tree_view::Drawing;
 
-/// Show all frames as a tree
+/// How long a drawing that is watched stands at least.
+const REDRAW: Duration = Duration::from_millis(500);
+
+/// Show frames as a tree
 ///
-/// Signs: ○ planned, ▶ in progress, ✓ completed, ✗ failed, ‖ blocked, ⊘ invalidated. `still sent` stands
-/// behind a finished frame whose steps its model still reads, since folding so little is not worth it.
-/// With --json the whole state is printed: every frame by its id, the roots, and the frame that was
-/// active last. Keys, tokens and passwords of known forms are masked unless --reveal is given.
+/// Signs: ○ planned, ▶ in progress, ✓ completed, ✗ failed, ‖ blocked, ⊘ invalidated. The title is
+/// followed by how long the frame took, about how many tokens were said and done in it (from 90 columns on),
+/// the files that it changed, how its checks ended, and the beginning of its results. `still sent` marks a
+/// finished frame whose steps the model still reads, because folding so little does not pay. Several finished
+/// frames in a row are shown as one line; --all shows each.
+///
+/// --json prints the whole state: every frame by its id, the roots, and the frame that was open last. Keys,
+/// tokens and passwords of known forms are masked unless --reveal is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TreeArgs {
+    /// Only this frame, such as f3, and what is below it
+    frame: Option<String>,
+    /// How many levels to show below the first one
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+    /// Show each finished frame on a line of its own
+    #[arg(long, short)]
+    all: bool,
+    /// Draw again whenever something changes, until Ctrl-C
+    #[arg(long, short, conflicts_with = "json")]
+    watch: bool,
     /// Show secrets instead of masking them
     #[arg(long)]
     reveal: bool,
 }
-
-/// Columns that a title keeps on a narrow terminal, at the price of what stands behind it.
-const TITLE: usize = 12;
 
 pub(crate) fn run(
     args: &TreeArgs,
@@ -32,61 +48,86 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
+    let frame = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
+    let below = frame.map(|frame| frame.num);
     if output.json() {
         let answer = invocation.run(&engine, "stack_tree", json!({}))?;
-        if args.reveal {
-            return output.value(&answer.data);
+        let state: StackState = serde_json::from_value(answer.data.clone())
+            .map_err(|error| Failure::of_shape(&error))?;
+        let mut value = if args.reveal { answer.data } else { json!(state.masked()) };
+        if let Some(frame) = &args.frame {
+            let id = &engine.resolve(frame)?.id;
+            narrow(&mut value, id);
         }
-        let state: StackState =
-            serde_json::from_value(answer.data).map_err(|error| Failure::of_shape(&error))?;
-        return output.value(&json!(state.masked()));
+        return output.value(&value);
     }
-    let mut lines = engine.tree(Some(&invocation.caller(&engine)?.session))?;
-    if !args.reveal {
-        for title in lines.iter_mut().map(|line| &mut line.frame.identity.title) {
-            *title = mask(title).into_owned();
+    if !args.watch {
+        return output.page(&drawn(args, invocation, &engine, below, output.width())?);
+    }
+    if !output.is_terminal() {
+        let hint = "Leave --watch out, or watch on a terminal.";
+        return Err(EngineError::invalid("--watch draws on a terminal only", hint).into());
+    }
+    let mut shown = String::new();
+    loop {
+        let page = drawn(args, invocation, &engine, below, output.width_now())?;
+        if page.as_str() != shown {
+            page.as_str().clone_into(&mut shown);
+            output.redraw(&page)?;
         }
+        thread::sleep(REDRAW);
     }
+}
+
+fn drawn(
+    args: &TreeArgs,
+    invocation: &Invocation<'_>,
+    engine: &Engine,
+    below: Option<FrameNum>,
+    width: Option<usize>,
+) -> Result<Page, Failure> {
+    let caller = invocation.caller(engine)?;
+    let lines = engine.tree(Some(&caller.session))?;
+    let drawing = Drawing {
+        below,
+        session: invocation.names_a_session().then_some(caller.session.as_str()),
+        depth: args.depth,
+        all: args.all,
+        width,
+        now: SystemWorld.now(),
+        reveal: args.reveal,
+    };
     let mut page = Page::default();
-    draw(&mut page, &lines, output.width());
-    if lines.is_empty() {
+    if drawing.draw(&mut page, &lines, &engine.tree_notes(&lines)?) == 0 {
         page.put(PLAIN, "there are no frames yet").end();
     }
-    output.page(&page)
+    Ok(page)
 }
 
-/// Draws a tree. No line is wider than `width`, so that no title breaks the drawing.
-pub(crate) fn draw(page: &mut Page, lines: &[TreeLine], width: Option<usize>) {
-    let now = SystemWorld.now();
-    for line in lines {
-        draw_line(page, line, now, width);
-    }
-}
-
-fn draw_line(page: &mut Page, line: &TreeLine, now: i64, width: Option<usize>) {
-    let frame = &line.frame;
-    let handle = format!(" {} ", frame.num);
-    let time = match (frame.ended_at, frame.status) {
-        (Some(ended), _) => format!("  {}", ago(now.saturating_sub(ended))),
-        (None, Status::Planned) => String::new(),
-        (None, _) => format!("  for {}", format_duration(now.saturating_sub(frame.created_at))),
+/// Leaves of a state only a frame, by its id, and what is below it.
+fn narrow(state: &mut Value, id: &str) {
+    let Some(frames) = state.get_mut("frames").and_then(Value::as_object_mut) else { return };
+    let parents: Vec<(String, Option<String>)> = frames
+        .iter()
+        .map(|(id, frame)| {
+            let parent = serde_json::from_value::<FrameMetadata>(frame.clone()).ok();
+            (id.clone(), parent.and_then(|frame| frame.parent_session_id))
+        })
+        .collect();
+    let parent = |id: &str| {
+        let of = |(known, parent): &(String, Option<String>)| (known == id).then(|| parent.clone());
+        parents.iter().find_map(of).flatten()
     };
-    let whole = if line.still_sent { "  still sent" } else { "" };
-    let (open, mark) = if line.active { ("  ← open", " ←") } else { ("", "") };
-    let title = &frame.identity.title;
-    let before = columns(&line.branches) + 1 + columns(&handle);
-    let all = format!("{time}{whole}");
-    let mut behind =
-        [(all.as_str(), open), (whole, open), ("", open), ("", mark), ("", "")].into_iter();
-    let fits = |(time, open): &(&str, &str)| {
-        let wanted = columns(title).min(TITLE);
-        width.is_none_or(|width| before + wanted + columns(time) + columns(open) <= width)
+    let is_below = |frame: &str| {
+        let mut at = Some(frame.to_owned());
+        while let Some(here) = at {
+            if here == id {
+                return true;
+            }
+            at = parent(&here);
+        }
+        false
     };
-    // Where nothing fits, the mark matters more than the title.
-    let (time, open) = behind.find(fits).unwrap_or(("", mark));
-    let room = width.map(|width| width.saturating_sub(before + columns(time) + columns(open)));
-    let title = room.map_or_else(|| title.clone(), |room| fitted(title, room.max(1)));
-    page.put(DIM, &line.branches).put(style(frame.status), sign(frame.status));
-    page.put(DIM, &handle).put(if line.active { BOLD } else { PLAIN }, &title);
-    page.put(DIM, time).put(BOLD, open).end();
+    frames.retain(|frame, _| is_below(frame));
+    state["rootFrameIDs"] = json!([id]);
 }

@@ -4,7 +4,6 @@ use callstack_engine::{EngineError, Kind, SystemWorld, World as _};
 use callstack_store::{Distrust, FOLDER, Inspection, Record, Registry, StoreError, TakenOver};
 use serde_json::{Value, json};
 
-use super::doctor::bytes;
 use crate::args::Agreement;
 use crate::error::Failure;
 use crate::invocation::Invocation;
@@ -12,23 +11,25 @@ use crate::output::Output;
 use crate::page::{DIM, GOOD, PLAIN, Page, WARN, ago};
 use crate::project::Place;
 use crate::user::registry;
-use crate::wording::counted;
+use crate::wording::{bytes, counted};
 
-/// Take over a store that was not made here
+/// Trust a store that was not made here
 ///
-/// A store decides what an agent is sent, and a project that you clone may bring one that somebody else
-/// made. So each store is on record in your state folder, and one that is not, or was copied or moved, is
-/// refused until you say that it is yours; what can be told of it without opening it is shown before. What
-/// git tracks, and what leads out of a store, is never taken over. Containers and continuous integration set
-/// `CALLSTACK_TRUST` to the paths of their projects instead, with `:` between them.
+/// A store decides what an agent is sent, and a project that you clone may contain a store made by somebody else.
+/// callstack therefore keeps a record of your stores in your state folder, and refuses any other store, or one
+/// that was copied or moved, until you say that it is yours. You first see what can be told of it without opening
+/// it. A store that git tracks, or that leads out of its folder, is never trusted.
+///
+/// In containers and in continuous integration, set `CALLSTACK_TRUST` to the paths of your projects, with `:`
+/// between them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrustArgs {
     /// The project's folder [default: the project that has a store]
     path: Option<PathBuf>,
-    /// Show all stores that are on record
+    /// List all stores on record
     #[arg(long, conflicts_with_all = ["path", "revoke", "yes", "dry_run"])]
     list: bool,
-    /// Trust it no more; the store stays as it is
+    /// Stop trusting it; the store itself stays as it is
     #[arg(long, conflicts_with_all = ["yes", "dry_run"])]
     revoke: bool,
     #[command(flatten)]

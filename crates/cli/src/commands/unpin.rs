@@ -5,12 +5,12 @@ use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 
-/// Take a pinned constraint back
+/// Remove a pinned constraint
 #[derive(Debug, clap::Args)]
 pub(crate) struct UnpinArgs {
     /// Number of the pin, such as p3; `callstack show` lists a frame's pins
     pin: String,
-    /// The frame that it stands in [default: the open frame]
+    /// The frame that it was pinned to [default: the open frame]
     #[arg(long)]
     frame: Option<String>,
 }

@@ -2,11 +2,16 @@
 
 use std::env;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Instant;
 
 use callstack_engine::{EngineError, Kind};
+
+use super::LOOK;
+use crate::output::Output;
 
 /// The version that everything is tested with.
 const VERSION: &str = "1.18.33";
@@ -21,15 +26,18 @@ pub(super) struct Agent {
     pub(super) modules: Option<PathBuf>,
 }
 
-/// Finds an OpenCode, or installs one through npm; `say` is told before it takes long.
-pub(super) fn find(say: &mut dyn FnMut(&str)) -> Result<Agent, EngineError> {
+/// Finds an OpenCode, or installs one through npm, with its progress.
+pub(super) fn find(output: &mut Output) -> Result<Agent, EngineError> {
     if let Some(program) = on_path("opencode") {
         return Ok(Agent { program, modules: None });
     }
     let folder = cache_folder()?.join(format!("opencode-{VERSION}"));
     if native(&folder).is_none() {
-        say(&format!("Installing OpenCode {VERSION} through npm into {} …", folder.display()));
-        install(&folder)?;
+        output.remark(&format!(
+            "Installing OpenCode {VERSION} through npm into {} …",
+            folder.display()
+        ));
+        install(&folder, output)?;
     }
     let modules = folder.join("node_modules");
     match native(&folder) {
@@ -41,7 +49,7 @@ pub(super) fn find(say: &mut dyn FnMut(&str)) -> Result<Agent, EngineError> {
     }
 }
 
-fn install(folder: &Path) -> Result<(), EngineError> {
+fn install(folder: &Path, output: &mut Output) -> Result<(), EngineError> {
     let Some(npm) = on_path("npm") else {
         return Err(failure(
             "there is no `opencode` and no `npm` on the path".to_owned(),
@@ -49,18 +57,38 @@ fn install(folder: &Path) -> Result<(), EngineError> {
         ));
     };
     fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
-    let output = Command::new(npm)
+    let begun = Instant::now();
+    let mut said = tempfile::tempfile().map_err(|error| at(folder, &error))?;
+    let errors = said.try_clone().map_err(|error| at(folder, &error))?;
+    let failed = |error| at(Path::new("npm"), &error);
+    let mut child = Command::new(npm)
         .args(["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", "--prefix"])
         .arg(folder)
         .arg(format!("opencode-ai@{VERSION}"))
         .arg(format!("@opencode-ai/plugin@{VERSION}"))
         .stdin(Stdio::null())
-        .output()
-        .map_err(|error| at(Path::new("npm"), &error))?;
-    if output.status.success() {
+        .stdout(Stdio::null())
+        .stderr(errors)
+        .spawn()
+        .map_err(failed)?;
+    let mut shown = None;
+    let ended = loop {
+        if let Some(ended) = child.try_wait().map_err(failed)? {
+            break ended;
+        }
+        let seconds = begun.elapsed().as_secs();
+        if shown.replace(seconds) != Some(seconds) {
+            output.progress(&format!("npm fetches OpenCode (some 420 MB), {seconds} s"));
+        }
+        thread::sleep(LOOK);
+    };
+    output.progress("");
+    if ended.success() {
         return Ok(());
     }
-    let told = String::from_utf8_lossy(&output.stderr);
+    let mut told = Vec::new();
+    said.rewind().and_then(|()| said.read_to_end(&mut told)).map_err(failed)?;
+    let told = String::from_utf8_lossy(&told);
     let last = told.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
     Err(failure(
         format!("npm could not install OpenCode {VERSION}: {}", last.trim()),
@@ -89,7 +117,13 @@ fn on_path(program: &str) -> Option<PathBuf> {
 }
 
 pub(super) fn at(path: &Path, error: &io::Error) -> EngineError {
-    failure(format!("{}: {error}", path.display()), "Check that it exists and is yours.")
+    const EXEC_FORMAT: i32 = 8;
+    let hint = if error.raw_os_error() == Some(EXEC_FORMAT) {
+        "It is there, but it is no program that runs here: reinstall it, or take it off the PATH, and the demo fetches one."
+    } else {
+        "Check that it exists and is yours."
+    };
+    failure(format!("{}: {error}", path.display()), hint)
 }
 
 pub(super) fn failure(message: String, hint: &str) -> EngineError {

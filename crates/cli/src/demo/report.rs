@@ -4,6 +4,7 @@ use callstack_hosts::opencode::{Fate, Line, ModelCall};
 use serde_json::{Value, json};
 
 use crate::page::{BOLD, DIM, GOOD, PLAIN, Page, fitted};
+use crate::wording::{change, thousands};
 
 /// Columns of a line in the overview of a call, where the terminal does not say.
 const WIDTH: usize = 110;
@@ -43,6 +44,22 @@ fn whole(page: &mut Page, call: &ModelCall) {
         page.put(DIM, &format!("  [{}]", line.from)).end();
         page.block("  │ ", line.text.trim_end());
     }
+}
+
+/// The last call in one line: what was sent, and what would have been without frames.
+pub(super) fn verdict(page: &mut Page, calls: &[ModelCall]) {
+    let Some(last) = calls.last() else { return };
+    let (sent, without) = (last.sent_tokens as u64, last.whole_tokens as u64);
+    let line = format!(
+        "Call {}: {} tokens instead of {}",
+        calls.len(),
+        thousands(sent),
+        thousands(without)
+    );
+    let about = "Below, the conversation alone at the last call. A session as short as this costs more than it saves";
+    page.put(DIM, about).end();
+    page.put(DIM, "in whole requests: `callstack status` counts them.").end();
+    page.put(BOLD, &line).put(GOOD, &format!(", {}", change(without, sent))).end();
 }
 
 /// The same for programs.

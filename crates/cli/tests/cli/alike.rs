@@ -73,6 +73,8 @@ fn session() -> Talk {
     let words = "which module listens where is told by its table of sockets and by nothing else\n";
     let file =
         |number: usize| format!("module m{number} opens port 80{number:02}\n{}", words.repeat(270));
+    talk.says("user", "Hello");
+    talk.says("assistant", "Hello.");
     talk.says("user", "Tell who wrote the server");
     for author in ["Ada", "Bob", "Cyd", "Dee"] {
         let commit = format!("commit 4711 by {author}: let the server listen to one more port\n");
@@ -176,11 +178,14 @@ fn plain(text: &str) -> String {
     took.unwrap_or(text)
 }
 
-/// The texts of folds. When a batch of outputs is due differs by a call, because outputs are weighed by their
+fn is_fold(text: &str) -> bool {
+    !text.contains(MASKED) && !text.contains("stack_frame_pop with since")
+}
+
+/// The texts of folds. Replays name no steps that could be closed after the fact. When a batch of outputs is due differs by a call, because outputs are weighed by their
 /// beginning in a session that goes on.
 fn folds(calls: Vec<Vec<String>>) -> Vec<Vec<String>> {
-    let folds =
-        |texts: Vec<String>| texts.into_iter().filter(|text| !text.contains(MASKED)).collect();
+    let folds = |texts: Vec<String>| texts.into_iter().filter(|text| is_fold(text)).collect();
     calls.into_iter().map(folds).collect()
 }
 
@@ -192,7 +197,7 @@ fn a_session_that_goes_on_is_sent_what_its_recording_says() {
     let texts = live.concat();
     let any = |of: &str| texts.iter().any(|text| text.contains(of));
     assert!(any("\"Find the ports\" completed: its steps"), "{live:#?}");
-    assert!(any("\"Close every port that nobody…\" completed: its steps"), "{live:#?}");
+    assert!(any("\"Close every port that nobody needs\" completed: its steps"), "{live:#?}");
     assert!(any("\"Name the ports\" completed: "), "it went with its turn: {live:#?}");
     for small in ["Name the ports", "Tell who wrote the server"] {
         let told = format!("\"{small}\" completed: its steps");
@@ -206,7 +211,7 @@ fn a_session_that_goes_on_is_sent_what_its_recording_says() {
     assert!(small.contains('✓') && small.ends_with("  still sent"), "{shown}");
     assert_eq!(shown.matches("still sent").count(), 1, "what went with its turn does not: {shown}");
     let told = desk.ok(&["show", "f2"]);
-    assert!(told.contains("\nstill sent: its steps, of about "), "{told}");
+    assert!(told.contains("still sent: its steps, of about "), "{told}");
     assert!(desk.json(&["show", "f2"])["stillSent"]["tokens"].as_u64().unwrap() > 300);
     assert!(!desk.ok(&["show", "f3"]).contains("still sent"), "it is folded");
 }

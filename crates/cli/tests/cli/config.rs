@@ -10,15 +10,16 @@ fn a_setting_is_shown_set_and_reset() {
     let desk = Desk::with_frames();
     says!(desk, ["config", "limit-depth"], @r"
     exit 0
-    STACK_LIMIT_DEPTH 24
+    STACK_LIMIT_DEPTH 24 frames  above one another
       Frames above one another, the root included.
-      It may be a whole number from 0 on; the default is 24.
+      It may be a whole number, 0 or more; the default is 24 frames.
     ");
     says!(desk, ["config", "STACK_LIMIT_DEPTH", " 3 "], @r"
     exit 0
-    STACK_LIMIT_DEPTH 3  (set here)
+    STACK_LIMIT_DEPTH 3 frames  above one another
+      set here
       Frames above one another, the root included.
-      It may be a whole number from 0 on; the default is 24.
+      It may be a whole number, 0 or more; the default is 24 frames.
     ");
     says!(desk, ["push", "Deeper", "-c", "x"], @r#"
     exit 0
@@ -27,9 +28,9 @@ fn a_setting_is_shown_set_and_reset() {
     assert_eq!(desk.run(&["push", "Too deep", "-c", "x"]).code, 5);
     says!(desk, ["config", "STACK_LIMIT_DEPTH", "--reset"], @r"
     exit 0
-    STACK_LIMIT_DEPTH 24
+    STACK_LIMIT_DEPTH 24 frames  above one another
       Frames above one another, the root included.
-      It may be a whole number from 0 on; the default is 24.
+      It may be a whole number, 0 or more; the default is 24 frames.
     ");
     desk.ok(&["push", "Not too deep any more", "-c", "x"]);
     desk.ok(&["doctor", "--rebuild"]);
@@ -39,6 +40,7 @@ fn a_setting_is_shown_set_and_reset() {
 fn all_settings_say_where_they_come_from() {
     let desk = Desk::with_frames();
     desk.ok(&["config", "frameMode", "false"]);
+    desk.ok(&["config", "tools", "full"]);
     let mut command = desk.command(&desk.project(), &["config", "--json"]);
     command.env("STACK_FRAME_MODE", "on").env("STACK_TOKEN_BUDGET_TOTAL", "5000");
     let said = desk.finish(command);
@@ -48,7 +50,9 @@ fn all_settings_say_where_they_come_from() {
         let setting = settings.iter().find(|it| it["name"] == name).unwrap();
         (setting["value"].as_str().unwrap(), setting["source"].as_str().unwrap())
     };
-    assert_eq!(of("STACK_FRAME_MODE"), ("off", "set"));
+    assert_eq!(of("STACK_FRAME_MODE"), ("on", "environment"));
+    assert_eq!(settings[0]["overruled"], "off");
+    assert_eq!(of("STACK_TOOLS"), ("full", "set"));
     assert_eq!(of("STACK_TOKEN_BUDGET_TOTAL"), ("5000", "environment"));
     assert_eq!(of("STACK_LIMIT_DEPTH"), ("24", "default"));
     let page = desk.ok(&["config"]);
@@ -56,14 +60,47 @@ fn all_settings_say_where_they_come_from() {
         assert!(page.contains(setting["name"].as_str().unwrap()), "{page}");
         assert!(!setting["doc"].as_str().unwrap().is_empty(), "{setting}");
     }
-    assert!(page.contains("off  (set here)"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    let tools = "  STACK_TOOLS                  full          all tools\n                               set here\n";
+    assert!(page.contains(tools), "{page}");
+    assert!(page.contains(" 60000 ms      until a session gets a frame\n"), "{page}");
     desk.ok(&["config", "--reset"]);
     assert!(!desk.ok(&["config"]).contains("set here"));
 }
 
 #[test]
+fn the_environment_wins_over_what_is_set_here_and_that_is_said() {
+    let desk = Desk::with_frames();
+    let mut command = desk.command(&desk.project(), &["config", "autonomy-level", "auto"]);
+    command.env("STACK_AUTONOMY_LEVEL", "manual");
+    insta::assert_snapshot!(desk.finish(command).stdout, @r"
+    STACK_AUTONOMY_LEVEL manual  does nothing by itself
+      from the environment
+      set to auto here, which counts once the variable is gone
+      How much callstack does by itself: nothing, suggest, or open and close frames. It suggests a push or a pop where going on looks wrong.
+      It may be manual, suggest or auto; the default is suggest.
+        manual   does nothing by itself
+        suggest  suggests to open or close frames
+        auto     opens and closes frames
+    ");
+    assert_eq!(set(&desk, "autonomy-level").0, "auto");
+}
+
+#[test]
+fn what_opencodes_configuration_says_of_frames_is_shown_as_such() {
+    let desk = Desk::with_frames();
+    let config = r#"{"experimental": {"frameMode": false}}"#;
+    std::fs::write(desk.project().join("opencode.json"), config).unwrap();
+    let (value, source, _) = set(&desk, "frame-mode");
+    assert_eq!((value.as_str(), source.as_str()), ("off", "host"));
+    assert!(desk.ok(&["config"]).contains("from OpenCode's configuration\n"));
+    desk.ok(&["config", "frame-mode", "on"]);
+    assert_eq!(set(&desk, "frame-mode").0, "on");
+}
+
+#[test]
 fn what_is_no_setting_or_no_value_of_it_is_refused() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     says!(desk, ["config", "STACK_MOOD", "good"], @r"
     exit 3
     --- stderr
@@ -80,7 +117,7 @@ fn what_is_no_setting_or_no_value_of_it_is_refused() {
     exit 2
     --- stderr
     error: STACK_LIMIT_DEPTH is `-1`
-    hint: It may be a whole number from 0 on.
+    hint: It may be a whole number, 0 or more.
     ");
     says!(desk, ["config", "STACK_TOOLS", "full", "--reset"], @r"
     exit 2
@@ -95,7 +132,7 @@ fn what_is_no_setting_or_no_value_of_it_is_refused() {
     exit 3
     --- stderr
     error: no callstack store in $ROOT/project or above
-    hint: `callstack init opencode` makes one, and so does the first `callstack push`.
+    hint: `callstack init opencode` makes one, and so do `push`, `plan` and `import` with --here.
     ");
     assert!(!desk.project().join(".callstack").exists());
 }
@@ -106,13 +143,13 @@ fn a_model_of_the_users_own_is_set_tried_and_switched_off() {
     says!(desk, ["config", "summarizer"], @r"
     exit 0
     off: results that nobody gives are extracted from what was said and done
-      STACK_SUMMARIZER_ADDRESS    none
-      STACK_SUMMARIZER_FORMAT     auto
-      STACK_SUMMARIZER_MODEL      none
+      STACK_SUMMARIZER_ADDRESS    none          no model is asked
+      STACK_SUMMARIZER_FORMAT     auto          as the address suggests
+      STACK_SUMMARIZER_MODEL      none          no model is asked
       STACK_SUMMARIZER_KEY_ENV    STACK_SUMMARIZER_KEY
-      STACK_SUMMARIZER_TIME_LIMIT 30000
-      STACK_SUMMARIZER_RETRIES    2
-      STACK_SUMMARIZER_TOKENS     8000
+      STACK_SUMMARIZER_TIME_LIMIT 30000 ms      to answer, retries included
+      STACK_SUMMARIZER_RETRIES    2 times       asked again when it fails
+      STACK_SUMMARIZER_TOKENS     8000 tokens   of a frame's steps are sent to it
     ");
     let model = Loopback::start(vec![Reply::chat("Works."), Reply::with(404, "")]).unwrap();
     desk.ok(&["config", "summarizer", "--address", model.address(), "--retries", "0"]);
@@ -179,7 +216,8 @@ fn what_names_an_address_or_a_key_is_the_users_alone() {
         desk.ok(&["doctor"])
             .contains("the store sets STACK_SUMMARIZER_ADDRESS, which a project may not")
     );
-    assert!(desk.ok(&["config"]).contains("none  (set to theirs here, which does not count)"));
+    let ignored = "set to theirs here, which a project may not: it does not count";
+    assert!(desk.ok(&["config"]).contains(ignored));
 
     desk.ok(&["config", "summarizer", "--address", "http://127.0.0.1:2/v1", "--model", "mine"]);
     let text = std::fs::read_to_string(&file).unwrap();

@@ -24,8 +24,15 @@ pub(crate) struct Said {
 }
 
 impl Desk {
-    /// An empty project.
+    /// A project with a store in which nothing was done.
     pub(crate) fn new() -> Self {
+        let desk = Self::without_store();
+        std::fs::create_dir(desk.project().join(".callstack")).unwrap();
+        desk
+    }
+
+    /// An empty project.
+    pub(crate) fn without_store() -> Self {
         Self { sealed: Sealed::new().unwrap() }
     }
 
@@ -164,7 +171,10 @@ pub(crate) const VARIES: &[(&str, &str)] = &[
     (r"(frm|plan)-[0-9a-f]{32}", "$1-ID"),
     (r#"(At": )\d{13}"#, "${1}TIME"),
     (r"((\d+(ms|s|m|h|d) ?)+ ago|just now)", "TIME"),
-    (r"(for|took:) (\d+(ms|s|m|h|d) ?)+", "$1 TIME"),
+    (r"(?m) {2,}(<1s|\d+[smhd]( \d+[smhd])?)(  |$)", "  TIME$3"),
+    (r"· \d+ [A-Z][a-z]{2} \d{4}, \d\d:\d\d", "· DATE"),
+    (r"for (\d+(ms|s|m|h|d) ?)+", "for TIME"),
+    (r"took (<1s|\d+[smhd]( \d+[smhd])?)", "took TIME"),
     (r#" (age|duration|took)="[^"]*""#, r#" $1="TIME""#),
     (r"\d+\.\d [KM]iB", "SIZE"),
     (r"\d+ files?(, SIZE| of states)", "FILES$1"),

@@ -18,29 +18,29 @@ fn a_sound_project() {
     let desk = Desk::with_frames();
     opencode(&desk, "echo 1.18.33");
     desk.ok(&["init", "opencode"]);
-    says!(desk, ["doctor"], @r#"
+    says!(desk, ["doctor"], @"
     exit 0
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 5, SIZE
     ✓ 23 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ✓ plugin $ROOT/project/.opencode/plugin/callstack.ts, starts $BINARY
     ✓ OpenCode 1.18.33
-    "#);
-    says!(desk, ["doctor", "--rebuild"], @r#"
+    ");
+    says!(desk, ["doctor", "--rebuild"], @"
     exit 0
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 5, SIZE
     ✓ rebuilt the tables from 23 events
     ✓ 23 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ✓ plugin $ROOT/project/.opencode/plugin/callstack.ts, starts $BINARY
     ✓ OpenCode 1.18.33
-    "#);
+    ");
     let told = desk.json(&["doctor"]);
     assert_eq!(told["problems"], serde_json::json!([]));
     assert_eq!(told["opencode"]["version"], "1.18.33");
-    assert_eq!(told["store"]["schema"], 3);
+    assert_eq!(told["store"]["schema"], 5);
     assert_eq!(told["store"]["readOnly"], false);
     assert!(told["store"]["bytes"].as_u64().unwrap() > 4096);
     assert_eq!(told["plugin"]["binaryExists"], true);
@@ -48,15 +48,15 @@ fn a_sound_project() {
 
 #[test]
 fn a_project_without_a_store() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     opencode(&desk, "exit 1");
     says!(desk, ["doctor"], @r#"
     exit 3
     ✓ callstack 0.1.0, $BINARY
     ✗ no callstack store in $ROOT/project or above
-      hint: `callstack init opencode` makes one, and so does the first `callstack push`.
+      hint: `callstack init opencode` makes one, and so do `push`, `plan` and `import` with --here.
     ! OpenCode does not say its version
-      hint: Frames need it only where its agent is to work in them.
+      hint: You need it only if its agent is to work in frames.
     "#);
     assert!(!desk.project().join(".callstack").exists());
 }
@@ -70,17 +70,17 @@ fn tables_that_drifted_are_found_and_derived_anew() {
     raw.execute("UPDATE frames SET title = 'changed behind our back' WHERE num = 2", []).unwrap();
     raw.execute("DELETE FROM decisions", []).unwrap();
     drop(raw);
-    says!(desk, ["doctor"], @r#"
+    says!(desk, ["doctor"], @"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 5, SIZE
     ✗ tables that are not what the events say: decisions, frames
       hint: `callstack doctor --rebuild` derives them from the events anew.
     ✓ 0 messages, 0 B, stored in 0 B
     ! OpenCode's plugin is not installed
       hint: `callstack init opencode` installs it.
     ✓ OpenCode 1.18.33
-    "#);
+    ");
     assert_ne!(desk.json(&["tree"]), before);
     desk.ok(&["doctor", "--rebuild"]);
     assert_eq!(desk.json(&["tree"]), before);
@@ -100,41 +100,41 @@ fn an_event_that_can_not_be_read_is_named_and_left_out() {
                   WHERE body LIKE '{\"kind\":\"frame_created\",\"frame\":{\"num\":5,%'";
     assert_eq!(raw.execute(change, []).unwrap(), 1);
     let before = log();
-    says!(desk, ["doctor"], @r#"
+    says!(desk, ["doctor"], @"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 5, SIZE
     ✗ event 21 (frame_c of f5) can't be used: unknown variant `frame_c`
-      hint: It stays in the log as it is. Deriving the tables leaves it out.
+      hint: It stays in the log. Rebuilding the tables leaves it out.
     ✗ event 22 (span_opened) can't be used: it refers to what no readable event made
-      hint: It stays in the log as it is. Deriving the tables leaves it out.
+      hint: It stays in the log. Rebuilding the tables leaves it out.
     ✗ event 23 (active_set of f5) can't be used: it refers to what no readable event made
-      hint: It stays in the log as it is. Deriving the tables leaves it out.
+      hint: It stays in the log. Rebuilding the tables leaves it out.
     ✗ tables that are not what the events say: frame_counts, frames, sessions, spans
       hint: `callstack doctor --rebuild` derives them from the events anew, and loses what the events above say, and so f5. Keep a copy of the store first.
     ✓ 0 messages, 0 B, stored in 0 B
     ! OpenCode's plugin is not installed
       hint: `callstack init opencode` installs it.
     ✓ OpenCode 1.18.33
-    "#);
-    says!(desk, ["doctor", "--rebuild"], @r#"
+    ");
+    says!(desk, ["doctor", "--rebuild"], @"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 5, SIZE
     ✓ rebuilt the tables from 20 events
     ! frames that are no longer in the tables: f5
       hint: What was said in their sessions is still there. An event that can be read again brings them back.
     ✗ event 21 (frame_c of f5) can't be used: unknown variant `frame_c`
-      hint: It stays in the log as it is. Deriving the tables leaves it out.
+      hint: It stays in the log. Rebuilding the tables leaves it out.
     ✗ event 22 (span_opened) can't be used: it refers to what no readable event made
-      hint: It stays in the log as it is. Deriving the tables leaves it out.
+      hint: It stays in the log. Rebuilding the tables leaves it out.
     ✗ event 23 (active_set of f5) can't be used: it refers to what no readable event made
-      hint: It stays in the log as it is. Deriving the tables leaves it out.
+      hint: It stays in the log. Rebuilding the tables leaves it out.
     ✓ 0 messages, 0 B, stored in 0 B
     ! OpenCode's plugin is not installed
       hint: `callstack init opencode` installs it.
     ✓ OpenCode 1.18.33
-    "#);
+    ");
     assert_eq!(log(), before);
     let told = desk.run(&["doctor", "--json"]);
     let told: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
@@ -162,16 +162,24 @@ fn a_plugin_whose_binary_is_gone() {
     command.args(["init", "opencode"]);
     assert_eq!(desk.finish(command).code, 0);
     std::fs::remove_file(&other).unwrap();
-    says!(desk, ["doctor"], @r#"
+    says!(desk, ["doctor"], @"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 3, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 5, SIZE
     ✓ 0 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
-    ✗ the plugin starts $ROOT/bin/elsewhere, which is not there
-      hint: `callstack init opencode` installs it anew.
+    ✗ the plugin finds no callstack: none is on record or on the path
+      hint: `callstack init opencode` records where this one is.
     ✓ OpenCode 1.18.33
-    "#);
+    ");
+    let mut named = desk.command(&desk.project(), &["doctor"]);
+    named.env("CALLSTACK_BIN", &other);
+    let said = desk.told(&desk.finish(named));
+    assert!(said.contains("✗ the plugin starts $ROOT/bin/elsewhere, which is not there"), "{said}");
+    desk.sealed.put_on_path("callstack", super::desk::BINARY.as_ref()).unwrap();
+    let said = desk.told(&desk.run(&["doctor"]));
+    assert!(said.contains(", starts $ROOT/bin/callstack\n"), "{said}");
+    std::fs::remove_file(desk.sealed.root().join("bin/callstack")).unwrap();
     desk.ok(&["init", "opencode"]);
     assert_eq!(desk.run(&["doctor"]).code, 0);
 }

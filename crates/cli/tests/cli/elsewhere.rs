@@ -95,9 +95,10 @@ fn from_the_plugins_that_came_before() {
     error: $ROOT/project/nowhere can't be read: No such file or directory (os error 2)
     hint: Check that it is there and yours to read.
     ");
-    says!(desk, ["tree"], @r"
+    says!(desk, ["tree"], @"
     exit 0
-    ✓ f1 Read it  TIME
+    OpenCode · ses_1 · DATE
+    ✓ f1 Read it  TIME  Read.
     ");
 }
 
@@ -140,20 +141,21 @@ fn past_sessions_of_agents() {
     says!(desk, ["import", "past"], @r"
     exit 0
     read 3 sessions (2 claude-code, 1 swe-agent)
-    3 sessions imported with 29 messages and 8 frames
+    3 sessions imported with 29 messages and 7 frames
     passed over 8 records: of a branch that was left, kept for log and search only (2), assistant: of the program itself (1), file-history-snapshot (1), history: system (1), mood (1), progress: hook_progress (1), system: turn_duration (1)
     ! 1 line could not be read
     ");
-    says!(desk, ["tree"], @r"
+    says!(desk, ["tree"], @"
     exit 0
-    ▶ f1 Discounts for the shop  for TIME
-    ├─ ✓ f2 Add a discount to the…  TIME
-    │  ├─ ✓ f3 Compute the discount  TIME
-    │  └─ ✓ f4 Test the discount  TIME
-    │     └─ ✓ f5 Write the tests  TIME
-    └─ ▶ f6 Go on with the rounding  for TIME
-       └─ ▶ f7 Round  for TIME
-    ✓ f8 The discount is wrong  TIME
+    Claude Code · 5e55-0001 · DATE
+    ▶ f1 Discounts for the shop  TIME  142 ██████████  basket.py +1 −1 · checks fail
+    ├ ✓ f2 Compute the discount  TIME   86 ██████▌     basket.py +1 −1 · checks fail · The discount i…
+    ├ ✓ f3 Test the discount  TIME   36 ███
+    │ └ ✓ f4 Write the tests  TIME   29 ██▌         test_basket.py +1 · Four tests are in test_bas…
+    └ ▶ f5 Go on with the rounding  TIME
+      └ ▶ f6 Round  TIME
+    swe-agent · swe-agent-bd · DATE
+    ✓ f7 The discount is wrong  TIME   26 ██          The discount is right now.
     ");
     says!(desk, ["import", "past/5e55-0001.jsonl"], @r"
     exit 0
@@ -166,54 +168,50 @@ fn past_sessions_of_agents() {
     assert_eq!(told["recorded"]["known"], 3);
     assert_eq!(told["recorded"]["programs"]["claude-code"], 2);
     assert_eq!(told["recorded"]["unreadable"], 1);
-    says!(desk, ["show", "f3"], @r"
+    says!(desk, ["show", "f2"], @"
     exit 0
-    ✓ f3 Compute the discount [completed]
-    id: frm-ID
-    parent: frm-ID
-    session: 5e55-0001
-    took: TIME
-    ended: TIME
+    ✓ f2 Compute the discount
+      completed · took TIME · ended TIME · session 5e55-0001
+      below f1 Discounts for the shop
 
-    success criteria:
-      Compute the discount
-
-    results, the agent's last words, without a pop:
+    Result, the agent's last words, without a pop
       The discount is computed in basket.py.
 
-    files:
-      basket.py
+    Files
+      basket.py  +1 −1
 
-    evidence:
-      changed basket.py (+1 -1): `+sum(items) * 9 // 10`
-      commands: `python -m pytest -q` (exit 1)
-      errors: 1 failed, 3 passed (not seen to be gone)
-      remains on the todo list: Test the discount
-      no command was run after the last change
+    Checks
+      ✗ python -m pytest -q  exit 1
+      changed after the last check: basket.py
+
+    Left on its todo list
+      - Test the discount
+
+    `callstack show f2 --evidence` for all that was seen, `callstack log f2` for what was said
     ");
-    says!(desk, ["search", "1 failed"], @r"
+    says!(desk, ["search", "1 failed"], @"
     exit 0
-    f3 Compute the discount, message 1 (assistant)
+    f2 Compute the discount, message 1 (assistant)
       Read /home/ada/shop/basket.py 1 def total(items): 2     return sum(items) Bash python -m pytest -q Run the tests Exit code 1 1 failed, 3 passed 1
-    f3 Compute the discount, evidence
-      changed basket.py (+1 -1): `+sum(items) * 9 // 10` written (reread to edit): /home/ada/shop/basket.py commands: `python -m pytest -q` (exit 1) errors: 1 failed, 3 passed (not seen to be gon…
-    f2 Add a discount to the…, evidence
-      …t.py (+1 -1): `+sum(items) * 9 // 10`; why: I make two tasks. written (reread to edit): /home/ada/shop/basket.py named: test_basket.py commands: `python -m pytest -q` (exit 1) errors: 1 failed, 3 pas…
-    callstack log f3 --from 1 shows the message and what follows
+    f2 Compute the discount, evidence
+      basket.py +1 -1 (now line 2): changed total checks: `python -m pytest -q`: failed, exit 1 changed after the last check: basket.py remains on the todo…
+    f1 Discounts for the shop, evidence
+      basket.py +1 -1 (now line 2): changed total; why: I make two tasks. checks: `python -m pytest -q`: failed, exit 1 changed after the last check: basket.py remains…
+    callstack log f2 --from 1 shows the message and what follows
     ");
     // What was recorded can be had back as it stands in the file.
     let file = fs::read_to_string(desk.project().join("past/5e55-0001.jsonl")).unwrap();
-    let raw = desk.ok(&["log", "f3", "--raw", "--reveal"]);
+    let raw = desk.ok(&["log", "f2", "--raw", "--reveal"]);
     assert!(raw.lines().count() >= 8);
     for line in raw.lines() {
         assert!(file.lines().any(|recorded| recorded == line), "{line}");
     }
-    desk.is_whole(&["f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8"]);
+    desk.is_whole(&["f1", "f2", "f3", "f4", "f5", "f6", "f7"]);
 }
 
 #[test]
 fn what_is_no_session_is_refused_before_anything_is_done() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     recorded(&desk);
     fs::write(desk.project().join("notes.txt"), "remember the milk").unwrap();
     fs::write(desk.project().join("half.json"), "{\n \"info\": {\"id\":").unwrap();

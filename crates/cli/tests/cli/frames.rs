@@ -5,6 +5,16 @@ use serde_json::json;
 use super::desk::{Desk, says};
 
 #[test]
+fn a_pop_says_what_it_leaves_unfinished() {
+    let desk = Desk::new();
+    desk.ok(&["push", "Build", "-c", "built"]);
+    desk.ok(&["plan", "Lexer", "Parser"]);
+    let said = desk.ok(&["pop", "-r", "begun"]);
+    let left = "! left unfinished below it: f2, f3; `callstack reopen f1` brings it back for them";
+    assert!(said.contains(left), "{said}");
+}
+
+#[test]
 fn frames_are_pushed_and_popped() {
     let desk = Desk::new();
     says!(desk, ["push", "Build the parser", "-c", "All fixtures parse"], @r#"
@@ -60,7 +70,7 @@ fn frames_are_planned_and_activated() {
     exit 0
     ▶ f2 "One"  in session cli
     --- stderr
-    callstack: It is worked on in this session: there is no agent's program here that could run another one
+    callstack: This session works on it: there is no agent's program here that could run another one
     "#);
     says!(desk, ["invalidate", "f4", "--reason", "not needed"], @r#"
     exit 0
@@ -101,16 +111,16 @@ fn things_are_noted_in_the_open_frame_or_in_another() {
     "#);
     says!(desk, ["artifact", "src/parse.rs"], @r#"
     exit 0
-    artifact noted in f5
+    file noted in f5
     "#);
-    says!(desk, ["pin", "Never panic on input"], @r#"
+    says!(desk, ["pin", "Never panic on input"], @"
     exit 0
-    Pinned as p1: it holds in f5 and in every frame below.
-    "#);
-    says!(desk, ["pin", "Only safe code", "--frame", "f1"], @r#"
+    Pinned as p1: it holds in f5 and in every frame below, until f5 ends.
+    ");
+    says!(desk, ["pin", "Only safe code", "--frame", "f1"], @"
     exit 0
-    Pinned as p2: it holds in f1 and in every frame below.
-    "#);
+    Pinned as p2: it holds in f1 and in every frame below, until f1 ends.
+    ");
     says!(desk, ["unpin", "p2", "--frame", "f1"], @r#"
     exit 0
     pin removed from f1
@@ -163,6 +173,18 @@ fn programs_read_what_was_done() {
     assert_eq!(desk.json(&["reopen", "f2"])["handle"], "f2");
     let gone = desk.json(&["invalidate", "f3", "-r", "z"]);
     assert_eq!(gone, json!({"invalidated": ["f3"], "inProgress": []}));
-    let gone = desk.json(&["invalidate", "f1", "-r", "z"]);
-    assert_eq!(gone, json!({"invalidated": ["f1"], "inProgress": ["f2"]}));
+    let gone = desk.json(&["invalidate", "f2", "-r", "z"]);
+    assert_eq!(gone, json!({"invalidated": ["f2"], "inProgress": []}));
+}
+
+/// What is open needs no more than what is planned.
+#[test]
+fn neither_a_push_nor_a_plan_needs_criteria() {
+    let desk = Desk::new();
+    desk.ok(&["push", "Root"]);
+    desk.ok(&["plan", "Later"]);
+    let criteria = |handle| desk.json(&["show", handle])["successCriteria"].clone();
+    assert_eq!((criteria("f1"), criteria("f2")), (json!(""), json!("")));
+    assert!(!desk.ok(&["show", "f1"]).contains("Done when"));
+    desk.is_whole(&["f1", "f2"]);
 }

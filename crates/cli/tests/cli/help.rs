@@ -2,7 +2,7 @@
 
 use super::desk::{Desk, says};
 
-const COMMANDS: [&str; 21] = [
+pub(super) const COMMANDS: [&str; 21] = [
     "activate",
     "artifact",
     "completions",
@@ -47,7 +47,7 @@ fn a_newcomer_is_shown_the_way() {
 
 #[test]
 fn command_lines_that_are_not_right() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     says!(desk, ["tre"], @r#"
     exit 2
     --- stderr
@@ -59,13 +59,35 @@ fn command_lines_that_are_not_right() {
 
     For more information, try '--help'.
     "#);
-    says!(desk, ["push", "x"], @r#"
+    says!(desk, ["uninstall"], @"
+    exit 2
+    --- stderr
+    error: unrecognized subcommand 'uninstall'
+
+      tip: it may be `callstack init opencode --remove` that you want
+
+    Usage: callstack [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    says!(desk, ["ls", "--json"], @r#"
+    exit 2
+    --- stderr
+    {
+      "error": {
+        "kind": "invalid",
+        "message": "unrecognized subcommand 'ls'",
+        "hint": "It may be `callstack tree` that you want."
+      }
+    }
+    "#);
+    says!(desk, ["pin"], @r#"
     exit 2
     --- stderr
     error: the following required arguments were not provided:
-      --criteria <TEXT>
+      <TEXT>
 
-    Usage: callstack push --criteria <TEXT> <TITLE>
+    Usage: callstack pin <TEXT>
 
     For more information, try '--help'.
     "#);
@@ -92,21 +114,4 @@ fn command_lines_that_are_not_right() {
         assert_eq!(desk.run(&[command, "--no-such-option"]).code, 2, "{command}");
     }
     assert!(!desk.project().join(".callstack").exists());
-}
-
-#[test]
-fn completions_know_the_commands() {
-    let desk = Desk::new();
-    for shell in ["bash", "zsh", "fish"] {
-        let script = desk.ok(&["completions", shell]);
-        for command in COMMANDS {
-            assert!(script.contains(command), "{command} for {shell}");
-        }
-    }
-    assert_eq!(desk.run(&["completions", "nosuchshell"]).code, 2);
-    let path = desk.sealed.root().join("callstack.bash");
-    std::fs::write(&path, desk.ok(&["completions", "bash"])).unwrap();
-    let mut command = desk.sealed.command("bash");
-    command.args(["-n", path.to_str().unwrap()]);
-    assert_eq!(desk.finish(command).code, 0);
 }

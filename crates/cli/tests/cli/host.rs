@@ -41,6 +41,29 @@ fn it_answers_on_standard_output_and_logs_on_standard_error() {
 }
 
 #[test]
+fn the_first_session_of_a_project_is_told_where_its_store_was_made() {
+    let desk = Desk::without_store();
+    let sync = |id: u64| {
+        let info = json!({"id": "msg_1", "role": "user", "sessionID": "ses_a"});
+        let messages =
+            json!([{"info": info, "parts": [{"type": "text", "text": "Hello", "id": "prt_1"}]}]);
+        let params = json!({"session": "ses_a", "purpose": "turn", "keep": 0, "messages": messages, "ops": 0,
+            "applied": 0});
+        json!({"id": id, "method": "sync", "params": params})
+    };
+    let made = format!(
+        "frames of this project are kept in {}",
+        desk.project().join(".callstack").display()
+    );
+    for told in [[made.as_str(), ""], ["", ""]] {
+        let said = serve(&desk, &[sync(1), sync(2)]);
+        let answers = said.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let troubles: Vec<_> = answers.map(|it| it["result"]["trouble"].clone()).collect();
+        assert_eq!(troubles, told, "once, and by no other process: {}", said.stdout);
+    }
+}
+
+#[test]
 fn a_store_that_cannot_be_used_is_told_with_each_request() {
     let desk = Desk::new();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
@@ -81,14 +104,12 @@ fn verbs_act_on_the_session_that_worked_last_unless_one_is_named() {
     ▶ f5 "Elsewhere"  in session ses_one_a
     "#);
     assert_eq!(desk.json(&["show", "f5"])["workedIn"], "ses_one_a");
-    says!(desk, ["tree", "--session", "ses_two_c"], @r#"
+    says!(desk, ["tree", "--session", "ses_two_c"], @"
     exit 0
-    ▶ f1 Write the tests  for TIME
-    └─ ▶ f5 Elsewhere  for TIME
-    ▶ f2 Write the docs  for TIME
-    ▶ f3 Fix the build  for TIME
-    └─ ▶ f4 From a terminal  for TIME ← open
-    "#);
+    OpenCode · ses_two_c · DATE
+    ▶ f3 Fix the build  TIME
+    └ ▶ f4 From a terminal  TIME  ← open
+    ");
 }
 
 #[test]
@@ -114,8 +135,8 @@ fn sessions_that_are_unknown_or_ambiguous() {
     "#);
 }
 
-#[test]
-fn a_log_shows_what_was_said() {
+/// A session with a log, in frame f3.
+pub(crate) fn with_a_log() -> Desk {
     let desk = with_sessions();
     let part = |id: &str, text: &str| json!({"id": id, "type": "text", "text": text});
     let messages = json!([
@@ -130,6 +151,12 @@ fn a_log_shows_what_was_said() {
         "applied": 0, "messages": messages});
     let said = serve(&desk, &[json!({"id": 1, "method": "sync", "params": params})]);
     assert!(said.stdout.contains("\"result\""), "{}{}", said.stdout, said.stderr);
+    desk
+}
+
+#[test]
+fn a_log_shows_what_was_said() {
+    let desk = with_a_log();
     says!(desk, ["log", "f3"], @r#"
     exit 0
     f3 "Fix the build": 2 messages

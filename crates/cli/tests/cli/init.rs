@@ -3,12 +3,13 @@
 use serde_json::Value;
 
 use super::desk::{BINARY, Desk, says};
+use super::terminal::on_a_terminal_with;
 
 const PLUGIN: &str = ".opencode/plugin/callstack.ts";
 
 #[test]
 fn twice_changes_nothing_and_remove_leaves_the_folder_as_it_was() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     desk.sealed.write("src/main.rs", "fn main() {}\n").unwrap();
     let before = desk.files();
     says!(desk, ["init", "opencode"], @r"
@@ -31,23 +32,20 @@ fn twice_changes_nothing_and_remove_leaves_the_folder_as_it_was() {
     exit 0
     plugin removed: $ROOT/project/.opencode/plugin/callstack.ts
     commands removed: /push /pop /plan /frame-status
-    store kept: $ROOT/project/.callstack
-    It holds all frames and logs. Delete the folder if you want them gone.
+    store removed: $ROOT/project/.callstack
     ");
     assert_eq!(desk.files(), before);
+    assert!(!desk.project().join(".callstack").exists());
     says!(desk, ["init", "opencode", "--remove"], @r"
     exit 0
     plugin absent: $ROOT/project/.opencode/plugin/callstack.ts
     commands absent: /push /pop /plan /frame-status
-    store kept: $ROOT/project/.callstack
-    It holds all frames and logs. Delete the folder if you want them gone.
     ");
-    assert!(desk.database().is_file());
 }
 
 #[test]
 fn the_plugin_starts_this_binary_and_knows_the_default_tools() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     desk.ok(&["init", "opencode"]);
     let plugin = desk.sealed.read(PLUGIN).unwrap();
     let marked = |marker: &str| -> Value {
@@ -55,7 +53,12 @@ fn the_plugin_starts_this_binary_and_knows_the_default_tools() {
         serde_json::from_str(line.split_once(" = ").unwrap().1).unwrap()
     };
     let binary = std::path::Path::new(BINARY).canonicalize().unwrap();
-    assert_eq!(marked(" // callstack:binary"), binary.to_str().unwrap());
+    let recorded = desk.sealed.home().join(".local/state/callstack/binary");
+    assert_eq!(std::fs::read_to_string(recorded).unwrap().trim_end(), binary.to_str().unwrap());
+    // It may be committed, and others have callstack elsewhere.
+    for path in [binary.parent().unwrap(), desk.sealed.root()] {
+        assert!(!plugin.contains(path.to_str().unwrap()), "{}", path.display());
+    }
     let tools = marked(" // callstack:tools");
     let names: Vec<_> =
         tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
@@ -73,7 +76,7 @@ fn the_plugin_starts_this_binary_and_knows_the_default_tools() {
 
 #[test]
 fn what_the_user_has_in_opencodes_folder_stays() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     desk.sealed.write(".opencode/plugin/mine.ts", "export {}\n").unwrap();
     desk.ok(&["init", "opencode"]);
     desk.sealed.write(".opencode/agent.md", "be kind\n").unwrap();
@@ -85,7 +88,7 @@ fn what_the_user_has_in_opencodes_folder_stays() {
 
 #[test]
 fn folders_that_were_there_stay_even_when_they_are_empty() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     std::fs::create_dir_all(desk.project().join(".opencode")).unwrap();
     desk.ok(&["init", "opencode"]);
     desk.ok(&["init", "opencode"]);
@@ -95,7 +98,7 @@ fn folders_that_were_there_stay_even_when_they_are_empty() {
 
 #[test]
 fn a_plugin_of_that_name_which_is_not_ours_is_left_alone() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     desk.sealed.write(PLUGIN, "export const Mine = 1\n").unwrap();
     says!(desk, ["init", "opencode"], @r#"
     exit 4
@@ -114,7 +117,7 @@ fn a_plugin_of_that_name_which_is_not_ours_is_left_alone() {
 
 #[test]
 fn an_older_plugin_is_brought_up_to_date() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     desk.ok(&["init", "opencode"]);
     let current = desk.sealed.read(PLUGIN).unwrap();
     desk.sealed
@@ -128,7 +131,7 @@ fn an_older_plugin_is_brought_up_to_date() {
 
 #[test]
 fn another_folder_can_be_named() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     let said = desk.run_in(desk.sealed.root(), &["init", "opencode", "project", "--json"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     let told: Value = serde_json::from_str(&said.stdout).unwrap();
@@ -153,7 +156,7 @@ fn another_folder_can_be_named() {
 
 #[test]
 fn a_store_that_cannot_be_used_leaves_the_project_as_it_was() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
     desk.ok(&["trust", "--yes"]);
     let said = desk.run(&["init", "opencode"]);
@@ -163,7 +166,7 @@ fn a_store_that_cannot_be_used_leaves_the_project_as_it_was() {
 
 #[test]
 fn a_slash_command_that_somebody_changed_is_theirs() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     let of = |name: &str| format!(".opencode/command/{name}.md");
     desk.sealed.write(&of("plan"), "My own plan: $ARGUMENTS\n").unwrap();
     desk.ok(&["init", "opencode"]);
@@ -186,4 +189,112 @@ fn a_slash_command_that_somebody_changed_is_theirs() {
     let left = [".opencode/", ".opencode/command/"].map(str::to_owned);
     let files = ["plan", "pop", "push"].map(of);
     assert_eq!(desk.files(), [&left[..], &files[..]].concat());
+}
+
+#[test]
+fn nothing_is_written_or_removed_through_a_link_out_of_the_project() {
+    for linked in [".opencode", ".opencode/plugin", ".opencode/command"] {
+        let desk = Desk::without_store();
+        let outside = desk.sealed.root().join("outside");
+        std::fs::create_dir_all(&outside).unwrap();
+        std::fs::write(outside.join("callstack.ts"), "const TOOLS = 1 // callstack:tools\n")
+            .unwrap();
+        let link = desk.project().join(linked);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        let told = format!(
+            "exit 4\n--- stderr\nerror: $ROOT/project/{linked} is a link that leads out of the project, to \
+             $ROOT/outside\nhint: Nothing was changed. Put a folder in its place, and try again.\n"
+        );
+        for args in [&["init", "opencode"][..], &["init", "opencode", "--remove"]] {
+            assert_eq!(desk.told(&desk.run(args)), told, "{args:?}");
+        }
+        std::fs::remove_file(outside.join("callstack.ts")).unwrap();
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "{linked}");
+        std::fs::remove_dir(&outside).unwrap();
+        assert_eq!(desk.run(&["init", "opencode"]).code, 4, "a link that leads nowhere");
+        assert!(!outside.exists() && !desk.project().join(".callstack").exists());
+    }
+    // Within the project it is the project's own affair.
+    let desk = Desk::without_store();
+    std::fs::create_dir(desk.project().join("tools")).unwrap();
+    std::os::unix::fs::symlink("tools", desk.project().join(".opencode")).unwrap();
+    desk.ok(&["init", "opencode"]);
+    assert!(desk.project().join("tools/plugin/callstack.ts").is_file());
+    desk.ok(&["init", "opencode", "--remove"]);
+    assert_eq!(desk.files(), [".opencode", "tools/"]);
+}
+
+#[test]
+fn a_store_in_which_something_was_done_goes_only_if_that_is_said() {
+    let desk = Desk::without_store();
+    desk.ok(&["init", "opencode"]);
+    desk.ok(&["push", "Build", "-c", "x"]);
+    let written = desk.project().join(".opencode/stack/state.json");
+    assert!(written.is_file());
+    says!(desk, ["init", "opencode", "--remove"], @r"
+    exit 0
+    plugin removed: $ROOT/project/.opencode/plugin/callstack.ts
+    commands removed: /push /pop /plan /frame-status
+    files removed: $ROOT/project/.opencode/stack
+    store kept: $ROOT/project/.callstack
+    It holds all frames and logs. Delete it with `--remove --with-store`.
+    ");
+    assert_eq!(desk.files(), [""; 0]);
+    desk.is_whole(&["f1"]);
+    says!(desk, ["init", "opencode", "--remove", "--with-store"], @r"
+    exit 2
+    --- stderr
+    error: this would delete $ROOT/project/.callstack with all frames, messages and logs, and nobody can be asked here
+    hint: Give --yes to do it.
+    ");
+    desk.is_whole(&["f1"]);
+    desk.ok(&["init", "opencode"]);
+    let before = desk.files();
+    let all = "init opencode --remove --with-store";
+    if let Some(shown) = on_a_terminal_with(&desk, all, &[("NO_COLOR", "1")], "n\n") {
+        assert!(shown.contains("nothing was removed"), "{shown}");
+        assert_eq!(desk.files(), before);
+    }
+    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    assert!(!desk.project().join(".callstack").exists());
+    let stores = desk.sealed.home().join(".local/state/callstack/stores");
+    assert_eq!(std::fs::read_dir(stores).unwrap().count(), 0);
+}
+
+#[test]
+fn files_of_another_store_and_presets_stay() {
+    let desk = Desk::without_store();
+    let preset = ".opencode/stack/presets/mine.toml";
+    desk.sealed.write(preset, "").unwrap();
+    desk.ok(&["init", "opencode"]);
+    desk.ok(&["push", "Build", "-c", "x"]);
+    desk.ok(&["init", "opencode", "--remove"]);
+    let files: Vec<_> = desk.files().into_iter().filter(|it| !it.ends_with('/')).collect();
+    assert_eq!(files, [".opencode/stack/.gitignore", preset]);
+
+    let desk = Desk::without_store();
+    let state = r#"{"version":1,"frames":{},"rootFrameIDs":[],"updatedAt":1,"store":"another"}"#;
+    desk.ok(&["init", "opencode"]);
+    desk.sealed.write(".opencode/stack/state.json", state).unwrap();
+    let said = desk.ok(&["init", "opencode", "--remove"]);
+    assert!(said.contains("files of another store, and kept: "), "{said}");
+    assert_eq!(desk.sealed.read(".opencode/stack/state.json").unwrap(), state);
+}
+
+#[test]
+fn it_says_what_to_commit_in_a_work_tree_of_git() {
+    let desk = Desk::without_store();
+    desk.sealed.git_init().unwrap();
+    let said = desk.ok(&["init", "opencode"]);
+    assert!(said.contains("\nCommit .opencode/plugin and .opencode/command if "), "{said}");
+    desk.ok(&["push", "Build", "-c", "x"]);
+    let mut status = desk.sealed.command("git");
+    status.args(["status", "--porcelain", "-uall"]);
+    let seen = desk.finish(status).stdout;
+    let files: Vec<_> = seen.lines().map(|line| line.trim_start_matches("?? ")).collect();
+    let commands = ["frame-status", "plan", "pop", "push"];
+    let commands = commands.map(|name| format!(".opencode/command/{name}.md"));
+    assert_eq!(files[..4], commands);
+    assert_eq!(files[4..], [".opencode/plugin/callstack.ts"]);
 }

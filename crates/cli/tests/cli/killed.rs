@@ -124,7 +124,7 @@ pub(super) fn same(mut state: Value) -> Value {
         .map(|(id, frame)| (id.clone(), frame["handle"].as_str().unwrap().to_owned()))
         .collect();
     for frame in state["frames"].as_object_mut().unwrap().values_mut() {
-        for time in ["createdAt", "updatedAt", "endedAt", "invalidatedAt"] {
+        for time in ["createdAt", "updatedAt", "begunAt", "endedAt", "invalidatedAt"] {
             frame[time] = Value::Null;
         }
         // Planned before it was given a session.

@@ -71,7 +71,7 @@ fn a_project_works_in_a_folder_whose_name_is_not_utf_8() {
 fn a_store_that_can_only_be_read_is_read_there_too() {
     let desk = Desk::new();
     let project = folder(&desk);
-    assert_eq!(desk.run_in(&project, &["push", "First", "-c", "x"]).code, 0);
+    assert_eq!(desk.run_in(&project, &["push", "First", "-c", "x", "--here"]).code, 0);
     let store = project.join(".callstack");
     let mode = |path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();

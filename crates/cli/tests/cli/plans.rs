@@ -14,14 +14,14 @@ fn a_plan_is_changed_and_cut() {
     exit 0
     f6 "Measure it" is out of the plan.
     "#);
-    says!(desk, ["tree"], @r"
+    says!(desk, ["tree"], @"
     exit 0
-    ▶ f1 Build the parser  for TIME
-    ├─ ✓ f2 Read the grammar  TIME
-    ├─ ✗ f3 Try a generator  TIME
-    ├─ ○ f7 Publish it
-    ├─ ▶ f5 Write the parser  for TIME ← open
-    └─ ○ f4 Document the errors
+    ▶ f1 Build the parser  TIME
+    ├ ✓ f2 Read the grammar  TIME  23 rules, none left-recursive.
+    ├ ✗ f3 Try a generator  TIME  Errors have no positions.
+    ├ ○ f7 Publish it
+    ├ ▶ f5 Write the parser  TIME  ← open
+    └ ○ f4 Document the errors
     ");
     says!(desk, ["plan", "--edit", "f5", "Another"], @r#"
     exit 4
@@ -88,6 +88,15 @@ fn a_preset_is_looked_at_and_applied() {
     desk.sealed.write(".opencode/stack/presets/mend.toml", mine).unwrap();
     assert_eq!(desk.json(&["preset", "list"])[2]["name"], "mend");
     desk.sealed.write(".opencode/stack/presets/mend.toml", "description = 3\n").unwrap();
+    desk.sealed.write(".opencode/stack/presets/my own.toml", mine).unwrap();
+    let said = desk.run(&["preset", "list", "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(listed.as_array().unwrap().len(), 4, "{}", said.stdout);
+    assert!(
+        said.stderr.contains("mend.toml, line 1") && said.stderr.contains("my own.toml"),
+        "{}",
+        said.stderr
+    );
     says!(desk, ["preset", "show", "mend"], @r"
     exit 2
     --- stderr
@@ -111,14 +120,14 @@ fn one_goes_about_in_the_tree() {
     exit 0
     ▶ f1 "Build the parser"  in session cli
     "#);
-    says!(desk, ["tree"], @r"
+    says!(desk, ["tree"], @r#"
     exit 0
-    ▶ f1 Build the parser  for TIME ← open
-    ├─ ✓ f2 Read the grammar  TIME
-    ├─ ✗ f3 Try a generator  TIME
-    ├─ ‖ f4 Document the errors  TIME
-    └─ ‖ f5 Write the parser  TIME
-    ");
+    ▶ f1 Build the parser  TIME  ← open
+    ├ ✓ f2 Read the grammar  TIME  23 rules, none left-recursive.
+    ├ ✗ f3 Try a generator  TIME  Errors have no positions.
+    ├ ‖ f4 Document the errors  TIME  Set aside: work went on in f5 "Write the parser".
+    └ ‖ f5 Write the parser  TIME  Half of it.
+    "#);
     says!(desk, ["go", "f2"], @r#"
     exit 4
     --- stderr
@@ -140,13 +149,13 @@ fn finished_frames_become_one() {
     exit 0
     f6 "Earlier work: 2 frames" stands for 2 frames: f2, f3.
     "#);
-    says!(desk, ["tree"], @r"
+    says!(desk, ["tree"], @r#"
     exit 0
-    ▶ f1 Build the parser  for TIME
-    ├─ ✓ f6 Earlier work: 2 frames  TIME
-    │  ├─ ✓ f2 Read the grammar  TIME
-    │  └─ ✗ f3 Try a generator  TIME
-    ├─ ○ f4 Document the errors
-    └─ ▶ f5 Write the parser  for TIME ← open
-    ");
+    ▶ f1 Build the parser  TIME
+    ├ ✓ f6 Earlier work: 2 frames  TIME  - f2 "Read the grammar" [completed]: 23 rules, none left-recurs…
+    │ ├ ✓ f2 Read the grammar  TIME  23 rules, none left-recursive.
+    │ └ ✗ f3 Try a generator  TIME  Errors have no positions.
+    ├ ○ f4 Document the errors
+    └ ▶ f5 Write the parser  TIME  ← open
+    "#);
 }

@@ -23,16 +23,15 @@ fn frames_that_are_unknown_or_ambiguous() {
     error: there is no frame ``
     hint: See all frames with `callstack tree`.
     "#);
-    says!(desk, ["show", "plan-"], @r#"
+    says!(desk, ["show", "plan-"], @"
     exit 0
-    ○ f4 Document the errors [planned]
-    id: plan-ID
-    parent: frm-ID
-    planned: TIME
+    ○ f4 Document the errors
+      planned TIME
+      below f1 Build the parser
 
-    success criteria:
+    Done when
       Each has a page
-    "#);
+    ");
     let several = desk.run(&["show", "frm-"]);
     assert_eq!(several.code, 3);
     assert!(
@@ -161,8 +160,8 @@ fn transitions_that_are_not_legal() {
     says!(desk, ["pop", "-r", " "], @r#"
     exit 2
     --- stderr
-    error: the results are empty
-    hint: Say what was done and what later work needs to know, or leave `--results` out to have them extracted, or written by the model of `callstack config summarizer`.
+    error: no results were given, and nothing was recorded in f5 that they could be made of
+    hint: Say what was done and what later work needs to know.
     "#);
     says!(desk, ["plan", "a", "-c", "x", "-c", "y"], @r#"
     exit 2

@@ -58,8 +58,29 @@ fn desk() -> Desk {
 }
 
 #[test]
+fn the_outcome_comes_first() {
+    says!(desk(), ["replay", "session.jsonl"], @"
+    exit 0
+    With frames  14 calls in 1 session, 1 frame; whole requests, with system prompt and tools
+      Largest request  23k → 24k tokens          +6 %
+      Tokens sent      270k → 283k tokens        +5 %
+      Bill             53k → 57k tokens          +6 %  tokens from a cache count 0.1
+                       53k → 57k tokens          +6 %  with 0 more reads
+
+    Other ways  as shares of what was sent as recorded
+                  largest    sent    bill  with reads  text at hand
+      compaction     1.00    1.00    1.00        1.00           0/0
+      masking        1.00    1.00    1.00        1.00           0/0
+      window         1.00    1.00    1.00        1.00           0/0
+      frames         1.06    1.05    1.06        1.06           0/0
+
+    --verbose shows each session, --html draws them on a page.
+    ");
+}
+
+#[test]
 fn a_session_is_told_as_a_table() {
-    says!(desk(), ["replay", "session.jsonl"], @r"
+    says!(desk(), ["replay", "session.jsonl", "--verbose"], @"
     exit 0
     11111111-1111-4111-8111-111111111111
       Claude Code, 14 calls, 1 frame
@@ -69,14 +90,14 @@ fn a_session_is_told_as_a_table() {
       compaction    4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
       masking       4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
       window        4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
-      frames        3,736     3,967     7,927   0.997        52,305         15,183   1.006 100.0 %
+      frames        3,697     3,967     7,927   0.997        51,752         14,491   0.960 100.0 %
       whole requests, with 15,000 tokens of system prompt and tools (assumed), and at most 1,500 of callstack's
                   largest of lin.        billed of lin.    with reads of lin. reads    verbatim  no pauses: largest  with reads
       linear       22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
       compaction   22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
       masking      22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
       window       22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
-      frames       24,427   1.064        57,258   1.073        57,258   1.073     0         0/0              1.064       1.073
+      frames       24,427   1.064        56,566   1.060        56,566   1.060     0         0/0              1.064       1.060
     ");
 }
 
@@ -171,7 +192,10 @@ fn everything_that_was_sent_can_be_had() {
     let last = &lines[lines.len() - 1];
     assert_eq!((&last["way"], &last["call"]), (&json!("frames"), &json!(calls - 1)));
     let text = last["items"].to_string();
-    assert!(text.contains("[callstack] frame f2") && !text.contains("fn parse_1_1()"), "{text}");
+    assert!(
+        text.contains("[callstack] first turn of frame f1") && !text.contains("fn parse_1_1()"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -220,6 +244,7 @@ fn what_is_written_down_is_for_its_owner_and_without_secrets() {
 #[test]
 fn nothing_is_kept_of_a_session_that_is_measured() {
     let desk = desk();
+    fs::remove_dir(desk.project().join(".callstack")).unwrap();
     desk.ok(&["replay", "session.jsonl"]);
     assert!(!desk.project().join(".callstack").exists());
 }
@@ -247,7 +272,7 @@ fn what_is_no_session_is_said_to_be_none() {
     let said = desk.run(&["replay", "session.jsonl", "--html", "no/such/page.html"]);
     assert_eq!(said.code, 6, "{}", said.stderr);
     let said = desk.run(&["replay"]);
-    assert_eq!(said.code, 2, "{}", said.stderr);
+    assert_eq!(said.code, 3, "{}", said.stderr);
 }
 
 #[test]

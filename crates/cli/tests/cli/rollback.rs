@@ -212,7 +212,7 @@ fn a_turn_that_became_a_frame_by_itself_is_rolled_back_to_what_the_user_found() 
         "messages": messages});
     process.ask("sync", &sync).unwrap();
     assert!(process.close());
-    let plan = desk.json(&["rollback", "f2", "--yes"]);
+    let plan = desk.json(&["rollback", "f1", "--yes"]);
     assert_eq!(
         paths(&plan["restored"]),
         [("draft.txt", "reverted"), ("src/lexer.rs", "removed"), ("src/main.rs", "reverted")]

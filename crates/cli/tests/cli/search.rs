@@ -75,12 +75,12 @@ fn words_are_found_in_results_and_messages_with_the_way_back() {
     assert_eq!(found["places"][0]["frame"]["handle"], "f2");
     let seen = &found["places"].as_array().unwrap().last().unwrap();
     assert_eq!((&seen["kind"], &seen["frame"]["handle"]), (&json!("evidence"), &json!("f2")));
-    says!(desk, ["search", "wire/header.rs"], @r"
+    says!(desk, ["search", "wire/header.rs"], @"
     exit 0
     f2 Read the code, message 1 (assistant)
       read src/wire/header.rs const MAGIC: u32 = 0xFEED_BEEF; fn parse_header() {}
     f2 Read the code, evidence
-      read: src/wire/header.rs
+      read whole: src/wire/header.rs
     callstack log f2 --from 1 shows the message and what follows
     ");
     let absolute = desk.project().join("src/wire/header.rs");

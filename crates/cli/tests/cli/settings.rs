@@ -125,10 +125,11 @@ fn each_changes_what_is_seen_under_its_name_of_the_first_generation() {
 fn each_changes_what_is_seen_when_it_is_set_in_the_project() {
     for case in CASES {
         let setting = Setting::find(case.name).unwrap();
-        // What is set counts before the environment, but for what a project may not set.
-        let is_here = setting.scope != Scope::User;
-        let vars: &[_] = if is_here { &[(case.name, setting.default)] } else { &[] };
-        let trial = Trial::with(vars);
+        let trial = Trial::with(&[]);
+        // What a project sets counts before the user's configuration.
+        if setting.scope == Scope::Project {
+            trial.desk.ok(&["config", "--user", case.name, setting.default]);
+        }
         trial.desk.ok(&["config", case.name, case.value]);
         assert_eq!((case.see)(&trial), case.with, "config {} {}", case.name, case.value);
     }
@@ -303,7 +304,7 @@ fn records_files(trial: &Trial) -> String {
 fn is_logged(trial: &Trial) -> String {
     trial.host(&[says(A, "Write the parser")]);
     let log = trial.desk.project().join(".callstack/callstack.log");
-    yes(std::fs::read_to_string(log).is_ok_and(|log| log.contains("[stack] Frame created")))
+    yes(std::fs::read_to_string(log).is_ok_and(|log| log.contains("] Frame created")))
 }
 
 fn has_consolidated(trial: &Trial) -> String {
@@ -514,7 +515,7 @@ fn activates_elsewhere(trial: &Trial) -> String {
     let answers = trial.host(&[
         says(A, "Go"),
         calls("stack_frame_plan", 2, &plan),
-        calls("stack_frame_activate", 3, &json!({"frame": "f2"})),
+        calls("stack_frame_activate", 3, &json!({"frame": "f2", "in": "session"})),
     ]);
     yes(answers[2]["next"]["do"] == "create_session")
 }

@@ -7,14 +7,14 @@ use super::desk::{Desk, says};
 #[test]
 fn a_tree_and_where_the_work_stands() {
     let desk = Desk::with_frames();
-    says!(desk, ["tree"], @r#"
+    says!(desk, ["tree"], @"
     exit 0
-    ▶ f1 Build the parser  for TIME
-    ├─ ✓ f2 Read the grammar  TIME
-    ├─ ✗ f3 Try a generator  TIME
-    ├─ ○ f4 Document the errors
-    └─ ▶ f5 Write the parser  for TIME ← open
-    "#);
+    ▶ f1 Build the parser  TIME
+    ├ ✓ f2 Read the grammar  TIME  23 rules, none left-recursive.
+    ├ ✗ f3 Try a generator  TIME  Errors have no positions.
+    ├ ○ f4 Document the errors
+    └ ▶ f5 Write the parser  TIME  ← open
+    ");
     says!(desk, ["status"], @r#"
     exit 0
     session cli
@@ -23,24 +23,23 @@ fn a_tree_and_where_the_work_stands() {
           cargo test is green
     in all: 1 completed, 1 failed, 2 in progress, 1 planned
     "#);
-    says!(desk, ["show", "f2"], @r#"
+    says!(desk, ["show", "f2"], @"
     exit 0
-    ✓ f2 Read the grammar [completed]
-    id: frm-ID
-    parent: frm-ID
-    session: cli
-    took: TIME
-    ended: TIME
+    ✓ f2 Read the grammar
+      completed · took TIME · ended TIME · session cli
+      below f1 Build the parser
 
-    success criteria:
-      Every rule is known
-
-    results, by the user:
+    Result, by the user
       23 rules, none left-recursive.
 
-    decisions:
+    Decisions
       - Recursive descent, no generator
-    "#);
+
+    Done when
+      Every rule is known
+
+    `callstack log f2` for what was said
+    ");
     says!(desk, ["log", "f2"], @r#"
     exit 0
     f2 "Read the grammar": no messages are kept
@@ -50,9 +49,12 @@ fn a_tree_and_where_the_work_stands() {
 #[test]
 fn the_context_is_the_agents_xml() {
     let desk = Desk::with_frames();
+    desk.ok(&["pop", "-r", "It parses fixture 1."]);
+    desk.ok(&["push", "Test the grammar", "-c", "Every rule has a test"]);
     let open = desk.ok(&["context"]);
     assert!(open.starts_with("<stack-context "), "{open}");
-    assert!(open.contains("Write the parser") && open.contains("23 rules"), "{open}");
+    assert!(open.contains("Test the grammar") && open.contains("23 rules"), "{open}");
+    assert!(!open.contains("Errors have no positions."), "it shares nothing: {open}");
     let root = desk.ok(&["context", "f1"]);
     assert!(root.contains("Document the errors"), "{root}");
     assert_eq!(desk.json(&["context", "f1"])["xml"].as_str().unwrap().trim_end(), root.trim_end());
@@ -98,6 +100,7 @@ fn the_state_has_the_shape_of_the_specification() {
         "handle",
         "workedIn",
         "pins",
+        "begunAt",
         "endedAt",
         "formerIDs",
         "derived",

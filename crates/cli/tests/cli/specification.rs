@@ -1,5 +1,6 @@
 //! `docs/specification.md` says where each thing that the specification names is, and which tests show
-//! it. Here the page itself is checked: files, functions and tests exist, and nothing is missing.
+//! it; what is done otherwise, and why; and what is missing. Here the page itself is checked: files, functions and
+//! tests exist, and nothing goes without a row.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,9 +8,22 @@ use std::path::{Path, PathBuf};
 
 use callstack_engine::{SETTINGS, operations};
 
+/// What the tables below a heading tell.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Where it is, and its tests.
+    There,
+    /// What is done instead and why, and its tests.
+    Otherwise,
+    /// Why it is missing.
+    Missing,
+}
+
 /// A row of one of the page's tables.
 struct Row {
+    kind: Kind,
     item: String,
+    told: String,
     places: Vec<String>,
     tests: Vec<String>,
 }
@@ -24,20 +38,46 @@ fn quoted(cell: &str) -> Vec<String> {
 }
 
 fn rows() -> Vec<Row> {
-    let page = fs::read_to_string(root().join("docs/specification.md")).unwrap();
-    let lines = page.lines().filter(|line| line.starts_with('|'));
-    let cells = lines.map(|line| line.trim_matches('|').split(" | ").collect::<Vec<_>>());
-    cells
-        .filter(|cells| !cells[0].contains("---") && cells[0].trim() != "item")
-        .map(|cells| {
-            assert_eq!(cells.len(), 3, "a row has an item, its places and its tests: {cells:?}");
-            Row {
-                item: cells[0].trim().to_owned(),
-                places: quoted(cells[1]),
-                tests: quoted(cells[2]),
-            }
-        })
-        .collect()
+    rows_of(&fs::read_to_string(root().join("docs/specification.md")).unwrap())
+}
+
+fn rows_of(page: &str) -> Vec<Row> {
+    let mut kind = Kind::There;
+    let mut rows = Vec::new();
+    for line in page.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            kind = match heading {
+                "Done otherwise" => Kind::Otherwise,
+                "Missing" => Kind::Missing,
+                _ => Kind::There,
+            };
+        }
+        let cells: Vec<_> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        if !line.starts_with('|') || cells[0].contains("---") || cells[0] == "item" {
+            continue;
+        }
+        let expected = if kind == Kind::Missing { 2 } else { 3 };
+        assert_eq!(cells.len(), expected, "cells of a row: {cells:?}");
+        rows.push(Row {
+            kind,
+            item: cells[0].to_owned(),
+            told: cells[1].to_owned(),
+            places: if kind == Kind::There { quoted(cells[1]) } else { Vec::new() },
+            tests: cells.get(2).map_or_else(Vec::new, |cell| quoted(cell)),
+        });
+    }
+    rows
+}
+
+/// What a row leaves unsaid.
+fn unsaid(row: &Row) -> Option<&'static str> {
+    let is_reason = || row.told.ends_with('.') && row.told.contains(' ');
+    match row.kind {
+        Kind::There if row.places.is_empty() => Some("no place"),
+        Kind::Otherwise | Kind::Missing if !is_reason() => Some("no reason"),
+        Kind::There | Kind::Otherwise if row.tests.is_empty() => Some("no test"),
+        _ => None,
+    }
 }
 
 /// All files below a folder with one of the endings.
@@ -114,10 +154,9 @@ fn every_place_and_test_exists() {
     let rows = rows();
     assert!(rows.len() > 100, "there are {} rows only", rows.len());
     let mut wrong = Vec::new();
-    for Row { item, places, tests } in rows {
-        if places.is_empty() || tests.is_empty() {
-            wrong.push(format!("{item}: no place or no test"));
-        }
+    for row in rows {
+        wrong.extend(unsaid(&row).map(|what| format!("{}: {what}", row.item)));
+        let Row { item, places, tests, .. } = row;
         let places = places.iter().filter_map(|place| wrong_place(place));
         let tests = tests.iter().filter_map(|test| wrong_test(test, &titles));
         wrong.extend(places.chain(tests).map(|what| format!("{item}: {what}")));
@@ -141,8 +180,19 @@ fn a_place_or_test_that_is_not_there_is_found() {
 }
 
 #[test]
+fn a_row_that_says_too_little_is_found() {
+    let page = "| item | place | tests |\n| --- | --- | --- |\n| a | `b` | `c` |\n| a | b | `c` |\n\
+        ## Done otherwise\n| a | It is so. | `c` |\n| a | It is so. | c |\n\
+        ## Missing\n| a | It comes later. |\n| a | `later` |\n";
+    let told: Vec<_> = rows_of(page).iter().map(unsaid).collect();
+    let expected = [None, Some("no place"), None, Some("no test"), None, Some("no reason")];
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn nothing_that_a_name_stands_for_is_missing() {
-    let items: BTreeSet<String> = rows().iter().flat_map(|row| quoted(&row.item)).collect();
+    let there = rows().into_iter().filter(|row| row.kind == Kind::There);
+    let items: BTreeSet<String> = there.flat_map(|row| quoted(&row.item)).collect();
     let missing: Vec<_> = operations::TABLE
         .iter()
         .map(|operation| operation.name)

@@ -99,3 +99,23 @@ fn output_that_cannot_be_written_is_told_and_what_was_done_stays_done() {
     assert!(said.starts_with("error: the output can't be written"), "{said}");
     desk.is_whole(&["f1"]);
 }
+
+#[test]
+fn a_log_is_laid_out_for_reading_on_a_terminal() {
+    let desk = super::host::with_a_log();
+    let env = &[("CALLSTACK_PAGER", "cat"), ("NO_COLOR", "1"), ("TZ", "JST-9")];
+    let Some(shown) = on_a_terminal(&desk, "log f3", env) else { return };
+    let shown = shown.replace('\r', "");
+    insta::assert_snapshot!(shown, @r#"
+    ▶ f3 Fix the build
+      2 messages
+
+    1  user  15 Nov 2023, 07:13:20
+      Fix the build
+
+    2  assistant  07:13:21
+      Done: \u{1b}[31mgreen\u{1b}[0m again
+    "#);
+    let piped = desk.ok(&["log", "f3"]);
+    assert!(piped.contains("\n## 2 · assistant · 2023-11-14T22:13:21.000Z\n"), "{piped}");
+}

@@ -12,33 +12,28 @@ fn text_that_steers_a_terminal_is_shown() {
     desk.ok(&["decision", evil]);
     desk.ok(&["pin", evil]);
     desk.ok(&["artifact", evil]);
-    says!(desk, ["tree"], @r#"
+    says!(desk, ["tree"], @r"
     exit 0
-    ▶ f1 \u{1b}[2J\u{1b}]0;owned\u{7}red\u{9b}31m\r\nback\u{8}\u{202e}txt  for TIME ← open
-    "#);
-    says!(desk, ["show", "f1"], @r#"
+    ▶ f1 \u{1b}[2J\u{1b}]0;owned\u{7}red\u{9b}31m\r\nback\u{8}\u{202e}txt  TIME  ← open
+    ");
+    says!(desk, ["show", "f1"], @r"
     exit 0
-    ▶ f1 \u{1b}[2J\u{1b}]0;owned\u{7}red\u{9b}31m\r\nback\u{8}\u{202e}txt [in progress]
-    id: frm-ID
-    session: cli
-    begun: TIME
+    ▶ f1 \u{1b}[2J\u{1b}]0;owned\u{7}red\u{9b}31m\r\nback\u{8}\u{202e}txt
+      in progress · begun TIME · session cli
 
-    success criteria:
-      \u{1b}[2J\u{1b}]0;owned\u{7}red\u{9b}31m
-      back\u{8}\u{202e}txt
+    Files
+      \u{1b}[2J\u{1b}]0;owned\u{7}red\u{9b}31m\r\nback\u{8}\u{202e}txt
 
-    files:
-      \u{1b}[2J\u{1b}]0;owned\u{7}red\u{9b}31m
-      back\u{8}\u{202e}txt
-
-    decisions:
+    Decisions
       - \u{1b}[2J\u{1b}]0;owned\u{7}red\u{9b}31m
       back\u{8}\u{202e}txt
 
-    pins:
+    Pins
       p1 \u{1b}[2J\u{1b}]0;owned\u{7}red\u{9b}31m
       back\u{8}\u{202e}txt
-    "#);
+
+    `callstack log f1` for what was said
+    ");
     for args in [
         &["tree"][..],
         &["tree", "--json"],

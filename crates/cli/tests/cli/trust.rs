@@ -52,7 +52,7 @@ fn is_refused(desk: &Desk, project: &Path) -> String {
     let mut why = String::new();
     for args in [
         &["tree"][..],
-        &["push", "x", "-c", "y"],
+        &["push", "--here", "x", "-c", "y"],
         &["export"],
         &["search", "x"],
         &["config"],
@@ -87,7 +87,7 @@ fn asked(desk: &Desk, project: &Path) -> Value {
 
 #[track_caller]
 fn is_used(desk: &Desk, project: &Path) {
-    let said = desk.run_in(project, &["push", "x", "-c", "y"]);
+    let said = desk.run_in(project, &["push", "--here", "x", "-c", "y"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert_eq!(asked(desk, project)["result"]["protocol"], 1);
 }
@@ -130,7 +130,7 @@ fn a_committed_store_sends_nothing_anywhere() {
 
 #[test]
 fn a_committed_repository_of_states_runs_nothing() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     let ran = desk.sealed.root().join("ran");
     desk.sealed.write("a.txt", "a\n").unwrap();
     let config = format!(
@@ -170,7 +170,7 @@ fn committed_links_are_not_followed() {
         assert_ne!(trusted(&desk, &clone).code, 0);
         assert!(fs::symlink_metadata(&outside).is_err(), "{name}");
     }
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     let outside = desk.sealed.root().join("outside");
     fs::create_dir(&outside).unwrap();
     symlink("../outside", desk.project().join(".callstack")).unwrap();
@@ -217,10 +217,10 @@ fn a_copied_project_is_asked_about_once() {
 
 #[test]
 fn a_moved_project_is_asked_about_once_and_keeps_its_states() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     desk.sealed.write("a.txt", "before\n").unwrap();
     desk.sealed.git_init().unwrap();
-    desk.ok(&["push", "Change it", "-c", "changed"]);
+    desk.ok(&["push", "--here", "Change it", "-c", "changed"]);
     desk.sealed.write("a.txt", "after\n").unwrap();
     desk.ok(&["artifact", "a.txt"]);
     desk.ok(&["pop", "-r", "Changed."]);
@@ -237,10 +237,10 @@ fn a_moved_project_is_asked_about_once_and_keeps_its_states() {
 
 #[test]
 fn a_copy_keeps_the_states_of_its_files() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     desk.sealed.write("a.txt", "before\n").unwrap();
     desk.sealed.git_init().unwrap();
-    desk.ok(&["push", "Change it", "-c", "changed"]);
+    desk.ok(&["push", "--here", "Change it", "-c", "changed"]);
     desk.sealed.write("a.txt", "after\n").unwrap();
     desk.ok(&["artifact", "a.txt"]);
     desk.ok(&["pop", "-r", "Changed."]);
@@ -266,10 +266,10 @@ fn a_worktree_has_a_store_of_its_own() {
 
 #[test]
 fn a_store_of_an_older_callstack_is_taken_over_with_its_states() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     desk.sealed.write("a.txt", "before\n").unwrap();
     desk.sealed.git_init().unwrap();
-    desk.ok(&["push", "Change it", "-c", "changed"]);
+    desk.ok(&["push", "--here", "Change it", "-c", "changed"]);
     desk.sealed.write("a.txt", "after\n").unwrap();
     desk.ok(&["artifact", "a.txt"]);
     desk.ok(&["pop", "-r", "Changed."]);
@@ -414,10 +414,10 @@ fn a_store_of_another_user_or_of_everybody_is_refused() {
 
 #[test]
 fn an_empty_folder_is_taken_for_a_new_store() {
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     fs::create_dir(desk.project().join(".callstack")).unwrap();
     is_used(&desk, &desk.project());
-    let desk = Desk::new();
+    let desk = Desk::without_store();
     desk.sealed.write(".callstack/.gitignore", "*\n").unwrap();
     let clone = cloned(&desk);
     is_used(&desk, &clone);
@@ -436,4 +436,81 @@ fn what_is_no_file_is_refused_without_waiting() {
     is_used(&desk, &desk.project());
     let answer = serve(&desk, &[json!({"id": 1, "method": "hello", "params": {"protocol": 1}})]);
     assert!(answer.stdout.contains("\"protocol\""));
+}
+
+/// A folder of the search path whose `git` is this script.
+fn with_git(desk: &Desk, script: &str) {
+    let bin = desk.sealed.root().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    drop(fs::remove_file(bin.join("git")));
+    fs::write(bin.join("git"), format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn where_git_fails_a_store_is_used_without_states_of_files() {
+    for (script, why) in [
+        ("echo 'fatal: no such tool' >&2; exit 72", "git refused: fatal: no such tool"),
+        ("kill -9 $$", "git refused: "),
+        ("echo 'neither this nor that'", ""),
+    ] {
+        let desk = Desk::without_store();
+        desk.sealed.git_init().unwrap();
+        with_git(&desk, script);
+        is_used(&desk, &desk.project());
+        is_used(&desk, &desk.project());
+        let told = desk.ok(&["doctor"]);
+        let line = format!("! files can't be rolled back: {why}");
+        assert_eq!(told.contains(&line), !why.is_empty(), "{told}");
+        // What git tracks is found out without it.
+        fs::remove_file(desk.sealed.root().join("bin/git")).unwrap();
+        shell(&desk, &desk.project(), "git add -f .callstack");
+        with_git(&desk, script);
+        let why = is_refused(&desk, &desk.project());
+        assert!(why.contains("git tracks .callstack/"), "{why}");
+    }
+}
+
+#[test]
+fn where_there_is_no_git_a_store_is_used_unless_it_is_tracked() {
+    let desk = Desk::without_store();
+    desk.sealed.git_init().unwrap();
+    let run = |args: &[&str]| {
+        let mut command = desk.command(&desk.project(), args);
+        command.env("PATH", "/nowhere");
+        desk.finish(command)
+    };
+    for _ in 0..2 {
+        assert_eq!(run(&["push", "--here", "x", "-c", "y"]).code, 0);
+    }
+    assert!(run(&["doctor"]).stdout.contains("! files can't be rolled back: git is not there"));
+    shell(&desk, &desk.project(), "git add -f .callstack");
+    let said = run(&["push", "x", "-c", "y"]);
+    assert_eq!(said.code, 7);
+    assert!(said.stderr.contains("git tracks .callstack/callstack.db"), "{}", said.stderr);
+    // Neither git nor anybody else can say what is tracked.
+    fs::write(desk.project().join(".git/index"), "damaged").unwrap();
+    let said = run(&["push", "x", "-c", "y"]);
+    assert_eq!(said.code, 7);
+    assert!(said.stderr.contains("it is not known whether git tracks paths"), "{}", said.stderr);
+}
+
+#[test]
+fn that_files_are_not_recorded_is_told_once() {
+    let desk = Desk::without_store();
+    desk.sealed.git_init().unwrap();
+    with_git(&desk, "echo 'fatal: broken' >&2; exit 1");
+    let push = |id: u64| {
+        let args = json!({"title": format!("Step {id}"), "successCriteria": "done"});
+        let params = json!({"name": "stack_frame_push", "args": args, "session": "ses_a",
+            "message": format!("msg_{id}"), "call": format!("call_{id}")});
+        json!({"id": id, "method": "tool", "params": params})
+    };
+    let said = serve(&desk, &[push(1), push(2), push(3)]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(desk.handles().len() >= 3, "{}", said.stdout);
+    let log = fs::read_to_string(desk.project().join(".callstack/callstack.log")).unwrap();
+    let told: Vec<_> = log.lines().filter(|line| line.contains("Files not recorded")).collect();
+    assert_eq!(told.len(), 1, "{log}");
+    assert!(told.iter().all(|line| line.contains("git refused: fatal: broken")), "{told:?}");
 }

@@ -86,8 +86,7 @@ fn a_store_that_vanishes_is_made_again_with_all_that_was_acknowledged() {
             work(&mut host, before, |desk| shell(desk, vanish));
             let found = (host.sent(S), same(host.desk.json(&["tree"])));
             assert_same(&what, &expected, &found);
-            let notice =
-                "the store in .callstack had vanished and was made again; nothing was lost";
+            let notice = "the store in .callstack had vanished or was overwritten, and was made again; nothing was lost";
             let troubles = host.troubles.join("; ");
             assert!(
                 !troubles.is_empty() && troubles.replace(notice, "").len() <= 4,
@@ -101,6 +100,96 @@ fn a_store_that_vanishes_is_made_again_with_all_that_was_acknowledged() {
             let said = host.desk.run(&["doctor", "--json"]);
             assert_eq!(said.code, 0, "{what}: {}{}", said.stdout, said.stderr);
         }
+    }
+}
+
+#[test]
+fn a_backup_copied_over_a_live_store_loses_nothing_or_is_gone_on_with_and_told() {
+    let back = "cp callstack.backup .callstack/callstack.db";
+    for how in [back.to_owned(), format!("{back}; rm -f .callstack/callstack.db-*")] {
+        let mut host = begun();
+        work(&mut host, 5, |desk| {
+            let copy = desk.project().join("callstack.backup");
+            let store = rusqlite::Connection::open(desk.database()).unwrap();
+            store.execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
+        });
+        for frame in ["net", "disk", "clock", "lock", "queue"] {
+            push(&mut host, frame);
+            pop(&mut host, &format!("the {frame} works"));
+        }
+        shell(&host.desk, &how);
+        push(&mut host, "last");
+        pop(&mut host, "it was added afterwards");
+        host.reply(S, "All is there.");
+        host.user(S, "Thanks");
+        let sent = host.sent(S);
+        assert!(sent.contains("it was added afterwards"), "{how}: {sent}");
+        let is_told =
+            host.troubles.iter().any(|it| it.contains("was replaced by another one, and "));
+        let titles = host.desk.ok(&["tree", "--all"]);
+        assert_eq!(titles.contains("queue"), !is_told, "{how}: {titles}{:?}", host.troubles);
+        assert!(host.close(), "{how}");
+        assert_same(&how, &host.shown(S), &stored(&host.desk, S));
+        let said = host.desk.run(&["doctor", "--json"]);
+        assert_eq!(said.code, 0, "{how}: {}{}", said.stdout, said.stderr);
+    }
+}
+
+#[test]
+fn a_mark_that_goes_under_a_live_process_is_put_again_and_a_foreign_one_is_refused() {
+    let mut host = begun();
+    host.user(S, "Write the parser of the configuration");
+    push(&mut host, "grammar");
+    let mark = id(&host.desk);
+    shell(&host.desk, "rm .callstack/id");
+    pop(&mut host, "23 rules, no comments");
+    assert_eq!(id(&host.desk), mark);
+    shell(&host.desk, "echo 0123456789abcdef0123456789abcdef > .callstack/id");
+    let all = host.all_of(S);
+    for _ in 0..2 {
+        let error = host.refused("sync", &all);
+        assert!(error.contains("was not made here"), "{error}");
+    }
+    shell(&host.desk, &format!("echo {} > .callstack/id", mark.trim()));
+    push(&mut host, "cache");
+    pop(&mut host, "it takes 2 MB");
+    assert!(host.desk.ok(&["tree"]).contains("cache"));
+}
+
+#[test]
+fn logs_that_are_emptied_or_deleted_under_a_live_process_are_written_again() {
+    for line in [
+        ": > .callstack/callstack.log; for log in .callstack/logs/*; do : > $log; done",
+        "rm .callstack/callstack.log .callstack/logs/*",
+    ] {
+        let mut host = begun();
+        host.user(S, "Write the parser of the configuration");
+        push(&mut host, "grammar");
+        host.run(S, "make grammar", 0);
+        pop(&mut host, "23 rules, no comments");
+        host.reply(S, "The grammar is there.");
+        let first = host.desk.project().join(".callstack/logs/f2.md");
+        wait_for(&first);
+        shell(&host.desk, line);
+        push(&mut host, "cache");
+        pop(&mut host, "it takes 2 MB");
+        host.user(S, "Thanks");
+        wait_for(&first);
+        assert!(host.close(), "{line}");
+        let text = fs::read_to_string(&first).unwrap();
+        assert!(text.contains("23 rules"), "{line}: {text}");
+        let log = fs::read_to_string(host.desk.project().join(".callstack/callstack.log")).unwrap();
+        assert!(log.contains("cache"), "{line}: {log}");
+        assert_eq!(log.contains("Log cut short"), line.starts_with(':'), "{line}: {log}");
+    }
+}
+
+/// Waits until something is in a file that is written in the background.
+fn wait_for(path: &Path) {
+    let begun = std::time::Instant::now();
+    while fs::metadata(path).map_or(0, |file| file.len()) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{} is not written", path.display());
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -148,7 +237,7 @@ fn a_store_that_another_one_replaces_is_gone_on_with_and_what_is_lost_is_said() 
         assert_eq!(host.troubles.len(), 1, "{:#?}", host.troubles);
         assert!(host.close());
         assert_same("messages", &host.shown(S), &stored(&host.desk, S));
-        let titles = host.desk.ok(&["tree"]);
+        let titles = host.desk.ok(&["tree", "--all"]);
         assert!(titles.contains("Elsewhere") && titles.contains("parser"), "{titles}");
         assert!(!titles.contains("grammar"), "{titles}");
     }
@@ -184,7 +273,7 @@ fn is_refused_meanwhile(put: &str, remove: &str, why: &str) {
     assert!(sent.contains("23 rules") && sent.contains("it takes 2 MB"), "{sent}");
     assert!(host.close());
     assert_same("messages", &host.shown(S), &stored(&host.desk, S));
-    let titles = host.desk.ok(&["tree"]);
+    let titles = host.desk.ok(&["tree", "--all"]);
     assert!(titles.contains("grammar") && !titles.contains("lost"), "{titles}");
 }
 
@@ -220,16 +309,24 @@ fn a_store_of_another_project_in_the_place_of_a_live_one_is_neither_read_nor_cha
 }
 
 #[test]
-fn a_database_that_was_emptied_with_its_log_is_an_error_that_folds_nothing_more() {
+fn a_database_that_was_emptied_with_its_log_is_had_whole_or_an_error_that_folds_nothing_more() {
     let mut host = begun();
     host.user(S, "Write the parser of the configuration");
     push(&mut host, "grammar");
     host.run(S, "make grammar", 0);
     shell(&host.desk, ": > .callstack/callstack.db; : > .callstack/callstack.db-wal");
     let all: Value = host.all_of(S);
-    for _ in 0..2 {
-        let error = host.refused("sync", &all);
+    let outcome = host.asked("sync", &all);
+    if let Err(error) = outcome {
         assert!(error.contains("emptied") || error.contains("taken away"), "{error}");
+        assert_eq!(fs::metadata(host.desk.database()).unwrap().len(), 0);
+        return;
     }
-    assert_eq!(fs::metadata(host.desk.database()).unwrap().len(), 0);
+    // An open connection had kept all of so small a store.
+    pop(&mut host, "23 rules, no comments");
+    assert!(host.close());
+    assert_same("messages", &host.shown(S), &stored(&host.desk, S));
+    assert!(host.desk.ok(&["tree"]).contains("grammar"));
+    let said = host.desk.run(&["doctor", "--json"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
 }

@@ -1,5 +1,6 @@
 //! Frames that begin and end by themselves.
 
+mod attached;
 mod broken;
 mod sessions;
 

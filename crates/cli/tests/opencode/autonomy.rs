@@ -68,7 +68,7 @@ fn a_loop_of_failures_is_suggested_a_frame_once_also_across_a_restart() {
     for part in [
         "f1 is open. [STACK SUGGESTION: Consider pushing a new frame for \"echo broken; exit 3\"",
         "(stack_frame_push)",
-        " - Reason: 3 failures were not put right, `echo broken; exit 3` failed 3 times (75% confidence)]",
+        " - Reason: 3 failures were not put right, `echo broken; exit 3` failed 3 times",
     ] {
         assert!(line.contains(part), "{line}");
     }
@@ -126,7 +126,8 @@ fn thresholds_and_the_list_of_heuristics_decide_what_is_said() {
         Step::text("It fails."),
         Step::text("As before."),
         Step::text("As ever."),
-        ask("stack_autonomy", &json!({}), "settings").usage(64_000, 100),
+        ask("stack_autonomy", &json!({}), "settings"),
+        work("it").usage(64_000, 100),
         Step::text("So be it."),
     ]);
     for words in ["Make the command work", "And now?", "And now?", "Please"] {
@@ -134,12 +135,9 @@ fn thresholds_and_the_list_of_heuristics_decide_what_is_said() {
     }
     let requests = session.finished();
     let suggested: Vec<_> = requests.iter().map(|request| times(request, SUGGESTION)).collect();
-    assert_eq!(suggested, [0, 0, 0, 0, 0, 0, 0, 0, 1], "no push at 75 %, no stagnation");
+    assert_eq!(suggested, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1], "no push at 75 %, no stagnation");
     let last = requests.last().unwrap().render();
-    assert!(
-        last.contains("the context is 50 % full (64100 of 128000 tokens) (50% confidence)]"),
-        "{last}"
-    );
+    assert!(last.contains("the context is 50 % full (64100 of 128000 tokens)"), "{last}");
     let settings = told(&requests, "settings");
     for line in [
         "STACK_PUSH_THRESHOLD: 90 (from the environment)",
@@ -154,8 +152,10 @@ fn thresholds_and_the_list_of_heuristics_decide_what_is_said() {
 
 #[test]
 fn suggestions_that_are_kept_out_of_the_context_wait_for_who_asks() {
-    let Some(talk) = Talk::new(&[("STACK_SUGGEST_IN_CONTEXT", "off")]) else { return };
+    let Some(talk) = Talk::new(&[]) else { return };
+    // What an agent is to change is no variable: those count before what it sets.
     let session = talk.session([
+        ask("stack_auto_suggest", &json!({"enabled": false}), "off"),
         failing(1),
         failing(2),
         failing(3),
@@ -172,7 +172,7 @@ fn suggestions_that_are_kept_out_of_the_context_wait_for_who_asks() {
     let suggested: Vec<_> = requests.iter().map(|request| times(request, SUGGESTION)).collect();
     assert_eq!(
         suggested,
-        [0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
         "once it is on, and not what came before"
     );
     let waiting = told(&requests, "waiting");

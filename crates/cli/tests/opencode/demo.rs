@@ -15,7 +15,7 @@ fn the_demo_shows_three_nested_frames_and_what_they_saved() {
     sealed.put_on_path("opencode", opencode.path()).unwrap();
     let callstack = Callstack::at(env!("CARGO_BIN_EXE_callstack"));
 
-    let demo = callstack.run(&sealed, &["demo", "--json", "--keep"]).unwrap();
+    let demo = callstack.run(&sealed, &["demo", "--json"]).unwrap();
 
     assert!(demo.success(), "{demo}");
     let shown: Value = serde_json::from_str(&demo.stdout).unwrap();
@@ -36,6 +36,17 @@ fn the_demo_shows_three_nested_frames_and_what_they_saved() {
     let kept = std::path::Path::new(shown["project"].as_str().unwrap());
     assert!(kept.join("greet.sh").is_file());
     std::fs::remove_dir_all(kept.parent().unwrap()).unwrap();
+
+    let demo = callstack.run(&sealed, &["demo", "--remove"]).unwrap();
+
+    assert!(demo.success(), "{demo}");
+    let lines: Vec<_> = demo.stdout.lines().collect();
+    let end = lines.iter().position(|it| *it == "The tree").unwrap();
+    let place = |text: &str| lines[..end].iter().position(|it| it.trim() == text).unwrap();
+    assert!(place("▶ f3 Test of the script") < place("✓ f3 Test of the script"), "{demo}");
+    let last = lines.last().unwrap();
+    assert!(last.starts_with("Call 17: ") && last.ends_with(" %"), "{last}");
+    assert!(last.contains(" tokens instead of ") && last.contains(", −"), "{last}");
 }
 
 #[test]

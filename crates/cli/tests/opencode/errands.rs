@@ -104,10 +104,11 @@ fn frames_come_back_one_by_one_and_side_by_side(talk: &Talk) {
     assert_eq!(worked[0].body["model"], requests[0].body["model"]);
     let context = our_system(&worked[0]).concat();
     assert!(
-        context.contains("Write a compiler.") && context.contains("<current-frame"),
+        context.contains("<title>Write a compiler</title>") && context.contains("<current-frame"),
         "{context}"
     );
     assert_eq!(times(&worked[0], "<stack-context"), 1, "{}", worked[0].render());
+    assert_eq!(times(&worked[0], "Write a compiler."), 1, "{}", worked[0].render());
     assert!(!worked[0].render().contains("Three parts."), "the caller's history stays there");
     snapshot("errand_prompted", &seen(&worked[0]));
     let log = engine(sealed).log(&lexer).unwrap();
@@ -115,7 +116,7 @@ fn frames_come_back_one_by_one_and_side_by_side(talk: &Talk) {
 }
 
 fn delegate_now(handle: &str, id: &str) -> Step {
-    let call = Step::call("stack_frame_activate", json!({ "frame": handle }));
+    let call = Step::call("stack_frame_activate", json!({ "frame": handle, "in": "session" }));
     super::steps::named(call, id)
 }
 

@@ -33,17 +33,18 @@ fn a_popped_frame_has_files_commands_and_tests_with_it() {
     // SHA-256 of `hello`.
     let hash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     assert_eq!(evidence["written"], json!([{"path": "greeting.txt", "hash": hash}]), "{frame:#}");
-    let commands = json!([
-        {"line": "sh check.sh; exit 101", "exits": [101]},
-        {"line": "sh check.sh", "exits": [0]},
-    ]);
-    assert_eq!(evidence["commands"], commands);
-    let counts = json!({"passed": 4, "failed": 0, "skipped": 2});
-    assert_eq!(evidence["tests"][1], json!({"command": "sh check.sh", "counts": counts}));
-    let line = "`sh check.sh` (exit 0; tests: 4 passed, 2 skipped)";
+    let last = evidence["checks"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["line"], "sh check.sh", "{evidence:#}");
+    assert_eq!(last["passed"], true, "{evidence:#}");
+    assert_eq!(last["said"], "4 passed, 2 skipped", "{evidence:#}");
+    let line = "`sh check.sh`: 4 passed, 2 skipped";
     let requests = project.requests();
     let returned = requests.last().unwrap().render();
-    for told in [&said(&["show", "f2"]), &said(&["export", "--format", "markdown"]), &returned] {
+    for told in [
+        &said(&["show", "f2", "--evidence"]),
+        &said(&["export", "--format", "markdown"]),
+        &returned,
+    ] {
         assert!(told.contains(line), "{told}");
     }
     let found: Value = serde_json::from_str(&said(&["search", "check.sh", "--json"])).unwrap();

@@ -23,13 +23,13 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("flame_plan", json!({"goal": " "}), "the goal is empty"),
         ("flame_plan_children", json!({"children": children}), "f4"),
         ("flame_plan_children", json!({"children": []}), "nothing to plan"),
-        ("flame_push", json!({"goal": "A first draft of the poem is there"}), "<flame-context"),
+        ("flame_push", json!({"goal": "A first draft of the poem is there"}), "f5 is open now"),
         ("flame_push", json!({}), "`goal` is missing"),
         ("flame_add_decision", json!({"decision": "It is a sonnet: short."}), "f5"),
         ("flame_add_decision", json!({"decision": 4}), "4 is no string"),
         ("flame_add_artifact", json!({"artifact": "poem.txt"}), "f5"),
         ("flame_add_artifact", json!({"artifact": "poem.txt", "sessionID": "f99"}), "`flame_tree`"),
-        ("flame_status", json!({}), "A first draft of the…"),
+        ("flame_status", json!({}), "A first draft of the poem is there"),
         ("flame_status", json!({"of": "f1"}), "no arguments"),
         ("flame_tree", json!({}), "○ f2 The poem is read aloud"),
         ("flame_tree", json!({"depth": 2}), "no arguments"),
@@ -48,7 +48,7 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         (
             "flame_autonomy_config",
             json!({"popThreshold": 80}),
-            "STACK_POP_THRESHOLD: 80 (set here)",
+            "FLAME_POP_THRESHOLD: 80 (set here)",
         ),
         ("flame_autonomy_config", json!({"level": "wild"}), "level"),
         ("flame_should_push", json!({"messageCount": 4}), "Observed in f5"),
@@ -68,12 +68,12 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("flame_subagent_complete", json!({"sessionID": "ses_no"}), "no session and no frame"),
         ("flame_subagent_complete", json!({}), "`sessionID` is missing"),
         ("flame", json!({"op": "flame_pin", "args": {"text": "14 lines."}}), "f5"),
-        ("flame", json!({"op": "flame_fly"}), "Call `flame` without op"),
+        ("flame", json!({"op": "flame_fly"}), "Call `flame` with op `all`"),
         ("flame_pop", json!({"status": "done", "summary": "x"}), "completed, failed, blocked"),
         ("flame_pop", json!({"status": "completed", "summary": "Rhymed abab."}), "Rhymed abab."),
         ("flame_summarize", json!({"note": 1}), "1 is no string"),
         ("flame_activate", json!({"sessionID": "f5"}), "`flame_reopen`"),
-        ("flame_activate", json!({"sessionID": "f2", "in": "here"}), "activated frame f2"),
+        ("flame_activate", json!({"sessionID": "f2", "in": "here"}), "f2 is open now"),
         ("flame_invalidate", json!({"sessionID": "f2"}), "`reason` is missing"),
         ("flame_invalidate", json!({"sessionID": "f2", "reason": "Nobody is there."}), "f2"),
     ]
@@ -105,7 +105,10 @@ fn every_flame_tool_answers_and_a_wrong_call_says_what_is_right() {
     let numbered = calls().into_iter().enumerate();
     let asked =
         numbered.map(|(at, (tool, args, _))| named(Step::call(tool, args), &format!("call-{at}")));
-    let first = [write("poem.txt", "Roses are red"), named(Step::call("flame", json!({})), "list")];
+    let first = [
+        write("poem.txt", "Roses are red"),
+        named(Step::call("flame", json!({"op": "all"})), "list"),
+    ];
     let session = talk.session(first.into_iter().chain(asked).chain([Step::text("A poem.")]));
     session.say("Write me a poem, please.");
     let requests = session.finished();
@@ -174,7 +177,7 @@ fn flame_variables_count_in_a_session_and_the_context_has_its_own_elements() {
         "<flame-context session=\"ses_",
         "<budget total=\"3000\" ancestors=\"900\" siblings=\"800\" current=\"600\" />",
         "<ancestors count=\"1\">",
-        "<goal>Write the parser, please</goal>",
+        "goal=\"the request of the user, in this conversation\"",
         "<completed-siblings count=\"1\">",
         "summary=\"above\"",
         "31 tests of the lexer pass",

@@ -3,6 +3,7 @@
 mod endings;
 mod nested;
 mod one_step;
+mod since;
 mod turns;
 
 use callstack_scripted_model::{Script, Step};

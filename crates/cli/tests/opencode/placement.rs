@@ -28,14 +28,16 @@ fn a_goal_and_a_pin_of_mid_session_appear_in_what_is_sent_later_only() {
     let requests = session.finished();
     assert_eq!(folds(&requests), ["push-copy", "push-copy"]);
     let system = our_system(&requests[9]);
-    assert!(system[0].contains("<title>Please move the blog to…</title>"), "{}", system[0]);
+    assert!(system[0].contains("goal=\"the request of the user, in this"), "{}", system[0]);
+    assert!(!system[0].contains("move the blog"), "it stands below: {}", system[0]);
     assert!(!system[0].contains("Never delete"));
     let words = "Never delete the old server.";
     for (number, what) in [(3, "a push"), (5, "a fold"), (6, "the next push")] {
         let result = requests[number].last_result_of("stack_frame_push").unwrap();
         assert!(result.contains(words), "{what}: {result}");
-        assert!(result.contains("Move the blog"), "{what}: {result}");
     }
+    let fold = requests[5].last_result_of("stack_frame_push").unwrap();
+    assert!(fold.contains("Move the blog"), "{fold}");
     assert!(requests[9].last_user_text().unwrap().contains(words), "a fold behind a user's words");
     assert!(result_of(&requests[9], "pin").starts_with("Pinned as p1"));
     snapshot("pinned_open", &seen(&requests[6]));
@@ -58,11 +60,11 @@ fn placed_in_the_system_prompt_the_context_is_rebuilt_and_all_tools_can_be_liste
     session.say("How do I silence it?");
     let requests = session.finished();
     let system = |number: usize| our_system(&requests[number]).join("\n");
-    assert!(system(0).contains("<title>How do I silence it</title>"));
+    assert!(system(0).contains("goal=\"the request of the user, in this"));
     assert!(system(1).contains("<title>Read the manual</title>"), "{}", system(1));
     assert!(!result_of(&requests[1], "push-read").contains("<stack-context"));
     assert!(system(3).contains("manual.pdf") && !system(2).contains("manual.pdf"));
-    assert!(system(4).contains("<title>How do I silence it</title>") && system(4) != system(3));
+    assert!(!system(4).contains("<title>Read the manual</title>") && system(4) != system(3));
     assert!(result_of(&requests[4], "push-read").contains("--quiet"));
     assert_eq!(system(1), system(2), "what did not change stays as it was");
     assert_no_work(&requests[4]);

@@ -78,7 +78,7 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("stack_frame_pop", json!({"results": "The last word is changed."}), "last word"),
         ("stack_frame_activate", json!({"frame": "f3"}), "Error"),
         ("stack_frame_retry", json!({"frame": "f2"}), "was not tried yet"),
-        ("stack_frame_activate", json!({"frame": "f2", "in": "here"}), "activated frame f2"),
+        ("stack_frame_activate", json!({"frame": "f2", "in": "here"}), "f2 is open now"),
         ("stack_frame_invalidate", json!({"frame": "f2"}), "reason"),
         ("stack_frame_invalidate", json!({"frame": "f2", "reason": "One is enough."}), "f2"),
         (
@@ -122,7 +122,7 @@ const UNSTEADY: [&str; 6] = [
 
 #[test]
 fn each_operation_answers_and_a_wrong_call_says_what_is_right() {
-    let listed = named(Step::call("stack", json!({})), "list");
+    let listed = named(Step::call("stack", json!({"op": "all"})), "list");
     let numbered = calls().into_iter().enumerate();
     let asked = numbered.map(|(at, (op, args, _))| named(stack(op, &args), &format!("call-{at}")));
     let first = [write("poem.txt", "Roses are red"), listed];
@@ -141,7 +141,7 @@ fn each_operation_answers_and_a_wrong_call_says_what_is_right() {
         let called = operation.name == "stack" || calls().iter().any(|it| it.0 == operation.name);
         assert!(called, "{} is not called here", operation.name);
     }
-    let mut told = format!("── stack {{}}\n{}\n", list.trim_end());
+    let mut told = format!("── stack all\n{}\n", list.trim_end());
     let mut wrong = Vec::new();
     for (at, (op, args, expected)) in calls().into_iter().enumerate() {
         // The answer as it was at first: a later pop folds it away. A pop's own is where its push is.

@@ -38,7 +38,7 @@ fn a_forgotten_frame_and_a_full_context_are_mentioned_once_and_the_words_stay() 
     let requests = session.finished();
     let times = |number: usize, words: &str| requests[number].render().matches(words).count();
     let (reminder, suggestion) = ("still open after 3 user turns", "the context is 74 % full");
-    assert_eq!((times(4, reminder), times(5, reminder)), (0, 1));
+    assert_eq!((times(5, reminder), times(6, reminder)), (0, 1), "in the next output");
     assert_eq!((times(6, suggestion), times(7, suggestion)), (0, 1));
     assert_eq!((times(10, reminder), times(10, suggestion)), (1, 1), "once, and then they stay");
     assert_eq!(times(10, " % full"), 1);

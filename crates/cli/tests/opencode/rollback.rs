@@ -11,6 +11,7 @@ use super::auto::{AUTO, todos};
 use super::errands::{children, works_on};
 use super::project::Project;
 use super::steps::{bash, delegate, plan, pop, push, write};
+use super::talk::Talk;
 
 #[test]
 fn what_the_tools_of_a_frame_wrote_is_rolled_back_and_the_work_around_it_stays() {
@@ -56,6 +57,29 @@ fn what_the_tools_of_a_frame_wrote_is_rolled_back_and_the_work_around_it_stays()
     assert_eq!(read("old.txt").as_deref(), Some("overwritten"));
 }
 
+#[test]
+fn the_agent_is_told_which_files_were_put_back() {
+    let Some(talk) = Talk::new(&[]) else { return };
+    let sealed = &talk.project.sealed;
+    sealed.write("old.txt", "old").unwrap();
+    sealed.git_init().unwrap();
+    let session = talk.session([
+        push("Try it out", "It is known whether it works"),
+        write("old.txt", "overwritten"),
+        pop("It does not work."),
+        Step::text("Done."),
+        Step::text("I see."),
+    ]);
+    session.say("Try it.");
+    let done = talk.project.callstack.run(sealed, &["rollback", "f2", "--yes"]).unwrap();
+    assert_eq!(fs::read_to_string(sealed.project().join("old.txt")).unwrap(), "old", "{done}");
+    session.say("And now?");
+    let request = session.finished().pop().unwrap().render();
+    let told = "- changed files by a rollback of f2 \"Try it out\", so read them again before you rely \
+                on them: old.txt";
+    assert!(request.contains(told), "{request}");
+}
+
 /// Longer than it takes to record the files of a small project.
 const THINKS: Duration = Duration::from_secs(6);
 
@@ -80,12 +104,12 @@ fn a_turn_and_an_item_that_nobody_pushed_are_rolled_back_to_what_they_found() {
 
     let run = |args: &[&str]| project.callstack.run(sealed, args).unwrap();
     let read = |file: &str| fs::read_to_string(sealed.project().join(file)).unwrap();
-    let done = run(&["rollback", "f3", "--yes"]);
+    let done = run(&["rollback", "f2", "--yes"]);
     assert_eq!(
         (read("first.txt").as_str(), read("second.txt").as_str()),
         ("overwritten", "as it was"),
         "{done}"
     );
-    let done = run(&["rollback", "f2", "--yes"]);
+    let done = run(&["rollback", "f1", "--yes"]);
     assert_eq!(read("first.txt"), "as it was", "{done}");
 }

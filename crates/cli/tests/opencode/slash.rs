@@ -57,7 +57,7 @@ const MODES: Checks = Checks { prefix: false, reasoning: true };
 fn people_control_the_tree_from_inside_a_session() {
     let Some(talk) = talk() else { return };
     a_frame_is_opened_worked_in_and_ended_with_the_persons_results(&talk);
-    a_pop_without_results_asks_the_agent_for_them(&talk);
+    a_pop_without_results_ends_the_frame_with_what_was_said_in_it(&talk);
     frames_are_planned_and_shown(&talk);
     what_cannot_be_done_is_said(&talk);
     a_changed_command_keeps_its_words_and_a_foreign_one_is_left_alone(&talk);
@@ -73,7 +73,8 @@ fn a_frame_is_opened_worked_in_and_ended_with_the_persons_results(talk: &Talk) {
     ]);
     session.say("Let us look after the shop.");
     command(&session, "push", "Fix the login of the shop: it must not fail");
-    let opened = "Let us look after the… in_progress\n  Fix the login of the… in_progress *\n";
+    let opened = "Let us look after the shop in_progress\n  Fix the login of the shop: it must not fail \
+                  in_progress *\n";
     assert_tree(&session, opened);
     let requests = session.requests();
     let [words, note] = &said(&requests[1])[..] else { panic!("{:?}", said(&requests[1])) };
@@ -81,7 +82,8 @@ fn a_frame_is_opened_worked_in_and_ended_with_the_persons_results(talk: &Talk) {
     assert!(note.starts_with("[callstack] opened frame f"), "{note}");
     assert!(note.contains("opened it with /push"), "{note}");
     command(&session, "pop", "The password may be empty now.");
-    let ended = "Let us look after the… in_progress *\n  Fix the login of the… completed\n";
+    let ended = "Let us look after the shop in_progress *\n  Fix the login of the shop: it must not fail \
+                 completed\n";
     assert_tree(&session, ended);
     session.say("Thank you.");
     let requests = session.finished();
@@ -96,27 +98,31 @@ fn a_frame_is_opened_worked_in_and_ended_with_the_persons_results(talk: &Talk) {
     assert!(kept.contains("it fails without a password"), "and the closing reply: {kept}");
 }
 
-fn a_pop_without_results_asks_the_agent_for_them(talk: &Talk) {
+fn a_pop_without_results_ends_the_frame_with_what_was_said_in_it(talk: &Talk) {
     let session = talk.session([
         push("Count the beans", "their number is known"),
         work("the beans"),
-        Step::text("I am at it."),
-        pop("There are 31 beans so far.").reasoning("As they wish."),
         Step::text("31 so far."),
+        Step::text("It is ended."),
     ]);
     session.say("How many beans are there?");
     command(&session, "pop", "failed");
+    assert_tree(&session, "How many beans are there? in_progress *\n  Count the beans failed\n");
     let requests = session.finished();
-    let note = &said(&requests[3])[1];
-    assert!(note.contains("Call stack_frame_pop with status failed"), "{note}");
-    assert_no_work(&requests[4]);
+    let note = said(&requests[3]).pop().unwrap();
+    let results =
+        "Count the beans\" failed with /pop; its results are what was said in it last: 31 so far.";
+    assert!(note.contains(results), "{note}");
+    assert!(note.ends_with("is open now: How many beans are there?"), "{note}");
+    assert_no_work(&requests[3]);
 }
 
 fn frames_are_planned_and_shown(talk: &Talk) {
     let session =
         talk.session([Step::text("Planned."), Step::text("Shown."), Step::text("Right.")]);
     command(&session, "plan", "Read the code | Write the tests |");
-    let planned = "Read the code Write the… in_progress *\n  Read the code planned\n  Write the tests planned\n";
+    let planned = "Read the code Write the tests in_progress *\n  Read the code planned\n  \
+                   Write the tests planned\n";
     assert_tree(&session, planned);
     command(&session, "frame-status", "");
     assert_tree(&session, planned);
@@ -169,7 +175,7 @@ fn with_frame_mode_off_a_session_goes_on_as_without_callstack_and_on_again_it_co
     let sealed = sealed(&talk);
     session.say("Beans, please.");
     let open =
-        "Beans please in_progress\n  Count the beans completed\n  Cook the beans in_progress *\n";
+        "Beans, please in_progress\n  Count the beans completed\n  Cook the beans in_progress *\n";
     assert_tree(&session, open);
     callstack(&talk, &["config", "frame-mode", "off"]);
     session.say("And without frames?");
@@ -180,7 +186,7 @@ fn with_frame_mode_off_a_session_goes_on_as_without_callstack_and_on_again_it_co
     wait_for_tree(
         sealed,
         &session.id,
-        "Beans please in_progress *\n  Count the beans completed\n  Cook the beans completed\n",
+        "Beans, please in_progress *\n  Count the beans completed\n  Cook the beans completed\n",
     );
     let requests = session.finished();
     for without in &requests[5..7] {
@@ -195,6 +201,36 @@ fn with_frame_mode_off_a_session_goes_on_as_without_callstack_and_on_again_it_co
         assert!(tools(with).iter().any(|(name, _)| name == "stack_frame_pop"));
         assert_no_work(with);
     }
+}
+
+/// The names of the slash commands that people are offered.
+fn offered(talk: &Talk) -> Vec<String> {
+    let commands = talk.server.get("/command").unwrap();
+    let names = commands.as_array().unwrap().iter();
+    names.map(|command| command["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_project_may_switch_frames_off_and_then_no_command_of_ours_is_offered() {
+    let with = |mode: &str| {
+        Talk::with(&[], |project| {
+            let done = project.callstack.run(&project.sealed, &["init", "opencode"]).unwrap();
+            assert!(done.success(), "{done}");
+            let config = format!("{{\"experimental\": {{\"frameMode\": {mode}}}}} // no more\n");
+            project.sealed.write(".opencode/opencode.jsonc", &config).unwrap();
+            project.sealed.write(".opencode/command/tidy.md", "Tidy up, please.\n").unwrap();
+        })
+    };
+    let (Some(off), Some(on)) = (with("false"), with("true")) else { return };
+    let is_ours = |name: &String| ["push", "pop", "plan", "frame-status"].contains(&name.as_str());
+    assert!(!offered(&off).iter().any(is_ours), "{:?}", offered(&off));
+    assert!(offered(&off).contains(&"tidy".to_owned()), "{:?}", offered(&off));
+    assert_eq!(offered(&on).iter().filter(|name| is_ours(name)).count(), 4, "{:?}", offered(&on));
+    let session = off.session([Step::text("Without frames.")]);
+    session.say("Is anybody there?");
+    let requests = session.finished();
+    assert!(!tools(&requests[0]).iter().any(|(name, _)| name.starts_with("stack")));
+    assert!(our_system(&requests[0]).is_empty());
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(crate) fn activate(title: &str) -> Step {
 
 /// The activation of a frame in a session of its own.
 pub(crate) fn delegate(title: &str) -> Step {
-    activate_with(title, json!({}))
+    activate_with(title, json!({"in": "session"}))
 }
 
 fn activate_with(title: &str, arguments: Value) -> Step {
@@ -49,7 +49,8 @@ fn activate_with(title: &str, arguments: Value) -> Step {
 /// The handle in front of the newest mention of the frame with this title.
 pub(crate) fn handle_of(request: &RecordedRequest, title: &str) -> String {
     let text = request.render();
-    let at = text.rfind(&format!(" \"{title}\"")).unwrap();
+    let named = text.rfind(&format!(" \"{title}\""));
+    let at = named.or_else(|| text.rfind(&format!(" is open now: {title}"))).unwrap();
     text[..at].split_whitespace().next_back().unwrap().to_owned()
 }
 
@@ -84,6 +85,12 @@ pub(crate) fn together(steps: impl IntoIterator<Item = Step>) -> Step {
     let mut first = steps.next().unwrap();
     first.calls.extend(steps.flat_map(|step| step.calls));
     first
+}
+
+/// The step with what is thought in front of its first call, behind the calls that it is put together with.
+pub(crate) fn thought(mut step: Step, reasoning: &str) -> Step {
+    step.calls[0].reasoning = Some(reasoning.to_owned());
+    step
 }
 
 /// The step with an id for its first call.

@@ -204,7 +204,7 @@ fn a_subagent_is_completed_by_hand_where_that_is_wanted() {
     assert!(said(5).contains("Beta task") && said(5).contains("no frame"), "{}", said(5));
     assert!(said(6).starts_with("Error: ") && said(6).contains("f3"), "{}", said(6));
     assert!(said(7).contains("f3 ended as completed"), "{}", said(7));
-    assert!(said(8).contains("idleDelay: 0 (environment)"), "{}", said(8));
+    assert!(said(8).contains("idleDelay: 0 (from the environment)"), "{}", said(8));
     assert!(said(8).contains("autoComplete: on (default)"), "{}", said(8));
     assert_eq!(
         tree(&talk.project.sealed, &session.id),

@@ -1,7 +1,8 @@
 //! A server with the plugin in it, and sessions of several turns.
 
-use callstack_scripted_model::{Checks, Conversation, RecordedRequest, Script, Step};
+use callstack_scripted_model::{Checks, Conversation, RecordedRequest, Script, Step, WireFormat};
 use callstack_testkit::{Server, assert_clean};
+use serde_json::Value;
 
 use super::project::Project;
 
@@ -22,6 +23,18 @@ impl Talk {
         change(&project);
         let server = project.opencode.serve_with(&project.sealed, env).unwrap();
         Some(Self { project, server })
+    }
+
+    /// The same with a model that speaks another wire format, and additions to the configuration.
+    pub(crate) fn speaking(
+        format: WireFormat,
+        env: &[(&str, &str)],
+        changes: &Value,
+    ) -> Option<Self> {
+        Self::with(env, |project| {
+            let url = project.model.base_url();
+            project.opencode.configure_for(&project.sealed, format, &url, changes).unwrap();
+        })
     }
 
     /// A session for which the model has these steps.

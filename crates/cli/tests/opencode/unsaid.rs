@@ -58,7 +58,7 @@ fn results_are_extracted_or_written_by_a_model_of_the_users_own() {
     assert!(told.contains(&format!("{heading}: The part says 7.")), "{told}");
     assert_eq!(source("First part"), Some(ResultsSource::Extracted));
     let page = shown(&talk, "First part");
-    assert!(page.contains("results, extracted from its steps, without a model:"), "{page}");
+    assert!(page.contains("Result, extracted from its steps, without a model"), "{page}");
 
     let model = Loopback::start(vec![Reply::chat("It says 7, no doubt."), Reply::Silence]).unwrap();
     set(&talk, &["--address", &format!("{}/v1", model.address()), "--model", "small"]);
@@ -67,7 +67,7 @@ fn results_are_extracted_or_written_by_a_model_of_the_users_own() {
     assert!(told.contains(&format!("{heading}: It says 7, no doubt.")), "{told}");
     assert_eq!(source("Second part"), Some(ResultsSource::Model));
     let page = shown(&talk, "Second part");
-    assert!(page.contains("results, by a model of the user's own:"), "{page}");
+    assert!(page.contains("Result, by a model of the user's own"), "{page}");
     let [asked] = &model.asked()[..] else { panic!("{:?}", model.asked()) };
     assert!(asked.head.contains(&format!("authorization: bearer {KEY}\r\n")), "{}", asked.head);
     let body: Value = serde_json::from_str(&asked.body).unwrap();

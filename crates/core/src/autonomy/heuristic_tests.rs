@@ -118,7 +118,7 @@ fn a_text_says_what_to_do_and_why_on_one_line() {
             text.starts_with("[callstack] f4 is open. [STACK SUGGESTION: Consider p"),
             "{text}"
         );
-        assert!(text.ends_with(" (75% confidence)]"), "{text}");
+        assert!(text.ends_with(']') && !text.contains('%'), "{text}");
         assert!(text.contains(&format!("stack_frame_{}", heuristic.kind())), "{text}");
     }
     let text = suggestion(ContextSwitch, Some("refactor auth")).text(&frame, Dialect::Stack);
@@ -160,6 +160,37 @@ fn signals() -> impl Strategy<Value = Signals> {
             ..Signals::default()
         }
     })
+}
+
+#[test]
+fn what_an_agent_says_is_told_as_its_own_words() {
+    let said = Signals::default().with(&Hints {
+        errors: 2,
+        files_changed: 2,
+        successes: 2,
+        idle_turns: 9,
+        fill: Some(95),
+        ..Hints::default()
+    });
+    for heuristic in [GoalCompletion, Stagnation, ContextOverflow] {
+        let judged = judge(Kind::Pop, &[heuristic], &said);
+        let reasons = &judged.readings[0].reasons;
+        assert!(!reasons.is_empty(), "{heuristic}");
+        for reason in reasons {
+            assert!(reason.ends_with(", as you say"), "{heuristic}: {reason}");
+        }
+    }
+    let full = judge(Kind::Pop, &[ContextOverflow], &said);
+    assert_eq!(full.confidence, 95, "a frame without a step counts too where the agent says it");
+    assert_eq!(full.readings[0].reason(), "the context is 95 % full, as you say");
+}
+
+#[test]
+fn what_was_seen_is_not_put_into_an_agents_mouth() {
+    let seen = Signals { idle_steps: 8, errors: 3, ..Signals::default() };
+    let hints = Hints { errors: 1, idle_turns: 2, ..Hints::default() };
+    let judged = judge(Kind::Pop, &[Stagnation], &seen.with(&hints));
+    assert!(!judged.readings[0].reason().contains("as you say"), "{judged:?}");
 }
 
 proptest! {

@@ -8,6 +8,7 @@ use super::seen::{Seen, hashes};
 use super::signals::Signals;
 use crate::fact::Fact;
 use crate::frame::Identity;
+use crate::named_steps::{is_our_command, is_ours};
 
 /// Keywords below which a request is a remark and no new goal.
 const REMARK: usize = 4;
@@ -116,9 +117,11 @@ impl Observer {
         (self.seen.new_files, self.seen.new_folders) = (0, 0);
     }
 
-    /// Whether the fact is something new.
+    /// Whether the fact is something new. What callstack itself was asked for is no work.
     fn follow(&mut self, fact: &Fact) -> bool {
         match fact {
+            Fact::Done { tool, .. } | Fact::Failed { tool, .. } if is_ours(tool) => false,
+            Fact::Command { line, .. } if is_our_command(line) => false,
             Fact::Command { line, exit } => self.ran(line, *exit),
             Fact::Read { path } => {
                 self.went_well(hash("read"));

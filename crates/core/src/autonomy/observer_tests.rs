@@ -53,6 +53,23 @@ fn a_failure_counts_until_the_same_goes_well() {
 }
 
 #[test]
+fn what_callstack_was_asked_for_is_neither_news_nor_a_failure() {
+    let mut observer = watch();
+    step(&mut observer, &[wrote("src/a.rs")]);
+    let done = |tool: &str| Fact::Done { tool: tool.to_owned(), asked: 1 };
+    let ours = [
+        done("stack_frame_push"),
+        failed("stack", "there is no frame `f9`"),
+        done("flame_tree"),
+        ran("callstack log f2", 3),
+        ran("./bin/callstack tree", 0),
+    ];
+    let signals = step(&mut observer, &ours);
+    assert_eq!((signals.errors, signals.idle_steps), (0, 1));
+    assert_eq!(step(&mut observer, &[ran("make", 2)]).errors, 1);
+}
+
+#[test]
 fn a_refused_edit_is_put_right_by_the_next_one() {
     let mut observer = watch();
     step(&mut observer, &[failed("edit", "no such text"), failed("edit", "no such file")]);

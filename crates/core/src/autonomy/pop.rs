@@ -1,6 +1,6 @@
 //! When a frame should be ended.
 
-use super::reading::{Points, Reading};
+use super::reading::{Points, Reading, as_said};
 use super::{Heuristic, Signals};
 
 /// Steps that a frame needs before the fill of the context is held against it.
@@ -13,16 +13,20 @@ const YOUNG: u32 = 3;
 /// away needs no suggestion.
 pub(super) fn goal_completion(signals: &Signals) -> Reading {
     let mut points = Points::default();
+    let said = &signals.said;
     points.add([0, 35, 50][signals.successes.min(2) as usize], || match signals.successes {
+        _ if said.successes => "the criteria are met, as you say".to_owned(),
         1 => "a check went well since the last change".to_owned(),
         _ => "a check that had failed goes well now".to_owned(),
     });
     let files = signals.files_changed;
-    points.add([0, 20, 25][files.min(2) as usize], || format!("{files} files were written"));
+    points.add([0, 20, 25][files.min(2) as usize], || {
+        format!("{files} files were written{}", as_said(said.files))
+    });
     let coverage = u32::from(signals.coverage);
     points.add(coverage / 4, || format!("{coverage} % of the goal's keywords occur in the work"));
     points.take(signals.errors.saturating_mul(15), || {
-        format!("{} failures were not put right", signals.errors)
+        format!("{} failures were not put right{}", signals.errors, as_said(said.errors))
     });
     points.scale(55 + 15 * signals.settled_steps.min(3));
     points.of(Heuristic::GoalCompletion)
@@ -40,9 +44,16 @@ pub(super) fn stagnation(signals: &Signals) -> Reading {
     });
     let mut stuck = Points::default();
     let idle = signals.idle_steps;
-    stuck.add(idle.min(8) * 7, || format!("nothing new in {idle} steps"));
+    stuck.add(idle.min(8) * 7, || {
+        if signals.said.idle {
+            format!("no progress in {idle} turns, as you say")
+        } else {
+            format!("nothing new in {idle} steps")
+        }
+    });
     stuck.add(signals.errors.min(5) * 5, || {
-        format!("{} failures were not put right", signals.errors)
+        let said = as_said(signals.said.errors);
+        format!("{} failures were not put right{said}", signals.errors)
     });
     if signals.retries >= 5 {
         stuck.add(15, || match &signals.failing {
@@ -54,10 +65,14 @@ pub(super) fn stagnation(signals: &Signals) -> Reading {
     if stuck.confidence > open.confidence { stuck } else { open }
 }
 
-/// The share of the model's limit that the context takes, in percent, once the frame has a few steps.
+/// The share of the model's limit that the context takes, in percent, once the frame has a few steps or the agent
+/// says it.
 pub(super) fn context_overflow(signals: &Signals) -> Reading {
     let mut points = Points::default();
-    if let (Some(fill), Some(used), Some(limit)) = (signals.fill(), signals.used, signals.limit)
+    if let Some(fill) = signals.said.fill {
+        points.add(fill.into(), || format!("the context is {fill} % full, as you say"));
+    } else if let (Some(fill), Some(used), Some(limit)) =
+        (signals.fill(), signals.used, signals.limit)
         && signals.steps >= YOUNG
     {
         points.add(fill.into(), || {

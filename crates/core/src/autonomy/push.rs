@@ -1,6 +1,6 @@
 //! When a child frame should be opened.
 
-use super::reading::{Points, Reading};
+use super::reading::{Points, Reading, as_said};
 use super::{Heuristic, Signals};
 
 /// Divergence from which on a request is another goal, in percent.
@@ -16,15 +16,19 @@ const LONG_SHARE: u64 = 40;
 pub(super) fn failure_boundary(signals: &Signals) -> Reading {
     let mut points = Points::default();
     let errors = signals.errors;
+    let said = as_said(signals.said.errors);
     points.add(errors.min(4) * 15, || match errors {
-        1 => "a failure was not put right".to_owned(),
-        _ => format!("{errors} failures were not put right"),
+        1 => format!("a failure was not put right{said}"),
+        _ => format!("{errors} failures were not put right{said}"),
     });
     let retries = signals.retries;
     if errors > 0 && retries >= 2 {
-        points.add(if retries == 2 { 5 } else { 30 }, || match &signals.failing {
-            Some(what) => format!("{what} failed {retries} times"),
-            None => "the next attempt is another try at the same thing".to_owned(),
+        points.add(if retries == 2 { 5 } else { 30 }, || {
+            let said = signals.said.retries;
+            if let Some(what) = signals.failing.as_ref().filter(|_| !said) {
+                return format!("{what} failed {retries} times");
+            }
+            format!("the next attempt is another try at the same thing{}", as_said(said))
         });
     }
     if errors > 0 && signals.divergence >= ANOTHER_GOAL {
@@ -45,7 +49,7 @@ pub(super) fn context_switch(signals: &Signals) -> Reading {
     if divergence > 0 {
         let files = signals.new_files;
         points.add(files.saturating_mul(8).min(30), || {
-            format!("{files} more files were changed since")
+            format!("{files} more files were changed since{}", as_said(signals.said.files))
         });
         let folders = signals.new_folders;
         points.add(folders.saturating_mul(10).min(20), || format!("in {folders} other folders"));
@@ -57,8 +61,12 @@ pub(super) fn context_switch(signals: &Signals) -> Reading {
 pub(super) fn complexity(signals: &Signals) -> Reading {
     let mut points = Points::default();
     let (messages, files) = (signals.messages, signals.files_changed);
-    points.add((messages.saturating_mul(6) / 10).min(60), || format!("{messages} messages"));
-    points.add(files.saturating_mul(4).min(40), || format!("{files} files changed"));
+    points.add((messages.saturating_mul(6) / 10).min(60), || {
+        format!("{messages} messages{}", as_said(signals.said.messages))
+    });
+    points.add(files.saturating_mul(4).min(40), || {
+        format!("{files} files changed{}", as_said(signals.said.files))
+    });
     points.of(Heuristic::Complexity)
 }
 
@@ -70,7 +78,8 @@ pub(super) fn duration(signals: &Signals) -> Reading {
     let long = share.filter(|share| *share > 0).map_or(LONG, |share| share.min(LONG));
     let weight = signals.tokens.saturating_mul(70) / long;
     points.add(u32::try_from(weight).unwrap_or(u32::MAX), || {
-        format!("its messages take about {} tokens", signals.tokens)
+        let said = as_said(signals.said.tokens);
+        format!("its messages take about {} tokens{said}", signals.tokens)
     });
     points.of(Heuristic::Duration)
 }

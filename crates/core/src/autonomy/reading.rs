@@ -22,6 +22,11 @@ impl Reading {
     }
 }
 
+/// What is said behind a reason that nobody saw.
+pub(super) fn as_said(said: bool) -> &'static str {
+    if said { ", as you say" } else { "" }
+}
+
 /// Points of a heuristic as they are added up, each with its reason.
 #[derive(Default)]
 pub(super) struct Points {

@@ -50,6 +50,31 @@ pub struct Signals {
     /// Tokens that it takes at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+    /// What of this nobody saw, because an agent says that it is more.
+    #[serde(skip)]
+    pub said: Said,
+}
+
+/// Which signals are what an agent says, and not what was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one a signal")]
+pub struct Said {
+    /// Failures.
+    pub errors: bool,
+    /// Another try at the same thing.
+    pub retries: bool,
+    /// Messages.
+    pub messages: bool,
+    /// Files written.
+    pub files: bool,
+    /// Tokens.
+    pub tokens: bool,
+    /// Signs of success.
+    pub successes: bool,
+    /// Turns without progress.
+    pub idle: bool,
+    /// How full the context is: percent.
+    pub fill: Option<u8>,
 }
 
 impl Signals {
@@ -63,17 +88,23 @@ impl Signals {
     #[must_use]
     pub fn with(&self, hints: &Hints) -> Self {
         let mut signals = self.clone();
-        let raise = |seen: &mut u32, said: u32| *seen = said.max(*seen);
-        raise(&mut signals.errors, hints.errors);
-        if hints.retry_boundary {
-            raise(&mut signals.retries, 2);
-            raise(&mut signals.errors, 2);
-        }
-        raise(&mut signals.messages, hints.messages);
-        raise(&mut signals.files_changed, hints.files_changed);
+        let raise = |seen: &mut u32, said: u32| {
+            let more = said > *seen;
+            *seen = said.max(*seen);
+            more
+        };
+        let least = if hints.retry_boundary { 2 } else { 0 };
+        signals.said = Said {
+            errors: raise(&mut signals.errors, hints.errors.max(least)),
+            retries: raise(&mut signals.retries, least),
+            messages: raise(&mut signals.messages, hints.messages),
+            files: raise(&mut signals.files_changed, hints.files_changed),
+            tokens: hints.tokens > signals.tokens,
+            successes: raise(&mut signals.successes, hints.successes.min(2)),
+            idle: raise(&mut signals.idle_steps, hints.idle_turns),
+            fill: hints.fill.filter(|percent| Some(*percent) > signals.fill()),
+        };
         raise(&mut signals.new_files, hints.files_changed);
-        raise(&mut signals.idle_steps, hints.idle_turns);
-        raise(&mut signals.successes, hints.successes.min(2));
         if hints.successes > 0 {
             // Whoever asks whether it is time to pop has seen success and not just now.
             signals.settled_steps = u32::MAX;
@@ -82,9 +113,6 @@ impl Signals {
         if hints.divergence > signals.divergence {
             signals.divergence = hints.divergence;
             signals.topic.clone_from(&hints.topic);
-        }
-        if let Some(percent) = hints.fill.filter(|percent| Some(*percent) > signals.fill()) {
-            (signals.used, signals.limit) = (Some(percent.into()), Some(100));
         }
         signals
     }

@@ -98,12 +98,11 @@ impl Suggestion {
     /// The suggestion as the model reads it; `frame` is its frame.
     pub fn text(&self, frame: &Frame, dialect: Dialect) -> String {
         format!(
-            "{MARK} {} is open. {}Consider {} - Reason: {} ({}% confidence)]",
+            "{MARK} {} is open. {}Consider {} - Reason: {}]",
             frame.num,
             dialect.suggestion_mark(),
             self.advice(frame, dialect),
             one_line(&self.reason),
-            self.confidence
         )
     }
 

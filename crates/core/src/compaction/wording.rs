@@ -77,9 +77,15 @@ pub fn combined(
             ResultsSource::Callstack,
         ),
     };
-    let compacted = completion.results_compacted.clone().filter(|text| !text.trim().is_empty());
-    let of = own.or(generated).unwrap_or(&results);
-    let compacted = compacted.unwrap_or_else(|| dense(of));
+    let compacted = given(completion.results_compacted.as_deref()).map(str::to_owned);
+    let compacted = compacted.unwrap_or_else(|| dense(own.or(generated).unwrap_or(&results)));
+    // Siblings in other sessions are shown the dense results alone.
+    let compacted = match (own, generated) {
+        (Some(_), Some(generated)) => {
+            format!("{compacted}\nSummary generated at its end: {}", dense(generated))
+        }
+        _ => compacted,
+    };
     Outcome::with(completion.status, results, Some(compacted), source)
 }
 

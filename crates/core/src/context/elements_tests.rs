@@ -132,7 +132,7 @@ fn siblings_that_are_not_worth_showing_need_no_element() {
     let input = ContextInput {
         siblings: only,
         sibling_counts: StatusCounts::of(only),
-        parts: Parts::for_push(),
+        parts: Parts::for_start(),
         ..nested.input()
     };
     let out = render(&input);

@@ -6,10 +6,12 @@ use crate::dialect::Dialect;
 use crate::frame::{Frame, Identity};
 use crate::secrets::mask;
 use crate::text::{
-    CUT, UNITS_PER_TOKEN, cap, estimate_units, estimate_units_to, first_words, truncate_to_units,
+    CUT, UNITS_PER_TOKEN, cap, estimate_units, estimate_units_to, first_sentence, first_words,
+    truncate_to_units,
 };
-use crate::xml::{XmlWriter, escape_content};
+use crate::xml::{Tag, XmlWriter, escape_content};
 
+use super::Stated;
 use super::score::shown_results;
 
 /// In what relation a frame is shown; it decides what of it is.
@@ -30,6 +32,8 @@ pub(super) enum Relation {
 pub(super) struct Manner {
     pub(super) relation: Relation,
     pub(super) dialect: Dialect,
+    /// Where the reader finds what it is for, if not here.
+    pub(super) stated: Option<Stated>,
 }
 
 /// What is known of a frame beside what it holds itself.
@@ -89,9 +93,12 @@ pub(super) fn fragment(
         return one_line(frame, beside, manner.dialect, limit);
     }
     let fields = match manner.dialect {
-        Dialect::Stack => fields(frame, beside, manner.relation, limit),
-        Dialect::Flame => flame_fields(frame, beside, manner.relation, limit),
+        Dialect::Stack => fields(frame, beside, manner, limit),
+        Dialect::Flame => flame_fields(frame, beside, manner, limit),
     };
+    if fields.is_empty() {
+        return empty(frame, manner).filter(|empty| empty.units <= limit);
+    }
     let cut_before = fields.iter().any(|field| field.truncated);
     let lines: Vec<_> = fields
         .iter()
@@ -198,8 +205,14 @@ impl Fields {
     }
 
     fn decisions(&mut self, frame: &Frame) {
-        let decisions = frame.decisions.iter().map(String::as_str);
-        self.add("decisions", &joined(decisions, "; ", self.max_bytes), 2);
+        self.add("decisions", &joined(frame.taken(), "; ", self.max_bytes), 2);
+    }
+
+    /// What it was given for the work in it, which is over in a sibling, and which a prompt repeats.
+    fn facts(&mut self, frame: &Frame, manner: Manner) {
+        if manner.relation != Relation::Sibling && manner.stated != Some(Stated::Prompt) {
+            self.add("context", &joined(frame.facts(), "\n", self.max_bytes), 4);
+        }
     }
 
     fn artifacts(&mut self, frame: &Frame) {
@@ -214,8 +227,9 @@ fn weights(relation: Relation) -> (usize, usize) {
     if relation == Relation::Sibling { (0, 6) } else { (6, 3) }
 }
 
-fn fields(frame: &Frame, beside: Beside<'_>, relation: Relation, limit: usize) -> Vec<Field> {
+fn fields(frame: &Frame, beside: Beside<'_>, manner: Manner, limit: usize) -> Vec<Field> {
     let mut fields = Fields::within(limit);
+    let Manner { relation, stated, .. } = manner;
     let (aim, outcome) = weights(relation);
     let identity = &frame.identity;
     let compacted = identity.success_criteria_compacted.trim();
@@ -223,10 +237,13 @@ fn fields(frame: &Frame, beside: Beside<'_>, relation: Relation, limit: usize) -
         Relation::Ancestor(2..) if !compacted.is_empty() => compacted,
         _ => identity.success_criteria.as_str(),
     };
-    fields.key("title", &one_line_of(&identity.title, fields.max_bytes), 2);
-    if relation != Relation::Sibling {
+    if stated.and_then(Stated::pointer).is_none() {
+        fields.key("title", &one_line_of(&identity.title, fields.max_bytes), 2);
+    }
+    if relation != Relation::Sibling && stated.is_none() {
         fields.add("success-criteria", criteria, aim);
     }
+    fields.facts(frame, manner);
     fields.add("results", &beside.results(frame), outcome);
     fields.decisions(frame);
     fields.artifacts(frame);
@@ -234,10 +251,17 @@ fn fields(frame: &Frame, beside: Beside<'_>, relation: Relation, limit: usize) -
     fields.fields
 }
 
-fn flame_fields(frame: &Frame, beside: Beside<'_>, relation: Relation, limit: usize) -> Vec<Field> {
+fn flame_fields(frame: &Frame, beside: Beside<'_>, manner: Manner, limit: usize) -> Vec<Field> {
     let mut fields = Fields::within(limit);
-    let (aim, outcome) = weights(relation);
-    fields.key("goal", &goal_of(&frame.identity), aim.max(2));
+    let (aim, outcome) = weights(manner.relation);
+    match manner.stated {
+        None => fields.key("goal", &goal_of(&frame.identity), aim.max(2)),
+        Some(Stated::Beside) => {
+            fields.key("goal", &one_line_of(&frame.identity.title, fields.max_bytes), 2);
+        }
+        Some(Stated::Request | Stated::Prompt) => {}
+    }
+    fields.facts(frame, manner);
     fields.add("summary", &beside.results(frame), outcome);
     fields.artifacts(frame);
     fields.decisions(frame);
@@ -245,13 +269,15 @@ fn flame_fields(frame: &Frame, beside: Beside<'_>, relation: Relation, limit: us
     fields.fields
 }
 
-/// Title and criteria as one goal. A goal's title is its first words, which are not said twice.
+/// Title and criteria as one goal. A goal's title is its first sentence, or its first words in a frame of an
+/// earlier version, which are not said twice.
 pub(super) fn goal_of(identity: &Identity) -> Cow<'_, str> {
     let title = identity.title.trim();
     let criteria = identity.success_criteria.trim();
     if criteria.is_empty() {
         Cow::Borrowed(title)
-    } else if first_words(criteria, title.split_whitespace().count()) == title.trim_end_matches('…')
+    } else if first_sentence(criteria) == title
+        || first_words(criteria, title.split_whitespace().count()) == title.trim_end_matches('…')
     {
         Cow::Borrowed(criteria)
     } else {
@@ -348,24 +374,43 @@ fn assemble<'a>(
     Fragment { xml, units, truncated }
 }
 
-fn tags(frame: &Frame, manner: Manner, truncated: bool) -> (String, String) {
-    let relation = manner.relation;
+/// A frame of which there is nothing to tell but where the reader finds what it is for.
+fn empty(frame: &Frame, manner: Manner) -> Option<Fragment> {
+    manner.stated?;
+    let mut xml = XmlWriter::new(level(manner.relation));
+    tag(&mut xml, frame, manner, false).empty();
+    let xml = xml.finish();
+    Some(Fragment { units: estimate_units(&xml), xml, truncated: false })
+}
+
+const fn name_of(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Current => "current-frame",
+        _ => "frame",
+    }
+}
+
+fn tag<'w>(xml: &'w mut XmlWriter, frame: &Frame, manner: Manner, truncated: bool) -> Tag<'w> {
     // In the flame dialect the field that was shortened says so.
     let truncated = truncated && manner.dialect == Dialect::Stack;
-    let name = if relation == Relation::Current { "current-frame" } else { "frame" };
-    let depth = match relation {
+    let depth = match manner.relation {
         Relation::Ancestor(levels) => Some(levels),
         _ => None,
     };
-    let mut head = XmlWriter::new(level(relation));
-    head.tag(name)
+    xml.tag(name_of(manner.relation))
         .attr("id", frame.num)
         .attr("status", frame.status)
         .attr_if("levels-up", depth)
+        .attr_if("goal", manner.stated.and_then(Stated::pointer))
         .attr_if("truncated", truncated.then_some("true"))
-        .open();
+}
+
+fn tags(frame: &Frame, manner: Manner, truncated: bool) -> (String, String) {
+    let relation = manner.relation;
+    let mut head = XmlWriter::new(level(relation));
+    tag(&mut head, frame, manner, truncated).open();
     let mut tail = XmlWriter::new(level(relation) + 1);
-    tail.close(name);
+    tail.close(name_of(relation));
     (head.finish(), tail.finish())
 }
 

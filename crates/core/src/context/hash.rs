@@ -38,6 +38,10 @@ impl ContextInput<'_> {
         if let Some(next) = self.next_sibling {
             hash.frame(next);
         }
+        for planned in self.planned_siblings {
+            hash.frame(planned);
+        }
+        hash.count(self.planned_siblings.len());
         hash.count(self.pins.len());
         for pin in self.pins {
             hash.word(pin.owner.0);
@@ -52,6 +56,11 @@ impl ContextInput<'_> {
         for (num, seen) in self.sibling_evidence {
             hash.word(num.0);
             hash.text(seen);
+        }
+        hash.count(self.stated.len());
+        for (num, stated) in self.stated {
+            hash.word(num.0);
+            hash.word(*stated as u64);
         }
         let counts = self.sibling_counts;
         for count in [
@@ -74,6 +83,7 @@ impl ContextInput<'_> {
         hash.word(self.calibration.to_bits());
         hash.word(u64::from(self.new_session) << 1 | u64::from(self.parts.task_management));
         hash.word(u64::from(self.parts.metadata) << 1 | u64::from(self.dialect == Dialect::Flame));
+        hash.word(u64::from(self.parts.current));
         hash.0
     }
 }

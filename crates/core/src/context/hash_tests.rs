@@ -75,7 +75,7 @@ fn every_option_changes_the_key_and_the_time_does_not() {
         ContextInput { min_relevance: 31, ..input },
         ContextInput { calibration: 1.1, ..input },
         ContextInput { new_session: true, ..input },
-        ContextInput { parts: Parts::for_push(), ..input },
+        ContextInput { parts: Parts::for_start(), ..input },
     ];
     let hashes: BTreeSet<_> = variants.iter().map(ContextInput::state_hash).collect();
     assert_eq!(hashes.len(), variants.len());

@@ -1,7 +1,7 @@
 //! The context as XML, every section within its budget and the whole within the total.
 
 use crate::dialect::Dialect;
-use crate::frame::Frame;
+use crate::frame::{Frame, FrameNum};
 use crate::secrets::mask;
 use crate::text::estimate_units;
 use crate::xml::XmlWriter;
@@ -9,7 +9,9 @@ use crate::xml::XmlWriter;
 use super::budget::Calibration;
 use super::fragment::{Beside, Manner, Relation, fragment, one_line_of};
 use super::score::goal;
-use super::select::{Chosen, Selection, Since, Wanted, ancestors_within, siblings_within};
+use super::select::{
+    Chosen, Selection, Since, Wanted, WantedAncestors, ancestors_within, siblings_within,
+};
 use super::{ContextInput, ContextMetadata, RenderedContext, ScopedPin, tasks};
 
 /// Renders what stands around a frame. The text never costs more than `budget.total` tokens, as
@@ -61,7 +63,11 @@ impl Page<'_> {
     fn render(&mut self, since: Since<'_>) -> RenderedContext {
         let pins = Section::of(pins(self.input.pins));
         // The outermost tag is written last, but its cost must be known first: at its longest.
-        let fixed = estimate_units(&self.envelope(&ALL_SECTIONS, "")) + pins.units;
+        let sections = match self.input.planned_siblings {
+            [] => &ALL_SECTIONS[..ALL_SECTIONS.len() - 1],
+            _ => &ALL_SECTIONS[..],
+        };
+        let fixed = estimate_units(&self.envelope(sections, "")) + pins.units;
         let fits = fixed <= self.left;
         if !fits && self.input.pins.is_empty() {
             return RenderedContext { text: String::new(), metadata: self.all_omitted() };
@@ -77,10 +83,15 @@ impl Page<'_> {
         let room = shares.for_ancestors(self.left, self.sibling_total() > 0);
         let ancestors = self.ancestors(room);
         let siblings = self.siblings(shares.siblings.min(self.left), since);
+        let beside = self.planned_siblings(shares.siblings.saturating_sub(siblings.units));
 
         let metadata = if metadata.xml.is_empty() { metadata } else { self.metadata_section() };
-        let sections = [&pins, &tasks, &metadata, &ancestors, &siblings, &planned, &current];
+        let sections =
+            [&pins, &tasks, &metadata, &ancestors, &siblings, &beside, &planned, &current];
         let inner: String = sections.iter().map(|section| section.xml.as_str()).collect();
+        if inner.is_empty() && !self.input.parts.current {
+            return RenderedContext { text: inner, metadata: std::mem::take(&mut self.metadata) };
+        }
         let left_out = &self.metadata.left_out;
         let text = self.envelope(left_out, &inner);
         let around = estimate_units(&self.envelope(left_out, ""));
@@ -91,7 +102,7 @@ impl Page<'_> {
         tokens.task_management = self.calibration.tokens(tasks.units);
         tokens.metadata = self.calibration.tokens(metadata.units);
         tokens.ancestors = self.calibration.tokens(ancestors.units);
-        tokens.siblings = self.calibration.tokens(siblings.units);
+        tokens.siblings = self.calibration.tokens(siblings.units + beside.units);
         tokens.planned_children = self.calibration.tokens(planned.units);
         tokens.current = self.calibration.tokens(current.units);
         self.metadata.over_budget = tokens.total > self.input.budget.total;
@@ -182,10 +193,17 @@ impl Page<'_> {
     }
 
     fn current(&mut self, share: usize) -> Section {
+        if !self.input.parts.current {
+            return Section::default();
+        }
         let frame = self.input.current;
         let most = self.calibration.units(self.input.budget.current).min(self.left);
         let beside_plans = if self.planned_total() == 0 { share } else { share / 4 * 3 };
-        let manner = Manner { relation: Relation::Current, dialect: self.input.dialect };
+        let manner = Manner {
+            relation: Relation::Current,
+            dialect: self.input.dialect,
+            stated: self.input.stated.get(&frame.num).copied(),
+        };
         let found = [beside_plans, share, most].into_iter().find_map(|room| {
             let fragment = fragment(frame, Beside::default(), manner, room)?;
             Some((fragment, room))
@@ -208,8 +226,13 @@ impl Page<'_> {
         }
         let tags = tags_cost("ancestors", given.len());
         let inner = room.saturating_sub(tags);
-        let (current, now) = (self.input.current, self.input.now);
-        let mut selection = ancestors_within(given, inner, current, now, self.input.dialect);
+        let wanted = WantedAncestors {
+            current: self.input.current,
+            stated: self.input.stated,
+            now: self.input.now,
+            dialect: self.input.dialect,
+        };
+        let mut selection = ancestors_within(given, inner, &wanted);
         selection
             .chosen
             .sort_by_key(|chosen| given.iter().position(|frame| frame.num == chosen.frame.num));
@@ -230,6 +253,7 @@ impl Page<'_> {
         let goal = goal(self.input.current);
         let wanted = Wanted {
             current: Some(self.input.current.num),
+            only_news: !self.input.parts.current,
             goal: &goal,
             min_relevance: self.input.min_relevance,
             visible_above: self.input.visible_above,
@@ -252,7 +276,7 @@ impl Page<'_> {
         section
     }
 
-    fn note(&mut self, selection: &Selection<'_>, shown: bool) -> Vec<crate::frame::FrameNum> {
+    fn note(&mut self, selection: &Selection<'_>, shown: bool) -> Vec<FrameNum> {
         if !shown {
             return Vec::new();
         }
@@ -280,18 +304,46 @@ impl Page<'_> {
         if total == 0 {
             return Section::default();
         }
-        let mut left = room.min(self.left).saturating_sub(tags_cost("planned-children", total));
-        let mut lines = String::new();
-        let mut units = 0;
-        let mut shown = Vec::new();
+        let (shown, lines, units) =
+            self.planned_lines(self.input.planned_children, room, "planned-children");
+        let omitted = total - shown.len();
+        let section = wrapped("planned-children", shown.len(), omitted, &lines, units);
+        let section = self.spend(section, self.left, "planned-children");
+        let kept = !section.xml.is_empty();
+        self.metadata.planned_children_omitted = if kept { omitted } else { total };
+        self.metadata.planned_children = if kept { shown } else { Vec::new() };
+        section
+    }
+
+    /// What is planned beside the frame: whoever works on it alone is not to do that, too.
+    fn planned_siblings(&mut self, room: usize) -> Section {
+        let given = self.input.planned_siblings;
+        if given.is_empty() || !self.input.parts.current {
+            return Section::default();
+        }
+        let (shown, lines, units) = self.planned_lines(given, room, PLANNED_SIBLINGS);
+        let omitted = given.len() - shown.len();
+        let section = wrapped(PLANNED_SIBLINGS, shown.len(), omitted, &lines, units);
+        self.spend(section, self.left, PLANNED_SIBLINGS)
+    }
+
+    /// As many of planned frames as there is room for in an element of this name, a line each, and what the lines cost.
+    fn planned_lines(
+        &self,
+        frames: &[Frame],
+        room: usize,
+        name: &'static str,
+    ) -> (Vec<FrameNum>, String, usize) {
+        let mut left = room.min(self.left).saturating_sub(tags_cost(name, frames.len()));
+        let (mut shown, mut lines, mut units) = (Vec::new(), String::new(), 0);
         let called = match self.input.dialect {
             Dialect::Stack => "title",
             Dialect::Flame => "goal",
         };
-        for child in self.input.planned_children {
+        for frame in frames {
             let mut xml = XmlWriter::new(2);
-            let title = one_line_of(&child.identity.title, 200);
-            xml.tag("frame").attr("id", child.num).attr(called, title).empty();
+            let title = one_line_of(&frame.identity.title, 200);
+            xml.tag("frame").attr("id", frame.num).attr(called, title).empty();
             let line = xml.finish();
             let cost = estimate_units(&line);
             if cost > left {
@@ -300,15 +352,9 @@ impl Page<'_> {
             left -= cost;
             units += cost;
             lines.push_str(&line);
-            shown.push(child.num);
+            shown.push(frame.num);
         }
-        let omitted = total - shown.len();
-        let section = wrapped("planned-children", shown.len(), omitted, &lines, units);
-        let section = self.spend(section, self.left, "planned-children");
-        let kept = !section.xml.is_empty();
-        self.metadata.planned_children_omitted = if kept { omitted } else { total };
-        self.metadata.planned_children = if kept { shown } else { Vec::new() };
-        section
+        (shown, lines, units)
     }
 
     fn planned_total(&self) -> usize {
@@ -413,11 +459,15 @@ fn tags_cost(name: &'static str, total: usize) -> usize {
 
 const SIBLINGS: &str = "completed-siblings";
 
-const ALL_SECTIONS: [&str; 6] = [
+const PLANNED_SIBLINGS: &str = "planned-siblings";
+
+/// The one that few contexts have stands last.
+const ALL_SECTIONS: [&str; 7] = [
     "stack-task-management",
     "metadata",
     "current-frame",
     "planned-children",
     "ancestors",
     SIBLINGS,
+    PLANNED_SIBLINGS,
 ];

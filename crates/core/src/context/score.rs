@@ -90,14 +90,20 @@ impl Criteria {
     }
 
     pub(super) fn score(&self, sibling: &Frame, now: i64) -> u32 {
-        let status = match sibling.status {
-            Status::Completed => 12,
-            Status::Failed => 10,
-            Status::Blocked => 6,
-            Status::Planned | Status::InProgress | Status::Invalidated => 0,
+        score_with(self.overlap(sibling), sibling, now)
+    }
+
+    /// The score of a sibling that is relevant enough. One that shares no keyword never is; a failed one is where a
+    /// completed one like it would be.
+    fn relevant(&self, sibling: &Frame, min_relevance: u32, now: i64) -> Option<u32> {
+        let overlap = self.overlap(sibling);
+        let score = score_with(overlap, sibling, now);
+        let lessons = match sibling.status {
+            Status::Failed => standing(Status::Completed) - standing(Status::Failed),
+            _ => 0,
         };
-        let ended = sibling.ended_at.unwrap_or(sibling.updated_at);
-        self.overlap(sibling) + status + recency(ended, now) + substance(sibling, 4)
+        let shares = overlap > 0 || self.hashes.is_empty() || min_relevance == 0;
+        (shares && score + lessons >= min_relevance).then_some(score)
     }
 
     /// Up to 65 points for shared keywords.
@@ -129,6 +135,21 @@ impl Criteria {
             }
         }
         65 * found.count_ones() / enough
+    }
+}
+
+fn score_with(overlap: u32, sibling: &Frame, now: i64) -> u32 {
+    let ended = sibling.ended_at.unwrap_or(sibling.updated_at);
+    overlap + standing(sibling.status) + recency(ended, now) + substance(sibling, 4)
+}
+
+/// Points for how a sibling ended.
+fn standing(status: Status) -> u32 {
+    match status {
+        Status::Completed => 12,
+        Status::Failed => 10,
+        Status::Blocked => 6,
+        Status::Planned | Status::InProgress | Status::Invalidated => 0,
     }
 }
 
@@ -189,8 +210,7 @@ pub(super) fn rank_siblings<'a>(
     let mut ranked: Vec<_> = siblings
         .iter()
         .filter(|sibling| is_shown(sibling) && Some(sibling.num) != current)
-        .map(|sibling| (criteria.score(sibling, now), sibling))
-        .filter(|(score, _)| *score >= min_relevance)
+        .filter_map(|sibling| Some((criteria.relevant(sibling, min_relevance, now)?, sibling)))
         .collect();
     ranked.sort_by_key(|(score, frame)| (std::cmp::Reverse(*score), std::cmp::Reverse(frame.num)));
     ranked

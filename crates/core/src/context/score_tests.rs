@@ -135,5 +135,32 @@ fn only_the_finished_and_relevant_are_ranked() {
     };
     assert_eq!(order(None, 30), [5, 6, 7]);
     assert_eq!(order(Some(FrameNum(5)), 30), [6, 7]);
-    assert_eq!(order(None, 91), [5]);
+    assert_eq!(order(None, 91), [5, 6]);
+}
+
+#[test]
+fn what_shares_nothing_is_hidden_however_new_it_is() {
+    let mut stranger = sibling(Status::Completed, "Zebra stripes", MINUTE);
+    stranger.results = Some("black and white".into());
+    stranger.artifacts.push(artifact("zoo.md"));
+    let shown = |sibling: &Frame, goal, least| {
+        !rank_siblings(std::slice::from_ref(sibling), None, goal, least, NOW).is_empty()
+    };
+    assert!(score_sibling(&stranger, CRITERIA, NOW) >= MIN_RELEVANCE);
+    assert!(!shown(&stranger, CRITERIA, MIN_RELEVANCE));
+    assert!(shown(&stranger, CRITERIA, 0));
+    assert!(shown(&stranger, "", MIN_RELEVANCE), "without a goal nothing can be compared");
+}
+
+#[test]
+fn a_failed_one_is_shown_where_a_completed_one_like_it_is() {
+    let shown = |status, age| {
+        let mut sibling = sibling(status, "Pagination of items", age);
+        sibling.results = Some("the offset overflows".into());
+        !rank_siblings(&[sibling], None, CRITERIA, MIN_RELEVANCE, NOW).is_empty()
+    };
+    for age in [MINUTE, 2 * 60 * MINUTE, 3 * DAY, 30 * DAY] {
+        assert_eq!(shown(Status::Failed, age), shown(Status::Completed, age), "{age}");
+    }
+    assert!(shown(Status::Failed, MINUTE));
 }

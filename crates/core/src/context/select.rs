@@ -6,6 +6,7 @@ use crate::dialect::Dialect;
 use crate::frame::{Frame, FrameNum};
 use crate::text::UNITS_PER_TOKEN;
 
+use super::Stated;
 use super::fragment::{Beside, Fragment, Manner, Relation, fragment};
 use super::score::{is_shown, rank_ancestors, rank_siblings};
 
@@ -57,7 +58,9 @@ pub fn select_ancestors<'a>(
     now: i64,
 ) -> Selection<'a> {
     let units = budget.saturating_mul(UNITS_PER_TOKEN);
-    ancestors_within(ancestors, units, current, now, Dialect::Stack)
+    let wanted =
+        WantedAncestors { current, stated: &BTreeMap::new(), now, dialect: Dialect::Stack };
+    ancestors_within(ancestors, units, &wanted)
 }
 
 /// The finished siblings to show in `budget` estimated tokens: those that score at least
@@ -72,6 +75,7 @@ pub fn select_siblings<'a>(
 ) -> Selection<'a> {
     let wanted = Wanted {
         current: None,
+        only_news: false,
         goal: current_goal,
         min_relevance,
         visible_above: &BTreeSet::new(),
@@ -83,28 +87,40 @@ pub fn select_siblings<'a>(
     siblings_within(siblings, units, &wanted, &mut |_| String::new())
 }
 
+/// For whom ancestors are chosen.
+pub(super) struct WantedAncestors<'a> {
+    pub(super) current: &'a Frame,
+    pub(super) stated: &'a BTreeMap<FrameNum, Stated>,
+    pub(super) now: i64,
+    pub(super) dialect: Dialect,
+}
+
 pub(super) fn ancestors_within<'a>(
     ancestors: &'a [Frame],
     units: usize,
-    current: &Frame,
-    now: i64,
-    dialect: Dialect,
+    wanted: &WantedAncestors<'_>,
 ) -> Selection<'a> {
-    let ranked = rank_ancestors(ancestors, current, now)
+    let ranked = rank_ancestors(ancestors, wanted.current, wanted.now)
         .into_iter()
         .map(|(score, depth, frame)| Candidate {
             frame,
             score,
             seen: "",
-            manner: Manner { relation: Relation::Ancestor(depth), dialect },
+            manner: Manner {
+                relation: Relation::Ancestor(depth),
+                dialect: wanted.dialect,
+                stated: wanted.stated.get(&frame.num).copied(),
+            },
         })
         .collect();
-    fill(ranked, units, &mut |_| String::new())
+    fill(ranked, units, false, &mut |_| String::new())
 }
 
 /// Which siblings are wanted.
 pub(super) struct Wanted<'a> {
     pub(super) current: Option<FrameNum>,
+    /// Whether of those whose results stand above only those are of which there is something new to say.
+    pub(super) only_news: bool,
     pub(super) goal: &'a str,
     pub(super) min_relevance: u32,
     pub(super) visible_above: &'a BTreeSet<FrameNum>,
@@ -132,12 +148,12 @@ pub(super) fn siblings_within<'a>(
         .map(|(score, frame)| {
             let is_above = wanted.visible_above.contains(&frame.num);
             let relation = if is_above { Relation::SiblingAbove } else { Relation::Sibling };
-            let manner = Manner { relation, dialect: wanted.dialect };
+            let manner = Manner { relation, dialect: wanted.dialect, stated: None };
             let seen = wanted.evidence.get(&frame.num).map_or("", String::as_str);
             Candidate { frame, score, seen, manner }
         })
         .collect();
-    let mut selection = fill(candidates, units, since);
+    let mut selection = fill(candidates, units, wanted.only_news, since);
     selection.omitted += irrelevant;
     selection
 }
@@ -176,15 +192,26 @@ const LEAST_ROOM: usize = 25 * UNITS_PER_TOKEN;
 
 /// Takes candidates in order. One of several may have up to 60 % of what is left, so that one long
 /// text does not push all others out; what is left over then goes to those that were shortened.
-fn fill<'a>(candidates: Vec<Candidate<'a, '_>>, units: usize, since: Since<'_>) -> Selection<'a> {
+/// `only_news` is that of [`Wanted`].
+fn fill<'a>(
+    candidates: Vec<Candidate<'a, '_>>,
+    units: usize,
+    only_news: bool,
+    since: Since<'_>,
+) -> Selection<'a> {
     let mut left = units;
     let mut selection = Selection::default();
     let mut shown = Vec::new();
     let last = candidates.len().saturating_sub(1);
     for (at, candidate) in candidates.into_iter().enumerate() {
         let room = if at < last { left - left / 5 * 2 } else { left };
-        let found = (left >= LEAST_ROOM).then(|| {
-            let since = since(candidate.frame);
+        let is_above = candidate.manner.relation == Relation::SiblingAbove;
+        let news = (left >= LEAST_ROOM).then(|| since(candidate.frame));
+        if only_news && is_above && news.as_ref().is_none_or(String::is_empty) {
+            selection.omitted += 1;
+            continue;
+        }
+        let found = news.map(|since| {
             let fragment =
                 candidate.fragment(&since, room).or_else(|| candidate.fragment(&since, left));
             fragment.map(|fragment| (since, fragment))

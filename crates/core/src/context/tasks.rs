@@ -33,7 +33,7 @@ Push a child frame (stack_frame_push) for
 
 const RULES: [&str; 5] = [
     "Meet this frame's success criteria before you start a sibling.",
-    "Call stack_frame_pop with results and resultsCompacted as soon as they are met.",
+    "Call stack_frame_pop with results as soon as they are met.",
     "Work depth first: finish children before siblings.",
     "Push a frame for significant work inside this one.",
     "A frame that cannot be finished is popped as failed or blocked, with what was learnt.",
@@ -58,7 +58,9 @@ pub(super) fn whole(input: &ContextInput<'_>) -> String {
         xml.close("initial-planning");
     }
     prose(&mut xml, "when-to-create-child-frames", WHEN_TO_CREATE);
-    current_frame(&mut xml, input.current);
+    if !input.stated.contains_key(&input.current.num) {
+        current_frame(&mut xml, input.current);
+    }
     standing(&mut xml, input);
     xml.tag("rules").open();
     for rule in RULES {

@@ -1,12 +1,12 @@
 //! Frames that nobody pushed: a user turn, an item of a todo list.
 
-use super::life::begun;
+use super::life::{attached, begun};
 use super::walk::opened;
 use super::{Decision, Neighbourhood, Refusal, about};
 use crate::event::Event;
 use crate::frame::{FrameNum, Identity};
 use crate::limits::Limits;
-use crate::transcript::{Anchor, SpanOrigin};
+use crate::transcript::{Anchor, Outcome, SpanNum, SpanOrigin};
 
 /// Begin a frame for work that was told apart in a session's transcript.
 #[derive(Clone, Debug)]
@@ -27,6 +27,29 @@ pub struct Enframe {
     pub goes_on: bool,
 }
 
+/// Take the work of the turn with which a session's root began for a span of the root: it has a frame, and
+/// needs no other.
+#[derive(Clone, Debug)]
+pub struct BeginTurn {
+    /// The session.
+    pub session: String,
+    /// Its root.
+    pub frame: FrameNum,
+    /// The user's message.
+    pub anchor: Anchor,
+}
+
+/// End that span. The root goes on.
+#[derive(Clone, Debug)]
+pub struct EndTurn {
+    /// The span.
+    pub span: SpanNum,
+    /// The last message that belongs to it.
+    pub anchor: Anchor,
+    /// What came of the turn.
+    pub outcome: Outcome,
+}
+
 pub(super) fn enframe<N: Neighbourhood>(
     tree: &N,
     command: &Enframe,
@@ -45,4 +68,33 @@ pub(super) fn enframe<N: Neighbourhood>(
         events.push(Event::ActiveSet { session: session.clone(), frame: Some(num) });
     }
     Ok(about(num, events))
+}
+
+pub(super) fn begin_turn<N: Neighbourhood>(
+    tree: &N,
+    command: &BeginTurn,
+) -> Result<Decision, Refusal<N::Error>> {
+    let BeginTurn { session, frame, anchor } = command;
+    let num = attached(tree, *frame)?.num;
+    let span = opened(tree, num, session, anchor.clone(), SpanOrigin::FirstTurn)?;
+    Ok(about(num, vec![span]))
+}
+
+/// What was handed to other sessions is part of the turn, and waited for.
+pub(super) fn end_turn<N: Neighbourhood>(
+    tree: &N,
+    command: &EndTurn,
+) -> Result<Decision, Refusal<N::Error>> {
+    let span = tree.span(command.span).map_err(Refusal::Store)?;
+    let frame = tree.frame(span.frame).map_err(Refusal::Store)?;
+    if span.live_close().is_some() {
+        return Ok(about(frame.num, Vec::new()));
+    }
+    let mut open = tree.running_children(frame.num).map_err(Refusal::Store)?;
+    open.retain(|child| child.session != frame.session);
+    if !open.is_empty() {
+        return Err(Refusal::OpenChildren { frame: Box::new(frame), open });
+    }
+    let (close, outcome) = (command.anchor.clone(), command.outcome.clone());
+    Ok(about(frame.num, vec![Event::SpanClosed { span: span.num, close, outcome }]))
 }

@@ -188,8 +188,22 @@ pub(super) fn pop<N: Neighbourhood>(
     end_automatic_children(tree, &frame, &command.anchor, inner, &mut events)?;
     events.push(Event::FrameEnded { frame: num, outcome: outcome.clone(), reason: None });
     end_in_session(tree, &frame, &command.anchor, outcome, &mut events)?;
-    let left = tree.planned_children(num).map_err(Refusal::Store)?;
-    Ok(Decision { events, frames: vec![num], left })
+    let left = match frame.parent {
+        Some(_) => tree.planned_children(num),
+        None => unfinished_below(tree, num),
+    };
+    Ok(Decision { events, frames: vec![num], left: left.map_err(Refusal::Store)? })
+}
+
+/// What is left unfinished below a root that ends: nobody comes back to it by himself.
+pub fn unfinished_below<N: Neighbourhood>(
+    tree: &N,
+    root: FrameNum,
+) -> Result<Vec<Frame>, N::Error> {
+    let mut left = tree.descendants(root, Status::Planned)?;
+    left.extend(tree.descendants(root, Status::Blocked)?);
+    left.sort_by_key(|frame| frame.num);
+    Ok(left)
 }
 
 /// Ends what began by itself inside a frame that ends, inner frames first. Open frames that somebody

@@ -33,6 +33,9 @@ pub enum Refusal<E> {
         /// Its open children.
         open: Vec<Frame>,
     },
+    /// A frame began in the steps that are to be closed, and is open.
+    #[error("frame {} is open and began in the steps that are to be closed", .0.label())]
+    BegunSince(Box<Frame>),
     /// Work goes depth-first, and another frame is open.
     #[error("frame {} is not the one to begin now: {} is open", .frame.label(), .open.label())]
     NotOnTop {

@@ -6,7 +6,7 @@ use super::{Decision, Neighbourhood, Refusal};
 use crate::event::{Event, Session};
 use crate::evidence::Evidence;
 use crate::frame::{Frame, FrameNum, Status};
-use crate::transcript::{Outcome, Span, SpanNum};
+use crate::transcript::{Outcome, Span, SpanNum, SpanOrigin};
 
 /// What of a session's calls is no longer in its transcript, and what is in it again.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +148,9 @@ impl<N: Neighbourhood> Overlay<'_, N> {
     /// from elsewhere (an invalidation while an inner frame went on, the end of a blocked frame), and
     /// no undo reaches it.
     fn stand(&mut self, num: FrameNum) -> Result<(), Refusal<N::Error>> {
-        let before = self.tree.spans_of(num).map_err(Refusal::Store)?;
+        let mut before = self.tree.spans_of(num).map_err(Refusal::Store)?;
+        // A turn of a root says nothing of the root, which goes on behind it.
+        before.retain(|span| span.origin != SpanOrigin::FirstTurn);
         let after: Vec<Span> = before.iter().map(|span| self.changed(span)).collect();
         let mut frame = self.frame(num)?;
         let (before, standing) = (self.standing(&before), self.standing(&after));
@@ -204,6 +206,7 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         };
         let tidied = |other: &Span| {
             other.num > last.num
+                && other.origin != SpanOrigin::FirstTurn
                 && (other.close == last.close || Some(&other.open) == last.close.as_ref())
         };
         match &last.outcome {
@@ -271,7 +274,8 @@ impl<N: Neighbourhood> Overlay<'_, N> {
             let frame = self.frame(span.frame)?;
             let works = frame.status == Status::InProgress
                 && !frame.detached
-                && frame.session.as_deref() == Some(session);
+                && frame.session.as_deref() == Some(session)
+                && span.origin != SpanOrigin::FirstTurn;
             if works && span.session == session && !span.detached && span.live_close().is_none() {
                 active = Some(span.frame);
                 break;

@@ -14,7 +14,10 @@ impl Evidence {
     /// gone. Empty where nothing of that is known.
     pub fn brief(&self) -> String {
         let mut told: Vec<String> = Vec::new();
-        if let Some(run) = self.tests.last() {
+        let known = self.checks.iter().rev().find_map(|run| Some((run, run.how()?)));
+        if let Some((run, how)) = known {
+            told.push(format!("`{}`: {}", short(&run.line, COMMAND), short(&how, ERROR)));
+        } else if let Some(run) = self.tests.last() {
             told.push(format!("`{}`: {}", short(&run.command, COMMAND), run.counts));
         } else {
             let ended = self.commands.iter().filter_map(|run| {
@@ -23,6 +26,13 @@ impl Evidence {
             });
             let ended: Vec<_> = ended.collect();
             told.extend_from_slice(&ended[ended.len().saturating_sub(COMMANDS)..]);
+        }
+        if let Some(failure) = self.failures.last() {
+            told.push(format!(
+                "failed: {}: {}",
+                short(&failure.what, COMMAND),
+                short(&failure.how, ERROR)
+            ));
         }
         if let Some(error) = self.errors.iter().rfind(|error| !error.gone) {
             told.push(format!("not seen to be gone: {}", short(&error.text, ERROR)));

@@ -1,39 +1,74 @@
-//! What was changed in files: how many lines, those that say most, and what the agent said when it did it.
-//!
-//! Nobody has summed up work that folds by itself, and its edits leave with it. A declaration or a condition
-//! that was put in tells a reader more than the names in it.
+//! What became of files in a span: lines added and removed, where these stand now, and the functions, types and tests
+//! that were added, changed or removed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Happening;
-use super::terms::file_name;
-use crate::secrets::{mask, secrets};
-use crate::text::{CUT, cap, estimate_tokens, truncate_to_token_budget};
+use super::Hunk;
+use super::document::Document;
+use super::room::is_prose;
+use super::symbols::{Symbol, around, symbols};
+
+/// Places from which on lines moved that are told.
+const MOVES: usize = 12;
 
 /// A piece of a file that a call put in the place of another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edit {
     /// The file.
     pub path: String,
-    /// What stood there; none where the file was written as a whole.
+    /// What stood there; none where the file was written as a whole, or removed.
     pub before: Option<String>,
     /// What stands there now.
     pub after: String,
+    /// Whether it was replaced wherever it stood.
+    pub all: bool,
+    /// Whether the file was removed.
+    pub removes: bool,
+    /// Where in the file that was, as the host told.
+    pub hunks: Vec<Hunk>,
+    /// The whole file in front of it, where the host told; empty where there was none.
+    pub original: Option<String>,
 }
 
 /// What became of a file in a span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileChange {
-    /// The file as the agent named it.
+    /// The file.
     pub path: String,
+    /// What became of it as a whole.
+    #[serde(skip_serializing_if = "Fate::is_edited")]
+    pub fate: Fate,
     /// Lines that were added.
     pub added: usize,
     /// Lines that were removed.
     pub removed: usize,
-    /// Lines that say what was done, behind a `+` if they were added and a `-` if they were removed.
+    /// First and last of lines that were added, by their numbers at the end of the span.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<(usize, usize)>,
+    /// How many such places there are, where only the first and the last line of all of them are told.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub places: usize,
+    /// By how much its lines moved: those behind each of these lines, by their numbers before the span. Empty where
+    /// that is not known, or they are too many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<(usize, isize)>,
+    /// Whether all lines that it held before are known to have the numbers that they had.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_numbers: bool,
+    /// What is defined in it and was added, changed or removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<Changed>,
+    /// How many more there are than those.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more: usize,
+    /// Whether the results name others, which are not told again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub also: bool,
+    /// Lines that say what was done where no symbol does, behind a `+` if they were added and a `-` if they were
+    /// removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
     /// What the agent said, or thought where it said nothing, before it wrote there.
@@ -41,316 +76,311 @@ pub struct FileChange {
     pub why: Vec<String>,
 }
 
+/// What became of a file as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Fate {
+    /// It was edited.
+    #[default]
+    Edited,
+    /// It was not there before.
+    Created,
+    /// It was written as a whole, and nobody knows what it held before.
+    Rewritten,
+    /// It is gone.
+    Removed,
+}
+
+impl Fate {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+    fn is_edited(&self) -> bool {
+        *self == Self::Edited
+    }
+}
+
+/// A function, a type, a test or a section, and what became of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Changed {
+    /// Its name, behind those of what it is defined in.
+    pub name: String,
+    /// What became of it.
+    pub what: What,
+    /// Whether it is a test.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub test: bool,
+}
+
+/// What became of something that is defined in a file.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum What {
+    /// It is new.
+    Added,
+    /// It is another.
+    #[default]
+    Changed,
+    /// It is gone.
+    Removed,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 impl FileChange {
     /// What became of a file in two stretches of work.
     pub(super) fn then(mut self, later: Self) -> Self {
+        if self.path.is_empty() {
+            return later;
+        }
+        let created = self.fate == Fate::Created;
+        for change in later.symbols {
+            let known = self.symbols.iter().position(|it| it.name == change.name);
+            let before = known.map(|at| self.symbols.remove(at));
+            let what = match (before.map(|it| it.what), change.what) {
+                (Some(What::Added), What::Removed) => continue,
+                (Some(What::Added), _) => What::Added,
+                (Some(What::Removed), What::Added) => What::Changed,
+                (_, what) => what,
+            };
+            self.symbols.push(Changed { what, ..change });
+        }
+        self.more += later.more;
+        self.fate = match later.fate {
+            Fate::Edited | Fate::Rewritten if created => Fate::Created,
+            Fate::Edited => self.fate,
+            fate => fate,
+        };
         self.path = later.path;
         self.added += later.added;
         self.removed += later.removed;
+        // Where the lines of the first stretch stand now nobody counted.
+        self.ranges.clear();
+        self.places = 0;
+        self.moved.clear();
+        self.keeps_numbers &= later.keeps_numbers;
+        self.also |= later.also;
         self.lines.extend(later.lines);
         self.why.extend(later.why);
+        if is_new_prose(&self.path, self.fate) {
+            (self.more, self.also) = (0, false);
+            self.symbols.clear();
+            self.lines.clear();
+        } else if !self.symbols.is_empty() || self.also {
+            self.lines.clear();
+        }
         self
     }
 }
 
-/// Lines of a file that are told, and reasons.
-const LINES: usize = 6;
-const REASONS: usize = 2;
-/// Bytes of a line.
-const LINE: usize = 100;
-/// Estimated tokens of a reason.
-const REASON: usize = 40;
-
-/// The changes in a span in at most `budget` estimated tokens: of each file as many lines as fit, then fewer
-/// files, those changed last. `project` is the project's folder, or empty.
-pub(super) fn changes(span: &[Happening], project: &str, budget: usize) -> Vec<FileChange> {
-    let mut all = gather(span, project);
-    // A line for each of so many never fits: names are compared with one another, so few are looked at.
-    let most = budget / (1 + super::LINE);
-    if all.len() > most {
-        all.drain(..all.len() - most);
-        for change in &mut all {
-            change.lines.clear();
-            change.why.clear();
-        }
-    }
-    for lines in (0..=LINES).rev() {
-        for change in &mut all {
-            change.lines.truncate(lines);
-            change.why.truncate(lines.min(REASONS));
-        }
-        if cost(&all) <= budget {
-            return all;
-        }
-    }
-    while cost(&all) > budget {
-        all.remove(0);
-    }
-    all
+/// Whether a file is a text for people that was written as a whole, of which its length says enough.
+pub(super) fn is_new_prose(path: &str, fate: Fate) -> bool {
+    matches!(fate, Fate::Created | Fate::Rewritten) && is_prose(path)
 }
 
-pub(super) fn cost(changes: &[FileChange]) -> usize {
-    lines(changes).iter().map(|line| estimate_tokens(line) + super::LINE).sum()
+/// What is known of a file's change: the file, and pieces of it whose places are not known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parts<'a> {
+    pub file: Document<'a>,
+    pub pieces: Vec<Document<'a>>,
+    /// Whether lines of the file have their places at the end of the span.
+    pub placed: bool,
 }
 
-/// A line for each file.
-pub(super) fn lines(changes: &[FileChange]) -> Vec<String> {
-    changes.iter().map(|change| line(change, changes)).collect()
-}
-
-/// Such as "changed limits.rs (+3 -1): `+pub fn limit(days: u32) -> u32`; why: Days have a limit now."
-fn line(change: &FileChange, all: &[FileChange]) -> String {
-    let FileChange { path, added, removed, lines, why } = change;
-    let name = short_name(path, all.iter().map(|it| it.path.as_str()));
-    let mut told: Vec<String> = lines.iter().map(|line| format!("`{line}`")).collect();
-    told.extend(why.iter().map(|why| format!("why: {why}")));
-    let told = if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) };
-    format!("changed {name} (+{added} -{removed}){told}")
-}
-
-/// A file's name, behind its folders where another has the same: the whole path is told elsewhere.
-fn short_name<'a>(path: &'a str, mut all: impl Iterator<Item = &'a str>) -> &'a str {
-    let name = file_name(path);
-    let is_alone = all.all(|other| other == path || file_name(other) != name);
-    if is_alone { name } else { path }
-}
-
-/// The files in the order in which they were changed last, without those that were removed behind that.
-fn gather(span: &[Happening], project: &str) -> Vec<FileChange> {
-    let mut files: Vec<File<'_>> = Vec::new();
-    let mut said: Option<&str> = None;
-    let mut thought: Option<&str> = None;
-    let mut hidden: HashSet<&str> = HashSet::new();
-    for happening in span {
-        match happening {
-            Happening::Said(text) => said = Some(text),
-            Happening::Thought(text) => thought = Some(text),
-            Happening::Called(call) if call.edits.is_empty() || call.failed => {
-                for removed in call.removed(project) {
-                    files.retain(|file| !removed.takes(file.path, project));
-                }
+impl<'a> Parts<'a> {
+    /// Puts the pieces where they stand in what the file holds now.
+    pub(super) fn place(&mut self, now: &'a str) {
+        if self.file.is_changed() && !self.file.may_be(now) {
+            if self.file.whole().is_some() {
+                self.file.becomes(now);
+            } else {
+                self.pieces.push(std::mem::take(&mut self.file));
             }
-            Happening::Called(call) => {
-                let why = said.take().or(thought).and_then(reason);
-                thought = None;
-                let is_path = |edit: &&Edit| {
-                    !edit.path.is_empty()
-                        && !edit.path.contains(['\n', '\r'])
-                        && secrets(&edit.path).is_empty()
-                };
-                for edit in call.edits.iter().filter(is_path) {
-                    let known = files.iter().position(|file| file.path == edit.path);
-                    let mut file = match known {
-                        Some(at) => files.remove(at),
-                        None => File { path: &edit.path, ..File::default() },
-                    };
-                    file.take(edit);
-                    for text in edit.before.iter().chain([&edit.after]) {
-                        hidden.extend(lines_with_secrets(text));
+        }
+        if !self.file.is_changed() && self.file.whole().is_none() {
+            self.file = Document::of(now);
+        } else {
+            for (at, line) in now.lines().enumerate() {
+                // That it may hold this was seen above.
+                let _known = self.file.learn(at, line);
+            }
+            self.file.ends_behind(now.lines().count());
+        }
+        self.placed = true;
+        let mut placed = self.file.clone();
+        self.placed = self.pieces.iter().all(|piece| placed.mark(piece));
+        if self.placed {
+            self.file = placed;
+        }
+    }
+
+    pub(super) fn is_changed(&self) -> bool {
+        self.file.is_changed() || self.pieces.iter().any(Document::is_changed)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Document<'a>> {
+        std::iter::once(&self.file).chain(&self.pieces)
+    }
+
+    /// Numbers of lines that were added and removed.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let count = |of: &dyn Fn(&Document<'a>) -> usize| self.all().map(of).sum();
+        (count(&|it| it.added()), count(&|it| it.gone().len()))
+    }
+
+    /// First and last lines of what was added, from 1; empty where that is not known.
+    pub(super) fn ranges(&self) -> Vec<(usize, usize)> {
+        if !self.placed {
+            return Vec::new();
+        }
+        let mut ranges: Vec<(usize, usize)> = Vec::new();
+        for (at, row) in self.file.rows().iter().enumerate() {
+            if !row.is_new() {
+                continue;
+            }
+            match ranges.last_mut() {
+                Some((_, last)) if *last == at => *last = at + 1,
+                _ => ranges.push((at + 1, at + 1)),
+            }
+        }
+        ranges
+    }
+
+    /// By how much lines that were there before moved, and behind which of them; none where that is not known.
+    pub(super) fn moved(&self) -> Option<Vec<(usize, isize)>> {
+        let is_known = self.placed && self.pieces.is_empty() && !self.file.is_marked();
+        is_known.then(|| self.file.moved()).filter(|moved| moved.len() <= MOVES)
+    }
+
+    /// What is defined in the file and was added, changed or removed, and lines that no such thing holds, with
+    /// whether they were added.
+    pub(super) fn symbols(&self, path: &str) -> (Vec<Changed>, Vec<(bool, String)>) {
+        let mut all = Vec::new();
+        let mut beside = Vec::new();
+        for (at, document) in self.all().enumerate() {
+            if !document.is_changed() && !document.is_marked() {
+                continue;
+            }
+            let known = of_document(path, document);
+            merge(&mut all, known.0);
+            // What a piece alone shows is known better where it stands in the file.
+            if at == 0 || !self.placed {
+                beside.extend(known.1);
+            }
+        }
+        // What is defined in a thing names it, too.
+        let outer: Vec<String> = all.iter().filter_map(|it| outer_name(&it.name)).collect();
+        let is_module = |it: &Changed| it.name == "tests" || it.name == "test";
+        all.retain(|it| it.what != What::Changed || !(outer.contains(&it.name) || is_module(it)));
+        (all, beside)
+    }
+}
+
+pub(super) fn last_name(name: &str) -> &str {
+    let name = name.rsplit("::").next().unwrap_or_default();
+    if name.starts_with(['"', '\'', '`']) || name.contains(' ') {
+        return name;
+    }
+    name.rsplit('.').next().unwrap_or_default()
+}
+
+/// The name of what something is defined in.
+fn outer_name(name: &str) -> Option<String> {
+    let outer = name.strip_suffix(last_name(name))?;
+    let outer = outer.strip_suffix("::").or_else(|| outer.strip_suffix('.'))?;
+    (!outer.is_empty()).then(|| outer.to_owned())
+}
+
+fn merge(all: &mut Vec<Changed>, more: Vec<Changed>) {
+    for change in more {
+        let same = |it: &&mut Changed| {
+            it.name == change.name
+                || (last_name(&it.name) == last_name(&change.name)
+                    && (it.name.len() == last_name(&it.name).len()
+                        || change.name.len() == last_name(&change.name).len()))
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => {
+                // A piece tells what was there before, the file only that its line is new.
+                known.what = match (known.what, change.what) {
+                    (What::Added, what) | (what, What::Added) if what != What::Added => {
+                        What::Changed
                     }
-                    files.push(file);
+                    (known, _) => known,
+                };
+                if change.name.len() > known.name.len() {
+                    known.name = change.name;
                 }
-                if let (Some(file), Some(why)) = (files.last_mut(), why) {
-                    file.why.push(why);
-                }
             }
-        }
-    }
-    // What was taken back is no change.
-    let is_change = |file: &File<'_>| !file.added.is_empty() || !file.removed.is_empty();
-    files.into_iter().filter(is_change).map(|file| file.told(&hidden)).collect()
-}
-
-/// Lines of a text that have a secret in them, or a part of one.
-fn lines_with_secrets(text: &str) -> impl Iterator<Item = &str> {
-    let mut found = secrets(text).into_iter().peekable();
-    let mut next = 0;
-    let lines = text.split_inclusive('\n').filter(move |line| {
-        let (from, to) = (next, next + line.len());
-        next = to;
-        while found.next_if(|secret| secret.place.end <= from).is_some() {}
-        found.peek().is_some_and(|secret| secret.place.start < to)
-    });
-    lines.map(|line| line.lines().next().unwrap_or_default())
-}
-
-/// What somebody says before they write, in a line; none where it is nothing.
-fn reason(text: &str) -> Option<String> {
-    let line = mask(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = truncate_to_token_budget(line.trim_end_matches(':'), REASON, CUT);
-    (!line.is_empty()).then(|| line.into_owned())
-}
-
-#[derive(Debug, Default)]
-struct File<'a> {
-    path: &'a str,
-    added: Vec<&'a str>,
-    removed: Vec<&'a str>,
-    /// The line of each edit that says most.
-    telling: Vec<&'a str>,
-    why: Vec<String>,
-}
-
-impl<'a> File<'a> {
-    fn take(&mut self, edit: &'a Edit) {
-        let Some(before) = &edit.before else {
-            *self = Self { path: self.path, why: std::mem::take(&mut self.why), ..Self::default() };
-            self.added = edit.after.lines().collect();
-            self.telling.extend(edit.after.lines().find(|line| is_telling(line)));
-            return;
-        };
-        let (added, removed) = difference(before, &edit.after);
-        let changed = if added.iter().any(|line| is_telling(line)) { &added } else { &removed };
-        self.telling.extend(changed.iter().find(|line| is_telling(line)));
-        for line in removed {
-            // What was put in a moment ago was not there before.
-            match self.added.iter().position(|it| it.trim() == line.trim()) {
-                Some(at) => drop(self.added.remove(at)),
-                None => self.removed.push(line),
-            }
-        }
-        self.added.extend(added);
-    }
-
-    /// What is told of it, without the lines in `hidden`.
-    fn told(self, hidden: &HashSet<&str>) -> FileChange {
-        let mut lines: Vec<String> = Vec::new();
-        let mut tell = |sign: char, line: &str| {
-            let told = format!("{sign}{}", shown(line));
-            if lines.len() < LINES && !lines.contains(&told) && !hidden.contains(line) {
-                lines.push(told);
-            }
-        };
-        let declared = |lines: &[&'a str]| -> Vec<&'a str> {
-            lines.iter().copied().filter(|line| is_declaration(line)).collect()
-        };
-        for line in declared(&self.added) {
-            tell('+', line);
-        }
-        for line in declared(&self.removed) {
-            tell('-', line);
-        }
-        for line in self.telling.iter().rev() {
-            if self.added.contains(line) {
-                tell('+', line);
-            } else if self.removed.contains(line) {
-                tell('-', line);
-            }
-        }
-        let mut why = self.why;
-        why.dedup();
-        // What was said last is closest to what stands there.
-        why.reverse();
-        FileChange {
-            path: self.path.to_owned(),
-            added: self.added.len(),
-            removed: self.removed.len(),
-            lines,
-            why,
+            None => all.push(change),
         }
     }
 }
 
-/// Lines that only one of two texts has, by what is in them.
-fn difference<'a>(before: &'a str, after: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
-    let mut there: HashMap<&str, usize> = HashMap::new();
-    for line in before.lines() {
-        *there.entry(line.trim()).or_default() += 1;
-    }
-    let mut is_there = |line: &&str| match there.get_mut(line.trim()) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            true
+fn of_document(path: &str, document: &Document<'_>) -> (Vec<Changed>, Vec<(bool, String)>) {
+    let rows: Vec<Option<&str>> = document.rows().iter().map(|row| row.text.as_deref()).collect();
+    let old_rows = document.old_rows();
+    let new = symbols(path, &rows);
+    let old = symbols(path, &old_rows);
+    let is_gone: HashSet<usize> = document.gone().iter().copied().collect();
+    let was: HashSet<&str> = old.iter().map(|it| it.name.as_str()).collect();
+    let is: HashSet<&str> = new.iter().map(|it| it.name.as_str()).collect();
+    let is_new = |line: usize| document.rows().get(line).is_some_and(super::document::Row::is_new);
+    let mut touched: HashSet<&str> = HashSet::new();
+    let mut beside = Vec::new();
+    let says = |line: Option<&str>| line.is_some_and(|it| it.chars().any(char::is_alphanumeric));
+    for (at, line) in rows.iter().enumerate().filter(|(at, _)| is_new(*at)) {
+        match around(&new, at) {
+            Some(symbol) if says(*line) || !is_blank(*line) => {
+                touched.insert(new[symbol].name.as_str());
+            }
+            None if says(*line) => beside.push((true, line.unwrap_or_default().to_owned())),
+            _ => {}
         }
-        _ => false,
+    }
+    for at in document.gone() {
+        let line = old_rows.get(*at).copied().flatten();
+        match around(&old, *at) {
+            Some(symbol) if !is_blank(line) => {
+                touched.insert(old[symbol].name.as_str());
+            }
+            None if says(line) => beside.push((false, line.unwrap_or_default().to_owned())),
+            _ => {}
+        }
+    }
+    let mut told: Vec<Changed> = Vec::new();
+    let mut tell = |symbol: &Symbol, what: What| {
+        if told.iter().all(|it| it.name != symbol.name) {
+            told.push(Changed { name: symbol.name.clone(), what, test: symbol.is_test });
+        }
     };
-    let added = after.lines().filter(|line| !is_there(line)).collect();
-    let mut left = there;
-    let removed = before.lines().filter(|line| match left.get_mut(line.trim()) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            true
+    for symbol in &new {
+        let added = is_new(symbol.line) && !was.contains(symbol.name.as_str());
+        if added {
+            tell(symbol, What::Added);
+        } else if touched.contains(symbol.name.as_str()) {
+            tell(symbol, What::Changed);
         }
-        _ => false,
-    });
-    (added, removed.collect())
-}
-
-/// A line as it is told: in one piece, without what opens a block behind it.
-fn shown(line: &str) -> String {
-    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = line.trim_end_matches(['{', ' ']).replace('`', "'");
-    match cap(&line, LINE) {
-        whole if whole.len() == line.len() => line,
-        cut => format!("{cut}{CUT}"),
     }
-}
-
-/// Words that say how a thing is seen or kept, before what it is.
-const MODIFIERS: [&str; 15] = [
-    "pub",
-    "pub(crate)",
-    "pub(super)",
-    "export",
-    "default",
-    "async",
-    "static",
-    "public",
-    "private",
-    "protected",
-    "internal",
-    "abstract",
-    "final",
-    "unsafe",
-    "override",
-];
-
-/// Words that declare something.
-const DECLARING: [&str; 17] = [
-    "fn",
-    "func",
-    "def",
-    "class",
-    "struct",
-    "enum",
-    "trait",
-    "interface",
-    "type",
-    "impl",
-    "function",
-    "function*",
-    "macro_rules!",
-    "module",
-    "namespace",
-    "record",
-    "protocol",
-];
-
-/// Calls that declare a test.
-const TESTS: [&str; 4] = ["describe(", "it(", "test(", "t.Run("];
-
-fn is_declaration(line: &str) -> bool {
-    let line = line.trim();
-    if TESTS.iter().any(|begin| line.starts_with(begin)) || line.starts_with("CREATE TABLE") {
-        return true;
+    for symbol in &old {
+        if is.contains(symbol.name.as_str()) {
+            continue;
+        }
+        if is_gone.contains(&symbol.line) {
+            tell(symbol, What::Removed);
+        } else if touched.contains(symbol.name.as_str()) {
+            tell(symbol, What::Changed);
+        }
     }
-    let mut words = line.split_whitespace();
-    let first = words.by_ref().find(|word| !MODIFIERS.contains(word)).unwrap_or_default();
-    let named = words.next().is_some();
-    let is_function = matches!(first, "const" | "let" | "var") && line.contains("=>");
-    let is_method = line.contains('(')
-        && line.ends_with('{')
-        && ["public ", "private ", "protected "].iter().any(|begin| line.starts_with(begin));
-    (DECLARING.contains(&first) && named) || is_function || is_method
+    (told, beside)
 }
 
-/// Whether a line says something by itself: neither brackets nor what a file takes in from others.
-fn is_telling(line: &str) -> bool {
-    let line = line.trim();
-    let taken_in = ["import ", "use ", "from ", "#include", "package ", "require(", "using "];
-    let letters = line.chars().filter(|char| char.is_alphabetic()).count();
-    let is_text = line.starts_with(['"', '\'']);
-    letters >= 6 && !is_text && !taken_in.iter().any(|begin| line.starts_with(begin))
+fn is_blank(line: Option<&str>) -> bool {
+    line.is_none_or(|line| line.trim().is_empty())
 }
 
 #[cfg(test)]

@@ -14,116 +14,392 @@ fn ran(command: &str, output: &str, exit: i64) -> Happening {
     })
 }
 
-fn touched(action: Action, input: &str, output: &str) -> Happening {
-    let (input, output) = (input.to_owned(), output.to_owned());
-    Happening::Called(Call { tool: "edit".to_owned(), input, output, action, ..Call::default() })
+fn read(path: &str, output: &str) -> Happening {
+    let action = Action::Read(path.to_owned());
+    let (input, output) = (path.to_owned(), output.to_owned());
+    Happening::Called(Call { tool: "read".to_owned(), input, output, action, ..Call::default() })
 }
 
-/// So many tokens, any of them for changes.
+fn edited(path: &str, before: &str, after: &str) -> Happening {
+    wrote(Edit {
+        path: path.to_owned(),
+        before: Some(before.to_owned()),
+        after: after.to_owned(),
+        ..Edit::default()
+    })
+}
+
+fn wrote(edit: Edit) -> Happening {
+    Happening::Called(Call {
+        tool: "edit".to_owned(),
+        input: format!("{}\n{}", edit.path, edit.after),
+        action: Action::Wrote(vec![edit.path.clone()]),
+        edits: vec![edit],
+        ..Call::default()
+    })
+}
+
+fn said(text: &str) -> Happening {
+    Happening::Said(text.to_owned())
+}
+
 fn all(tokens: usize) -> Room {
-    Room { all: tokens, changes: tokens, strings: true }
+    Room { all: tokens, reasons: false, files: files::Limits::NONE }
 }
 
 fn told(span: &[Happening], results: &str, budget: usize) -> String {
-    take(span, results, "/home/me/app", all(budget)).lines().join("\n")
+    take(span, results, "/home/me/app", all(budget), &|_| None).lines().join("\n")
 }
+
+fn numbered(text: &str) -> String {
+    let lines = text.lines().enumerate().map(|(at, line)| format!("{}\t{line}", at + 1));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+const DATE: &str = "use std::io;\n\nfn parse_date(text: &str) -> Date {\n    split(text)\n}\n\nstruct Date {\n    \
+                    day: u8,\n}\n";
 
 fn work() -> Vec<Happening> {
     let file = |name: &str| format!("/home/me/app/src/{name}");
     vec![
-        touched(Action::Read(file("date.rs")), &file("date.rs"), "1\tfn parse_date() {}"),
-        touched(Action::Read(file("time.rs")), &file("time.rs"), "1\tfn parse_time() {}"),
+        read(&file("date.rs"), &numbered(DATE)),
+        read(&file("time.rs"), &numbered("fn parse_time() {}\n")),
         ran(
-            "cd /home/me/app && cargo test",
+            "cd /home/me/app && cargo test 2>&1 | tail -20; git status",
             "error[E0308]: mismatched types\ntest result: FAILED. 2 passed; 1 failed; 0 ignored",
-            101,
+            0,
         ),
-        touched(
-            Action::Wrote(vec![file("date.rs")]),
-            "/home/me/app/src/date.rs\nlet limitDays = 9999;",
-            "done",
+        edited(
+            &file("date.rs"),
+            "    split(text)\n}\n",
+            "    split(text, 9999)\n}\n\nfn limit() {}\n",
         ),
+        edited(&file("date.rs"), "    day: u8,\n", ""),
+        wrote(Edit {
+            path: file("date_tests.rs"),
+            after: "#[test]\nfn a_date_is_read() {\n}\n".to_owned(),
+            original: Some(String::new()),
+            ..Edit::default()
+        }),
         ran("cargo test", "test result: ok. 3 passed; 0 failed; 0 ignored", 0),
-        ran("curl https://docs.example/dates.html", "curl: (6) error: no such host", 6),
-        Happening::Said("parse_date takes limitDays now.".to_owned()),
+        ran("./deploy.sh --dry", "curl: (6) error: no such host", 6),
+        edited("/home/me/app/notes.txt", "to do", "done with limits"),
+        said("parse_date takes limitDays now."),
     ]
 }
 
 #[test]
-fn a_span_is_told_by_kinds() {
-    assert_snapshot!(told(&work(), "", 400), @r"
-    written (reread to edit): /home/me/app/src/date.rs
-    read: /home/me/app/src/time.rs
-    commands: `cargo test` (exit 101, then 0; tests: 3 passed, before 1 failed); `curl https://docs.example/dates.html` (exit 6)
-    errors: error[E0308]: mismatched types (gone since); curl: (6) error: no such host (not seen to be gone)
-    names: limitDays parse_date E0308 parse_time
-    numbers: 9999
-    addresses: https://docs.example/dates.html
+fn a_span_is_told_as_a_colleague_would() {
+    assert_snapshot!(told(&work(), "", 400), @"
+    src/date.rs +3 -2 (now lines 4, 6-7): added limit; changed parse_date, Date
+    src/date_tests.rs new, 3 lines: added tests a_date_is_read
+    notes.txt +1 -1: `+done with limits`
+    checks: `cargo test`: 3 passed
+    changed after the last check: notes.txt
+    failed, and not seen to go well later: `./deploy.sh --dry`: curl: (6) error: no such host
+    read whole: src/time.rs
     ");
 }
 
 #[test]
-fn what_was_removed_again_is_not_told_as_written() {
-    let wrote = |path: &str| {
-        let edit = Edit { path: path.to_owned(), before: None, after: "print(1)\n".to_owned() };
-        Happening::Called(Call {
-            tool: "write".to_owned(),
-            input: path.to_owned(),
-            action: Action::Wrote(vec![path.to_owned()]),
-            edits: vec![edit],
-            ..Call::default()
-        })
-    };
-    let script = "/home/me/app/scripts/try.py";
-    let mut span = vec![wrote(script), ran("python scripts/try.py", "1", 0)];
-    let removal = ran("rm scripts/try.py", "", 0);
-    let tells = |span: &[Happening]| {
-        let told = take(span, "", "/home/me/app", all(400));
-        (told.written.len(), told.changes.len())
-    };
-    assert_eq!(tells(&span), (1, 1));
-    let failed = ran("rm scripts/try.py", "rm: cannot remove it", 1);
-    span.push(failed);
-    assert_eq!(tells(&span), (1, 1));
-    span.push(removal);
-    assert_eq!(tells(&span), (0, 0));
-    span.push(wrote(script));
-    assert_eq!(tells(&span), (1, 1));
-}
-
-#[test]
-fn the_exit_of_a_pipe_is_not_told_as_that_of_a_test() {
-    let span = [
-        ran("make check 2>&1 | tail -5", "3 problems", 0),
-        ran("make docs", "", 0),
-        ran("make lint | grep problem", "", 1),
-    ];
-    assert_snapshot!(told(&span, "", 400), @"commands: `make check 2>&1 | tail -5`; `make docs` (exit 0); `make lint | grep problem` (exit 1)");
-}
-
-#[test]
 fn what_results_say_is_not_said_again() {
-    let results = "src/date.rs has parse_date with limitDays of 9999.";
-    let told = told(&work(), results, 400);
-    assert!(!told.contains("limitDays") && !told.contains("9999"), "{told}");
-    assert!(told.contains("parse_time") && told.contains("src/time.rs"), "{told}");
+    assert_snapshot!(told(&work(), "limit is new, cargo test: 3 passed", 400), @"
+    src/date.rs +3 -2 (now lines 4, 6-7): added limit; changed parse_date, Date
+    src/date_tests.rs new, 3 lines: added tests a_date_is_read
+    notes.txt +1 -1: `+done with limits`
+    changed after the last check: notes.txt
+    failed, and not seen to go well later: `./deploy.sh --dry`: curl: (6) error: no such host
+    read whole: src/time.rs
+    ");
+}
+
+#[test]
+fn the_last_line_of_tests_is_told_unless_the_results_have_the_same_numbers() {
+    let span = [ran("pytest -q", "12 passed in 1.0s", 0)];
+    let is_told = |results: &str| told(&span, results, 200) == "checks: `pytest -q`: 12 passed";
+    for same in ["pytest: 12 passed.", "(12 passed, as before)", "first 9 passed, then 12 passed"] {
+        assert!(!is_told(same), "{same}");
+    }
+    for other in [
+        "112 passed",
+        "1,012 passed",
+        "12 passed, 3 failed",
+        "12 passed and 1 skipped",
+        "13 passed",
+    ] {
+        assert!(is_told(other), "{other}");
+    }
 }
 
 #[test]
 fn a_small_budget_keeps_what_matters_most() {
-    let told = told(&work(), "", 75);
-    assert!(told.contains("src/date.rs") && told.contains("cargo test"), "{told}");
-    assert_eq!(take(&work(), "", "", all(0)), Evidence::default());
+    assert_snapshot!(told(&work(), "", 90), @"
+    notes.txt +1 -1
+    and 2 files more changed before those
+    checks: `cargo test`: 3 passed
+    changed after the last check: notes.txt
+    read: 1 file
+    ");
+    assert_eq!(told(&work(), "", 3), "");
 }
 
 #[test]
-fn a_small_span_is_not_replaced_by_as_much() {
-    let budget = Budget::default();
-    let of = |span: usize| budget.of(span).all;
-    assert_eq!((of(30), of(600)), (120, 200));
-    assert_eq!(of(3_000), budget.floor);
-    assert_eq!(of(1_000_000), budget.ceiling);
-    assert_eq!(budget.of(1_000_000).changes, budget.ceiling * budget.changes / 100);
+fn a_file_tells_its_ranges_as_they_are_after_all_edits() {
+    let file = "/home/me/app/a.py";
+    let text = "def one():\n    pass\n\n\ndef two():\n    pass\n";
+    let span = [
+        read(file, &numbered(text)),
+        edited(file, "def two():\n    pass", "def two():\n    return 2"),
+        edited(file, "def one():\n    pass\n", "def one():\n    a()\n    b()\n    pass\n"),
+    ];
+    assert_eq!(
+        told(&span, "", 200).lines().next(),
+        Some("a.py +3 -1 (now lines 2-3, 8): changed one, two")
+    );
+    let back = [
+        &span[..],
+        &[edited(file, "    return 2", "    pass"), edited(file, "    a()\n    b()\n", "")],
+    ];
+    assert_eq!(told(&back.concat(), "", 200), "read whole: a.py");
+}
+
+#[test]
+fn what_the_file_holds_at_the_end_places_what_nobody_saw_before() {
+    let text = "import os\n\n\nclass Table:\n    def row(self):\n        go()\n        return 1\n";
+    let span = [edited("/home/me/app/a.py", "        return 2", "        return 1")];
+    let taken = take(&span, "", "/home/me/app", all(200), &|path| {
+        (path == "a.py").then(|| text.to_owned())
+    });
+    assert_eq!(taken.lines()[0], "a.py +1 -1 (now line 7): changed Table.row");
+    assert_eq!(told(&span, "", 200).lines().next(), Some("a.py +1 -1"));
+}
+
+#[test]
+fn what_was_taken_away_again_is_not_told() {
+    let new = |path: &str| Edit {
+        path: path.to_owned(),
+        after: "print(1)\n".to_owned(),
+        original: Some(String::new()),
+        ..Edit::default()
+    };
+    let span = [
+        wrote(new("/home/me/app/probe.py")),
+        ran("python probe.py", "1", 0),
+        ran("rm probe.py", "", 0),
+        read("/home/me/app/old.py", &numbered("def a():\n    pass\n")),
+        edited("/home/me/app/old.py", "pass", "go()"),
+        ran("git rm -q old.py", "", 0),
+    ];
+    assert_eq!(told(&span, "", 200), "old.py removed");
+}
+
+#[test]
+fn a_new_file_stays_new_where_something_else_changed_it_in_between() {
+    let path = "/home/me/app/a.go";
+    let new = |after: &str, original: &str| {
+        let (path, after) = (path.to_owned(), after.to_owned());
+        wrote(Edit { path, after, original: Some(original.to_owned()), ..Edit::default() })
+    };
+    let first = "package a\n\nfunc one() {\n  go()\n}\n";
+    let formatted = "package a\n\nfunc one() {\n\tgo()\n}\n";
+    let second = "package a\n\nfunc one() {\n\tgo()\n}\n\nfunc two() {\n}\n";
+    let span = [
+        new(first, ""),
+        ran("gofmt -w a.go", "", 0),
+        read(path, &numbered(formatted)),
+        new(second, formatted),
+        ran("go test ./...", "ok  \tx.org/a\t0.1s\nok  \tx.org/b\t0.1s", 0),
+    ];
+    assert_eq!(
+        told(&span, "", 200),
+        "a.go new, 8 lines: added one, two\nchecks: `go test ./...`: 2 packages ok"
+    );
+}
+
+#[test]
+fn it_is_told_how_lines_moved_where_their_numbers_stand_further_up() {
+    let file = "/home/me/app/a.py";
+    let text = "one\ntwo\nthree\nfour\nfive\nsix\n";
+    let told = |edits: &[(&str, &str)]| {
+        let edits = edits.iter().map(|(before, after)| edited(file, before, after));
+        let span: Vec<_> = std::iter::once(read(file, &numbered(text))).chain(edits).collect();
+        let mut evidence = take(&span, "", "/home/me/app", all(300), &|_| None);
+        evidence.renumbered = vec!["a.py".to_owned()];
+        evidence
+            .lines()
+            .into_iter()
+            .find(|line| line.starts_with("line numbers"))
+            .unwrap_or_default()
+    };
+    let begin = "line numbers of a.py further up are out of date";
+    assert_eq!(
+        told(&[("two\n", "two\nnew\nnewer\n"), ("five\n", "")]),
+        format!("{begin}: +2 below line 2, +1 below line 5")
+    );
+    assert_eq!(told(&[("three", "3")]), "", "a line for a line");
+    assert_eq!(
+        told(&[("one\n", ""), ("three\n", ""), ("five\n", ""), ("six", "six\nseven")]),
+        format!("{begin}: -1 below line 1, -2 below line 3, -3 below line 5")
+    );
+    assert_eq!(
+        told(&[("two\n", "2\n2\n2\n"), ("four\nfive\n", "")]),
+        format!("{begin}: +2 below line 2, as they were below line 5")
+    );
+    let each = ["one\n", "two\n", "three\n", "four\n"];
+    let after = each.map(|line| format!("{line}new {line}"));
+    let each: Vec<_> = each.into_iter().zip(after.iter().map(String::as_str)).collect();
+    assert_eq!(told(&each), format!("{begin}: moved from line 2 on, +4 below line 4"));
+}
+
+#[test]
+fn what_a_thing_is_defined_in_is_not_named_beside_it() {
+    let file = "/home/me/app/a.py";
+    let text = "class Table:\n    rows = 1\n\n    def row(self):\n        pass\n";
+    let span = [
+        read(file, &numbered(text)),
+        edited(file, "    rows = 1\n", "    rows = 2\n"),
+        edited(file, "        pass\n", "        return 1\n"),
+    ];
+    assert_eq!(
+        told(&span, "", 200),
+        "a.py +2 -2 (now lines 2, 5): changed Table.row\nno test, build or lint was seen"
+    );
+    assert_eq!(
+        told(&span[..2], "", 200).lines().next(),
+        Some("a.py +1 -1 (now line 2): changed Table")
+    );
+}
+
+#[test]
+fn a_name_that_is_a_word_is_known_by_its_marks() {
+    let span = [
+        read("/home/me/app/a.py", "1\tx"),
+        edited("/home/me/app/a.py", "x", "def row():\n    pass"),
+    ];
+    for results in ["The row is new.", "rows, narrow"] {
+        assert!(told(&span, results, 200).contains("added row"), "{results}");
+    }
+    for results in ["`row` is new", "row() is new", "Table.row is new"] {
+        assert!(!told(&span, results, 200).contains("added row"), "{results}");
+    }
+}
+
+#[test]
+fn files_outside_the_project_are_told_without_what_is_in_them() {
+    let new = Edit {
+        path: "/tmp/probe.py".to_owned(),
+        after: "def probe():\n    pass\n".to_owned(),
+        original: Some(String::new()),
+        ..Edit::default()
+    };
+    assert!(told(&[wrote(new)], "", 200).starts_with("/tmp/probe.py new, 2 lines\n"));
+}
+
+#[test]
+fn lines_are_told_only_where_no_name_can_be_and_never_what_says_nothing() {
+    let noise = [
+        "# Copyright (C) 2026 the authors",
+        "# It is only said here",
+        "import os.path",
+        "assert (is_a_thing)",
+        "\"\"\"Returns a thing of it.",
+        "return self.get_asciidoc_string(**kwargs)",
+        "{",
+    ];
+    let told = |path: &str, after: &str| {
+        let span = [edited(&format!("/home/me/app/{path}"), "", after)];
+        told(&span, "", 400).lines().next().unwrap_or_default().to_owned()
+    };
+    for line in noise {
+        assert_eq!(told("rules.conf", &format!("{line}\n")), "rules.conf +1 -0", "{line}");
+    }
+    let row = "table.add_row([\"Zoe\", \"apple\", 3])\n";
+    assert_eq!(told("rules.conf", row), format!("rules.conf +1 -0: `+{}`", row.trim_end()));
+    for path in ["a.py", "tests/rows.conf", "rows_test.conf", "fixtures/rows.yml"] {
+        assert_eq!(told(path, row), format!("{path} +1 -0"));
+    }
+    let code = format!("{row}def limit():\n    pass\n");
+    assert_eq!(told("a.py", &code), "a.py +3 -0: added limit");
+}
+
+#[test]
+fn lines_stand_as_they_are_between_more_backticks_than_they_have() {
+    let told = |after: &str| told(&[edited("/home/me/app/NEWS.rst", "", after)], "", 400);
+    assert_eq!(
+        told("* Split at ``semicolon``\n"),
+        "NEWS.rst +1 -0: ```+* Split at ``semicolon`` ```"
+    );
+    assert_eq!(told("* Split at `once` only\n"), "NEWS.rst +1 -0: ``+* Split at `once` only``");
+}
+
+#[test]
+fn a_new_document_is_told_by_its_length_alone() {
+    let path = "/home/me/app/docs/intern.md";
+    let text = "# Internals of the parser\n\nIt reads.\n\n## Lexer\n\nIt cuts.\n";
+    let new = Edit {
+        path: path.to_owned(),
+        after: text.to_owned(),
+        original: Some(String::new()),
+        ..Edit::default()
+    };
+    let first = [wrote(new)];
+    assert_eq!(told(&first, "", 400), "docs/intern.md new, 7 lines");
+    assert_eq!(told(&first, "About the Lexer", 400), "docs/intern.md new, 7 lines");
+    let more = edited(path, "It cuts.\n", "It cuts.\n\n## Filters\n\nThey change.\n");
+    let taken = |span: &[Happening]| take(span, "", "/home/me/app", all(400), &|_| None);
+    let both = taken(&first).then(taken(&[more]));
+    assert_eq!(both.lines(), ["docs/intern.md new, 11 lines"]);
+}
+
+#[test]
+fn a_check_of_which_nothing_is_known_is_not_told() {
+    let chain = "python -m compileall -q src | tail -3";
+    let span = [ran(chain, "", 0), edited("/home/me/app/a.py", "a", "b"), ran(chain, "", 0)];
+    assert_eq!(told(&span, "", 400), "a.py +1 -1");
+    let taken = take(&span, "", "/home/me/app", all(400), &|_| None);
+    assert_eq!(taken.brief(), "");
+    let tested = [&[ran("pytest -q", "2 passed in 1.0s", 0)][..], &span].concat();
+    let taken = take(&tested, "", "/home/me/app", all(400), &|_| None);
+    assert_eq!(taken.brief(), "`pytest -q`: 2 passed");
+}
+
+#[test]
+fn no_line_of_commands_is_blamed_for_a_part_of_it() {
+    let told = |command: &str, output: &str, exit: i64| {
+        let span = [ran(command, output, exit)];
+        let taken = take(&span, "", "/home/me/app", all(400), &|_| None);
+        Evidence { remains: Remains::of(&span, "/home/me/app"), ..taken }.lines().join("\n")
+    };
+    let pytest = "PYTHONPATH=. python -m pytest -q 2>&1 | tail -30";
+    let passed = "589 passed in 3.1s\nsh: /opt/tri/bin/ruff: No such file or directory";
+    let good = "checks: `PYTHONPATH=. python -m pytest -q`: 589 passed";
+    let ruff = |end: &str| format!("{pytest}; (/opt/tri/bin/ruff check . {end})");
+    assert_eq!(told(&ruff("| tail -5"), passed, 127), good, "nobody knows which part");
+    assert_eq!(
+        told(&ruff(""), passed, 127),
+        format!("{good}; `/opt/tri/bin/ruff check .`: failed, exit 127")
+    );
+    assert_eq!(
+        told(&format!("{pytest}; make install"), passed, 2),
+        format!("{good}\nfailed when run last: `make install` (exit 2)")
+    );
+    let probe = "cat > /tmp/probe2.py <<'E'\nx\nE\npython /tmp/probe2.py";
+    assert_eq!(told(probe, "1 failed, 2 passed in 0.1s", 0), "");
+    let old = CommandRun { line: "cat > probe.py …".to_owned(), exits: vec![0] };
+    let remains = Remains { failing: vec![old], ..Remains::default() };
+    assert_eq!(Evidence { remains, ..Evidence::default() }.lines(), [""; 0]);
+}
+
+#[test]
+fn evidence_of_older_versions_is_read_and_its_lists_of_names_are_not_told() {
+    let old = r#"{"written":[{"path":"a.rs","hash":"1"}],"changes":[{"path":"a.rs","added":2,"removed":1,"lines":["+fn a()"]}],
+        "read":["b.rs"],"named":["c.rs"],"commands":[{"line":"make","exits":[2,0]}],"identifiers":["F401"],
+        "numbers":["42"],"urls":["https://a.test"],"strings":["x"]}"#;
+    let old: Evidence = serde_json::from_str(old).unwrap();
+    assert_eq!(
+        old.lines(),
+        ["a.rs +2 -1: `+fn a()`", "read: b.rs", "commands: `make` (exit 2, then 0)"]
+    );
 }
 
 #[test]
@@ -160,7 +436,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         Just(Action::Other),
     ];
     let edit = (text(), proptest::option::of(text()), text())
-        .prop_map(|(path, before, after)| Edit { path, before, after });
+        .prop_map(|(path, before, after)| Edit { path, before, after, ..Edit::default() });
     let edits = proptest::collection::vec(edit, 0..3);
     let ended = (proptest::option::of(-1_i64..3), any::<bool>());
     let call = (text(), text(), ended, action, edits).prop_map(
@@ -210,41 +486,44 @@ proptest! {
         results in text(),
         budget in 0_usize..400,
     ) {
-        let evidence = take(&span, &results, "/home/me/app", all(budget));
+        let evidence = take(&span, &results, "/home/me/app", all(budget), &|_| None);
         let lines = evidence.lines();
         let cost: usize = lines.iter().map(|line| estimate_tokens(line)).sum();
         prop_assert!(cost <= budget, "{cost} of {budget}: {lines:?}");
-        prop_assert_eq!(&evidence, &take(&span, &results, "/home/me/app", all(budget)));
+        prop_assert_eq!(&evidence, &take(&span, &results, "/home/me/app", all(budget), &|_| None));
         prop_assert!(lines.iter().all(|line| !line.contains('\n')), "{:?}", lines);
     }
 
     #[test]
     fn nothing_is_made_up(span in proptest::collection::vec(happening(), 0..12)) {
-        let evidence = take(&span, "", "/home/me/app", all(10_000));
+        let evidence = take(&span, "", "/home/me/app", all(10_000), &|_| None);
         let all = all_of(&span);
         let written = evidence.written.iter().map(|file| &file.path);
-        let commands = evidence.commands.iter().map(|run| &run.line);
-        let errors = evidence.errors.iter().map(|error| &error.text);
+        let symbols = evidence.changes.iter().flat_map(|change| &change.symbols);
+        let names: Vec<String> =
+            symbols.map(|it| super::changes::last_name(&it.name).to_owned()).collect();
+        let failures = evidence.failures.iter().map(|failure| &failure.how);
         let told = written
-            .chain(&evidence.read)
-            .chain(&evidence.named)
-            .chain(commands)
-            .chain(errors)
-            .chain(&evidence.identifiers)
-            .chain(&evidence.numbers)
-            .chain(&evidence.strings)
-            .chain(&evidence.urls)
+            .chain(evidence.reads.iter().map(|file| &file.path))
+            .chain(failures)
+            .chain(&names)
             .chain(evidence.changes.iter().map(|change| &change.path))
             .chain(evidence.changes.iter().flat_map(|change| &change.why));
-        let unquoted = all.replace('`', "'");
         let lines = evidence.changes.iter().flat_map(|change| &change.lines);
         for line in lines {
             let line = line.trim_start_matches(['+', '-']).trim_end_matches(['…', ' ']);
-            prop_assert!(unquoted.contains(line), "{line:?} is not in {all:?}");
+            prop_assert!(all.contains(line), "{line:?} is not in {all:?}");
         }
         for item in told {
             let item = item.trim_end_matches('…').split_whitespace().collect::<Vec<_>>().join(" ");
             prop_assert!(all.contains(&item), "{item:?} is not in {all:?}");
         }
     }
+}
+
+#[test]
+fn what_callstack_was_asked_for_is_no_evidence() {
+    let failing = |command: &str| ran(command, "error: there is no frame `f9`", 3);
+    assert_eq!(told(&[failing("callstack show f9")], "", 400), "");
+    assert!(told(&[failing("deploy show f9")], "", 400).contains("deploy show f9"));
 }

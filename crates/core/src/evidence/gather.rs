@@ -1,317 +1,449 @@
-//! Everything that might be told of a span, with how and when it was used.
-//!
-//! Secrets are masked in each text while it is whole: in the pieces that are told of it nothing tells them
-//! from other names.
+//! All that a span shows, before it is cut to a budget.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::ops::Range;
+use std::collections::HashSet;
 
-use super::terms::{Kind, file_name, scan};
-use super::{
-    Action, Call, CommandRun, Evidence, Happening, SeenError, TestCounts, TestRun, WrittenFile,
-    counts, errors,
-};
+use super::changes::{Changed, Edit, Fate, FileChange, Parts, is_new_prose};
+use super::checks::{CheckRun, checks};
+use super::document::Document;
+use super::hunks::{Hunk, HunkLine};
+use super::reads::{FileRead, shown};
+use super::terms::relative;
+use super::{Action, Call, Failure, Happening, errors, reasons, shell};
+use crate::named_steps::{is_our_command, is_ours};
 use crate::secrets::{mask, secrets};
 use crate::text::cap;
 
-/// Bytes of an output that are searched for terms, at its beginning and at its end.
-const HEAD: usize = 12_000;
-const TAIL: usize = 4_000;
-/// Bytes of a command that are told.
-const COMMAND: usize = 240;
-/// Exits of a command that are told.
-pub(super) const EXITS: usize = 3;
-
-/// How a term was used.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Use {
-    /// In how many of the agent's texts and calls it stands.
-    pub own: usize,
-    /// In how many results of calls it stands.
-    pub shown: usize,
-    /// The last happening whose author wrote it.
-    pub last_own: usize,
-    /// The last result that shows it.
-    pub last_shown: usize,
-    /// Whether the agent wrote it in its words, not only in calls.
-    pub said: bool,
-}
-
-/// How a file was used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum FileUse {
-    #[default]
-    Named,
-    Read,
-    Written,
-}
-
-/// A term with its use.
-#[derive(Debug)]
-pub(super) struct Term<'a> {
-    pub kind: Kind,
-    pub text: Cow<'a, str>,
-    pub used: Use,
-    pub file: FileUse,
-}
-
-/// A command with its runs.
-#[derive(Debug, Default)]
-pub(super) struct Command {
-    pub line: String,
-    pub exits: Vec<i64>,
-    pub runs: usize,
-    pub last: usize,
-    pub failed: bool,
-    pub tests: Option<TestCounts>,
-    pub failed_before: Option<u64>,
-}
-
-/// An error and the last thing that is known of it.
-#[derive(Debug)]
-pub(super) struct Trouble {
-    pub text: String,
-    pub gone: bool,
-}
+/// Files of a span that are followed.
+const FILES: usize = 200;
+/// Bytes of a file that are compared with what is known of it.
+const LARGEST: usize = 1_000_000;
 
 /// All that is known of a span.
 #[derive(Debug, Default)]
-pub(super) struct Gathered<'a> {
-    pub terms: Vec<Term<'a>>,
-    pub commands: Vec<Command>,
-    pub troubles: Vec<Trouble>,
-    /// How many things happened.
-    pub length: usize,
+pub(super) struct Gathered {
+    /// The files in the order in which they were changed last.
+    pub changes: Vec<FileChange>,
+    /// All that were written, by any tool.
+    pub written: Vec<String>,
+    /// Those of them of which nobody knows how.
+    pub besides: Vec<String>,
+    pub reads: Vec<FileRead>,
+    pub checks: Vec<CheckRun>,
+    pub failures: Vec<Failure>,
+    /// Files that were changed after the last check; none where there was none at all.
+    pub unchecked: Option<Vec<String>>,
 }
 
-/// Something that can be told, by its place in what was gathered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Item {
-    Term(usize),
-    Command(usize),
-    Trouble(usize),
+/// A file of the span.
+#[derive(Debug, Default)]
+struct File<'a> {
+    path: String,
+    parts: Parts<'a>,
+    fate: Fate,
+    why: Vec<String>,
+    /// Whether something may have changed it that told nobody how.
+    is_moved: bool,
 }
 
-/// Where a text stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Words,
-    Call,
-    Result,
-}
-
-struct Gatherer<'a> {
+/// Goes through a span. `contents` is what files hold at its end, where that can be known.
+pub(super) fn gather<'a>(
+    span: &'a [Happening],
     project: &'a str,
-    terms: HashMap<(Kind, Cow<'a, str>), (Use, FileUse)>,
-    /// The paths among them by the names of their files.
-    paths: HashMap<Cow<'a, str>, Vec<Cow<'a, str>>>,
-    /// Commands in the order of their last runs, with gaps where they were run before, and their places.
-    commands: Vec<Option<Command>>,
-    command_places: HashMap<String, usize>,
-    /// The same for errors, and which were seen at each thing that was tried since it last went well.
-    troubles: Vec<Option<Trouble>>,
-    trouble_places: HashMap<String, usize>,
-    tried: HashMap<String, Vec<usize>>,
-}
-
-pub(super) fn gather<'a>(span: &'a [Happening], project: &'a str) -> Gathered<'a> {
-    let mut all = Gatherer {
-        project,
-        terms: HashMap::new(),
-        paths: HashMap::new(),
-        commands: Vec::new(),
-        command_places: HashMap::new(),
-        troubles: Vec::new(),
-        trouble_places: HashMap::new(),
-        tried: HashMap::new(),
-    };
-    for (at, happening) in span.iter().enumerate() {
-        // From one on: zero says never.
-        let at = at + 1;
-        match happening {
-            Happening::Said(text) => all.text(mask(text), Source::Words, at),
-            Happening::Thought(_) => {}
-            Happening::Called(call) => all.call(call, at),
-        }
-    }
-    let mut terms: Vec<_> = all
-        .terms
-        .into_iter()
-        .map(|((kind, text), (used, file))| Term { kind, text, used, file })
+    contents: &'a [(String, String)],
+) -> Gathered {
+    let edited: HashSet<&str> = calls(span)
+        .flat_map(|call| &call.edits)
+        .map(|edit| relative(&edit.path, project))
+        .take(FILES)
         .collect();
-    terms.sort_unstable_by(|one, other| (one.kind, &one.text).cmp(&(other.kind, &other.text)));
-    let commands = all.commands.into_iter().flatten().collect();
-    let troubles = all.troubles.into_iter().flatten().collect();
-    Gathered { terms, commands, troubles, length: span.len() }
+    let mut work = Work { project, ..Work::default() };
+    for happening in span {
+        match happening {
+            Happening::Said(text) => work.said = Some(text),
+            Happening::Thought(text) => work.thought = Some(text),
+            Happening::Called(call) => work.called(call, &edited),
+        }
+    }
+    let Work { mut all, files, hidden, checked, since, .. } = work;
+    all.unchecked = checked.then_some(since);
+    all.written.truncate(FILES);
+    let known: HashSet<String> = files.iter().map(|file| file.path.clone()).collect();
+    all.besides = all.written.iter().filter(|path| !known.contains(*path)).cloned().collect();
+    for mut file in files {
+        let now = contents.iter().find(|(path, text)| *path == file.path && text.len() <= LARGEST);
+        if let Some((_, now)) = now.filter(|_| file.fate != Fate::Removed) {
+            if file.is_new() {
+                file.parts.file.becomes(now);
+            }
+            file.parts.place(now);
+        } else if file.is_moved {
+            file.parts.placed = false;
+        }
+        let path = file.path.clone();
+        match file.told(&hidden) {
+            Some(change) => all.changes.push(change),
+            // What was taken back is no change.
+            None => all.written.retain(|it| *it != path),
+        }
+    }
+    all
 }
 
-impl<'a> Gatherer<'a> {
-    /// Takes the terms of a text in which its secrets are masked.
-    fn text(&mut self, text: Cow<'a, str>, source: Source, at: usize) {
-        match text {
-            Cow::Borrowed(text) => scan(text, "", |kind, term| self.used(kind, term, source, at)),
-            Cow::Owned(text) => scan(&text, "", |kind, term| {
-                self.used(kind, term.into_owned().into(), source, at);
-            }),
-        }
-    }
+/// A span as far as it was gone through.
+#[derive(Debug, Default)]
+struct Work<'a> {
+    project: &'a str,
+    all: Gathered,
+    files: Vec<File<'a>>,
+    /// Lines with secrets.
+    hidden: HashSet<&'a str>,
+    said: Option<&'a str>,
+    thought: Option<&'a str>,
+    /// Whether anything was checked.
+    checked: bool,
+    /// What was changed since.
+    since: Vec<String>,
+}
 
-    fn used(&mut self, kind: Kind, term: Cow<'a, str>, source: Source, at: usize) {
-        let (used, _) = self.term(kind, term);
-        match source {
-            Source::Result if used.last_shown < at => {
-                used.shown += 1;
-                used.last_shown = at;
-            }
-            Source::Result => {}
-            Source::Words | Source::Call => {
-                used.said |= source == Source::Words;
-                if used.last_own < at {
-                    used.own += 1;
-                    used.last_own = at;
-                }
-            }
+impl<'a> Work<'a> {
+    fn called(&mut self, call: &'a Call, edited: &HashSet<&str>) {
+        if !is_own(call) {
+            self.all.took(call, self.project);
+            self.showed(call, edited);
         }
-    }
-
-    fn term(&mut self, kind: Kind, term: Cow<'a, str>) -> &mut (Use, FileUse) {
-        match self.terms.entry((kind, term)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let path = &new.key().1;
-                if kind == Kind::Path {
-                    let name = match path {
-                        Cow::Borrowed(path) => Cow::Borrowed(file_name(path)),
-                        Cow::Owned(path) => Cow::Owned(file_name(path).to_owned()),
-                    };
-                    self.paths.entry(name).or_default().push(path.clone());
-                }
-                new.insert(Default::default())
-            }
-        }
-    }
-
-    fn call(&mut self, call: &'a Call, at: usize) {
-        self.text(mask(&call.input), Source::Call, at);
-        let output = mask(&call.output);
-        if output.len() <= HEAD + TAIL {
-            self.text(output.clone(), Source::Result, at);
-        } else {
-            let tail = output.ceil_char_boundary(output.len() - TAIL);
-            for part in [0..output.floor_char_boundary(HEAD), tail..output.len()] {
-                self.text(part_of(&output, part), Source::Result, at);
-            }
-        }
-        let failed = call.has_failed();
-        let tried = match &call.action {
-            Action::Ran(command) => command_line(command, self.project),
-            Action::Read(path) => format!("{} {path}", call.tool),
-            Action::Wrote(paths) => format!("{} {}", call.tool, paths.join(" ")),
-            Action::Other => call.tool.clone(),
-        };
         match &call.action {
-            Action::Ran(_) => self.command(&tried, call, failed, at),
-            Action::Read(path) => self.file(path, FileUse::Read, at),
-            Action::Wrote(paths) => {
-                let used = if failed { FileUse::Named } else { FileUse::Written };
-                for path in paths {
-                    self.file(path, used, at);
-                }
-            }
-            Action::Other => {}
-        }
-        self.removed(call);
-        if !failed {
-            for place in self.tried.remove(&tried).into_iter().flatten() {
-                if let Some(trouble) = &mut self.troubles[place] {
-                    trouble.gone = true;
-                }
-            }
-        } else if let Some(text) = errors::telling_line(&call.action, &output) {
-            let place = self.troubles.len();
-            if let Some(before) = self.trouble_places.insert(text.to_owned(), place) {
-                self.troubles[before] = None;
-            }
-            self.troubles.push(Some(Trouble { text: text.to_owned(), gone: false }));
-            self.tried.entry(tried).or_default().push(place);
+            Action::Ran(command) => self.ran(command, call),
+            Action::Wrote(paths) if !call.failed => self.wrote(paths, call),
+            _ => {}
         }
     }
 
-    fn file(&mut self, path: &'a str, file: FileUse, at: usize) {
-        if path.is_empty() || path.contains(['\n', '\r']) || !secrets(path).is_empty() {
-            return;
-        }
-        // However the agent wrote it; a host may tell it relative to the project.
-        let ends = |written: &str| {
-            let rest = written.strip_suffix(path);
-            rest.is_some_and(|folder| folder.is_empty() || folder.ends_with(['/', '\\']))
-        };
-        let mut told = false;
-        let named = self.paths.get(file_name(path)).into_iter().flatten();
-        for written in named.filter(|written| ends(written)) {
-            if let Some((used, known)) = self.terms.get_mut(&(Kind::Path, written.clone())) {
-                told |= used.own > 0;
-                *known = (*known).max(file);
+    fn showed(&mut self, call: &'a Call, edited: &HashSet<&str>) {
+        for shown in shown(call, self.project) {
+            let path = shown.path.clone();
+            if let Some(file) = self.files.iter_mut().find(|file| file.path == path) {
+                file.learn(&shown.lines, shown.whole);
+            } else if edited.contains(&*path) && !call.has_failed() {
+                let mut file = File::at(&path);
+                file.learn(&shown.lines, shown.whole);
+                self.files.insert(0, file);
             }
-        }
-        if told {
-            return;
-        }
-        let (used, known) = self.term(Kind::Path, Cow::Borrowed(path));
-        *known = (*known).max(file);
-        if used.last_own < at {
-            used.own += 1;
-            used.last_own = at;
         }
     }
 
-    /// What was written and is gone is only named.
-    fn removed(&mut self, call: &Call) {
+    fn ran(&mut self, command: &str, call: &Call) {
+        let found = checks(command, call, self.project);
+        if !found.is_empty() {
+            self.checked = true;
+            self.since.clear();
+        }
+        self.all.checked(found);
+        if shell::may_change_files(command) {
+            for file in &mut self.files {
+                file.is_moved = true;
+            }
+        }
         for removed in call.removed(self.project) {
-            for ((kind, path), (_, file)) in &mut self.terms {
-                let was_written = *kind == Kind::Path && *file == FileUse::Written;
-                if was_written && removed.takes(path, self.project) {
-                    *file = FileUse::Named;
+            for file in &mut self.files {
+                if removed.takes(&file.path, self.project) {
+                    file.fate = Fate::Removed;
+                }
+            }
+            self.all.written.retain(|path| !removed.takes(path, self.project));
+            self.since.retain(|path| !removed.takes(path, self.project));
+        }
+    }
+
+    fn wrote(&mut self, paths: &[String], call: &'a Call) {
+        let relative = |path| relative(path, self.project);
+        for path in paths.iter().map(|path| relative(path)).filter(|it| is_path(it)) {
+            self.since.retain(|it| it != path);
+            self.since.push(path.to_owned());
+            if !self.all.written.iter().any(|it| it == path) {
+                self.all.written.push(path.to_owned());
+            }
+        }
+        let why = self.said.take().or(self.thought).and_then(reasons::reason);
+        self.thought = None;
+        for edit in call.edits.iter().filter(|edit| is_path(&edit.path)) {
+            let path = relative(&edit.path);
+            let known = self.files.iter().position(|file| file.path == path);
+            let mut file = known.map_or_else(|| File::at(path), |at| self.files.remove(at));
+            file.take(edit);
+            for text in edit.before.iter().chain([&edit.after]) {
+                self.hidden.extend(reasons::lines_with_secrets(text));
+            }
+            self.files.push(file);
+        }
+        if let (Some(file), Some(why)) = (self.files.last_mut(), why) {
+            file.why.push(why);
+        }
+    }
+}
+
+fn calls(span: &[Happening]) -> impl Iterator<Item = &Call> {
+    span.iter().filter_map(|happening| match happening {
+        Happening::Called(call) => Some(call),
+        _ => None,
+    })
+}
+
+/// Whether callstack itself was asked: what it answers stands in its store already.
+fn is_own(call: &Call) -> bool {
+    match &call.action {
+        Action::Ran(command) => is_our_command(command),
+        _ => is_ours(&call.tool),
+    }
+}
+
+fn is_path(path: &str) -> bool {
+    !path.is_empty() && !path.contains(['\n', '\r']) && secrets(path).is_empty()
+}
+
+impl Gathered {
+    /// Takes in how a call ended, and what it read.
+    fn took(&mut self, call: &Call, project: &str) {
+        let (what, is_told) = match &call.action {
+            Action::Ran(command) => {
+                let line = command_line(command, project);
+                let told = shell::is_plain(command) && super::checks::kind(command).is_none();
+                (format!("`{line}`"), told)
+            }
+            Action::Wrote(paths) => {
+                let paths: Vec<&str> = paths.iter().map(|path| relative(path, project)).collect();
+                (format!("{} {}", call.tool, paths.join(" ")), paths.iter().all(|it| is_path(it)))
+            }
+            Action::Read(_) | Action::Other => (String::new(), false),
+        };
+        self.failures.retain(|failure| failure.what != what);
+        if call.has_failed() {
+            let output = mask(&call.output);
+            let how = errors::telling_line(&call.action, &output);
+            if let (Some(how), true) = (how, is_told) {
+                self.failures.push(Failure { what, how: how.to_owned() });
+            }
+            return;
+        }
+        for shown in shown(call, project) {
+            if !is_path(&shown.path) {
+                continue;
+            }
+            match self.reads.iter_mut().find(|it| it.path == shown.path) {
+                Some(known) => known.and(shown.read()),
+                None => self.reads.push(shown.read()),
+            }
+        }
+    }
+
+    fn checked(&mut self, found: Vec<CheckRun>) {
+        for run in found {
+            self.checks.retain(|it| it.line != run.line);
+            self.checks.push(run);
+        }
+    }
+}
+
+impl<'a> File<'a> {
+    fn at(path: &str) -> Self {
+        let parts = Parts { placed: true, ..Parts::default() };
+        Self { path: path.to_owned(), parts, ..Self::default() }
+    }
+
+    fn learn(&mut self, lines: &[(usize, &'a str)], whole: bool) {
+        // Some hosts show one behind the end of the last line.
+        let (lines, whole) = match lines.split_last() {
+            Some(((_, ""), rest)) if whole => (rest, false),
+            _ => (lines, whole),
+        };
+        let mut learnt = self.parts.file.clone();
+        let fits = lines
+            .iter()
+            .all(|(number, line)| number.checked_sub(1).is_some_and(|at| learnt.learn(at, *line)));
+        if fits {
+            self.parts.file = learnt;
+            if let (true, Some((last, _))) = (whole, lines.last()) {
+                self.parts.file.ends_behind(*last);
+            }
+        } else if self.is_new() {
+            // All of it is new, whatever it holds.
+            self.is_moved = true;
+        } else {
+            // Something changed it that told nobody how.
+            self.lose();
+            for (number, line) in lines {
+                if let Some(at) = number.checked_sub(1) {
+                    let _new = self.parts.file.learn(at, *line);
                 }
             }
         }
     }
 
-    fn command(&mut self, line: &str, call: &Call, failed: bool, at: usize) {
-        if line.is_empty() {
+    /// Whether all that the file holds was put there.
+    fn is_new(&self) -> bool {
+        matches!(self.fate, Fate::Created | Fate::Rewritten)
+    }
+
+    /// Goes on without the places of what was changed so far.
+    fn lose(&mut self) {
+        let lost = std::mem::take(&mut self.parts.file);
+        if lost.is_changed() {
+            self.parts.pieces.push(lost);
+            self.parts.placed = false;
+        }
+    }
+
+    fn take(&mut self, edit: &'a Edit) {
+        if edit.removes {
+            self.fate = Fate::Removed;
             return;
         }
-        // One that is run again stands where it was run last.
-        let place = self.commands.len();
-        let before = self.command_places.insert(line.to_owned(), place);
-        let before = before.and_then(|before| self.commands[before].take());
-        let new = || Command { line: line.to_owned(), ..Command::default() };
-        let mut known = before.unwrap_or_else(new);
-        known.exits.extend(call.exit);
-        known.exits.drain(..known.exits.len().saturating_sub(EXITS));
-        known.runs += 1;
-        known.last = at;
-        known.failed = failed;
-        if let Some(counts) = counts(&call.output) {
-            let before = known.tests.replace(counts).map(|before| before.failed);
-            known.failed_before = before.filter(|before| *before != counts.failed);
+        if self.fate == Fate::Removed {
+            self.fate = Fate::Edited;
         }
-        self.commands.push(Some(known));
+        if let Some(original) = &edit.original {
+            let file = &self.parts.file;
+            if !file.may_be(original) {
+                if !file.is_changed() {
+                    self.parts.file = Document::of(original);
+                } else if file.whole().is_some() {
+                    self.parts.file.becomes(original);
+                } else {
+                    self.lose();
+                }
+            }
+            if !self.parts.file.is_changed() && self.parts.file.whole().is_none() {
+                self.parts.file = Document::of(original);
+            }
+            if original.is_empty()
+                && edit.before.is_none()
+                && self.fate == Fate::Edited
+                && !self.parts.is_changed()
+            {
+                self.fate = Fate::Created;
+            }
+        }
+        let Some(before) = &edit.before else {
+            if self.parts.file.whole().is_none() {
+                // Nobody knows what was there.
+                if self.fate != Fate::Created {
+                    self.fate = Fate::Rewritten;
+                }
+                self.parts.file = Document::of("");
+            }
+            self.parts.pieces.clear();
+            self.parts.placed = true;
+            self.parts.file.becomes(&edit.after);
+            return;
+        };
+        let indent = indent(edit);
+        if !edit.hunks.is_empty() && self.parts.file.patch(&edit.hunks, &indent).is_ok() {
+            return;
+        }
+        if self.parts.file.edit(before, &edit.after, edit.all).is_ok() {
+            return;
+        }
+        if !edit.hunks.is_empty() {
+            // Where it is the host knows better.
+            self.lose();
+            if self.parts.file.patch(&edit.hunks, &indent).is_ok() {
+                return;
+            }
+        }
+        self.parts.placed = false;
+        let inside = self.parts.pieces.iter_mut().rev();
+        for piece in inside {
+            if piece.edit(before, &edit.after, edit.all).is_ok() {
+                return;
+            }
+        }
+        self.parts.pieces.push(Document::piece(before, &edit.after));
+    }
+
+    /// What is told of it, without the lines in `hidden`; none where nothing came of it.
+    fn told(mut self, hidden: &HashSet<&str>) -> Option<FileChange> {
+        self.parts.file.settle();
+        self.parts.pieces.iter_mut().for_each(Document::settle);
+        let is_empty = matches!(self.fate, Fate::Created | Fate::Rewritten)
+            && self.parts.file.rows().is_empty();
+        if !self.parts.is_changed() && !is_empty {
+            return None;
+        }
+        if self.fate == Fate::Removed {
+            // What was put in and taken away again is no change.
+            let was_there = self.parts.file.old_rows().iter().any(Option::is_some)
+                || !self.parts.pieces.is_empty();
+            return was_there.then(|| FileChange {
+                path: self.path,
+                fate: self.fate,
+                ..FileChange::default()
+            });
+        }
+        let (added, removed) = self.parts.counts();
+        let ranges = if self.fate == Fate::Edited { self.parts.ranges() } else { Vec::new() };
+        let moved = self.parts.moved();
+        let (symbols, beside) = self.parts.symbols(&self.path);
+        let mut symbols: Vec<Changed> =
+            symbols.into_iter().filter(|it| secrets(&it.name).is_empty()).collect();
+        if is_new_prose(&self.path, self.fate) {
+            symbols.clear();
+        }
+        let is_shown = symbols.is_empty() && reasons::shows_lines(&self.path, self.fate);
+        let mut lines: Vec<String> = Vec::new();
+        for (is_added, line) in beside.into_iter().filter(|_| is_shown) {
+            let told = format!("{}{}", if is_added { '+' } else { '-' }, reasons::shown(&line));
+            if !hidden.contains(line.as_str())
+                && !lines.contains(&told)
+                && reasons::is_telling(&line)
+            {
+                lines.push(told);
+            }
+        }
+        let mut why = self.why;
+        why.dedup();
+        // What was said last is closest to what stands there.
+        why.reverse();
+        Some(FileChange {
+            path: self.path,
+            fate: self.fate,
+            added,
+            removed,
+            ranges,
+            keeps_numbers: moved.as_ref().is_some_and(Vec::is_empty),
+            moved: moved.unwrap_or_default(),
+            symbols,
+            lines,
+            why,
+            ..FileChange::default()
+        })
     }
 }
 
-/// A part of a text that lives as long as it, where it is no copy.
-fn part_of<'a>(text: &Cow<'a, str>, part: Range<usize>) -> Cow<'a, str> {
-    match text {
-        Cow::Borrowed(text) => text.get(part).unwrap_or_default().into(),
-        Cow::Owned(text) => text.get(part).unwrap_or_default().to_owned().into(),
-    }
+/// What the hunks of an edit lack in front of each line: some hosts take away what all of them begin with.
+fn indent(edit: &Edit) -> String {
+    let before = edit.before.as_deref().unwrap_or_default();
+    let changed =
+        edit.hunks.iter().flat_map(|Hunk { lines, .. }| lines).filter_map(|line| match line {
+            HunkLine::Added(text) => Some((text.as_str(), edit.after.as_str())),
+            HunkLine::Removed(text) => Some((text.as_str(), before)),
+            HunkLine::Kept(_) => None,
+        });
+    // The longest line is the least likely to be the end of another.
+    let Some((text, lines)) = changed.max_by_key(|(text, _)| text.len()) else {
+        return String::new();
+    };
+    let indents = lines.lines().filter_map(|line| line.strip_suffix(text));
+    indents
+        .filter(|it| it.trim().is_empty())
+        .min_by_key(|it| it.len())
+        .unwrap_or_default()
+        .to_owned()
 }
+
+/// Bytes of a command that are told.
+const COMMAND: usize = 240;
 
 /// A command in one line, as it is told: with its secrets masked, without the change into the project's own
-/// folder, which is where it runs anyway, and cut where it is very long.
+/// folder, which is where it runs anyway, and cut between two words where it is very long.
 pub fn command_line(command: &str, project: &str) -> String {
     // In one line, and cut, some are known for secrets no more.
     let line = mask(command).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -322,61 +454,9 @@ pub fn command_line(command: &str, project: &str) -> String {
         .filter(|_| !project.is_empty())
         .and_then(|rest| rest.trim_start_matches(['/', '"']).strip_prefix(" && "));
     let line = bare.unwrap_or(&line);
-    match cap(line, COMMAND) {
-        whole if whole.len() == line.len() => whole.to_owned(),
-        cut => format!("{cut}…"),
+    if line.len() <= COMMAND {
+        return line.to_owned();
     }
-}
-
-impl Gathered<'_> {
-    /// The evidence that consists of these items.
-    pub(super) fn tell(&self, items: &[Item]) -> Evidence {
-        let mut told = Evidence::default();
-        let mut commands = Vec::new();
-        let mut troubles = Vec::new();
-        for item in items {
-            match *item {
-                Item::Command(at) => commands.push(at),
-                Item::Trouble(at) => troubles.push(at),
-                Item::Term(at) => {
-                    let Some(term) = self.terms.get(at) else { continue };
-                    let text = term.text.clone().into_owned();
-                    match (term.kind, term.file) {
-                        (Kind::Path, FileUse::Written) => {
-                            told.written.push(WrittenFile { path: text, hash: None });
-                        }
-                        (Kind::Path, FileUse::Read) => told.read.push(text),
-                        (Kind::Path, FileUse::Named) | (Kind::File, _) => told.named.push(text),
-                        (Kind::Quoted, _) => told.strings.push(text),
-                        (Kind::Identifier, _) => told.identifiers.push(text),
-                        (Kind::Number, _) => told.numbers.push(text),
-                        (Kind::Url, _) => told.urls.push(text),
-                    }
-                }
-            }
-        }
-        for order in [&mut commands, &mut troubles] {
-            order.sort_unstable();
-        }
-        let run = |at: usize| {
-            let it = self.commands.get(at)?;
-            Some(CommandRun { line: it.line.clone(), exits: it.exits.clone() })
-        };
-        let tested = |at: usize| {
-            let it = self.commands.get(at)?;
-            Some(TestRun {
-                command: it.line.clone(),
-                counts: it.tests?,
-                failed_before: it.failed_before,
-            })
-        };
-        let seen = |at: usize| {
-            let it = self.troubles.get(at)?;
-            Some(SeenError { text: it.text.clone(), gone: it.gone })
-        };
-        told.tests = commands.iter().copied().filter_map(tested).collect();
-        told.commands = commands.into_iter().filter_map(run).collect();
-        told.errors = troubles.into_iter().filter_map(seen).collect();
-        told
-    }
+    let cut = cap(line, COMMAND);
+    format!("{} …", cut.rsplit_once(' ').map_or(cut, |(whole, _)| whole))
 }

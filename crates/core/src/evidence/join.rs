@@ -1,13 +1,29 @@
 //! Evidence of a frame that was worked on in several stretches.
 
-use super::gather::EXITS;
 use super::{CommandRun, Evidence, SeenError, TestRun};
+
+/// Exits of a command that are told.
+const EXITS: usize = 3;
 
 impl Evidence {
     /// What is told of two stretches of work, `later` being the later one: each thing once, as it stood
     /// at the end.
     #[must_use]
     pub fn then(mut self, later: Self) -> Self {
+        self.tokens += later.tokens;
+        if later.is_empty() {
+            return self;
+        }
+        let had_none = self.never_checked || self.is_empty();
+        if later.never_checked && !had_none {
+            let paths = later.written.iter().map(|file| file.path.clone()).collect();
+            self.unchecked = words(self.unchecked, paths);
+        } else if later.never_checked {
+            self.never_checked = true;
+        } else if !later.checks.is_empty() {
+            self.never_checked = false;
+            self.unchecked.clone_from(&later.unchecked);
+        }
         for file in later.written {
             // It stands where it was told first, with its last content.
             match self.written.iter_mut().find(|it| it.path == file.path) {
@@ -20,13 +36,22 @@ impl Evidence {
             let known = known.map(|at| self.changes.remove(at));
             self.changes.push(known.unwrap_or_default().then(change));
         }
-        // What was written in one of them was not only read, and what was read not only named.
+        self.more_changes += later.more_changes;
+        self.written_besides = words(self.written_besides, later.written_besides);
+        for run in later.checks {
+            self.checks.retain(|it| it.line != run.line);
+            self.checks.push(run);
+        }
+        // Whether what failed in the first stretch went well in the second one nobody noted.
+        self.failures = later.failures;
+        for read in later.reads {
+            match self.reads.iter_mut().find(|it| it.path == read.path) {
+                Some(known) => known.and(read),
+                None => self.reads.push(read),
+            }
+        }
+        self.more_reads += later.more_reads;
         self.read = words(self.read, later.read);
-        self.read.retain(|path| self.written.iter().all(|it| it.path != *path));
-        self.named = words(self.named, later.named);
-        self.named.retain(|path| {
-            !self.read.contains(path) && self.written.iter().all(|it| it.path != *path)
-        });
         for run in later.commands {
             let known = self.commands.iter().position(|it| it.line == run.line);
             let mut exits = known.map_or_else(Vec::new, |at| self.commands.remove(at).exits);
@@ -36,13 +61,14 @@ impl Evidence {
         }
         replace(&mut self.tests, later.tests, |a: &TestRun, b| a.command == b.command);
         replace(&mut self.errors, later.errors, |a: &SeenError, b| a.text == b.text);
-        self.identifiers = words(self.identifiers, later.identifiers);
-        self.numbers = words(self.numbers, later.numbers);
-        self.strings = words(self.strings, later.strings);
-        self.urls = words(self.urls, later.urls);
+        self.outdated = words(self.outdated, later.outdated);
+        self.renumbered = words(self.renumbered, later.renumbered);
+        self.files = self.files.then(later.files);
         self.unseen = later.unseen;
         self.remains = self.remains.then(later.remains);
         self.gaps = self.gaps.and(later.gaps);
+        // It was closed at once, and opened again since if there is more than one.
+        self.closed = self.closed.or(later.closed);
         self
     }
 }
@@ -84,10 +110,8 @@ mod tests {
         let first = Evidence {
             written: vec![written("a.rs", "1"), written("b.rs", "1")],
             read: texts(&["c.rs", "d.rs"]),
-            named: texts(&["e.rs", "f.rs"]),
             commands: vec![ran("make", 2), ran("git diff", 0)],
             errors: vec![error(false)],
-            numbers: texts(&["42"]),
             ..Evidence::default()
         };
         let second = Evidence {
@@ -95,7 +119,6 @@ mod tests {
             read: texts(&["e.rs"]),
             commands: vec![ran("make", 0)],
             errors: vec![error(true)],
-            numbers: texts(&["42", "43"]),
             ..Evidence::default()
         };
         let both = first.then(second);
@@ -103,10 +126,10 @@ mod tests {
             both.written,
             [written("a.rs", "2"), written("b.rs", "1"), written("c.rs", "2")]
         );
-        assert_eq!((both.read, both.named), (texts(&["d.rs", "e.rs"]), texts(&["f.rs"])));
+        assert_eq!(both.read, texts(&["c.rs", "d.rs", "e.rs"]));
         let make = CommandRun { line: "make".to_owned(), exits: vec![2, 0] };
         assert_eq!(both.commands, [ran("git diff", 0), make]);
-        assert_eq!((both.errors, both.numbers), (vec![error(true)], texts(&["42", "43"])));
+        assert_eq!(both.errors, vec![error(true)]);
     }
 
     #[test]

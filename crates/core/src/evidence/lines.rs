@@ -1,18 +1,102 @@
 //! Evidence as lines for people and models.
 
-use super::{Evidence, WrittenFile, changes};
+use super::changes::{Changed, Fate, FileChange, What};
+use super::reads::{FileRead, span};
+use super::room::is_prose;
+use super::{CheckRun, Evidence, Remains, WrittenFile, names};
+use crate::text::CUT;
 
 impl Evidence {
     /// One line for each file that was changed and for each kind of other things.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = changes::lines(&self.changes);
-        files(
-            "written (reread to edit)",
-            self.written.iter().map(|WrittenFile { path, .. }| path),
-            &mut lines,
-        );
-        files("read", self.read.iter(), &mut lines);
-        files("named", self.named.iter(), &mut lines);
+        self.lines_beside(&[])
+    }
+
+    /// The same where files are `listed` beside it already, of which nothing is told but that they were written.
+    pub fn lines_beside(&self, listed: &[String]) -> Vec<String> {
+        let mut lines: Vec<String> = self.changes.iter().map(changed).collect();
+        if self.more_changes > 0 {
+            lines.push(format!("and {} more changed before those", files(self.more_changes)));
+        }
+        let is_listed = |path: &&String| {
+            let it = WrittenFile { path: (*path).clone(), hash: None };
+            listed.iter().any(|path| it.is_at(path))
+        };
+        let besides = self.written_besides.iter().filter(|path| !is_listed(path));
+        list("written", " ", besides.cloned(), &mut lines);
+        list("checks", "; ", told_checks(&self.checks).into_iter(), &mut lines);
+        lines.extend(self.unchecked_line());
+        let failed = self.failures.iter().map(|it| format!("{}: {}", it.what, it.how));
+        list("failed, and not seen to go well later", "; ", failed, &mut lines);
+        lines.extend(self.read_lines());
+        lines.extend(self.renumbered_lines());
+        self.older_lines(listed, &mut lines);
+        lines.extend(self.remaining().lines());
+        lines
+    }
+
+    /// What remains, without what another line says.
+    fn remaining(&self) -> Remains {
+        let is_told = self.never_checked
+            || !self.unchecked.is_empty()
+            || (!self.written.is_empty() && self.written.iter().all(|it| is_prose(&it.path)));
+        let mut remains = self.remains.clone();
+        remains.untried &= !is_told;
+        remains.failing.retain(|run| {
+            let begin = run.line.trim_end_matches(CUT).trim_end();
+            let is_same = |line: &str| run.line.contains(line) || line.starts_with(begin);
+            let mut known = self.checks.iter().filter(|check| check.is_known());
+            let is_checked = known.any(|check| check.line.split("; ").any(is_same));
+            let mut failures = self.failures.iter();
+            let is_told = failures.any(|it| it.what.trim_matches('`').starts_with(begin));
+            !is_checked && !is_told && run.told_exits().last() != Some(&0)
+        });
+        remains
+    }
+
+    fn unchecked_line(&self) -> Option<String> {
+        if self.never_checked {
+            return Some("no test, build or lint was seen".to_owned());
+        }
+        let (first, rest) = self.unchecked.split_first()?;
+        let more = match rest.len() {
+            0 => String::new(),
+            1 => format!(" and {}", rest[0]),
+            more => format!(" and {more} more files"),
+        };
+        Some(format!("changed after the last check: {first}{more}"))
+    }
+
+    fn read_lines(&self) -> Vec<String> {
+        let (whole, part): (Vec<&FileRead>, Vec<&FileRead>) =
+            self.reads.iter().partition(|it| it.whole);
+        let mut lines = Vec::new();
+        let mut told = |what: &str, files: Vec<&FileRead>| {
+            list(what, ", ", files.into_iter().map(FileRead::told), &mut lines);
+        };
+        told("read whole", whole);
+        told("read in part", part);
+        match (lines.last_mut(), self.more_reads) {
+            (_, 0) => {}
+            (Some(last), more) => *last = format!("{last}, and {} read before", files(more)),
+            (None, more) => lines.push(format!("read: {}", files(more))),
+        }
+        lines
+    }
+
+    /// What only evidence of older versions has.
+    fn older_lines(&self, listed: &[String], lines: &mut Vec<String>) {
+        let is_older =
+            !(self.read.is_empty() && self.commands.is_empty() && self.errors.is_empty());
+        if is_older {
+            let is_known = |it: &&WrittenFile| {
+                let mut known = listed.iter().chain(self.changes.iter().map(|change| &change.path));
+                known.any(|path| it.is_at(path))
+            };
+            let written = self.written.iter().filter(|it| !is_known(it));
+            list("written", " ", written.map(|it| it.path.clone()), lines);
+        }
+        list("read", " ", self.read.iter().cloned(), lines);
         let commands = self.commands.iter().map(|run| {
             let tests = self.tests.iter().find(|tests| tests.command == run.line);
             let exits: Vec<_> = run.told_exits().iter().map(i64::to_string).collect();
@@ -29,28 +113,12 @@ impl Evidence {
                 ended => format!("`{}` ({})", run.line, ended.join("; ")),
             }
         });
-        list("commands", "; ", commands, &mut lines);
+        list("commands", "; ", commands, lines);
         let errors = self.errors.iter().map(|error| {
-            format!(
-                "{} ({})",
-                error.text,
-                if error.gone { "gone since" } else { "not seen to be gone" }
-            )
+            let gone = if error.gone { "gone since" } else { "not seen to be gone" };
+            format!("{} ({gone})", error.text)
         });
-        list("errors", "; ", errors, &mut lines);
-        list("names", " ", self.identifiers.iter().cloned(), &mut lines);
-        list("numbers", " ", self.numbers.iter().cloned(), &mut lines);
-        list("strings", " ", self.strings.iter().map(in_quotes), &mut lines);
-        list("addresses", " ", self.urls.iter().cloned(), &mut lines);
-        lines.extend(self.remains.lines());
-        lines
-    }
-
-    /// The same without the written files that are `listed` beside it already.
-    pub fn lines_beside(&self, listed: &[String]) -> Vec<String> {
-        let mut rest = self.clone();
-        rest.written.retain(|file| !listed.iter().any(|path| file.is_at(path)));
-        rest.lines()
+        list("errors", "; ", errors, lines);
     }
 
     /// All of it, to be searched.
@@ -59,22 +127,138 @@ impl Evidence {
     }
 }
 
+/// Such as "src/limits.rs +3 -1 (lines now 12-14): added limit; changed list".
+fn changed(change: &FileChange) -> String {
+    let path = &change.path;
+    let what = match change.fate {
+        Fate::Edited => format!("{path} +{} -{}", change.added, change.removed),
+        Fate::Created => format!("{path} new, {}", of_lines(change.added)),
+        Fate::Rewritten => format!("{path} written whole, {}", of_lines(change.added)),
+        Fate::Removed => return format!("{path} removed"),
+    };
+    let ranges = change.ranges.iter().map(|(first, last)| span(*first, *last)).collect::<Vec<_>>();
+    let ranges = match (change.places, ranges.as_slice()) {
+        (_, []) => String::new(),
+        (places, [all]) if places > 1 => format!(" ({places} places in what are now lines {all})"),
+        (_, [line]) if !line.contains('-') => format!(" (now line {line})"),
+        (_, ranges) => format!(" (now lines {})", ranges.join(", ")),
+    };
+    let mut told: Vec<String> = Vec::new();
+    // All that is defined in a new file is.
+    let also = if change.also { "also " } else { "" };
+    let of = |test: bool, what: What| -> Vec<&Changed> {
+        change.symbols.iter().filter(|it| it.test == test && it.what == what).collect()
+    };
+    for test in [false, true] {
+        for (what, word) in
+            [(What::Added, "added"), (What::Changed, "changed"), (What::Removed, "removed")]
+        {
+            match of(test, what).as_slice() {
+                [] => {}
+                tests if test => told.push(format!("{also}{word} {}", names::of_tests(tests))),
+                others => {
+                    let others = names::in_order(others.iter().copied());
+                    told.push(format!("{also}{word} {others}"));
+                }
+            }
+        }
+    }
+    if change.more > 0 {
+        let names = if change.symbols.is_empty() { "" } else { "and " };
+        let what = if is_prose(path) { "sections" } else { "functions, types or tests" };
+        told.push(format!("{names}{} more {what}", change.more));
+    }
+    told.extend(change.lines.iter().map(|line| fenced(line)));
+    told.extend(change.why.iter().map(|why| format!("why: {why}")));
+    let told = if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) };
+    format!("{what}{ranges}{told}")
+}
+
+/// A line between more backticks than stand together in it.
+fn fenced(line: &str) -> String {
+    let runs = line.split(|char| char != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0) + 1);
+    let space = if line.ends_with('`') { " " } else { "" };
+    format!("{fence}{line}{space}{fence}")
+}
+
+/// The checks of which it is known how they ended, those one after the other of which the same is known together.
+fn told_checks(checks: &[CheckRun]) -> Vec<String> {
+    let mut told: Vec<(String, String)> = Vec::new();
+    for check in checks {
+        let Some(how) = check.how() else { continue };
+        let line = format!("`{}`", check.line);
+        match told.last_mut() {
+            Some((lines, same)) if *same == how => *lines = format!("{lines}, {line}"),
+            _ => told.push((line, how)),
+        }
+    }
+    told.into_iter().map(|(lines, how)| format!("{lines}: {how}")).collect()
+}
+
+impl FileChange {
+    /// By how much its lines moved, in words that follow its name, empty where nobody knows; none where they have the
+    /// numbers that they had.
+    fn moves(&self) -> Option<String> {
+        let by = |(below, lines): &(usize, isize)| match below {
+            _ if *lines == 0 => format!("as they were below line {below}"),
+            0 => format!("{lines:+} from the first line on"),
+            below => format!("{lines:+} below line {below}"),
+        };
+        Some(match self.moved.as_slice() {
+            [] if self.fate == Fate::Removed || self.keeps_numbers => return None,
+            [first, .., last] if self.moved.len() > 3 => {
+                format!("moved from line {} on, {}", first.0 + 1, by(last))
+            }
+            moved => moved.iter().map(by).collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+impl Evidence {
+    /// Files that were read before they were changed, each with how its lines moved.
+    pub fn told_outdated(&self) -> Vec<String> {
+        let moves = |path: &String| {
+            let change = self.changes.iter().rfind(|change| change.path == *path);
+            change.and_then(FileChange::moves).filter(|moves| !moves.is_empty())
+        };
+        let told = |path: &String| match moves(path) {
+            Some(moves) => format!("{path} ({moves})"),
+            None => path.clone(),
+        };
+        self.outdated.iter().map(told).collect()
+    }
+
+    /// Files of which it tells line numbers.
+    pub fn numbered_files(&self) -> impl Iterator<Item = &str> {
+        let numbered = |it: &&FileChange| !it.ranges.is_empty();
+        let changed = self.changes.iter().filter(numbered).map(|it| it.path.as_str());
+        let read = self.reads.iter().filter(|it| !it.lines.is_empty());
+        changed.chain(read.map(|it| it.path.as_str()))
+    }
+
+    /// That line numbers that stand further up are none any more.
+    fn renumbered_lines(&self) -> impl Iterator<Item = String> {
+        self.renumbered.iter().filter_map(|path| {
+            let change = self.changes.iter().rfind(|change| change.path == *path);
+            let moves = change.map_or_else(|| Some(String::new()), FileChange::moves)?;
+            let moves = if moves.is_empty() { moves } else { format!(": {moves}") };
+            Some(format!("line numbers of {path} further up are out of date{moves}"))
+        })
+    }
+}
+
+fn of_lines(count: usize) -> String {
+    if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
+}
+
+fn files(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+}
+
 fn list(what: &str, between: &str, items: impl Iterator<Item = String>, lines: &mut Vec<String>) {
     let items: Vec<_> = items.collect();
     if !items.is_empty() {
         lines.push(format!("{what}: {}", items.join(between)));
     }
-}
-
-/// Files, each whole: what is written in pieces can be neither found nor copied.
-fn files<'a>(what: &str, paths: impl Iterator<Item = &'a String>, lines: &mut Vec<String>) {
-    let mut paths: Vec<String> = paths.cloned().collect();
-    paths.sort_unstable();
-    list(what, " ", paths.into_iter(), lines);
-}
-
-/// A string between quotes of a kind that is not in it.
-fn in_quotes(text: &String) -> String {
-    let quote = ['"', '\'', '`'].into_iter().find(|quote| !text.contains(*quote)).unwrap_or('"');
-    format!("{quote}{text}{quote}")
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::gather::command_line;
+use super::checks::{checks, kind, parts};
 use super::{Action, Call, CommandRun, Happening, counts};
 use crate::secrets::mask;
 use crate::text::{CUT, cap, truncate_to_token_budget};
@@ -82,7 +82,7 @@ impl Remains {
             match &call.action {
                 Action::Ran(command) => {
                     remains.untried = false;
-                    remains.ran(command_line(command, project), call);
+                    remains.ran(command, call, project);
                 }
                 Action::Wrote(paths) if !paths.is_empty() && !call.has_failed() => {
                     remains.untried = true;
@@ -100,16 +100,25 @@ impl Remains {
         remains
     }
 
-    fn ran(&mut self, line: String, call: &Call) {
-        let tests = counts(&call.output);
-        let failed = call.has_failed() || tests.is_some_and(|tests| tests.failed > 0);
-        if failed && tests.is_none() && !checks(&line) {
-            return;
-        }
-        // What was run again, if only in part, or as a part of more.
-        self.failing.retain(|run| !is_alike(&run.line, &line));
-        if failed {
-            self.failing.push(CommandRun { line, exits: call.exit.into_iter().collect() });
+    /// Takes in a line of commands, of which those count that are known to have failed: the exit code of the line may
+    /// be that of another one.
+    fn ran(&mut self, command: &str, call: &Call, project: &str) {
+        let has_passed = counts(&call.output).is_some_and(|tests| tests.failed == 0);
+        let checks = checks(command, call, project);
+        for (line, exit) in parts(command, call, project) {
+            // What was run again, if only in part, or as a part of more.
+            self.failing.retain(|run| !is_alike(&run.line, &line));
+            let check = checks.iter().find(|check| check.line == line);
+            let exit = exit.filter(|exit| *exit != 0);
+            let is_failed = match check {
+                Some(check) => check.passed == Some(false),
+                None => exit.is_some() && kind(&line).is_none() && is_check(&line),
+            };
+            let is_alone = check.is_none() && checks.is_empty();
+            if is_failed && !(has_passed && (check.is_some() || is_alone)) {
+                let exits = exit.filter(|_| call.exit.is_some()).into_iter().collect();
+                self.failing.push(CommandRun { line, exits });
+            }
         }
     }
 
@@ -143,7 +152,7 @@ impl Remains {
 
 /// Whether a command is one that says whether work is right, by the words in it: a search that finds nothing
 /// fails, too.
-fn checks(line: &str) -> bool {
+fn is_check(line: &str) -> bool {
     const WORDS: [&str; 12] = [
         "test",
         "tests",

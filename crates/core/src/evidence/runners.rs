@@ -42,23 +42,127 @@ impl std::fmt::Display for TestCounts {
 /// Lines at the end of an output that are looked at.
 const LINES: usize = 400;
 
-/// The counts in a command's output, if a test runner made it: of cargo test and nextest, pytest, jest,
-/// vitest, go test, mocha, node's runner, and what Maven and its likes print. Several summaries of one run
-/// are added up.
+/// What a test runner said at the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Summary {
+    /// How many passed and failed.
+    pub counts: TestCounts,
+    /// Its line, without what frames it and how long it took.
+    pub said: String,
+}
+
+impl Summary {
+    /// Several summaries of one run.
+    pub(super) fn sum(all: &[Self]) -> Option<Self> {
+        let [first, rest @ ..] = all else { return None };
+        let mut sum = first.clone();
+        for one in rest {
+            sum.counts.passed = sum.counts.passed.saturating_add(one.counts.passed);
+            sum.counts.failed = sum.counts.failed.saturating_add(one.counts.failed);
+            sum.counts.skipped = sum.counts.skipped.saturating_add(one.counts.skipped);
+            let of_packages = one.said == packages(one.counts);
+            sum.said = if of_packages { packages(sum.counts) } else { sum.counts.to_string() };
+        }
+        Some(sum)
+    }
+}
+
+/// The counts in a command's output, if a test runner made it: of cargo test and nextest, pytest, unittest, jest,
+/// vitest, bun, deno, go test, mocha, node's runner, `RSpec`, `PHPUnit`, and what Maven and its likes print. Several
+/// summaries of one run are added up.
 pub fn counts(output: &str) -> Option<TestCounts> {
-    let mut counts = TestCounts::default();
-    let mut found = false;
-    for line in output.lines().rev().take(LINES) {
+    Summary::sum(&summaries(output)).map(|sum| sum.counts)
+}
+
+/// How many packages are well, as Go tells it.
+fn packages(counts: TestCounts) -> String {
+    let failed =
+        if counts.failed > 0 { format!(", {} failed", counts.failed) } else { String::new() };
+    match counts.passed {
+        1 => format!("1 package ok{failed}"),
+        passed => format!("{passed} packages ok{failed}"),
+    }
+}
+
+/// What the test runners in an output said, in order.
+pub(super) fn summaries(output: &str) -> Vec<Summary> {
+    let skipped = output.lines().count().saturating_sub(LINES);
+    let mut found: Vec<Summary> = Vec::new();
+    // Which of the counts that stand in lines of their own the last summary has.
+    let mut has: Vec<&str> = Vec::new();
+    let mut ran: Option<u64> = None;
+    for line in output.lines().skip(skipped) {
         let line = line.trim();
-        let one = summary(line).or_else(|| go_package(line)).or_else(|| lone(line));
+        if let Some(counts) = go_package(line) {
+            has.clear();
+            // It counts packages, which others count as they count tests.
+            found.push(Summary { counts, said: packages(counts) });
+            continue;
+        }
+        if let Some((what, one)) = lone(line) {
+            let open = found.last_mut().filter(|_| !has.is_empty() && !has.contains(&what));
+            if let Some(last) = open {
+                last.counts.passed = last.counts.passed.saturating_add(one.passed);
+                last.counts.failed = last.counts.failed.saturating_add(one.failed);
+                last.counts.skipped = last.counts.skipped.saturating_add(one.skipped);
+                last.said = last.counts.to_string();
+            } else {
+                has.clear();
+                found.push(Summary { counts: one, said: one.to_string() });
+            }
+            has.push(what);
+            continue;
+        }
+        if let Some(counts) = ran.filter(|_| !line.is_empty()).and_then(|ran| unittest(line, ran)) {
+            ran = None;
+            found.push(Summary { counts, said: counts.to_string() });
+            continue;
+        }
+        ran = unittest_ran(line).or(ran);
+        let one = pytest(line).or_else(|| {
+            let counts = summary(line)?;
+            Some(Summary { counts, said: counts.to_string() })
+        });
         if let Some(one) = one {
-            found = true;
-            counts.passed = counts.passed.saturating_add(one.passed);
-            counts.failed = counts.failed.saturating_add(one.failed);
-            counts.skipped = counts.skipped.saturating_add(one.skipped);
+            has.clear();
+            found.push(one);
         }
     }
-    found.then_some(counts)
+    found
+}
+
+/// `335 passed, 16 skipped in 2.25s`, between signs or not.
+fn pytest(line: &str) -> Option<Summary> {
+    let bare = line.trim_matches(['=', ' ']);
+    let (said, took) = bare.rsplit_once(" in ")?;
+    let is_time = took.starts_with(|it: char| it.is_ascii_digit()) && took.contains('s');
+    let mut counts = TestCounts::default();
+    let mut found = false;
+    for part in said.split(", ") {
+        let (count, what) = part.split_once(' ')?;
+        let count = count.parse().ok()?;
+        // Such as `2 xfailed`, `5 warnings` and `3 subtests passed`.
+        found |= counts.add(what, count) || what == "deselected";
+    }
+    (found && is_time).then(|| Summary { counts, said: said.to_owned() })
+}
+
+/// `Ran 12 tests in 0.1s`
+fn unittest_ran(line: &str) -> Option<u64> {
+    let (count, rest) = line.strip_prefix("Ran ")?.split_once(' ')?;
+    rest.starts_with("test").then(|| count.parse().ok())?
+}
+
+/// `OK (skipped=2)` or `FAILED (failures=1, errors=2)`
+fn unittest(line: &str, ran: u64) -> Option<TestCounts> {
+    let rest = line.strip_prefix("OK").or_else(|| line.strip_prefix("FAILED"))?;
+    let mut counts = TestCounts::default();
+    for part in rest.trim_matches([' ', '(', ')']).split(", ") {
+        let Some((what, count)) = part.split_once('=') else { continue };
+        counts.add(what, count.parse().ok()?);
+    }
+    counts.passed = ran.checked_sub(counts.failed.checked_add(counts.skipped)?)?;
+    Some(counts)
 }
 
 /// A line that holds the whole sum.
@@ -75,8 +179,14 @@ fn summary(line: &str) -> Option<TestCounts> {
         line.strip_prefix("Tests ").filter(|rest| !rest.trim_start().starts_with("run"))
     {
         rest
-    } else if line.starts_with("==") && line.ends_with("==") {
-        line.trim_matches('=')
+    } else if let Some(rest) = line.strip_prefix("ok | ").or_else(|| line.strip_prefix("FAILED | "))
+    {
+        rest
+    } else if line.starts_with("OK (")
+        || line.contains(" examples, ")
+        || line.contains(" example, ")
+    {
+        return examples(line);
     } else {
         return named(line);
     };
@@ -92,6 +202,25 @@ fn summary(line: &str) -> Option<TestCounts> {
         }
     }
     found.then_some(counts)
+}
+
+/// `12 examples, 1 failure, 2 pending` and `OK (12 tests, 30 assertions)`
+fn examples(line: &str) -> Option<TestCounts> {
+    let mut counts = TestCounts::default();
+    let mut all: Option<u64> = None;
+    let bare = line.trim_start_matches("OK (").trim_end_matches(')');
+    for part in bare.split(", ") {
+        let (count, what) = part.split_once(' ')?;
+        let count = count.parse().ok()?;
+        match what {
+            "examples" | "example" | "tests" | "test" => all = Some(count),
+            "failure" => counts.failed = count,
+            "assertions" | "assertion" => {}
+            what => drop(counts.add(what, count)),
+        }
+    }
+    counts.passed = all?.checked_sub(counts.failed.checked_add(counts.skipped)?)?;
+    Some(counts)
 }
 
 /// `Tests run: 5, Failures: 1, Errors: 0, Skipped: 0`
@@ -125,21 +254,25 @@ fn go_package(line: &str) -> Option<TestCounts> {
     }
 }
 
-/// `12 passing (30ms)`, `1 failing`, `# pass 5`
-fn lone(line: &str) -> Option<TestCounts> {
+/// `12 passing (30ms)`, `1 failing`, `# pass 5`, `12 pass`: a count in a line of its own, and of what.
+fn lone(line: &str) -> Option<(&'static str, TestCounts)> {
+    const WORDS: [&str; 8] =
+        ["passing", "failing", "pending", "pass", "fail", "skipped", "todo", "skip"];
     let mut counts = TestCounts::default();
     let words = line.trim_start_matches(['#', 'ℹ']).trim();
     let is_node = words.len() < line.len();
     let mut words = words.split_whitespace();
     let (first, second) = (words.next()?, words.next()?);
-    let known = if is_node && words.next().is_none() {
-        matches!(first, "pass" | "fail" | "skipped" | "todo")
-            && counts.add(first, second.parse().ok()?)
-    } else {
-        matches!(second, "passing" | "failing" | "pending")
-            && counts.add(second, first.parse().ok()?)
+    let alone = words.next().is_none();
+    let (what, count) = if is_node { (first, second) } else { (second, first) };
+    let what = WORDS.into_iter().find(|it| *it == what)?;
+    let fits = match what {
+        "passing" | "failing" | "pending" => !is_node,
+        "pass" | "fail" => alone,
+        _ => is_node && alone,
     };
-    known.then_some(counts)
+    let slot = if what == "skip" { "skipped" } else { what };
+    (fits && counts.add(slot, count.parse().ok()?)).then_some((what, counts))
 }
 
 #[cfg(test)]

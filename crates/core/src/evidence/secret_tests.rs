@@ -42,9 +42,14 @@ fn ran(command: &str, output: &str) -> Happening {
     })
 }
 
+fn failed(command: &str, output: &str) -> Happening {
+    let Happening::Called(call) = ran(command, output) else { unreachable!() };
+    Happening::Called(Call { exit: Some(1), ..call })
+}
+
 fn wrote(path: &str, before: Option<&str>, after: &str) -> Happening {
     let before = before.map(str::to_owned);
-    let edit = Edit { path: path.to_owned(), before, after: after.to_owned() };
+    let edit = Edit { path: path.to_owned(), before, after: after.to_owned(), ..Edit::default() };
     Happening::Called(Call {
         tool: "write".to_owned(),
         input: format!("{path}\n{after}"),
@@ -56,8 +61,9 @@ fn wrote(path: &str, before: Option<&str>, after: &str) -> Happening {
 
 /// All that is told of a span, in any shape.
 fn told(span: &[Happening]) -> String {
-    let room = Room { all: 20_000, changes: 5_000, strings: true };
-    let evidence = Evidence { remains: Remains::of(span, ""), ..take(span, "", "", room) };
+    let room = Room { all: 20_000, reasons: true, files: files::Limits::NONE };
+    let taken = take(span, "", "", room, &|_| None);
+    let evidence = Evidence { remains: Remains::of(span, ""), ..taken };
     format!("{}\n{}\n{}", json!(evidence), evidence.lines().join("\n"), evidence.brief())
 }
 
@@ -157,7 +163,7 @@ fn a_short_text_that_is_taken_has_no_secret() {
 fn what_stands_around_a_secret_is_told() {
     let (secret, _) = &named()[0];
     let span = [
-        ran(&format!("DB_PASSWORD={secret} ./run --max_days 40"), "error: no limit_days"),
+        failed(&format!("DB_PASSWORD={secret} ./run --max_days 40"), "error: no limit_days"),
         wrote("a.env", None, &format!("DAYS_TO_KEEP = make(4)\nDB_PASSWORD={secret}\n")),
     ];
     let told = told(&span);
@@ -165,12 +171,6 @@ fn what_stands_around_a_secret_is_told() {
     {
         assert!(told.contains(part), "{part} in {told}");
     }
-    // What is no name of the work is not told as one.
-    let (_, token) = &fakes()[4];
-    let span = [ran(&format!("curl https://a.test/{token}/x.json"), &format!("\"{token}\""))];
-    let evidence = take(&span, "", "", Room { all: 2_000, changes: 0, strings: true });
-    let terms = [evidence.identifiers, evidence.strings, evidence.urls, evidence.named];
-    assert_eq!(terms.concat(), Vec::<String>::new());
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_secret_that_was_replaced_counts_as_a_change() {
     let (secret, _) = &named()[0];
     let old = format!("DB_PASSWORD={secret}1\n");
     let new = format!("DB_PASSWORD={secret}2\n");
-    let room = Room { all: 2_000, changes: 1_000, strings: true };
-    let evidence = take(&[wrote("a.env", Some(&old), &new)], "", "", room);
-    assert_eq!(evidence.lines()[0], "changed a.env (+1 -1)");
+    let room = Room { all: 2_000, reasons: true, files: files::Limits::NONE };
+    let evidence = take(&[wrote("a.env", Some(&old), &new)], "", "", room, &|_| None);
+    assert_eq!(evidence.lines()[0], "a.env +1 -1");
 }

@@ -34,6 +34,68 @@ pub(super) fn hides_errors(line: &str) -> bool {
     })
 }
 
+/// Whether a line is one command whose exit code says how it went: it neither looks for something, nor is a program
+/// that stands in the line itself.
+pub(super) fn is_plain(line: &str) -> bool {
+    const LOOKS: [&str; 24] = [
+        "rg", "grep", "egrep", "fgrep", "ag", "ls", "find", "fd", "cat", "head", "tail", "sed",
+        "awk", "diff", "cmp", "test", "[", "which", "command", "type", "pgrep", "git", "echo",
+        "stat",
+    ];
+    let tokens = tokens(line);
+    let ends = tokens.iter().filter(|token| !matches!(token, Token::Word(_))).count();
+    let words: Vec<&str> = tokens
+        .iter()
+        .filter_map(|token| match token {
+            Token::Word(word) => Some(word.as_str()),
+            _ => None,
+        })
+        .collect();
+    let is_inline = line.contains("<<") || words.iter().any(|word| *word == "-c" || *word == "-e");
+    ends <= 1 && !is_inline && !words.first().is_none_or(|first| LOOKS.contains(first))
+}
+
+/// Whether a line may change files of which nobody is told how: formatters, and what takes files from elsewhere.
+pub(super) fn may_change_files(line: &str) -> bool {
+    const WORDS: [&str; 22] = [
+        "fmt",
+        "format",
+        "black",
+        "isort",
+        "prettier",
+        "gofmt",
+        "goimports",
+        "rustfmt",
+        "autopep8",
+        "yapf",
+        "patch",
+        "--fix",
+        "--write",
+        "checkout",
+        "restore",
+        "stash",
+        "reset",
+        "apply",
+        "rebase",
+        "merge",
+        "pull",
+        "mv",
+    ];
+    let tokens = tokens(line);
+    let words = tokens.iter().filter_map(|token| match token {
+        Token::Word(word) => Some(word.as_str()),
+        _ => None,
+    });
+    let mut words = words.map(|word| word.rsplit('/').next().unwrap_or_default());
+    let in_place = line.contains("sed -i") || line.contains("perl -pi") || line.contains("perl -i");
+    in_place
+        || line.contains("open(")
+        || line.contains("write_text")
+        || line.contains("writeFile")
+        || line.contains("> ")
+        || words.any(|word| WORDS.contains(&word))
+}
+
 /// What a command removes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Removed {
@@ -74,7 +136,10 @@ pub(super) fn removed(command: &str, project: &str) -> Vec<Removed> {
                 });
                 let named = paths
                     .into_iter()
-                    .filter(|path| !path.contains(['*', '?', '[', '$', '~', '`', '>']));
+                    .filter(|path| !path.contains(['*', '?', '[', '$', '`', '>']))
+                    .filter(|path| {
+                        path.find('~').is_none_or(|at| at == 0 && path.starts_with("~/"))
+                    });
                 removed
                     .extend(named.map(|path| Removed { path: joined(&folder, path), recursive }));
             }
@@ -91,7 +156,7 @@ fn joined(folder: &str, path: &str) -> String {
         path = rest;
     }
     let folder = folder.trim_end_matches('/');
-    if path.starts_with('/') || folder.is_empty() {
+    if path.starts_with('/') || path.starts_with("~/") || folder.is_empty() {
         path.to_owned()
     } else if path == "." {
         folder.to_owned()
@@ -219,6 +284,7 @@ mod tests {
             ("cd src && rm a.rs; make", "/app/src/a.rs"),
             ("cd /tmp\nrm a.rs", "/tmp/a.rs"),
             ("rm -rf out/", "/app/out/deep/a.rs"),
+            ("rm ~/.config/a.json", "~/.config/a.json"),
         ] {
             assert!(takes(command, file), "{command}: {file}");
         }
@@ -231,6 +297,7 @@ mod tests {
             ("echo rm a.rs", "/app/a.rs"),
             ("cat > x <<END\nrm a.rs\nEND", "/app/a.rs"),
             ("git add a.rs", "/app/a.rs"),
+            ("rm ~other/a.rs", "~other/a.rs"),
         ] {
             assert!(!takes(command, file), "{command}: {file}");
         }

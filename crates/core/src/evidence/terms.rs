@@ -243,12 +243,16 @@ pub fn file_name(path: &str) -> &str {
 
 /// A file's name relative to the project's folder, where it lies in it.
 pub fn relative<'a>(path: &'a str, project: &str) -> &'a str {
-    let project = project.trim_end_matches('/');
+    let project = project.trim_end_matches(['/', '\\']);
     if project.is_empty() {
         return path;
     }
-    let inside = path.strip_prefix(project).and_then(|rest| rest.strip_prefix('/'));
-    inside.unwrap_or(path)
+    let same = |(one, other): (char, char)| {
+        one == other || (matches!(one, '/' | '\\') && matches!(other, '/' | '\\'))
+    };
+    let is_inside = path.len() > project.len() && path.chars().zip(project.chars()).all(same);
+    let inside = path.get(project.len()..).filter(|_| is_inside);
+    inside.and_then(|rest| rest.strip_prefix(['/', '\\'])).unwrap_or(path)
 }
 
 fn is_number(piece: &str) -> bool {

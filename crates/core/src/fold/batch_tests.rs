@@ -57,6 +57,89 @@ fn a_pop_and_the_next_push_share_a_step_with_calls_of_both() {
     "#);
 }
 
+/// Some providers refuse a request whose last step with calls does not begin with reasoning.
+#[test]
+fn calls_behind_a_pop_join_the_pushs_step_where_the_model_thought_before_both() {
+    let mut session = Session::read(
+        r#"
+        u1: "build it"
+        a1: seal "first" push:A read
+        a2: seal test
+        a3: seal test pop:A look push:B read2
+    "#,
+    );
+    assert_snapshot!(session.request(), @r#"
+    u1: "build it"
+    a1: seal "first" push:A=<A returned> look push:B read2
+    "#);
+    session.extend("a4: seal edit\na5: seal pop:B take:C read3");
+    assert_snapshot!(session.request(), @r#"
+    u1: "build it"
+    a1: seal "first" push:A=<A returned> look push:B=<B returned> take:C read3
+    "#);
+    session.extend("a6: seal pop:C\na7: \"done\"");
+    assert_snapshot!(session.request(), @r#"
+    u1: "build it"
+    a1: seal "first" push:A=<A returned> look push:B=<B returned> take:C=<C returned>
+    a7: "done"
+    "#);
+}
+
+#[test]
+fn they_stay_a_step_where_something_stands_in_between_or_was_said() {
+    assert_snapshot!(request(r#"
+        u1: "build it"
+        a1: think push:A read
+        a2: think "so far"
+        u2: "go on"
+        a3: think pop:A look
+    "#), @r#"
+    u1: "build it"
+    a1: think push:A=(see below)
+    a2: "so far"
+    u2: "go on" +<A returned>
+    a3: look
+    "#);
+    assert_snapshot!(request(r#"
+        u1: "build it"
+        a1: think push:A read
+        a2: think pop:A look "and then" list
+    "#), @r#"
+    u1: "build it"
+    a1: think push:A=<A returned>
+    a2: look "and then" list
+    "#);
+    assert_snapshot!(request(r#"
+        u1: "build it"
+        a1: push:A read
+        a2: think pop:A look
+    "#), @r#"
+    u1: "build it"
+    a1: push:A=<A returned>
+    a2: look
+    "#);
+    assert_snapshot!(request(r#"
+        u1: "build it"
+        a1: think push:A read
+        a2: pop:A look
+    "#), @r#"
+    u1: "build it"
+    a1: think push:A=<A returned>
+    a2: look
+    "#);
+    assert_snapshot!(request(r#"
+        u1: "build it"
+        a1: think push:A read
+        [insert a1 words]
+        a2: think pop:A look
+    "#), @r#"
+    u1: "build it"
+    a1: think push:A=<A returned>
+    ours:a1: +words
+    a2: look
+    "#);
+}
+
 #[test]
 fn a_frame_that_begins_and_ends_in_one_step_leaves_what_stands_around_it() {
     assert_snapshot!(request(r#"

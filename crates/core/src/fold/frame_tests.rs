@@ -480,8 +480,7 @@ fn a_fold_may_wait_until_the_user_speaks_again() {
     session.extend("u3: \"all of it\"");
     assert_snapshot!(session.request(), @r#"
     u1: "build it"
-    a1: think push:A=<A returned>
-    a3: push:B
+    a1: think push:A=<A returned> push:B
     a4: edit
     a5: "how far?"
     u2: ~"the host"

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::transcript::{Anchor, CallState, Message, PartBody, Role, Span, Standing};
+use crate::transcript::{
+    Anchor, CallState, Message, PartBody, Role, Span, Standing, newest_summary,
+};
 
 /// A part of a message, both as indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,14 +44,11 @@ impl<'a> Places<'a> {
         let mut by_id = HashMap::with_capacity(end);
         let mut next_user = vec![end; end + 1];
         let mut next_agent = vec![end; end + 1];
-        let mut summarised = 0;
+        let summarised = newest_summary(transcript).map_or(0, |summary| summary + 1);
         for (index, message) in transcript.iter().enumerate().rev() {
             by_id.insert(message.id.as_str(), index);
             next_user[index] = if user_speaks(message) { index } else { next_user[index + 1] };
             next_agent[index] = if agent_speaks(message) { index } else { next_agent[index + 1] };
-            if summarised == 0 && message.standing == Standing::Summary {
-                summarised = index + 1;
-            }
         }
         Self { transcript, by_id, next_user, next_agent, summarised }
     }

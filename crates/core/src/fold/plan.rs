@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::frame::FrameNum;
-use crate::transcript::PartBody;
+use crate::transcript::{PartBody, Span};
 
 use super::places::{Places, agent_speaks};
-use super::region::Region;
+use super::region::{Region, frame_at};
 use super::select::Chosen;
 use super::turns;
 use super::wording;
@@ -39,6 +39,8 @@ pub(super) struct Edit<'a> {
     pub(super) told: bool,
     /// A message of ours behind it.
     pub(super) inserted: Option<&'a str>,
+    /// The step that it joins, where that is sent with its reasoning.
+    pub(super) joins: Option<usize>,
 }
 
 /// What happens to every message of a transcript.
@@ -49,7 +51,7 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn of(places: &Places<'_>, folds: &[Chosen<'a>]) -> Self {
+    pub(super) fn of(places: &Places<'_>, folds: &[Chosen<'a>], spans: &[Span]) -> Self {
         let messages = places.transcript.len();
         let mut plan = Self {
             fates: vec![Fate::Stays; messages],
@@ -57,6 +59,7 @@ impl<'a> Plan<'a> {
         };
         for (position, chosen) in folds.iter().enumerate() {
             plan.fold(places, position, chosen);
+            plan.leave_the_opener(places, &chosen.region, spans);
         }
         plan.mark_broken_turns(places, folds);
         plan
@@ -74,12 +77,14 @@ impl<'a> Plan<'a> {
         let turns = turns::inside(places, region);
         for &user in &turns.users {
             self.fates[user] = Fate::Kept(position);
-            self.edit(user).pointers = pointers(places, user, region.span.frame);
-            self.drop_expansions(places, user);
+            self.leave_additions(places, user, is_of_host, region.span.frame);
         }
         for &reply in &turns.replies {
             self.fates[reply] = Fate::Kept(position);
             self.keep_only(places, reply, &turns::reply_parts(places, reply));
+        }
+        if turns.users.is_empty() && turns.replies.is_empty() {
+            self.join_the_pushs_step(places, region, &kept_of_pop);
         }
         self.place_text(places, region, turns.users.last().copied());
         for inner in &chosen.beside {
@@ -93,6 +98,20 @@ impl<'a> Plan<'a> {
             if let Some(pop) = one.pop {
                 self.all_parts(places, pop.message)[pop.part] = false;
             }
+        }
+    }
+
+    /// Lets lines stand for what the host added to the message with which a turn began. A picture stays: nobody
+    /// could look at it in the log.
+    fn leave_the_opener(&mut self, places: &Places<'_>, region: &Region<'_>, spans: &[Span]) {
+        let Some(opener) = region.opener(places) else { return };
+        let leaves = |body: &PartBody| match body {
+            PartBody::File { mime, .. } => is_text(mime),
+            body => is_of_host(body),
+        };
+        if places.transcript[opener].parts.iter().any(|part| leaves(&part.body)) {
+            let frame = frame_at(places, spans, opener).unwrap_or(region.span.frame);
+            self.leave_additions(places, opener, leaves, frame);
         }
     }
 
@@ -121,6 +140,27 @@ impl<'a> Plan<'a> {
         let keep = self.all_parts(places, push.message);
         for part in gone {
             keep[part] = false;
+        }
+    }
+
+    /// Has the calls behind the pop join the push's step. The pop's step goes without its reasoning, and some providers
+    /// refuse a request whose last step does not begin with any; the push's step has it, behind the same prefix as
+    /// before. Words would come to stand in front of the push.
+    fn join_the_pushs_step(&mut self, places: &Places<'_>, region: &Region<'_>, kept: &[usize]) {
+        let (Some(push), Some(pop)) = (region.push, region.pop) else { return };
+        let parts = &places.transcript[pop.message].parts;
+        let is_call = |at: &usize| matches!(parts[*at].body, PartBody::Tool { .. });
+        let reasons = |body: &PartBody| matches!(body, PartBody::Reasoning { .. });
+        let thought = parts.iter().any(|part| reasons(&part.body));
+        if kept.is_empty() || !kept.iter().all(is_call) || !thought || !region.joins_calls() {
+            return;
+        }
+        // The step of the push may have joined another one itself.
+        let joins = self.edits[push.message].as_ref().and_then(|edit| edit.joins);
+        let to = joins.unwrap_or(push.message);
+        let mut read = places.transcript[to].parts.iter().map(|part| &part.body);
+        if read.find(|body| !matches!(body, PartBody::Other)).is_some_and(reasons) {
+            self.edit(pop.message).joins = Some(to);
         }
     }
 
@@ -195,16 +235,32 @@ impl<'a> Plan<'a> {
         took.filter(|_| !answered)
     }
 
-    /// What the host wrote out of a file that the user attached goes with the file: one pointer is
-    /// enough for both.
-    fn drop_expansions(&mut self, places: &Places<'_>, user: usize) {
-        if !has_file(places, user) {
-            return;
-        }
+    /// Lets lines stand for those parts of a user message that leave. What the host wrote out of a file that the
+    /// user attached goes with the file: one line is enough for both.
+    fn leave_additions(
+        &mut self,
+        places: &Places<'_>,
+        user: usize,
+        leaves: impl Fn(&PartBody) -> bool,
+        frame: FrameNum,
+    ) {
         let parts = &places.transcript[user].parts;
-        let keep = self.all_parts(places, user);
-        for (stays, part) in keep.iter_mut().zip(parts) {
-            *stays = !matches!(part.body, PartBody::Text { synthetic: true, .. });
+        let leaving = || parts.iter().enumerate().filter(|(_, part)| leaves(&part.body));
+        let file = leaving().any(|(_, part)| matches!(part.body, PartBody::File { .. }));
+        let line = |body: &PartBody| match body {
+            PartBody::Text { chars, head, .. } if *chars > 0 && !file => {
+                Some(wording::added(frame, *chars, head))
+            }
+            PartBody::File { name, mime } => Some(wording::attached(frame, name, mime)),
+            _ => None,
+        };
+        let pointers = leaving().filter_map(|(at, part)| Some((at, line(&part.body)?)));
+        self.edit(user).pointers = pointers.collect();
+        if file {
+            let keep = self.all_parts(places, user);
+            for (at, part) in leaving() {
+                keep[at] &= !matches!(part.body, PartBody::Text { .. });
+            }
         }
     }
 
@@ -229,22 +285,13 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn has_file(places: &Places<'_>, message: usize) -> bool {
-    let parts = &places.transcript[message].parts;
-    parts.iter().any(|part| matches!(part.body, PartBody::File { .. }))
+/// Whether it is no words of the user's: a file, or a text that the host made.
+fn is_of_host(body: &PartBody) -> bool {
+    matches!(body, PartBody::File { .. } | PartBody::Text { synthetic: true, .. })
 }
 
-/// What stands for those parts of a user message that are not the user's words.
-fn pointers(places: &Places<'_>, user: usize, frame: FrameNum) -> Vec<(usize, String)> {
-    let parts = places.transcript[user].parts.iter().enumerate();
-    let file = has_file(places, user);
-    parts
-        .filter_map(|(index, part)| match &part.body {
-            PartBody::Text { synthetic: true, chars, head } if *chars > 0 && !file => {
-                Some((index, wording::added(frame, *chars, head)))
-            }
-            PartBody::File { name, mime } => Some((index, wording::attached(frame, name, mime))),
-            _ => None,
-        })
-        .collect()
+/// Whether a file can be read as text.
+fn is_text(mime: &str) -> bool {
+    let pictures = ["image/", "audio/", "video/", "application/pdf"];
+    !pictures.iter().any(|kind| mime.starts_with(kind))
 }

@@ -1,6 +1,7 @@
 //! What of a transcript a span takes.
 
-use crate::transcript::{Anchor, CALLS_LEAVE, Fold, Span};
+use crate::frame::FrameNum;
+use crate::transcript::{ADDITIONS_LEAVE, Anchor, CALLS_JOIN, CALLS_LEAVE, Fold, Span};
 
 use super::places::{Anchored, Place, Places};
 
@@ -114,6 +115,20 @@ impl<'a> Region<'a> {
             && self.text().is_some_and(|fold| fold.renderer >= CALLS_LEAVE)
     }
 
+    /// Whether calls behind the pop may join the push's step: not where it was folded by the rule of an earlier
+    /// version, by which they stayed a step.
+    pub(super) fn joins_calls(&self) -> bool {
+        self.text().is_some_and(|fold| fold.renderer >= CALLS_JOIN)
+    }
+
+    /// The user's message with which the turn began, where what the host added to it leaves with the turn: not
+    /// where it was folded by the rule of an earlier version, by which that stayed.
+    pub(super) fn opener(&self, places: &Places<'_>) -> Option<usize> {
+        let leaves = self.text().is_some_and(|fold| fold.renderer >= ADDITIONS_LEAVE);
+        let before = self.first.checked_sub(1).filter(|_| leaves && self.span.origin.is_turn())?;
+        (Some(&places.transcript[before].id) == self.span.open.message.as_ref()).then_some(before)
+    }
+
     /// Whether push and pop are calls of one step.
     pub(super) fn in_one_step(&self) -> bool {
         match (self.push, self.pop) {
@@ -127,6 +142,14 @@ impl<'a> Region<'a> {
 /// with which an item was taken up, if another one took it off the list.
 fn returns_to_its_call(span: &Span) -> bool {
     !span.origin.is_automatic() || span.live_close().is_none_or(|close| close.call.is_some())
+}
+
+/// The innermost frame in whose work a message stands.
+pub(super) fn frame_at(places: &Places<'_>, spans: &[Span], message: usize) -> Option<FrameNum> {
+    let regions = spans.iter().filter(|span| !span.detached);
+    let regions = regions.filter_map(|span| Region::of(places, span));
+    let around = regions.filter(|region| (region.first..region.end).contains(&message));
+    around.max_by_key(|region| (region.first, region.span.num)).map(|region| region.span.frame)
 }
 
 /// Finds the spans that may ever be folded, outer ones in front of those in them.

@@ -1,10 +1,10 @@
 //! Which spans are folded now: the outermost of those that are ready, never two that overlap.
 
-use crate::transcript::{PartBody, SpanNum};
+use crate::transcript::{PartBody, SpanNum, SpanOrigin};
 
 use super::ReasoningPolicy;
 use super::places::Places;
-use super::region::Region;
+use super::region::{Edge, Region};
 
 /// An outermost span that is folded.
 pub(super) struct Chosen<'a> {
@@ -73,6 +73,8 @@ pub(super) fn outermost<'a>(
     policy: ReasoningPolicy,
 ) -> Selection<'a> {
     let mut selection = Selection::default();
+    let since: Vec<_> =
+        regions.iter().filter(|it| is_since(it)).map(|it| (it.from, it.to)).collect();
     for region in regions {
         let around = selection.outermost.last_mut().filter(|chosen| region.from < chosen.region.to);
         if let Some(chosen) = around {
@@ -103,11 +105,24 @@ pub(super) fn outermost<'a>(
                 _ => continue,
             }
         }
-        if !region.is_held() && is_due(places, &region, policy) {
+        if !region.is_held() && is_due(places, &region, policy) && !gives_way(&region, &since) {
             selection.outermost.push(Chosen { region, beside: Vec::new(), spared: Vec::new() });
         }
     }
     selection
+}
+
+/// Whether somebody closed its steps after the fact.
+fn is_since(region: &Region<'_>) -> bool {
+    region.span.origin == SpanOrigin::Since && region.text().is_some()
+}
+
+/// Whether a span that nobody opened stays as it is since steps of it, and others behind it, were closed after the
+/// fact. Where it was folded before, these could not be.
+fn gives_way(region: &Region<'_>, since: &[(Edge, Edge)]) -> bool {
+    let crosses =
+        |(from, to): &(Edge, Edge)| region.from <= *from && *from < region.to && region.to < *to;
+    region.span.origin.is_automatic() && region.settled.is_none() && since.iter().any(crosses)
 }
 
 /// Whether nothing is in the way of folding a span that has ended, whatever that is worth.

@@ -5,6 +5,7 @@ use insta::assert_snapshot;
 use super::testing::notation::{Session, request};
 use super::wording;
 use crate::frame::FrameNum;
+use crate::transcript::{ADDITIONS_LEAVE, SpanOrigin};
 
 #[test]
 fn a_frame_over_three_turns_keeps_words_and_replies() {
@@ -99,6 +100,75 @@ fn what_is_not_the_users_own_words_becomes_a_pointer() {
     a1: push:A=(see below)
     a2: "like this?"
     u2: "like that" [callstack] Attached here: shot.png (image/png). It is in the log of frame f1. "please" +<A returned>
+    "#);
+}
+
+/// Two turns that nobody pushed, in a root.
+const TURNS: &str = r#"
+    [open A]
+    u1: "build it" @plan.rs ~"the plan" ~"a list of skills" @shot.png
+    [open B]
+    a1: think edit
+    a2: "built"
+    [close B]
+    u2: "test it" ~"a reminder" "all of it"
+    [open C]
+    a3: think test
+    a4: "tested"
+    [close C]
+    u3: "thanks" ~"another reminder"
+"#;
+
+fn turns() -> Session {
+    let mut session = Session::read(TURNS);
+    let root = session.span("A");
+    (root.origin, root.foldable) = (SpanOrigin::Root, false);
+    for turn in ["B", "C"] {
+        session.span(turn).origin = SpanOrigin::Turn;
+    }
+    session
+}
+
+#[test]
+fn what_the_host_added_to_the_message_of_a_turn_leaves_with_the_turn() {
+    assert_snapshot!(turns().request(), @r#"
+    u1: "build it" [callstack] Attached here: plan.rs (text/plain). It is in the log of frame f1. @shot.png
+    a2: "built"
+    u2: "test it" [callstack] Added here by the host: 10 characters, beginning "a reminder". They are in the log of frame f1. "all of it" +<B returned>
+    a4: "tested"
+    u3: "thanks" ~"another reminder" +<C returned>
+    "#);
+}
+
+#[test]
+fn it_stays_while_the_turn_is_sent() {
+    let mut session = turns();
+    for turn in ["B", "C"] {
+        session.span(turn).fold = None;
+    }
+    assert_snapshot!(session.request(), @r#"
+    u1: "build it" @plan.rs ~"the plan" ~"a list of skills" @shot.png
+    a1: think edit
+    a2: "built"
+    u2: "test it" ~"a reminder" "all of it"
+    a3: think test
+    a4: "tested"
+    u3: "thanks" ~"another reminder"
+    "#);
+}
+
+#[test]
+fn what_was_sent_folded_by_an_earlier_rule_keeps_it() {
+    let mut session = turns();
+    for turn in ["B", "C"] {
+        session.span(turn).fold.as_mut().unwrap().renderer = ADDITIONS_LEAVE - 1;
+    }
+    assert_snapshot!(session.request(), @r#"
+    u1: "build it" @plan.rs ~"the plan" ~"a list of skills" @shot.png
+    a2: "built"
+    u2: "test it" ~"a reminder" "all of it" +<B returned>
+    a4: "tested"
+    u3: "thanks" ~"another reminder" +<C returned>
     "#);
 }
 

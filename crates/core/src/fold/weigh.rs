@@ -4,7 +4,7 @@
 use crate::cost::{Exchange, is_worth};
 use crate::masking::outputs::{Request, Weight, newest_step};
 use crate::text::estimate_tokens;
-use crate::transcript::{Held, Role, Span, SpanNum, SpanOrigin};
+use crate::transcript::{Held, Message, PartBody, Role, Span, SpanNum};
 
 use super::places::Places;
 use super::region::{Region, find_all};
@@ -14,6 +14,10 @@ use super::{Input, fold};
 /// A span that was weighed, and why it is sent as it is all the same, if it is.
 pub type Weighed = (SpanNum, Option<Held>);
 
+/// Estimated tokens up to which a span that the next turn is likely to go on from waits for the end of that turn.
+/// To carry so many from the cache for ten calls costs about as much as one call that reads a file again.
+pub const RECENT: usize = 4_000;
+
 /// Weighs the spans that wait for it, right before a call of the model. `weights` are those of the
 /// transcript's messages; `is_cached` says whether the provider has the session's last request in its
 /// cache.
@@ -21,7 +25,8 @@ pub type Weighed = (SpanNum, Option<Held>);
 /// Only spans are named whose [`Fold::held`](crate::transcript::Fold::held) changes. Each is weighed by
 /// itself, be it inside another one or not.
 pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weighed> {
-    let due = waiting(input, is_cached);
+    let all: Vec<usize> = weights.iter().map(|weight| weight.all).collect();
+    let due = waiting(input, &all, is_cached);
     if due.is_empty() {
         return Vec::new();
     }
@@ -30,8 +35,7 @@ pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weig
     let tokens = newest_step(input.transcript).map_or(0, |step| sent.up_to(step));
     let agent = input.transcript.iter().filter(|message| message.role == Role::Assistant);
     let last = Last { tokens, calls: agent.count() };
-    let weights: Vec<usize> = weights.iter().map(|weight| weight.all).collect();
-    weighed(&due, &weights, last, is_cached)
+    weighed(input.transcript, &due, &all, last, is_cached)
 }
 
 /// The request before, which spans are weighed against.
@@ -51,14 +55,18 @@ pub fn weigh_against(
     last: Last,
     is_cached: bool,
 ) -> Vec<Weighed> {
-    let due = waiting(input, is_cached);
-    weighed(&due, weights, last, is_cached)
+    let due = waiting(input, weights, is_cached);
+    weighed(input.transcript, &due, weights, last, is_cached)
 }
 
 /// The spans that wait to be weighed and could be folded now.
-fn waiting<'a>(input: &Input<'a>, is_cached: bool) -> Vec<Region<'a>> {
+fn waiting<'a>(
+    input: &Input<'a>,
+    weights: &[usize],
+    is_cached: bool,
+) -> Vec<(Region<'a>, Additions)> {
     let waits = |span: &Span| match span.fold.as_ref().and_then(|fold| fold.held) {
-        Some(Held::Unweighed) => span.live_close().is_some(),
+        Some(Held::Unweighed | Held::Recent) => span.live_close().is_some(),
         Some(Held::Light { .. }) => !is_cached && span.live_close().is_some(),
         Some(Held::Unfixed) | None => false,
     };
@@ -68,18 +76,67 @@ fn waiting<'a>(input: &Input<'a>, is_cached: bool) -> Vec<Region<'a>> {
     let places = Places::of(input.transcript);
     let mut due = find_all(&places, input.spans);
     due.retain(|region| waits(region.span) && is_due(&places, region, input.reasoning));
-    due
+    due.retain(|region| !is_needed(&places, region, weights));
+    due.into_iter().map(|region| (region, Additions::of(&places, &region))).collect()
 }
 
-fn weighed(due: &[Region<'_>], weights: &[usize], last: Last, is_cached: bool) -> Vec<Weighed> {
+/// Whether the turn that is likely to go on from a span is not over yet.
+fn is_needed(places: &Places<'_>, region: &Region<'_>, weights: &[usize]) -> bool {
+    let is_recent = region.text().is_some_and(|fold| fold.held == Some(Held::Recent));
+    let next = places.user_from(region.end);
+    let is_over = next.is_some_and(|next| places.user_from(next + 1).is_some());
+    is_recent && !is_over && tokens_of(region, weights) <= RECENT
+}
+
+/// As the messages were written.
+fn tokens_of(region: &Region<'_>, weights: &[usize]) -> usize {
+    weights.iter().take(region.end).skip(region.first).sum()
+}
+
+/// Estimated tokens of what the host added to the message with which a turn began, and of the lines that would
+/// stand for it.
+#[derive(Clone, Copy, Default)]
+struct Additions {
+    leave: usize,
+    stand: usize,
+}
+
+/// What a line takes that stands for an addition, and the characters of a text that make a token.
+const LINE: usize = 40;
+const CHARS: usize = 4;
+
+impl Additions {
+    fn of(places: &Places<'_>, region: &Region<'_>) -> Self {
+        let Some(opener) = region.opener(places) else { return Self::default() };
+        let added = places.transcript[opener].parts.iter().filter_map(|part| match part.body {
+            PartBody::Text { synthetic: true, chars, .. } if chars > 0 => Some(chars / CHARS),
+            _ => None,
+        });
+        added.fold(Self::default(), |all, tokens| Self {
+            leave: all.leave + tokens,
+            stand: all.stand + LINE,
+        })
+    }
+}
+
+fn weighed(
+    transcript: &[Message],
+    due: &[(Region<'_>, Additions)],
+    weights: &[usize],
+    last: Last,
+    is_cached: bool,
+) -> Vec<Weighed> {
     let Last { tokens: request, calls } = last;
-    let weighed = due.iter().filter_map(|region| {
-        // As they were written.
-        let span = weights.iter().take(region.end).skip(region.first).sum();
-        let stands = standing_tokens(region)?;
-        let worth = is_worth(&Exchange { span, stands, request, is_cached, calls });
+    let sent = newest_step(transcript).unwrap_or_default();
+    let goes = |at: &usize| due.iter().any(|(it, _)| (it.first..it.end).contains(at));
+    let weighed = due.iter().filter_map(|(region, additions)| {
+        let span = tokens_of(region, weights) + additions.leave;
+        let stands = standing_tokens(region)? + additions.stand;
+        let stays = (region.end..sent).filter(|at| !goes(at));
+        let behind = stays.filter_map(|at| weights.get(at)).sum();
+        let worth = is_worth(&Exchange { span, stands, behind, request, is_cached, calls });
         let held = (!worth).then_some(Held::Light { span, stands });
-        let was_light = region.span.fold.as_ref()?.held != Some(Held::Unweighed);
+        let was_light = matches!(region.span.fold.as_ref()?.held, Some(Held::Light { .. }));
         (worth || !was_light).then_some((region.span.num, held))
     });
     weighed.collect()
@@ -87,7 +144,7 @@ fn weighed(due: &[Region<'_>], weights: &[usize], last: Last, is_cached: bool) -
 
 /// The tokens of what would stand for a span and of the reply to the user that would stay of it.
 fn standing_tokens(region: &Region<'_>) -> Option<usize> {
-    let of_turn = region.span.outcome.as_ref().filter(|_| region.span.origin == SpanOrigin::Turn);
+    let of_turn = region.span.outcome.as_ref().filter(|_| region.span.origin.is_turn());
     let reply = of_turn.and_then(|outcome| outcome.results.as_deref());
     Some(estimate_tokens(&region.text()?.text) + reply.map_or(0, estimate_tokens))
 }

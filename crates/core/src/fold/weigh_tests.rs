@@ -1,9 +1,13 @@
 //! Which finished spans are worth their folds.
 
 use super::testing::notation::Session;
-use super::{Weighed, weigh};
+use proptest::prelude::*;
+
+use super::{RECENT, Weighed, weigh};
+use crate::cost::{CACHED, NEW, tolerated};
 use crate::masking::outputs::Weight;
-use crate::transcript::{Fold, Held, Outcome, SpanNum, SpanOrigin};
+use crate::text::estimate_tokens;
+use crate::transcript::{ADDITIONS_LEAVE, Fold, Held, Outcome, SpanNum, SpanOrigin};
 
 const TEXT: &str =
     "What stands for the work of a turn or of an item that somebody has finished by now.";
@@ -117,4 +121,125 @@ fn pushed_frames_are_not_weighed() {
     let session = Session::read("u1: \"x\"\na1: push:A\na2: pop:A\nu2: \"y\"");
     assert_eq!(weighed(&session, &[1, 1, 1, 1], true), []);
     assert_eq!(session.effects(), "A* /");
+}
+#[test]
+fn what_the_host_added_to_the_message_of_a_turn_is_weighed_with_it() {
+    let said = format!("u1: \"build it\" ~\"{}\"", "skill ".repeat(6_000));
+    let text = TURN.replace("u1: \"build it\"", &said) + "u2: \"thanks\"";
+    let mut session = ended(&text, &["A"]);
+    let tokens = [9_000, 10, 5, 10];
+    let before = weighed(&session, &tokens, true);
+    assert!(matches!(before[..], [(_, Some(Held::Light { span: 15, .. }))]), "{before:?}");
+    session.span("A").fold.as_mut().unwrap().renderer = ADDITIONS_LEAVE;
+    assert_eq!(weighed(&session, &tokens, true), [(SpanNum(1), None)]);
+}
+
+#[test]
+fn a_turn_that_changed_files_last_waits_for_the_end_of_the_next_turn() {
+    let mut session = ended(TURN, &["A"]);
+    session.span("A").fold = Some(Fold::recent(TEXT.to_owned(), 1));
+    session.extend("u2: \"thanks\"");
+    assert_eq!(weighed(&session, &[10, 900, 10, 10], true), [], "the next turn may need it");
+    assert_eq!(weighed(&session, &[10, 900, 10, 10], false), [], "after a pause, too");
+    let large = weighed(&session, &[10, 9_000, 10, 10], true);
+    assert_eq!(large, [(SpanNum(1), None)], "it is dearer than to read again");
+    session.extend("a3: look\na4: \"that is it\"");
+    assert_eq!(weighed(&session, &[10, 900, 10, 10, 10, 10], true), []);
+    session.extend("u3: \"fine\"");
+    let over = [10, 900, 10, 10, 10, 10, 10];
+    assert_eq!(weighed(&session, &over, true), [(SpanNum(1), None)]);
+    let much_behind = weighed(&session, &[10, 900, 10, 10, 9_000, 10, 10], true);
+    assert!(matches!(much_behind[..], [(_, Some(Held::Light { .. }))]), "{much_behind:?}");
+}
+
+/// A turn of the model: its tokens, whether its last calls changed files, whether it ended by itself at all.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    tokens: usize,
+    is_recent: bool,
+    is_framed: bool,
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    let tokens = prop_oneof![10_usize..300, 300_usize..12_000];
+    (tokens, any::<bool>(), any::<bool>()).prop_map(|(tokens, is_recent, is_framed)| Turn {
+        tokens,
+        is_recent,
+        is_framed,
+    })
+}
+
+/// Tokens of a reply, and of what the user says.
+const SAID: usize = 10;
+
+/// The verdicts by the rules as they are told, for a session of turns of three messages each and the user's next
+/// words.
+fn model(turns: &[Turn], is_cached: bool) -> Vec<(u64, bool)> {
+    let stands = estimate_tokens(TEXT);
+    let is_due = |(place, turn): (usize, &Turn)| {
+        let is_last = place + 1 == turns.len();
+        let waits = turn.is_recent && is_last && turn.tokens + SAID <= RECENT;
+        turn.is_framed && !waits
+    };
+    let due: Vec<bool> = turns.iter().enumerate().map(is_due).collect();
+    // Everything in front of the last reply was in the last request.
+    let request: usize = turns.iter().map(|turn| turn.tokens + 2 * SAID).sum::<usize>() - SAID;
+    let mut verdicts = Vec::new();
+    let mut num = 0;
+    for (place, turn) in turns.iter().enumerate() {
+        num += u64::from(turn.is_framed);
+        if !due[place] {
+            continue;
+        }
+        let mut behind = 0;
+        for (other, turn) in turns.iter().enumerate().skip(place + 1) {
+            behind += SAID;
+            if !due[other] {
+                behind += turn.tokens + SAID;
+            }
+        }
+        if behind > 0 && !due[turns.len() - 1] {
+            behind -= SAID;
+        }
+        let span = turn.tokens + SAID;
+        let whole = span * if is_cached { CACHED } else { NEW };
+        let anew = if is_cached { behind * (NEW - CACHED) } else { 0 };
+        let most = whole + tolerated(request, 2 * turns.len());
+        verdicts.push((num, stands < span && stands * NEW + anew <= most));
+    }
+    verdicts
+}
+
+proptest! {
+    #[test]
+    fn turns_are_weighed_as_the_rules_say(turns in proptest::collection::vec(turn(), 1..5), is_cached: bool) {
+        let mut text = String::new();
+        let mut tokens = Vec::new();
+        let names = ["A", "B", "C", "D"];
+        for (place, (turn, name)) in turns.iter().zip(names).enumerate() {
+            let (open, close) = if turn.is_framed {
+                (format!("[open {name}]\n"), format!("[close {name}]\n"))
+            } else {
+                (String::new(), String::new())
+            };
+            let (edit, reply) = (2 * place + 1, 2 * place + 2);
+            let told = format!("u{place}: \"go on\"\n{open}a{edit}: edit\na{reply}: \"built\"\n{close}");
+            text.push_str(&told);
+            tokens.extend([SAID, turn.tokens, SAID]);
+        }
+        text += "u9: \"thanks\"";
+        tokens.push(SAID);
+        let framed: Vec<&str> =
+            names.into_iter().zip(&turns).filter(|(_, turn)| turn.is_framed).map(|(name, _)| name).collect();
+        let mut session = ended(&text, &framed);
+        for (name, turn) in names.into_iter().zip(&turns).filter(|(_, turn)| turn.is_framed && turn.is_recent) {
+            prop_assert!(turn.is_recent);
+            session.span(name).fold = Some(Fold::recent(TEXT.to_owned(), 1));
+        }
+        let verdicts: Vec<(u64, bool)> = weighed(&session, &tokens, is_cached)
+            .into_iter()
+            .map(|(num, held)| (num.0, held.is_none()))
+            .collect();
+        prop_assert_eq!(verdicts, model(&turns, is_cached));
+    }
 }

@@ -1,6 +1,6 @@
 //! The operations, in the order of the transcript.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::transcript::{FoldOp, Message, PartBody, Role, Standing};
 
@@ -25,8 +25,13 @@ pub(super) fn ops(
         transcript: places.transcript,
         ops: Vec::with_capacity(3 * folds.len()),
         run: None,
+        whole: HashSet::new(),
     };
     for (index, (edit, fate)) in plan.edits.into_iter().zip(plan.fates).enumerate() {
+        // Operations name messages by their ids: of several with the same one they mean the first.
+        if places.index_of(&places.transcript[index].id) != Some(index) {
+            continue;
+        }
         let stale = stale.reaches(index) || input.stale.contains(&places.transcript[index].id);
         let here = std::iter::from_fn(|| notes.next_if(|(at, _)| *at == index));
         match fate {
@@ -39,8 +44,9 @@ pub(super) fn ops(
                 writer.message(index, edit, stale, &[]);
             }
             Fate::Stays => {
-                let here: Vec<_> = here.map(|(_, note)| note).collect();
+                let mut here: Vec<_> = here.map(|(_, note)| note).collect();
                 let mut edit = edit;
+                here.retain(|note| has_place(places, index, edit.as_deref(), note));
                 if let Some(masks) = masks.remove(places.transcript[index].id.as_str()) {
                     mask(places, index, edit.get_or_insert_default(), &masks);
                 }
@@ -57,6 +63,19 @@ fn notes_in_order<'n>(places: &Places<'_>, notes: &'n [Note]) -> Vec<(usize, &'n
         notes.iter().filter_map(|note| Some((places.index_of(&note.message)?, note))).collect();
     found.sort_by_key(|(index, _)| *index);
     found
+}
+
+/// Whether a note's place is sent: a result is not where its call goes, or what a frame returned stands in it.
+fn has_place(places: &Places<'_>, message: usize, edit: Option<&Edit<'_>>, note: &Note) -> bool {
+    let Placement::Output(call) = &note.placement else { return true };
+    let Some(at) = place_of(&places.transcript[message], call) else { return false };
+    let Some(edit) = edit else { return true };
+    edit.keep.get(at).copied().unwrap_or(true) && edit.outputs.iter().all(|(it, _)| *it != at)
+}
+
+fn place_of(message: &Message, wanted: &str) -> Option<usize> {
+    let is_it = |body: &PartBody| matches!(body, PartBody::Tool { call, .. } if call == wanted);
+    message.parts.iter().position(|part| is_it(&part.body))
 }
 
 /// Lets lines stand for results of a message's calls.
@@ -114,6 +133,8 @@ struct Writer<'a> {
     /// First and last message of a run that goes, and the fold with which it goes. Runs of two folds
     /// stay apart, so that the later one adds to the list and changes nothing in it.
     run: Option<(usize, usize, usize)>,
+    /// Steps that are sent with their reasoning and have nothing of ours behind them, so that another one can join them.
+    whole: HashSet<usize>,
 }
 
 impl Writer<'_> {
@@ -141,7 +162,7 @@ impl Writer<'_> {
         self.flush();
         let message = &self.transcript[index];
         let edit = edit.map(|edit| *edit).unwrap_or_default();
-        let Edit { keep, pointers, outputs, appended, inserted, told: _ } = edit;
+        let Edit { keep, pointers, outputs, appended, inserted, told: _, joins } = edit;
 
         let stale = stale && message.role == Role::Assistant
             // The summary was asked for by a request of its own.
@@ -178,10 +199,29 @@ impl Writer<'_> {
             part: message.parts[part].id.clone(),
             text: text.into_owned(),
         }));
+        self.ops.extend(notes.iter().filter_map(|note| match &note.placement {
+            Placement::Output(call) => Some(FoldOp::AddToOutput {
+                message: message.id.clone(),
+                part: message.parts[place_of(message, call)?].id.clone(),
+                text: note.text.clone(),
+            }),
+            Placement::Append | Placement::Insert => None,
+        }));
         let at_end = notes.iter().filter(|note| note.placement == Placement::Append);
         let at_end = at_end.filter(|_| message.role == Role::User).map(|note| note.text.clone());
         for text in appended.into_iter().map(std::borrow::Cow::into_owned).chain(at_end) {
             self.ops.push(FoldOp::Append { message: message.id.clone(), text });
+        }
+        if let Some(to) = joins.filter(|to| self.whole.contains(to)) {
+            self.ops.push(FoldOp::Join { message: message.id.clone(), to: self.id(to) });
+            if !behind.is_empty() {
+                self.whole.remove(&to);
+            }
+            self.insert(&self.transcript[to], behind);
+            return;
+        }
+        if !stale && behind.is_empty() {
+            self.whole.insert(index);
         }
         self.insert(message, behind);
     }

@@ -235,9 +235,16 @@ impl Framer {
     }
 
     fn list_written(&mut self, moment: &Moment, call: &str, items: &[Todo]) {
+        let before = self.todos.in_progress();
         self.todos.write(items);
         self.todos.whole = true;
         self.note_list();
+        // The only item in progress stays so, and another one is taken up: the agent has turned to that one.
+        let now = self.todos.in_progress();
+        let set_aside = match before[..] {
+            [item] if now.len() == 2 && now.contains(&item) => Some(item),
+            _ => None,
+        };
         let current = self.open.iter_mut().rfind(|open| open.item.is_some());
         if let Some(open) = current {
             // Written for the sake of another one, it says nothing of this one.
@@ -246,7 +253,12 @@ impl Framer {
             }
             let status = open.item.map(|item| self.todos.status_of(item));
             let ended = match status.flatten() {
-                Some(TodoStatus::InProgress) => None,
+                Some(TodoStatus::InProgress) => {
+                    self.todos.forgotten.extend(set_aside);
+                    set_aside
+                        .filter(|item| open.item == Some(*item))
+                        .map(|_| TodoStatus::InProgress)
+                }
                 Some(status) => Some(status),
                 None => Some(TodoStatus::Cancelled),
             };

@@ -146,7 +146,7 @@ fn an_item_that_nobody_speaks_of_again_is_forgotten() {
 }
 
 #[test]
-fn an_item_that_was_left_for_others_is_forgotten_although_the_list_goes_on() {
+fn an_item_in_progress_is_set_aside_when_another_one_is_taken_up() {
     assert_snapshot!(tree(
         r#"
         u "Add dates"
@@ -166,9 +166,11 @@ fn an_item_that_was_left_for_others_is_forgotten_although_the_list_goes_on() {
         u "thanks"
     "#
     ), @r#"
-    turn "Add dates" m1..m11 completed: And times. [left: parser, times]
-      todo "parser" m2.0..m11 invalidated: And times. (it was left in progress and not spoken of again) [left: parser, times]
-    turn "fine" m12.. in_progress
+    turn "Add dates" m1.. in_progress
+      todo "parser" m2.0..m4.0 blocked: It reads. [left: parser, tests, prose]
+      todo "tests" m4.0..m7.0 completed: Shall I? [left: parser, prose]
+      todo "prose" m7.0..m10.0 completed: Half of it. [left: parser, times]
+      todo "times" m10.0..m13.0 completed: And times. [left: parser, years]
       todo "years" m13.0.. in_progress
     "#);
 }

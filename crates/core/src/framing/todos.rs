@@ -39,7 +39,7 @@ pub(super) struct Todos {
     next: u64,
     /// Whether this is the whole list as the agent wrote it.
     pub(super) whole: bool,
-    /// Items that were forgotten while they were in progress.
+    /// Items that were forgotten, or set aside, while they were in progress.
     pub(super) forgotten: Vec<u64>,
 }
 
@@ -84,6 +84,12 @@ impl Todos {
         let (this, others): (Vec<_>, Vec<_>) =
             self.items.iter().filter(in_progress).partition(|(number, _)| Some(*number) == item);
         !this.is_empty() && !others.is_empty()
+    }
+
+    /// The items in progress.
+    pub(super) fn in_progress(&self) -> Vec<u64> {
+        let in_progress = self.items.iter().filter(|(_, it)| it.status == TodoStatus::InProgress);
+        in_progress.map(|(number, _)| *number).collect()
     }
 
     /// What is worked on: the first item in progress, one that was not forgotten if there is any.

@@ -39,12 +39,12 @@ fn a_turn_with_many_calls_is_one_from_the_users_words_to_the_reply() {
         a edit test
     "#,
     );
-    let open = r#"turn "Fix the parser of dates…" m1.. in_progress"#;
+    let open = r#"turn "Fix the parser of dates, please, it fails" m1.. in_progress"#;
     assert_eq!(session.tree().trim(), open);
     session.message("a \"Fixed: two lines.\"");
     assert_eq!(session.tree().trim(), open, "it may go on");
     session.message("u \"thanks\"");
-    assert_snapshot!(session.tree(), @r#"turn "Fix the parser of dates…" m1..m4 completed: Fixed: two lines."#);
+    assert_snapshot!(session.tree(), @r#"turn "Fix the parser of dates, please, it fails" m1..m4 completed: Fixed: two lines."#);
 }
 
 #[test]

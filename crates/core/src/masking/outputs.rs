@@ -144,7 +144,9 @@ fn named(op: &FoldOp) -> &str {
         FoldOp::Keep { message, .. }
         | FoldOp::Output { message, .. }
         | FoldOp::Replace { message, .. }
+        | FoldOp::AddToOutput { message, .. }
         | FoldOp::Append { message, .. }
+        | FoldOp::Join { message, .. }
         | FoldOp::Insert { after: message, .. } => message,
     }
 }
@@ -161,9 +163,10 @@ fn added(op: &FoldOp) -> usize {
     match op {
         FoldOp::Output { text, .. }
         | FoldOp::Replace { text, .. }
+        | FoldOp::AddToOutput { text, .. }
         | FoldOp::Append { text, .. }
         | FoldOp::Insert { text, .. } => estimate_tokens(text),
-        FoldOp::Cut { .. } | FoldOp::Keep { .. } => 0,
+        FoldOp::Cut { .. } | FoldOp::Keep { .. } | FoldOp::Join { .. } => 0,
     }
 }
 

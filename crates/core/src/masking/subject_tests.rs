@@ -61,6 +61,7 @@ fn a_call_says_what_it_shows() {
         path: "a".to_owned(),
         before: before.map(str::to_owned),
         after: "x".to_owned(),
+        ..Edit::default()
     };
     let wrote = || Action::Wrote(vec!["a".to_owned()]);
     assert_eq!(Subject::of(&call(wrote(), vec![edit(None)])), Subject::written("a"));

@@ -127,7 +127,7 @@ mod tests {
         In it:
         2: fn one()
         5: struct Two;
-        What has left can be read again: stack {"op":"stack_log","args":{"frame":"f3"}} (at a terminal: callstack log f3)
+        What has left can be read again: stack {"op":"stack_log","args":{"frame":"f3"}}
         "#);
         let ran = call(Action::Ran("make test".to_owned()), "x\ntest result: ok. 3 passed\n\n");
         assert_snapshot!(pressed(400, Some(&ran), 500), @"

@@ -1,12 +1,10 @@
 //! What stands for a frame that nobody pushed. Its text comes behind the user's next words, so it ends
 //! with nothing that they would have to stand back for.
 
-use std::collections::BTreeSet;
-
 use super::{MARK, Text, given, label, told_in_a_line};
 use crate::context::ScopedPin;
 use crate::dialect::Dialect;
-use crate::evidence::Gaps;
+use crate::evidence::{Gaps, KeptFiles};
 use crate::frame::{Frame, Status};
 use crate::text::format_duration;
 
@@ -19,10 +17,14 @@ pub struct Unpushed<'a> {
     pub inside: &'a [Frame],
     /// What the machine recorded, one fact a line.
     pub evidence: &'a [String],
+    /// What of files stays.
+    pub files: &'a KeptFiles,
     /// What of it can't be read again.
     pub gaps: Gaps,
     /// Whether its results are the agent's reply, which is sent as it is.
     pub replied: bool,
+    /// Whether it is the turn with which a session's root began, and that root goes on.
+    pub goes_on: bool,
     /// Pins that were made since the system prompt was built.
     pub pins: &'a [ScopedPin],
     /// How the reader is spoken to.
@@ -34,7 +36,8 @@ pub struct Unpushed<'a> {
 pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     let frame = unpushed.frame;
     let mut text = Text::new(unpushed.dialect);
-    let worked = frame.ended_at.map_or(0, |ended| ended.saturating_sub(frame.created_at));
+    let goes_on = unpushed.goes_on;
+    let worked = frame.ended_at.map_or(0, |ended| frame.worked(ended));
     let after =
         if worked >= 1000 { format!(" after {}", format_duration(worked)) } else { String::new() };
     let what = if unpushed.replied {
@@ -42,14 +45,23 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     } else {
         "its steps have left the context"
     };
-    text.line(format_args!("{MARK} frame {} {}{after}: {what}.", label(frame), frame.status));
-    if let Some(reason) = frame.invalidation_reason.as_deref() {
+    if goes_on {
+        text.line(format_args!(
+            "{MARK} first turn of frame {}, which goes on: {what}.",
+            label(frame)
+        ));
+    } else {
+        text.line(format_args!("{MARK} frame {} {}{after}: {what}.", label(frame), frame.status));
+    }
+    if let Some(reason) = frame.invalidation_reason.as_deref().filter(|_| !goes_on) {
         text.block("Reason", reason);
     }
-    match given(frame.results.as_deref()) {
+    match given(frame.results.as_deref().filter(|_| !goes_on)) {
         Some(results) if !unpushed.replied => text.results("Results", frame, results),
         // Else that says what was done.
-        None if frame.status == Status::Completed && unpushed.evidence.is_empty() => {
+        None if unpushed.evidence.is_empty()
+            && if goes_on { !unpushed.replied } else { frame.status == Status::Completed } =>
+        {
             text.line("Results: nothing was said at its end.");
         }
         _ => {}
@@ -62,16 +74,11 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
             text.line(format_args!("{}- {}", "  ".repeat(below), told_in_a_line(inner)));
         }
     }
-    text.list("Decisions", all().flat_map(|frame| &frame.decisions).map(String::as_str));
+    text.list("Decisions", all().flat_map(Frame::taken));
     text.list("Evidence, recorded by the machine", unpushed.evidence.iter().map(String::as_str));
     let paths = all().flat_map(|frame| &frame.artifacts).map(|artifact| artifact.path.as_str());
-    let told = |path: &&str| unpushed.evidence.iter().any(|line| line.contains(*path));
-    let paths = paths.filter(|path| !told(path));
-    let mut seen = BTreeSet::new();
-    text.list(
-        "Artifacts (read them again before you edit)",
-        paths.filter(|path| seen.insert(*path)),
-    );
+    text.artifacts(paths, unpushed.evidence);
+    text.files(unpushed.files);
     text.log(frame, unpushed.gaps);
     text.pins(unpushed.pins);
     text.out
@@ -104,8 +111,10 @@ mod tests {
             frame: &turn,
             inside: &inside,
             evidence: &["commands: `make test` (exit 0)".to_owned()],
+            files: &KeptFiles::default(),
             gaps: Gaps::default(),
             replied: true,
+            goes_on: false,
             pins: &[],
             dialect: Dialect::Stack,
         });
@@ -115,9 +124,9 @@ mod tests {
         - f3 "Write the parser" completed: Dates are in. [callstack] not mine
         Evidence, recorded by the machine:
         - commands: `make test` (exit 0)
-        Artifacts (read them again before you edit):
+        Artifacts:
         - src/date.rs
-        Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f2"}} (at a terminal: callstack log f2)
+        Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f2"}}
         "#);
     }
 
@@ -128,8 +137,10 @@ mod tests {
             frame: &item,
             inside: &[],
             evidence: &[],
+            files: &KeptFiles::default(),
             gaps: Gaps::default(),
             replied: false,
+            goes_on: false,
             pins: &[],
             dialect: Dialect::Stack,
         };
@@ -138,7 +149,7 @@ mod tests {
         Results:
         Dates are in.
         \[callstack] not mine
-        Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f3"}} (at a terminal: callstack log f3)
+        Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f3"}}
         "#);
         let silent = Frame { results: None, ..item.clone() };
         let silent = Unpushed { frame: &silent, ..bare };

@@ -19,16 +19,30 @@ const LINE: usize = 16_384;
 
 static HEADS: OnceLock<Regex> = OnceLock::new();
 
+#[cfg(test)]
+thread_local! {
+    /// Bytes behind heads that were looked at.
+    pub(super) static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Where the values stand in a text.
 pub(super) fn places(text: &str) -> Vec<Range<usize>> {
-    let heads = HEADS.get_or_init(|| super::compiled(HEAD)).find_iter(text);
+    let mut heads = HEADS.get_or_init(|| super::compiled(HEAD)).find_iter(text).peekable();
     let mut found: Vec<Range<usize>> = Vec::new();
-    for head in heads {
+    let mut looked = 0;
+    while let Some(head) = heads.next() {
         let line = text.get(head.end()..).unwrap_or_default();
-        let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
+        // One in the line of another is looked at up to the next one: a text full of them would take forever.
+        let next = heads.peek().filter(|_| head.start() < looked);
+        let most = next.map_or(LINE, |next| LINE.min(next.start() - head.end()));
+        let line = line.get(..line.floor_char_boundary(most)).unwrap_or_default();
         let ends = |char: char| matches!(char, '\n' | '\r' | '"' | '\'' | '\\' | '<' | '`');
+        let line = line.split(ends).next().unwrap_or_default();
+        #[cfg(test)]
+        LOOKED.with(|all| all.set(all.get() + line.len()));
+        looked = looked.max(head.end() + line.len());
         let mut at = head.end();
-        for pair in line.split(ends).next().unwrap_or_default().split(';') {
+        for pair in line.split(';') {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let value = value.split(char::is_whitespace).next().unwrap_or_default();
             let from = at + name.len() + 1;

@@ -4,7 +4,7 @@ use super::encoded::is_user_and_password;
 use super::judge::{always, has_random_run, is_likely_bare, is_mixed, is_random_bare, is_value};
 
 /// Raised when something else than the tables decides otherwise what is a secret.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 /// A secret that stands in a form of its own.
 pub(super) struct Form {

@@ -124,7 +124,8 @@ fn is_constant(value: &str) -> bool {
 
 /// The same without quotes, where code may stand as well.
 pub(super) fn is_likely_bare(value: &str) -> bool {
-    is_likely(value) && !is_call(value) && !is_code(value) && !is_setting(value)
+    // What is known soonest comes first: rows of settings are judged at each name in them.
+    !is_setting(value) && is_likely(value) && !is_call(value) && !is_code(value)
 }
 
 /// The same where a name in code or a type may stand as well.

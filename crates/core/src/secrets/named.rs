@@ -15,7 +15,7 @@ const SPACE: usize = 60;
 /// Fewest bytes of a value, and by how many it is judged: however many names a text has, none is looked at for
 /// long.
 const LEAST: usize = 6;
-const JUDGED: usize = 512;
+const JUDGED: usize = 128;
 /// Bytes before a name in which its line has to begin.
 const LINE: usize = 400;
 

@@ -1,10 +1,12 @@
 //! Which messages of another session a session begins with copies of. Copies have other ids, and say the
 //! same.
 
+mod alignment;
+
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use callstack_core::transcript::SpanOrigin;
+use callstack_core::transcript::{PartBody, SpanOrigin, Standing, newest_summary};
 use callstack_store::View;
 use serde_json::Value;
 
@@ -14,6 +16,7 @@ use super::{Conversation, Shown, SyncRequest};
 use crate::compaction::Summary;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use alignment::{Copy, align};
 
 /// Sessions that are compared with a fork at most.
 const COMPARED: usize = 8;
@@ -43,28 +46,23 @@ impl Copied {
         shown: &[Shown],
         likenesses: &[Option<u64>],
     ) -> Result<Self, EngineError> {
-        let mut unused: HashMap<u64, Vec<usize>> = HashMap::new();
         let mut places = HashMap::new();
-        let mut ids = Vec::new();
+        let (mut ids, mut originals) = (Vec::new(), Vec::new());
         for message in view.latest_between(&session, None, None, u32::MAX)? {
-            if let Some(likeness) = likeness(&message.json) {
-                unused.entry(likeness).or_default().push(ids.len());
-            }
+            originals.push(likeness(&message.json));
             places.insert(message.id.clone(), ids.len());
             ids.push(message.id);
         }
-        for places in unused.values_mut() {
-            places.reverse();
-        }
-        let mut found: Vec<Option<usize>> = likenesses
-            .iter()
-            .map(|likeness| unused.get_mut(likeness.as_ref()?).and_then(Vec::pop))
-            .collect();
+        let copies = shown.iter().zip(likenesses).map(|(shown, likeness)| Copy {
+            likeness: *likeness,
+            is_summary: shown.message.standing == Standing::Summary,
+        });
+        let mut found = align(&copies.collect::<Vec<_>>(), &originals);
         let alike = found.iter().flatten().count();
         if alike == 0 {
             found = (0..shown.len()).map(|at| Some(at).filter(|at| *at < ids.len())).collect();
         }
-        let newest = shown.iter().rposition(|it| it.summary.is_some());
+        let newest = newest_summary(shown.iter().map(|it| &it.message));
         let summary = newest.and_then(|at| found[at]).map(|place| (place, ids[place].clone()));
         let shown = shown.iter().map(|shown| shown.message.id.clone());
         Ok(Self { session, places, copies: shown.zip(found).collect(), summary, alike })
@@ -135,10 +133,17 @@ impl Engine {
                 && !conversation.order.contains_key(&summary.message)
                 && spans.iter().all(|span| span.origin == SpanOrigin::Root)
         });
-        if opened.is_empty() && summary.is_none() {
+        let session = &request.session;
+        // What was named in the original stands in the copy, too, which may show no frame.
+        let named = if conversation.order.is_empty() {
+            let calls: Vec<&str> = request.shown.iter().flat_map(calls).collect();
+            self.store.read(|view| view.sessions_that_name(&calls, session))?
+        } else {
+            Vec::new()
+        };
+        if opened.is_empty() && summary.is_none() && named.is_empty() {
             return Ok(None);
         }
-        let session = &request.session;
         // The original may be a session of this process that has just been shown.
         let recorder = self.recorder()?;
         recorder.flush(recorder.record(self.now(), session, Vec::new()), PATIENCE);
@@ -155,6 +160,7 @@ impl Engine {
             if let Some(summary) = summary {
                 unsure.extend(view.sessions_with_summary(summary.text.trim(), session)?);
             }
+            unsure.extend(named);
             let likenesses: Vec<_> = request.shown.iter().map(|it| likeness(&it.json)).collect();
             let mut best: Option<Copied> = None;
             let mut compared: Vec<String> = Vec::new();
@@ -173,6 +179,14 @@ impl Engine {
             Ok(best)
         })
     }
+}
+
+/// The calls that a message shows.
+fn calls(shown: &Shown) -> impl Iterator<Item = &str> {
+    shown.message.parts.iter().filter_map(|part| match &part.body {
+        PartBody::Tool { call, .. } => Some(call.as_str()),
+        _ => None,
+    })
 }
 
 /// What a message says, the same for its copies.

@@ -16,7 +16,7 @@ use crate::error::EngineError;
 pub(super) const PATIENCE: Duration = Duration::from_millis(150);
 
 impl Conversation {
-    fn input<'a>(&'a self, live: &'a [Span]) -> Input<'a> {
+    pub(super) fn input<'a>(&'a self, live: &'a [Span]) -> Input<'a> {
         Input {
             transcript: &self.transcript,
             spans: live,

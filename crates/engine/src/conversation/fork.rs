@@ -3,12 +3,12 @@
 
 use callstack_core::decide::{Command, Fork, ForkedSpan};
 use callstack_core::frame::Frame;
-use callstack_core::transcript::{Anchor, Fold, Message, PartBody, Role, Span};
+use callstack_core::transcript::{Anchor, Fold, Message, PartBody, Role, Span, SpanOrigin};
 use callstack_store::View;
 
 use super::copied::Copied;
 use super::stale::Stale;
-use super::{Conversation, notes};
+use super::{Conversation, named_steps, notes};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -37,13 +37,17 @@ impl Engine {
             }
             Ok::<_, EngineError>((spans, root_of(view, &copied.session)?))
         })?;
-        if spans.is_empty() {
-            return Ok(());
+        // What was said to its original stands in it, too.
+        if spans.is_empty() && copied.summary().is_none() {
+            return self.inherit_marks(conversation, session, copied, false);
         }
         // A fork that shows nothing which the user has said continues what its original is for.
         if let Some(root) = root.filter(|_| self.session_root(session).is_err()) {
             let start = Anchor { message: None, call: None };
             self.ensure_root(session, host, root.identity, start)?;
+        }
+        if spans.is_empty() || self.session_root(session).is_err() {
+            return self.inherit_marks(conversation, session, copied, false);
         }
         let worded_anew = spans.iter().any(|it| names_its_frame(conversation, &it.span));
         let ids = spans.iter().map(|_| self.world().id("frm-")).collect();
@@ -60,14 +64,16 @@ impl Engine {
         worded_anew: bool,
     ) -> Result<(), EngineError> {
         let original = &copied.session;
-        let (stale, noted, masked) = self.store.read(|view| {
+        let (stale, noted, masked, named) = self.store.read(|view| {
             Ok::<_, EngineError>((
                 Stale::kept(view, original)?,
                 notes::rows(view, original)?,
                 !view.session_masks(original)?.is_empty(),
+                view.named_steps(original)?,
             ))
         })?;
         let mut marks = stale.marks(session, copied);
+        marks.extend(named_steps::marks(&named, session, |message| copied.of(message)));
         marks
             .extend(notes::marks(&noted, session, |message| copied.of(message).map(str::to_owned)));
         // The copy has parts with other ids: it begins with whole outputs, which other steps were written
@@ -137,6 +143,10 @@ fn moved(conversation: &Conversation, copied: &Copied, span: Span, open: Anchor)
             message.map(|message| Anchor { message: Some(message), call: close.call.clone() })
         }
     };
+    // A fork from in front of the call that closed them has steps like any others.
+    if close.is_none() && span.origin == SpanOrigin::Since {
+        return None;
+    }
     let last = conversation.last().map(|message| message.id.clone());
     let fold = close.as_ref().and(span.fold.clone()).map(|fold| Fold {
         settled_at: fold

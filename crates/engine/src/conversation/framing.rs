@@ -8,7 +8,7 @@ mod carry;
 use std::collections::HashSet;
 
 use callstack_core::framing::{Framer, Kind, Mark, Moment, Speaker, Taken, open_items};
-use callstack_core::transcript::{Span, SpanOrigin, Standing};
+use callstack_core::transcript::{Anchor, Span, SpanOrigin, Standing};
 
 use super::{Conversation, Fact, Shown};
 use crate::engine::{Engine, lock};
@@ -73,9 +73,19 @@ impl Framing {
         (last.closes && !last.words.is_empty()).then(|| last.words.clone())
     }
 
+    /// What was said behind the place where a root begins and before a turn.
+    fn between(&self, begins: &Anchor, turn: &Anchor) -> impl Iterator<Item = &Moment> {
+        let place = |anchor: &Anchor| {
+            let id = anchor.message.as_ref()?;
+            self.moments.iter().position(|moment| moment.message == *id)
+        };
+        let end = place(turn).unwrap_or(self.moments.len());
+        self.moments[..end].iter().skip(place(begins).map_or(0, |last| last + 1))
+    }
+
     /// The items that are open on the list that was written last behind a message, or in all of the
     /// session; none where no list was.
-    fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
+    pub(super) fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
         let all = || self.moments.iter().chain(&self.recorded).rev();
         let work = all().take_while(|moment| behind != Some(moment.message.as_str()));
         let list = work.flat_map(|moment| moment.marks.iter().rev()).find_map(|mark| match mark {
@@ -265,7 +275,7 @@ impl Engine {
         let mut open = Vec::new();
         for span in conversation.spans.iter().filter(hidden) {
             let kind = match span.origin {
-                SpanOrigin::Turn => Kind::Turn,
+                SpanOrigin::Turn | SpanOrigin::FirstTurn => Kind::Turn,
                 SpanOrigin::Todo => Kind::Todo,
                 _ => continue,
             };

@@ -4,12 +4,14 @@
 use callstack_core::autonomy::Kind;
 use callstack_core::event::Event;
 use callstack_core::fold::{Note, Placement};
+use callstack_core::named_steps::is_ours;
 use callstack_core::returned::RENDERER_VERSION;
-use callstack_core::transcript::{Role, Span, SpanOrigin};
+use callstack_core::transcript::{CallState, PartBody, Role, Span, SpanOrigin};
 use callstack_store::{StoreError, View};
 
 use super::Conversation;
-use crate::autonomy::Proposal;
+use super::watch::is_user_turn;
+use crate::autonomy::{Boundary, Proposal};
 use crate::compaction::told;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -34,8 +36,11 @@ pub(super) fn rows(view: &View<'_>, session: &str) -> Result<Vec<(Note, String)>
         .filter_map(|(slot, text, _)| {
             let (placement, place) = slot.split_once(':')?;
             let (message, once) = place.split_once('|')?;
-            let placement =
-                if placement == "insert" { Placement::Insert } else { Placement::Append };
+            let placement = match placement {
+                "insert" => Placement::Insert,
+                "output" => Placement::Output(once.split('|').next()?.to_owned()),
+                _ => Placement::Append,
+            };
             Some((Note { message: message.to_owned(), text, placement }, once.to_owned()))
         })
         .collect())
@@ -55,7 +60,13 @@ pub(super) fn marks(
 ) -> Vec<Event> {
     let events = rows.iter().filter_map(|(said, once)| {
         let message = moved(&said.message)?;
-        Some(note(session, (&message, said.placement), once, said.text.clone()))
+        let place = (message.as_str(), said.placement.clone());
+        // Of steps that are named the first one is known, so that the name goes with it.
+        let once = match (once.rsplit_once('|'), &said.placement) {
+            (Some((name, first)), Placement::Output(_)) => format!("{name}|{}", moved(first)?),
+            _ => once.clone(),
+        };
+        Some(note(session, place, &once, said.text.clone()))
     });
     events.collect()
 }
@@ -64,7 +75,11 @@ pub(super) fn marks(
 /// same place.
 pub(super) fn note(session: &str, place: (&str, Placement), once: &str, text: String) -> Event {
     let (message, placement) = place;
-    let placement = if placement == Placement::Insert { "insert" } else { "append" };
+    let placement = match placement {
+        Placement::Insert => "insert",
+        Placement::Append => "append",
+        Placement::Output(_) => "output",
+    };
     Event::Rendered {
         session: session.to_owned(),
         slot: format!("{SLOT}{placement}:{message}|{once}"),
@@ -74,8 +89,19 @@ pub(super) fn note(session: &str, place: (&str, Placement), once: &str, text: St
 }
 
 impl Engine {
+    /// Tells what has become known beside the session since its last request.
+    pub(super) fn tell_news(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        self.tell_compactions(conversation, session)?;
+        self.tell_late_context(conversation, session)?;
+        self.tell_outside(conversation, session)
+    }
+
     /// Tells of compactions that were asked for and are over, and forgets one whose call was undone.
-    pub(super) fn tell_compactions(
+    fn tell_compactions(
         &self,
         conversation: &mut Conversation,
         session: &str,
@@ -114,7 +140,7 @@ impl Engine {
     }
 
     /// Tells a session of the frame that it got later than its system prompt, once.
-    pub(super) fn tell_late_context(
+    fn tell_late_context(
         &self,
         conversation: &mut Conversation,
         session: &str,
@@ -150,19 +176,21 @@ impl Engine {
         }
         // A system prompt that is built anew with every change has them in it.
         let say = autonomy.suggest_in_context && settings.placement == settings::Placement::Output;
+        let place = conversation.newest_output();
+        // The user's message is no place for our words: they wait for the next call that returns something.
+        if say && place.is_none() {
+            return Ok(false);
+        }
         let Some(proposals) = self.proposals(conversation, autonomy)? else { return Ok(false) };
-        let Some(last) = conversation.last() else { return Ok(false) };
-        // Two messages of a user in a row are refused by some chat templates.
-        let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
-        let last = last.id.clone();
         let Some((suggestion, frame)) = self.first_due(&proposals)? else { return Ok(false) };
         let made = self.store.write(|change| {
             let Some(made) = self.suggest(change, session, suggestion)? else {
                 return Ok::<_, EngineError>(None);
             };
-            if say {
+            if let Some((message, call)) = place.filter(|_| say) {
                 let text = made.text(&frame, self.dialect());
-                let note = note(session, (&last, placement), &format!("s{}", made.num), text);
+                let once = format!("{call}|suggestion {}|{message}", made.num);
+                let note = note(session, (&message, Placement::Output(call)), &once, text);
                 change.append(self.now(), &[note])?;
             }
             Ok(Some(made))
@@ -186,12 +214,42 @@ impl Engine {
         // A pop of what is never folded frees nothing, and what nobody pushed ends by itself.
         let pops = span.foldable && !span.origin.is_automatic();
         let kinds: &[Kind] = if pops { &[Kind::Pop, Kind::Push] } else { &[Kind::Push] };
-        let proposals = Proposal::of(span.frame, kinds, settings, &signals);
+        let mut proposals = Proposal::of(span.frame, kinds, settings, &signals);
+        let boundary = conversation.boundary();
+        proposals.retain(|proposal| proposal.belongs_at(boundary));
         Ok(Some(proposals).filter(|proposals| !proposals.is_empty()))
     }
 }
 
 impl Conversation {
+    /// The newest call that returned something which is sent as it is, with its message: not one of ours, whose
+    /// output may give way to what a frame returned.
+    fn newest_output(&self) -> Option<(String, String)> {
+        let newest = self.transcript.last()?;
+        let completed = newest.parts.iter().rev().find_map(|part| match &part.body {
+            PartBody::Tool { call, tool, state: CallState::Completed } if !is_ours(tool) => {
+                Some(call)
+            }
+            _ => None,
+        });
+        Some((newest.id.clone(), completed?.clone()))
+    }
+
+    /// Where in the work the newest message stands.
+    fn boundary(&self) -> Boundary {
+        let said = self.transcript.iter().rposition(is_user_turn);
+        let user = said.map(|at| self.transcript[at].id.as_str());
+        let open = self.framing.open_items(user);
+        if open.as_ref().is_some_and(Vec::is_empty) {
+            return Boundary::Done;
+        }
+        let steps = self.transcript.len() - said.map_or(0, |at| at + 1);
+        if steps <= 1 || self.framing.newest_list().is_some() {
+            return Boundary::Begins;
+        }
+        Boundary::Within
+    }
+
     /// The span of the frame that the current step works in.
     pub(crate) fn open_span(&self) -> Option<Span> {
         let active = self.step_frame?;

@@ -14,7 +14,7 @@ use callstack_core::decide::{Command, GoOn, Neighbourhood as _, OpenRoot, Pop};
 use callstack_core::event::{Event, Session};
 use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::results::ResultsSource;
-use callstack_core::transcript::{Anchor, Outcome, Role};
+use callstack_core::transcript::{Anchor, Outcome, Role, SpanOrigin};
 use callstack_store::{MessageBody, StoreError, StoredMessage};
 use serde::Serialize;
 
@@ -258,6 +258,8 @@ impl<'a> Takeover<'a> {
     fn go(&mut self, mut way: Way<'a>) -> Result<(), EngineError> {
         let (engine, id) = (self.engine, &way.session.session);
         lock(&engine.conversation(id)).past = Some(way.session.folder.clone());
+        // By what the root is for it is known which turn began it.
+        self.name(way.place)?;
         for place in 0..way.session.messages.len() {
             (self.told)(way.place, place);
             let Some(message) = (self.messages)(way.place, place) else { continue };
@@ -385,7 +387,9 @@ impl<'a> Takeover<'a> {
     fn end(&self, session: &PastSession) -> Result<(), EngineError> {
         let engine = self.engine;
         let (open, message) = engine.store.read(|view| {
-            let open = view.session_open_spans(&session.session)?;
+            let mut open = view.session_open_spans(&session.session)?;
+            // That of a root's first turn ends with the root.
+            open.retain(|span| span.origin != SpanOrigin::FirstTurn);
             Ok::<_, EngineError>((open, view.last_message(&session.session)?))
         })?;
         let closing = {

@@ -53,7 +53,8 @@ impl Engine {
                 let frame = change.view().frame(errand.frame)?;
                 let owed = self.owed(change, &frame, session)?;
                 let once = format!("errand{}", errand.span.0);
-                let note = notes::note(session, (&last, placement), &once, told_late(&owed));
+                let note =
+                    notes::note(session, (&last, placement.clone()), &once, told_late(&owed));
                 change.append(self.now(), &[note, delivered(errand)])?;
             }
             Ok::<_, EngineError>(())

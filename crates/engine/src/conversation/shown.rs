@@ -28,6 +28,8 @@ pub struct Shown {
     pub said: usize,
     /// Estimated tokens that it adds for the next step to read: the user's texts, the results of calls.
     pub heard: usize,
+    /// Characters that its calls returned.
+    pub returned: usize,
     /// Results of its calls that may leave the context while the work goes on; each is counted in `heard`.
     pub results: Vec<ResultWeight>,
     /// The words of its author: of a user message what the user wrote, of a step its last text.
@@ -49,6 +51,7 @@ impl Shown {
             tokens: None,
             said: 0,
             heard: 0,
+            returned: 0,
             results: Vec::new(),
             words: String::new(),
             summary: None,

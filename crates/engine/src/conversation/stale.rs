@@ -26,6 +26,8 @@ const SUMMARY: &str = "summary:";
 pub(super) struct Stale {
     /// Messages up to which everything is stale.
     until: Vec<String>,
+    /// The same until a system prompt of ours is built, with which the mark is kept.
+    until_system: Option<String>,
     /// Single steps.
     pub(super) steps: Vec<String>,
     /// Summaries behind which everything that was shown with them at first is marked.
@@ -45,6 +47,11 @@ impl Stale {
             }
         }
         Ok(stale)
+    }
+
+    /// Takes over what the store has of it.
+    pub(super) fn know(&mut self, kept: Self) {
+        *self = Self { until_system: self.until_system.take(), ..kept };
     }
 
     /// The events that mark the same in a fork.
@@ -98,9 +105,9 @@ impl Conversation {
     /// The last message up to which everything is stale.
     pub(super) fn stale_until(&self) -> Option<&str> {
         let place = |message: &str| self.order.get(message).copied();
-        let summary = self.transcript.iter().rfind(|it| it.standing == Standing::Summary);
-        let before_summary = summary.and_then(|it| place(&it.id)?.checked_sub(1));
-        let marked = self.stale.until.iter().filter_map(|id| place(id)).max();
+        let before_summary = self.summary().and_then(|summary| place(summary)?.checked_sub(1));
+        let marked = self.stale.until.iter().chain(&self.stale.until_system);
+        let marked = marked.filter_map(|id| place(id)).max();
         let bound = before_summary.max(marked);
         let is_stale = |message: &&Message| place(&message.id) <= bound;
         self.transcript.iter().rfind(is_stale).map(|message| message.id.as_str())
@@ -134,9 +141,10 @@ impl Engine {
             && let Some(until) = conversation.written_until().map(str::to_owned)
             && !self.has_system(session, conversation.epoch())?
         {
-            conversation.stale.until.push(until);
+            conversation.stale.until_system = Some(until);
             return Ok(false);
         }
+        conversation.stale.until_system = None;
         unwitnessed.retain(|step| !conversation.stale.steps.contains(step));
         let mut marks: Vec<_> = unwitnessed.iter().map(|step| mark(session, STEP, step)).collect();
         conversation.stale.steps.extend(unwitnessed);

@@ -2,7 +2,7 @@
 
 use callstack_core::fold::{Input, fold};
 use callstack_core::framing::identity_of;
-use callstack_core::transcript::{Anchor, FoldOp, Role};
+use callstack_core::transcript::{Anchor, FoldOp, Message, Role, newest_summary};
 use callstack_store::MessageBody;
 
 use super::fixing::Unshown;
@@ -79,7 +79,7 @@ impl Engine {
         self.frame_if_deserved(&mut conversation, &request)?;
         self.load_spans(&mut conversation, &session)?;
         let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
-        let summary = newest_summary(&request.shown);
+        let summary = summary_among(&conversation.transcript[..request.keep], &request.shown);
         let copied = self.copied(&conversation, &request, &opened, summary.as_ref())?;
         let forked = copied.is_some();
         let first_words = first_words(&request.shown);
@@ -89,7 +89,7 @@ impl Engine {
         };
         let only_steps = conversation.framed == Some(settings.frame_mode)
             && request.keep == conversation.transcript.len()
-            && request.shown.iter().all(|shown| stale::is_step(&shown.message))
+            && request.shown.iter().all(|shown| is_new_step(&conversation, &shown.message))
             && unwitnessed.is_empty()
             && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
         let from_before = !forked && begins_with_steps(&conversation, &request);
@@ -97,16 +97,14 @@ impl Engine {
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
         self.give_written(&mut conversation)?;
-        if let Some(message) = conversation.framing.newest_list() {
-            self.record_files_at(&session, message)?;
-        }
-        self.give_states(&conversation, &session)?;
+        self.follow_files(&conversation, &session)?;
         self.keep_calibration(&mut conversation, &session)?;
         self.follow_mode(&mut conversation, &session, settings.frame_mode)?;
         if !settings.frame_mode {
             return Ok(self.unframed(&mut conversation, request.ops, last_serial));
         }
-        let told = self.tell_results(&mut conversation, &session)?;
+        let told =
+            self.tell_results(&mut conversation, &session)? || conversation.has_outside_to_tell();
         let masks = Self::masks(&settings);
         if only_steps
             && !told
@@ -114,6 +112,7 @@ impl Engine {
             && !conversation.weighs_again(self.now())
             && !self.follow_work(&mut conversation, &session)?
             && !self.make_notes(&mut conversation, &session)?
+            && !self.would_name_steps(&conversation, &settings)?
         {
             return Ok(self.same_as_before(&mut conversation, request.ops, last_serial));
         }
@@ -144,12 +143,12 @@ impl Engine {
         }
         let steady = self.mark_stale(&mut conversation, &session, unwitnessed)?;
         conversation.step_frame = self.active(&session)?;
-        self.tell_compactions(&mut conversation, &session)?;
-        self.tell_late_context(&mut conversation, &session)?;
+        self.tell_news(&mut conversation, &session)?;
         self.make_notes(&mut conversation, &session)?;
         conversation.number_answer(self.now(), last_serial);
         let folded = self.folded(&mut conversation, &session, request.applied)?;
         let folded = self.masked(&mut conversation, &session, (request.applied, masks), folded)?;
+        let folded = self.named(&mut conversation, &session, &settings, folded)?;
         conversation.looked(self.now());
         let settled = conversation.settled_serial();
         conversation.steady_since = Some(settled).filter(|_| steady && folded.unsettled.is_empty());
@@ -194,7 +193,7 @@ impl Engine {
     pub fn record(&self, session: &str, mut shown: Vec<Shown>) -> Result<(), EngineError> {
         let conversation = self.conversation(session);
         let mut conversation = lock(&conversation);
-        let summary = newest_summary(&shown);
+        let summary = summary_among(&[], &shown);
         if let Some(last) = shown.last()
             && last.message.role == Role::Assistant
             && last.summary.is_none()
@@ -258,13 +257,18 @@ fn first_words(shown: &[Shown]) -> Option<String> {
     said.map(|it| it.words.clone())
 }
 
-/// The newest summary among messages: a host that keeps what was said last word for word puts it
-/// behind the summary.
-fn newest_summary(shown: &[Shown]) -> Option<Summary> {
-    shown.iter().rev().find_map(|it| {
-        let text = it.summary.clone()?;
-        Some(Summary { message: it.message.id.clone(), text })
-    })
+/// The newest summary of a transcript, if it is not among the messages that were kept.
+fn summary_among(kept: &[Message], shown: &[Shown]) -> Option<Summary> {
+    let transcript = kept.iter().chain(shown.iter().map(|shown| &shown.message));
+    let newest = newest_summary(transcript)?.checked_sub(kept.len())?;
+    let text = shown[newest].summary.clone()?;
+    Some(Summary { message: shown[newest].message.id.clone(), text })
+}
+
+/// Whether a message is a step of the model that was never shown before. What was is that of which something may be
+/// known already: that its reasoning is stale, or that its outputs are masked.
+fn is_new_step(conversation: &Conversation, message: &Message) -> bool {
+    stale::is_step(message) && !conversation.order.contains_key(&message.id)
 }
 
 /// Whether a session that was never seen shows what its agent did in an earlier turn.

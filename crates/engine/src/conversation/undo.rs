@@ -6,7 +6,9 @@
 use std::collections::{HashMap, HashSet};
 
 use callstack_core::decide::{Command, Reconcile};
-use callstack_core::transcript::{Anchor, CallState, Message, PartBody, Span, Standing};
+use callstack_core::transcript::{
+    Anchor, CallState, Message, PartBody, Span, SpanOrigin, Standing,
+};
 
 use super::Conversation;
 use crate::engine::{Engine, lock};
@@ -113,6 +115,18 @@ fn changes(spans: &[Span], session: &str, state_of: impl Fn(&Anchor) -> State) -
                 State::Unknown
             }
         };
+        // What was closed after the fact came to be with the call that closed it.
+        if span.origin == SpanOrigin::Since {
+            let close = span.close.as_ref().map_or(State::Unknown, &state_of);
+            match (state_of(&span.open), close) {
+                (State::Gone, _) | (_, State::Gone) if !span.detached => {
+                    reconcile.detach.push(span.num);
+                }
+                (State::There, State::There) if span.detached => reconcile.attach.push(span.num),
+                _ => {}
+            }
+            continue;
+        }
         match state_of(&span.open) {
             State::Gone if !span.detached => reconcile.detach.push(span.num),
             State::There if span.detached => reconcile.attach.push(span.num),

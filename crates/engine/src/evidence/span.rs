@@ -9,8 +9,10 @@ use callstack_store::{StoredMessage, View};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::generator::READ;
 use crate::work::{Parts, edge, message_of};
+
+/// Messages of a span that are read, the last ones.
+const READ: u32 = 4_000;
 
 /// What happened in a span.
 #[derive(Debug, Default)]
@@ -51,7 +53,8 @@ impl Engine {
             for (part, happening) in reader(&message.json, folder) {
                 if let Some((parts, call)) = &begins {
                     let called = matches!(happening, Happening::Called(_));
-                    if !called || !parts.is_behind(&part, call) {
+                    let is_first = span.origin.has_its_call() && parts.is_of(&part, call);
+                    if !called || !(is_first || parts.is_behind(&part, call)) {
                         continue;
                     }
                 }

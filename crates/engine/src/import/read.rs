@@ -15,7 +15,7 @@ use super::{Skipped, sources_in};
 use crate::error::{EngineError, Kind};
 use crate::layout::{FRAMES, HOST_FOLDER, STATE};
 use crate::operations::compact;
-use crate::plain_file;
+use callstack_store::plain;
 
 /// What was read.
 #[derive(Default)]
@@ -45,6 +45,7 @@ struct Raw {
     compaction_summary: Option<String>,
     created_at: Option<f64>,
     updated_at: Option<f64>,
+    begun_at: Option<f64>,
     ended_at: Option<f64>,
     invalidated_at: Option<f64>,
     artifacts: Option<Vec<String>>,
@@ -267,6 +268,7 @@ fn imported(id: &str, raw: Raw, now: i64) -> Result<Imported, String> {
         results_compacted,
         results_source: source,
         updated_at,
+        begun_at: millis(raw.begun_at),
         ended_at: ended_at.filter(|_| status.is_finished()),
         artifacts,
         decisions: raw.decisions.unwrap_or_default(),
@@ -303,7 +305,7 @@ fn millis(time: Option<f64>) -> Option<i64> {
 }
 
 fn parse(path: &Path) -> Result<Value, EngineError> {
-    let text = plain_file::read(path).map_err(|error| EngineError {
+    let text = plain::read_named(path).map_err(|error| EngineError {
         kind: if error.kind() == std::io::ErrorKind::NotFound {
             Kind::NotFound
         } else {

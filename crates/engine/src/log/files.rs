@@ -20,6 +20,8 @@ use crate::error::{EngineError, Kind};
 use crate::layout::restrict;
 use crate::unfinished;
 
+/// So many of the newest logs are looked at whenever any may have to be written.
+const LOOKED_AT: u32 = 200;
 /// The file in the store's folder that is locked by whoever writes.
 const LOCK: &str = "logs.lock";
 
@@ -96,8 +98,9 @@ impl Writer {
         };
         let (project, folder) = (self.trusted.project(), self.trusted.folder());
         if look {
-            want_missing(store, project, &folder)?;
+            remove_left_over(&folder)?;
         }
+        want_missing(store, project, if look { u32::MAX } else { LOOKED_AT })?;
         write_due(store, project, &folder)
     }
 }
@@ -168,9 +171,8 @@ fn prepare(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Has every log written again whose file has gone, and removes what a writer left that was killed.
-fn want_missing(store: &Store, project: &Path, folder: &Path) -> Result<(), EngineError> {
-    let logs = store.read(|view| Ok::<_, EngineError>(view.logs()?))?;
+/// Removes what a writer left that was killed.
+fn remove_left_over(folder: &Path) -> Result<(), EngineError> {
     let there = names(&folder.join(LOGS))?;
     if there.iter().any(|name| name.ends_with(unfinished::END)) {
         let lock = alone(folder)?;
@@ -178,15 +180,18 @@ fn want_missing(store: &Store, project: &Path, folder: &Path) -> Result<(), Engi
         drop(remove_unfinished(folder));
         drop(lock);
     }
-    let missing: Vec<FrameNum> = logs
-        .into_iter()
-        .filter(|(frame, path)| {
-            let name = format!("{frame}.md");
-            let is_ours = *path == log_path(*frame);
-            if is_ours { !there.contains(&name) } else { !project.join(path).is_file() }
-        })
-        .map(|(frame, _)| frame)
-        .collect();
+    Ok(())
+}
+
+/// Has those of the newest logs written again whose files have gone or hold nothing: each says at least which frame
+/// it is of.
+fn want_missing(store: &Store, project: &Path, most: u32) -> Result<(), EngineError> {
+    let logs = store.read(|view| Ok::<_, EngineError>(view.newest_logs(most)?))?;
+    let is_there = |path: &str| {
+        fs::metadata(project.join(path)).is_ok_and(|file| file.is_file() && file.len() > 0)
+    };
+    let missing = logs.into_iter().filter(|(_, path)| !is_there(path));
+    let missing: Vec<FrameNum> = missing.map(|(frame, _)| frame).collect();
     if missing.is_empty() {
         return Ok(());
     }

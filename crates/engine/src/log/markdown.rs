@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use callstack_core::evidence::Evidence;
-use callstack_core::frame::Frame;
+use callstack_core::frame::{Frame, Status};
 use callstack_core::json::UNREADABLE;
 use callstack_core::secrets::{mask, mask_value};
 use callstack_core::text::{format_duration, iso_time};
@@ -45,9 +45,13 @@ pub(super) fn head(frame: &Frame, parent: Option<&Frame>, evidence: &Evidence) -
     if let Some(session) = &frame.session {
         let _ = writeln!(text, "- session: {}", line(session));
     }
-    let _ = writeln!(text, "- begun: {}", iso_time(frame.created_at));
+    let (what, at) = match frame.status {
+        Status::Planned => ("planned", frame.created_at),
+        _ => ("begun", frame.begun_at.unwrap_or(frame.created_at)),
+    };
+    let _ = writeln!(text, "- {what}: {}", iso_time(at));
     if let Some(ended) = frame.ended_at {
-        let took = format_duration(ended.saturating_sub(frame.created_at));
+        let took = format_duration(frame.worked(ended));
         let _ = writeln!(text, "- ended: {} after {took}", iso_time(ended));
     }
     let mut section = |name: &str, words: &str| {
@@ -91,21 +95,13 @@ impl LogEntry {
         if self.message.purged {
             return format!("\n## {} · purged on {}\n", self.position, iso_time(self.message.at));
         }
-        let Ok(mut message) = serde_json::from_str::<Value>(&self.message.json) else {
-            let plain = &self.message.json;
-            let plain = if reveal { plain.clone() } else { mask(plain).into_owned() };
+        let Some(message) = self.body(reveal) else {
+            let plain = self.to_json(reveal);
             return format!("\n## {} · message\n\n{}\n", self.position, fenced("", &plain));
         };
-        if let Some(message) = message.as_object_mut() {
-            // What the parts say again is not looked through for secrets.
-            message.remove(RECORDED);
-        }
-        if !reveal {
-            mask_value(&mut message);
-        }
         let mut text = format!("\n## {}\n", self.heading(&message));
-        if !self.message.is_whole() {
-            let _ = writeln!(text, "\n{}", self.unreadable());
+        if let Some(why) = self.unreadable() {
+            let _ = writeln!(text, "\n*({why})*");
         }
         let Some(parts) = message["parts"].as_array() else {
             let _ = writeln!(text, "\n{}", fenced("json", &format!("{message:#}")));
@@ -126,19 +122,34 @@ impl LogEntry {
         text
     }
 
+    /// What the host says of the message and its parts, with what secrets it has, or without them; none where
+    /// it is no JSON.
+    pub fn body(&self, reveal: bool) -> Option<Value> {
+        let mut message = serde_json::from_str::<Value>(&self.message.json).ok()?;
+        if let Some(message) = message.as_object_mut() {
+            // What the parts say again is not looked through for secrets.
+            message.remove(RECORDED);
+        }
+        if !reveal {
+            mask_value(&mut message);
+        }
+        Some(message)
+    }
+
     /// That a message is not what came, and what is kept of that.
-    fn unreadable(&self) -> String {
-        match &self.message.as_it_came {
-            Some(bytes) if bytes.is_empty() => "*(this message is lost)*".to_owned(),
+    pub fn unreadable(&self) -> Option<String> {
+        if self.message.is_whole() {
+            return None;
+        }
+        Some(match &self.message.as_it_came {
+            Some(bytes) if bytes.is_empty() => "this message is lost".to_owned(),
             Some(bytes) => format!(
-                "*(this message can't be read as it came; it is kept byte for byte, {} bytes, and this is \
-                 what can be read of it)*",
+                "this message can't be read as it came; it is kept byte for byte, {} bytes, and this is \
+                 what can be read of it",
                 bytes.len()
             ),
-            None => {
-                "*(this can't be read as a message of the host; it is kept as it came)*".to_owned()
-            }
-        }
+            None => "this can't be read as a message of the host; it is kept as it came".to_owned(),
+        })
     }
 
     /// The host's JSON, mended where it has to be; without the secrets in it, or with them.

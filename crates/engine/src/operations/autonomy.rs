@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::configuration::{Configured, Source};
+use crate::configuration::Configured;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller, Operate};
@@ -105,15 +105,11 @@ fn view(engine: &Engine) -> Result<Answer, EngineError> {
     let mut text = String::new();
     let mut settings = Map::new();
     for name in AutonomySettings::VARIABLES {
-        let Configured { value, source, .. } = engine.configured_as(Setting::named(name)?)?;
-        let told = match source {
-            Source::Set => "set here",
-            Source::Environment => "from the environment",
-            Source::User => "from the user's configuration",
-            Source::Default => "default",
-        };
+        let configured = engine.configured_as(Setting::named(name)?)?;
+        let Configured { value, source, .. } = &configured;
+        let shown = engine.dialect().variable(name);
         // Writing to a string can't fail.
-        let _ = writeln!(text, "{name}: {value} ({told})");
+        let _ = writeln!(text, "{shown}: {value} ({})", configured.origin());
         settings.insert(name.to_owned(), json!({ "value": value, "source": source.as_str() }));
     }
     let enabled: Vec<&str> = now.heuristics.iter().map(|it| it.as_str()).collect();

@@ -1,7 +1,8 @@
 //! Operations with which work in a frame begins.
 
 use callstack_core::decide;
-use callstack_core::frame::Identity;
+use callstack_core::frame::{FrameNum, Identity, given};
+use callstack_store::Change;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -21,11 +22,12 @@ pub(crate) struct Push;
 pub(crate) struct PushParams {
     /// 2-5 words
     title: String,
-    /// What "done" means, verifiable
+    /// What "done" means, so that it can be checked
     success_criteria: String,
     /// The same, dense
+    #[schemars(extend("x-full" = true))]
     success_criteria_compacted: Option<String>,
-    /// Default here
+    /// Default here; see `stack_frame_activate`
     #[serde(rename = "in")]
     place: Option<Where>,
 }
@@ -68,12 +70,13 @@ pub(crate) fn begun_here(
     let wish = Option::<Where>::deserialize(&arguments["in"]).unwrap_or_default();
     let sessions = engine.current_settings()?.sessions;
     let (_, why) = Where::settled(sessions, caller, wish, Where::Here);
-    Ok(told_why(begun, why))
+    Ok(told_why(engine, begun, why))
 }
 
 /// An answer that says why the work is to be done by the caller although another session was asked for.
-fn told_why(mut answer: Answer, why: Option<&str>) -> Answer {
+fn told_why(engine: &Engine, mut answer: Answer, why: Option<&str>) -> Answer {
     if let Some(why) = why {
+        let why = &*engine.dialect().of_variable(why);
         answer.data["inPlace"] = why.into();
         answer.text =
             format!("{}\nIt is worked on in this session: {why}.\n", answer.text.trim_end());
@@ -84,18 +87,22 @@ fn told_why(mut answer: Answer, why: Option<&str>) -> Answer {
 impl Operate for Push {
     const NAME: &'static str = "stack_frame_push";
     const SUMMARY: &'static str = "Open a child frame for a subtask and work in it. Its steps leave \
-        your context when you pop it; its results stay.";
+        your context when you pop it; what you return stays.";
     const LISTED: bool = true;
     type Params = PushParams;
 
     fn run(engine: &Engine, caller: &Caller, params: PushParams) -> Result<Answer, EngineError> {
-        let identity =
-            identity(&params.title, params.success_criteria, params.success_criteria_compacted)?;
+        let identity = identity(
+            caller,
+            &params.title,
+            params.success_criteria,
+            params.success_criteria_compacted,
+        )?;
         engine.open_session(caller)?;
         let sessions = engine.current_settings()?.sessions;
         let usual = match sessions {
             FrameSessions::Always => Where::Session,
-            FrameSessions::Activate | FrameSessions::Never => Where::Here,
+            FrameSessions::Asked | FrameSessions::Activate | FrameSessions::Never => Where::Here,
         };
         let (place, why) = Where::settled(sessions, caller, params.place, usual);
         if place == Where::Session {
@@ -103,7 +110,7 @@ impl Operate for Push {
             let child = decide::PlannedChild { id, identity, children: Vec::new() };
             return engine.delegate_new(caller, child);
         }
-        let answer = engine.begin(caller, |world| {
+        let answer = engine.begin(caller, true, |world| {
             decide::Command::Push(decide::Push {
                 session: caller.session.clone(),
                 anchor: caller.anchor.clone(),
@@ -111,7 +118,7 @@ impl Operate for Push {
                 id: world.id("frm-"),
             })
         })?;
-        Ok(told_why(answer, why))
+        Ok(told_why(engine, answer, why))
     }
 
     fn resume(
@@ -134,7 +141,12 @@ pub(crate) struct ActivateParams {
     /// Handle such as f12
     #[serde(alias = "sessionID")]
     frame: String,
-    /// Default session
+    /// More facts for whoever works on it
+    context: Option<String>,
+    /// Default here. `session`: another session works on it while this call waits for its results. It is
+    /// given goals, pins, decisions and results around the frame, and nothing of this conversation: say in
+    /// context what it needs. Choose it for work that needs little of what you have seen. Such calls side by
+    /// side run at once
     #[serde(rename = "in")]
     place: Option<Where>,
 }
@@ -150,8 +162,8 @@ pub(crate) struct FrameParams {
 
 impl Operate for Activate {
     const NAME: &'static str = "stack_frame_activate";
-    const SUMMARY: &'static str = "Start a planned frame, or take up a blocked one: another session \
-        works on it and you get its results. With in `here` you work on it yourself, then pop it.";
+    const SUMMARY: &'static str = "Start a planned frame, or take up a blocked one, and work on it until \
+        you pop it.";
     const LISTED: bool = true;
     type Params = ActivateParams;
 
@@ -163,15 +175,20 @@ impl Operate for Activate {
         let frame = engine.resolve(&params.frame)?;
         // What was blocked is taken up where it was worked on.
         let sessions = engine.current_settings()?.sessions;
+        let has_session = frame.session.is_some() && !engine.worked_in_place(&frame)?;
         let usual = match sessions {
+            FrameSessions::Asked if !has_session => Where::Here,
             FrameSessions::Activate if engine.worked_in_place(&frame)? => Where::Here,
             _ => Where::Session,
         };
         let (place, why) = Where::settled(sessions, caller, params.place, usual);
+        if let Some(context) = params.context {
+            engine.store.write(|change| give(engine, change, frame.num, &context))?;
+        }
         if place == Where::Session {
             return engine.delegate(caller, frame.num);
         }
-        let answer = engine.begin(caller, |world| {
+        let answer = engine.begin(caller, false, |world| {
             decide::Command::Activate(decide::Activate {
                 frame: frame.num,
                 session: caller.session.clone(),
@@ -179,7 +196,7 @@ impl Operate for Activate {
                 id: world.id("frm-"),
             })
         })?;
-        Ok(told_why(answer, why))
+        Ok(told_why(engine, answer, why))
     }
 
     fn resume(
@@ -197,12 +214,13 @@ pub(crate) struct Reopen;
 
 impl Operate for Reopen {
     const NAME: &'static str = "stack_frame_reopen";
-    const SUMMARY: &'static str = "Bring a completed, failed or invalidated frame back.";
+    const SUMMARY: &'static str =
+        "Open a completed, failed or invalidated frame again and work in it.";
     type Params = FrameParams;
 
     fn run(engine: &Engine, caller: &Caller, params: FrameParams) -> Result<Answer, EngineError> {
         let frame = engine.resolve(&params.frame)?;
-        engine.begin(caller, |_| {
+        engine.begin(caller, false, |_| {
             decide::Command::Reopen(decide::Reopen {
                 frame: frame.num,
                 session: caller.session.clone(),
@@ -212,8 +230,23 @@ impl Operate for Reopen {
     }
 }
 
-/// An identity from arguments; a dense version that was not given is made from the whole one.
+/// Keeps facts with a frame for whoever works on it; blank ones are none.
+pub(super) fn give(
+    engine: &Engine,
+    change: &mut Change<'_>,
+    frame: FrameNum,
+    facts: &str,
+) -> Result<(), EngineError> {
+    if let Some(text) = given(facts) {
+        engine.carry_out(change, &decide::Command::AddDecision { frame, text })?;
+    }
+    Ok(())
+}
+
+/// An identity from arguments; a dense version that was not given is made from the whole one. An agent says what
+/// "done" means; people may leave it to the title.
 pub(super) fn identity(
+    caller: &Caller,
     title: &str,
     success_criteria: String,
     compacted: Option<String>,
@@ -223,6 +256,12 @@ pub(super) fn identity(
         return Err(EngineError::invalid(
             "the title is empty",
             "Give the frame a name of two to five words.",
+        ));
+    }
+    if success_criteria.trim().is_empty() && caller.anchor.call.is_some() {
+        return Err(EngineError::invalid(
+            format!("the success criteria of \"{title}\" are empty"),
+            "Say what \"done\" means, so that it can be checked.",
         ));
     }
     let success_criteria_compacted = compacted

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 
 use callstack_core::compaction::{checkpoint_awaited, completion_awaited};
 use callstack_core::frame::{Frame, Status};
-use callstack_core::results::ResultsSource;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::look::{LookParams, NoParams, target};
+use super::look::{LookParams, target};
+use super::overview::NoParams;
+use super::rows::{Around, Rows};
 use super::unsaid::end_uncompacted;
 use crate::compaction::{Came, Ending};
 use crate::effect::{Effect, EffectOutcome, Next};
@@ -36,7 +37,7 @@ pub(crate) struct SummarizeParams {
 impl Operate for Summarize {
     const NAME: &'static str = "stack_frame_summarize";
     const SUMMARY: &'static str = "Make a checkpoint of the open frame: the conversation is compacted \
-        to a summary, which is stored with the frame, and work goes on behind it.";
+        to a summary, which is stored with the frame, and work goes on after it.";
     type Params = SummarizeParams;
 
     fn run(
@@ -78,7 +79,7 @@ pub(super) fn end_with_summary(
 
 /// From a terminal no host can be asked: what is registered waits for the session's next compaction.
 fn asks_host(caller: &Caller) -> bool {
-    caller.host != "cli"
+    !caller.is_outside()
 }
 
 fn asked(caller: &Caller, frame: &Frame, text: String, asks: bool) -> Answer {
@@ -245,33 +246,29 @@ impl Operate for GetSummary {
         let metadata = engine.metadata(&frame)?;
         let generated = engine.store.read(|view| view.frame_summary(frame.num))?;
         let summary = generated.as_ref().and_then(|it| it.summary.as_deref());
-        let mut text = format!("{} [{}]\nid: {}\n", frame.label(), frame.status, frame.id);
-        let mut row = |name: &str, value: Option<&str>| {
-            if let Some(value) = value.filter(|value| !value.is_empty()) {
-                // Writing to a string can't fail.
-                let _ = writeln!(text, "{name}: {value}");
-            }
-        };
-        row("success criteria", Some(&frame.identity.success_criteria));
-        row("results", frame.results.as_deref());
-        row("results, dense", frame.results_compacted.as_deref());
-        row("results are", frame.results_source.map(ResultsSource::told));
+        let around = Around::of(engine, &frame)?;
+        let mut rows = Rows::of(engine.dialect(), &frame);
+        rows.identity(&frame);
+        rows.row("parent", around.parent.as_deref());
+        rows.results(&frame);
         let kind = generated.as_ref().map(|it| it.kind.to_string());
         if let (Some(summary), Some(kind)) = (summary, &kind) {
             // What the results say already is not said again.
             let known = frame.results.as_deref().is_some_and(|results| results.contains(summary));
-            row("last compaction", Some(kind));
-            row("its summary", Some(summary).filter(|_| !known));
+            rows.row("last compaction", Some(kind));
+            rows.row("its summary", Some(summary).filter(|_| !known));
         } else {
-            row("last compaction", Some("none: this frame has no generated summary"));
+            rows.row("last compaction", Some("none: this frame has no generated summary"));
         }
-        row("artifacts", Some(&metadata.artifacts.join(", ")));
-        row("decisions", Some(&frame.decisions.join("; ")));
-        let data = json!({
+        rows.row("artifacts", Some(&metadata.artifacts.join(", ")));
+        rows.row("decisions", Some(&frame.decisions.join("; ")));
+        rows.times(&frame);
+        let mut data = json!({
             "frame": frame.num.to_string(),
             "sessionID": frame.id,
             "title": frame.identity.title,
             "successCriteria": frame.identity.success_criteria,
+            "successCriteriaCompacted": frame.identity.success_criteria_compacted,
             "status": frame.status,
             "results": frame.results,
             "resultsCompacted": frame.results_compacted,
@@ -280,7 +277,13 @@ impl Operate for GetSummary {
             "type": kind,
             "artifacts": metadata.artifacts,
             "decisions": frame.decisions,
+            "createdAt": frame.created_at,
+            "begunAt": frame.begun_at,
+            "updatedAt": frame.updated_at,
+            "endedAt": frame.ended_at,
+            "logPath": frame.log_path,
         });
-        Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
+        around.tell(&mut data);
+        Ok(Answer { title: frame.label(), text: rows.text(), data, ..Answer::default() })
     }
 }

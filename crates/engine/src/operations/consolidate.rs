@@ -26,8 +26,8 @@ pub(crate) struct ConsolidateParams {
 
 impl Operate for Consolidate {
     const NAME: &'static str = "stack_frame_consolidate";
-    const SUMMARY: &'static str = "Have one frame stand for a frame's finished children but the newest. \
-        They stay below it with their results and logs.";
+    const SUMMARY: &'static str = "Put one frame in the place of a frame's finished children, except the \
+        newest. They stay below it with their results and logs.";
     type Params = ConsolidateParams;
 
     fn run(

@@ -1,6 +1,6 @@
 //! Operations with which a frame ends.
 
-use callstack_core::decide::{self, Command, Decision};
+use callstack_core::decide::{self, Command, Decision, Neighbourhood as _, nearest_chosen};
 use callstack_core::frame::{Frame, Status};
 use callstack_core::returned::open_now;
 use callstack_core::transcript::Outcome;
@@ -10,11 +10,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::compaction::{self, end_with_summary};
+use super::since::pop_since;
 use super::unsaid::{self, end_unsaid};
 use crate::compaction::Ending;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, Kind};
 use crate::handles;
 use crate::operation::{Answer, Caller, Operate};
 
@@ -47,12 +48,20 @@ impl From<PopStatus> for Status {
 pub(crate) struct PopParams {
     /// Default completed
     status: Option<PopStatus>,
-    /// All that later work needs: what was done, decisions, paths, names, numbers, commands, open ends
+    /// All that later work needs, in some 100 to 400 words: what was done, decisions and why, paths, names,
+    /// signatures, numbers, commands and what came of them, open ends. Of each criterion whether it is met,
+    /// and what was run and what only read
     results: Option<String>,
     /// The same, dense
+    #[schemars(extend("x-full" = true))]
     results_compacted: Option<String>,
     /// Compact the conversation and add its summary to the results, which may then be left out
+    #[schemars(extend("x-full" = true))]
     generate_summary: Option<bool>,
+    /// A name that callstack gave steps, such as s14: closes these instead of the open frame, which stays open
+    since: Option<String>,
+    /// Of what `since` closes
+    title: Option<String>,
     #[schemars(skip)]
     #[serde(alias = "sessionID")]
     frame: Option<String>,
@@ -71,7 +80,24 @@ impl Operate for Pop {
         let (given, dense) = (own(params.results), own(params.results_compacted));
         // Who says it only densely has said it.
         let results = given.or_else(|| dense.clone());
-        let status = params.status.unwrap_or_default().into();
+        let status: Status = params.status.unwrap_or_default().into();
+        if let Some(since) = own(params.since) {
+            let beside = params.frame.is_some() || generate || status == Status::Blocked;
+            let Some(results) = results.filter(|_| !beside) else {
+                return Err(EngineError::invalid(
+                    "steps are closed with `since` as completed or failed, with results that you give",
+                    "Leave out frame and generateSummary; `results` say all that later work needs of them.",
+                ));
+            };
+            let outcome = Outcome::with(status, results, dense, caller.source());
+            return pop_since(engine, caller, &since, params.title.as_deref(), outcome);
+        }
+        if params.title.is_some() {
+            return Err(EngineError::invalid(
+                "a title goes with `since` alone",
+                "The open frame has the title that it was pushed with.",
+            ));
+        }
         let frame = match &params.frame {
             Some(reference) => Some(engine.resolve(reference)?),
             None => None,
@@ -134,8 +160,8 @@ pub(crate) struct InvalidateParams {
 
 impl Operate for Invalidate {
     const NAME: &'static str = "stack_frame_invalidate";
-    const SUMMARY: &'static str = "Declare a frame irrelevant. Planned frames below it go with it; \
-        those in progress are named and left; completed ones stay.";
+    const SUMMARY: &'static str = "Declare a frame irrelevant. Planned frames below it go with it, \
+        completed ones stay; while one below it is in progress it is refused.";
     type Params = InvalidateParams;
 
     fn run(
@@ -144,6 +170,7 @@ impl Operate for Invalidate {
         params: InvalidateParams,
     ) -> Result<Answer, EngineError> {
         let frame = engine.resolve(&params.frame)?;
+        engine.store.read(|view| nothing_chosen_is_open_below(view, &frame))?;
         let command = Command::Invalidate(decide::Invalidate {
             frame: frame.num,
             reason: params.reason,
@@ -164,6 +191,28 @@ impl Operate for Invalidate {
             Ok(answer)
         })
     }
+}
+
+/// Refuses to invalidate a frame below which somebody works in one that was chosen: whoever pops that one would come
+/// back to what is no longer relevant.
+fn nothing_chosen_is_open_below(view: &View<'_>, frame: &Frame) -> Result<(), EngineError> {
+    if !frame.status.may_become(Status::Invalidated) {
+        return Ok(());
+    }
+    let mut open = Vec::new();
+    for inner in view.descendants(frame.num, Status::InProgress)? {
+        if nearest_chosen(view, Some(inner.num))? == Some(inner.num) {
+            open.push(inner);
+        }
+    }
+    let Some(innermost) = open.last() else { return Ok(()) };
+    let hint = format!("Pop or invalidate {} first, then {}.", innermost.num, frame.num);
+    let open: Vec<_> = open.iter().map(Frame::label).collect();
+    Err(EngineError {
+        kind: Kind::Conflict,
+        message: format!("below {} work goes on in {}", frame.label(), open.join(", ")),
+        hint: Some(hint),
+    })
 }
 
 fn invalidated(frame: &Frame, decision: &Decision) -> Answer {

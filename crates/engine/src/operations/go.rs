@@ -87,7 +87,7 @@ impl Operate for Navigate {
             engine.carry_out(change, &activate)
         })?;
         engine.record_ends(&aside);
-        engine.store.read(|view| engine.began(view, caller, target.num))
+        engine.store.read(|view| engine.began(view, caller, target.num, false))
     }
 }
 

@@ -1,9 +1,9 @@
 //! The operation that reads a frame's messages again.
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 
 use callstack_core::frame::Frame;
-use callstack_core::search::Query;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::look::target;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::log::{LogEntry, LogPart, LogRequest};
+use crate::log::{Hits, LogEntry, LogPart, LogRequest};
 use crate::operation::{Answer, Caller, Operate};
 
 /// `stack_log`.
@@ -24,13 +24,13 @@ pub(crate) struct LogParams {
     /// Handle; default: the open frame
     #[serde(alias = "sessionID")]
     frame: Option<String>,
-    /// First message to show, from 1
+    /// First message to show, from 1; default: the first
     from: Option<u64>,
     /// How many messages; default 20
     count: Option<usize>,
-    /// Only messages that hold these words or "quoted strings"
+    /// A string or words: shows the lines around each place that holds it
     query: Option<String>,
-    /// Where to go on in the first message, if it is long
+    /// Where to go on in the first message, if it is long (with query: the line)
     offset: Option<usize>,
     /// Older versions of changed messages too
     versions: Option<bool>,
@@ -40,13 +40,15 @@ pub(crate) struct LogParams {
 const MESSAGES: usize = 20;
 /// Bytes that are told at once: what an agent reads, it pays for.
 const ENOUGH: usize = 40_000;
-/// Bytes in front of what was looked for, in a message that is longer.
-const BEFORE: usize = 2_000;
+/// The same of lines around what was looked for.
+const ENOUGH_LINES: usize = 8_000;
+/// Lines that are told in front of and behind each line that holds it.
+const AROUND: usize = 2;
 
 impl Operate for Log {
     const NAME: &'static str = "stack_log";
     const SUMMARY: &'static str = "Read again what was said and done in a frame, also after it was \
-        folded away: its messages as the host showed them.";
+        folded away: whole messages, in parts, or the lines around each place that holds a query.";
     type Params = LogParams;
 
     fn run(engine: &Engine, caller: &Caller, params: LogParams) -> Result<Answer, EngineError> {
@@ -58,8 +60,11 @@ impl Operate for Log {
             versions: params.versions.unwrap_or_default(),
             ..LogRequest::default()
         };
+        if let Some(query) = request.query.clone() {
+            return look_for(engine, &frame, &request, &query, params.offset);
+        }
         let mut part = engine.read_log(&frame, &request)?;
-        let shown = Shown::of(&part.entries, request.query.as_deref(), params.offset);
+        let shown = Shown::of(&part.entries, params.offset);
         if let Some(next) = part.entries.get(shown.count) {
             part.next = Some(next.position);
         }
@@ -95,11 +100,7 @@ impl Operate for Log {
 
 /// What a part of a log is.
 fn about(frame: &Frame, request: &LogRequest, part: &LogPart) -> String {
-    let (label, total, shown) = (frame.label(), part.total, part.entries.len());
-    if let Some(query) = &request.query {
-        let end = if shown == 1 { "" } else { "s" };
-        return format!("{label}: {shown} message{end} of {total} with {query}\n");
-    }
+    let (label, total) = (frame.label(), part.total);
     let first = part.entries.first().map(|entry| entry.position);
     let last = part.entries.last().map(|entry| entry.position);
     match first.zip(last) {
@@ -119,8 +120,9 @@ struct Shown {
 }
 
 impl Shown {
-    /// A message that is too long, with all of its versions that are asked for, is cut: it begins at an offset, or a little before what is looked for.
-    fn of(entries: &[LogEntry], query: Option<&str>, offset: Option<usize>) -> Self {
+    /// A message that is too long, with all of its versions that are asked for, is cut; the first one begins at an
+    /// offset.
+    fn of(entries: &[LogEntry], offset: Option<usize>) -> Self {
         let mut shown = Self { text: String::new(), count: 0, goes_on: None };
         for versions in entries.chunk_by(|a, b| a.position == b.position) {
             let position = versions.first().map_or(0, |entry| entry.position);
@@ -128,13 +130,7 @@ impl Shown {
             if shown.count > 0 && shown.text.len() + whole.len() > ENOUGH {
                 break;
             }
-            let from = if shown.count > 0 {
-                0
-            } else if offset.is_none() && whole.len() > ENOUGH {
-                hit(&whole, query).saturating_sub(BEFORE)
-            } else {
-                offset.unwrap_or_default()
-            };
+            let from = if shown.count > 0 { 0 } else { offset.unwrap_or_default() };
             let from = whole.floor_char_boundary(from);
             let to = whole.floor_char_boundary(from.saturating_add(ENOUGH));
             if from > 0 {
@@ -153,8 +149,65 @@ impl Shown {
     }
 }
 
-/// Where a text holds most of what is looked for.
-fn hit(text: &str, query: Option<&str>) -> usize {
-    let found = query.and_then(Query::words).and_then(|query| query.find(text));
-    found.map_or(0, |found| found.at)
+/// The answer with the lines of a log that hold what is looked for: as many as an agent is told at once, and how
+/// many there are.
+fn look_for(
+    engine: &Engine,
+    frame: &Frame,
+    request: &LogRequest,
+    query: &str,
+    offset: Option<usize>,
+) -> Result<Answer, EngineError> {
+    let hits = Hits::of(query)?;
+    let (first, most) = (request.from, request.most);
+    let everything = LogRequest { from: 1, most: usize::MAX, query: None, ..*request };
+    let (mut text, mut next) = (String::new(), None);
+    let (mut lines, mut messages, mut positions) = (0, 0, Vec::new());
+    let (total, _) = engine.visit_log(frame, &everything, |entry| {
+        let found = hits.within(&entry.message.json);
+        lines += found.lines.len();
+        messages += usize::from(!found.lines.is_empty());
+        if found.lines.is_empty() || entry.position < first || next.is_some() {
+            return Ok::<_, EngineError>(ControlFlow::Continue(()));
+        }
+        if positions.len() == most || text.len() >= ENOUGH_LINES {
+            next = Some((entry.position, None));
+            return Ok(ControlFlow::Continue(()));
+        }
+        let begin = if positions.is_empty() { offset.unwrap_or_default() } else { 0 };
+        let role = found.role.as_deref().unwrap_or("message");
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "\n## {} \u{b7} {role}", entry.position);
+        let (told, rest) = found.told(AROUND, begin, ENOUGH_LINES.saturating_sub(text.len()));
+        text.push_str(&told);
+        positions.push(entry.position);
+        next = rest.map(|line| (entry.position, Some(line)));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let label = frame.label();
+    let (line, message) = (counted(lines, "line"), counted(messages, "message"));
+    let holds = if lines == 1 { "holds" } else { "hold" };
+    let head = format!("{label}: {line} in {message} of {total} {holds} {query}\n");
+    let mut text = format!("{head}{text}");
+    let _ = match next {
+        Some((next, Some(line))) => {
+            write!(text, "\nMessage {next} goes on: with from {next} and offset {line}.")
+        }
+        Some((next, None)) => write!(text, "\nThere is more: go on with from {next}."),
+        None => Ok(()),
+    };
+    let data = json!({
+        "frame": frame.num.to_string(),
+        "total": total,
+        "lines": lines,
+        "messages": messages,
+        "positions": positions,
+        "next": next.map(|(position, _)| position),
+        "offset": next.and_then(|(_, line)| line),
+    });
+    Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
-use callstack_core::context::Parts;
-use callstack_core::frame::Frame;
-use callstack_core::results::ResultsSource;
+use callstack_core::context::{CacheStats, ContextCache, ContextMetadata, Parts, TokenBudget};
+use callstack_core::frame::{self, Frame, FrameNum};
 use callstack_core::text::format_duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::rows::{Around, Rows};
 use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller, Operate};
 use crate::staleness::Looks;
 use crate::still_sent::{StillSent, still_sent};
-use crate::tree;
+use crate::system::TokenUsage;
 
 /// Arguments of an operation that looks at one frame.
 #[derive(Deserialize, JsonSchema)]
@@ -24,90 +24,6 @@ pub(crate) struct LookParams {
     /// Handle; default: the open frame
     #[serde(alias = "sessionID")]
     pub(super) frame: Option<String>,
-}
-
-/// Arguments of an operation that has none.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NoParams {}
-
-/// `stack_status`.
-pub(crate) struct Status;
-
-impl Operate for Status {
-    const NAME: &'static str = "stack_status";
-    const SUMMARY: &'static str = "The open frames of this session, from the root to the active one, \
-        and how many frames there are.";
-    type Params = NoParams;
-
-    fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
-        let stack = engine.stack(&caller.session)?;
-        let counts = engine.store.read(|view| Ok::<_, EngineError>(view.all_counts()?))?;
-        let mut text = String::new();
-        for (depth, frame) in stack.iter().enumerate() {
-            // Writing to a string can't fail.
-            let _ = writeln!(
-                text,
-                "{}{} {} [{}] {}",
-                "  ".repeat(depth),
-                tree::sign(frame.status),
-                frame.label(),
-                frame.status,
-                frame.identity.success_criteria_compacted
-            );
-        }
-        if stack.is_empty() {
-            text.push_str("No frame is open in this session.\n");
-        }
-        let told: Vec<_> =
-            counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
-        let _ = write!(
-            text,
-            "In all: {}.",
-            if told.is_empty() { "none".into() } else { told.join(", ") }
-        );
-        let data = json!({
-            "session": caller.session,
-            "stack": stack.iter().map(|frame| engine.metadata(frame)).collect::<Result<Vec<_>, _>>()?,
-            "counts": counts.iter().map(|(status, count)| (status.to_string(), *count))
-                .collect::<std::collections::BTreeMap<_, _>>(),
-        });
-        Ok(Answer { title: "status".to_owned(), text, data, ..Answer::default() })
-    }
-}
-
-/// `stack_tree`.
-pub(crate) struct Tree;
-
-impl Operate for Tree {
-    const NAME: &'static str = "stack_tree";
-    const SUMMARY: &'static str = "All frames as a tree, with their handles and statuses.";
-    type Params = NoParams;
-
-    fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
-        let lines = engine.tree(Some(&caller.session))?;
-        let text = format!(
-            "{}\n○ planned  ▶ in progress  ✓ completed  ✗ failed  ‖ blocked  ⊘ invalidated",
-            tree::plain(&lines)
-        );
-        let data = serde_json::to_value(engine.state()?).map_err(|error| internal(&error))?;
-        Ok(Answer { title: "tree".to_owned(), text, data, ..Answer::default() })
-    }
-}
-
-/// `stack_get_state`.
-pub(crate) struct GetState;
-
-impl Operate for GetState {
-    const NAME: &'static str = "stack_get_state";
-    const SUMMARY: &'static str = "The complete state as JSON.";
-    type Params = NoParams;
-
-    fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Answer, EngineError> {
-        let data = serde_json::to_value(engine.state()?).map_err(|error| internal(&error))?;
-        let text = data.to_string();
-        Ok(Answer { title: "state".to_owned(), text, data, ..Answer::default() })
-    }
 }
 
 /// `stack_frame_details`.
@@ -121,7 +37,7 @@ impl Operate for Details {
 
     fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        let metadata = engine.metadata(&frame)?;
+        let metadata = engine.metadata(&frame)?.spoken(engine.dialect());
         let mut data = serde_json::to_value(&metadata).map_err(|error| internal(&error))?;
         let (changed, whole) = engine.store.read(|view| {
             let whole = still_sent(view, Some(frame.num))?.remove(&frame.num);
@@ -141,32 +57,31 @@ impl Operate for Details {
             None => path.clone(),
         });
         let artifacts: Vec<_> = artifacts.collect();
-        let mut text = format!("{} [{}]\nid: {}\n", frame.label(), frame.status, frame.id);
-        let mut row = |name: &str, value: Option<&str>| {
-            if let Some(value) = value.filter(|value| !value.is_empty()) {
-                // Writing to a string can't fail.
-                let _ = writeln!(text, "{name}: {value}");
-            }
-        };
-        row("success criteria", Some(&frame.identity.success_criteria));
-        row("parent", metadata.parent_session_id.as_deref());
-        row("worked in session", frame.session.as_deref());
-        row("results", frame.results.as_deref());
-        row("results, dense", frame.results_compacted.as_deref());
-        row("results are", frame.results_source.map(ResultsSource::told));
-        row("invalidated because", frame.invalidation_reason.as_deref());
-        row("artifacts", Some(&artifacts.join(", ")));
-        row("decisions", Some(&frame.decisions.join("; ")));
-        row("evidence", Some(&metadata.evidence.lines_beside(&metadata.artifacts).join("\n  ")));
+        let around = Around::of(engine, &frame)?;
+        around.tell(&mut data);
+        let mut rows = Rows::of(engine.dialect(), &frame);
+        rows.identity(&frame);
+        rows.row("parent", around.parent.as_deref());
+        rows.row("worked in session", frame.session.as_deref());
+        rows.results(&frame);
+        rows.row("invalidated because", frame.invalidation_reason.as_deref());
+        rows.row("artifacts", Some(&artifacts.join(", ")));
+        rows.row("decisions", Some(&frame.decisions.join("; ")));
+        let evidence = metadata.evidence.lines_beside(&metadata.artifacts).join("\n  ");
+        rows.row("evidence", Some(&evidence));
         for (num, pin) in &metadata.pins {
-            row(&format!("pin {num}"), Some(pin));
+            rows.row(&format!("pin {num}"), Some(pin));
         }
-        row("still sent", whole.map(StillSent::told).as_deref());
-        row("planned children", Some(&metadata.planned_children.join(", ")));
-        let until = frame.ended_at.unwrap_or_else(|| engine.now());
-        let since = format_duration(until.saturating_sub(frame.created_at));
-        row(if frame.ended_at.is_some() { "took" } else { "open for" }, Some(&since));
-        Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
+        rows.row("still sent", whole.map(StillSent::told).as_deref());
+        rows.row("planned children", Some(&around.planned.join(", ")));
+        rows.times(&frame);
+        let worked = format_duration(frame.worked(engine.now()));
+        match (frame.ended_at, frame.status) {
+            (Some(_), _) => rows.row("took", Some(&worked)),
+            (None, frame::Status::Planned) => {}
+            (None, _) => rows.row("open for", Some(&worked)),
+        }
+        Ok(Answer { title: frame.label(), text: rows.text(), data, ..Answer::default() })
     }
 }
 
@@ -211,26 +126,80 @@ impl Operate for ContextInfo {
             "budget": settings.budget,
             "context": context.metadata,
             "cache": cache,
+            "cacheCapacity": ContextCache::CAPACITY,
+            "cacheLifetimeMs": ContextCache::LIFETIME_MS,
             "usedTokens": usage.used,
             "modelLimit": usage.limit,
         });
-        let tokens = &context.metadata.tokens;
-        let text = format!(
-            "Context of {}: {} tokens (estimated) of {}: ancestors {}, siblings {}, current {}, \
-             pins {}.\nCache: {} hits, {} misses, {} entries.",
-            frame.label(),
-            tokens.total,
-            settings.budget.total,
-            tokens.ancestors,
-            tokens.siblings,
-            tokens.current,
-            tokens.pins,
-            cache.hits,
-            cache.misses,
-            cache.entries
-        );
+        let text = told(&frame, &context.metadata, &settings.budget, cache, usage);
         Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
     }
+}
+
+/// What a context costs, section by section, and what of the frames around is in it.
+fn told(
+    frame: &Frame,
+    context: &ContextMetadata,
+    budget: &TokenBudget,
+    cache: CacheStats,
+    usage: TokenUsage,
+) -> String {
+    let tokens = &context.tokens;
+    let sections = tokens.ancestors + tokens.siblings + tokens.current + tokens.planned_children;
+    let rest = tokens.total.saturating_sub(sections + tokens.pins + tokens.task_management);
+    let handles = |frames: &[FrameNum]| {
+        let handles: Vec<_> = frames.iter().map(ToString::to_string).collect();
+        if handles.is_empty() { String::new() } else { format!(" ({})", handles.join(", ")) }
+    };
+    let chosen = |shown: &[FrameNum], omitted: usize| {
+        format!("{} shown{}, {omitted} left out", shown.len(), handles(shown))
+    };
+    let mut text = format!(
+        "Context of {}: {} of {} tokens, estimated.\n\
+         - ancestors: {} of {}; {}\n\
+         - siblings: {} of {}; {}\n\
+         - current frame {} and planned children {} of {}; {}\n\
+         - pins: {}, outside of every budget\n\
+         - guidance: {}; tags and budgets: {rest}\n",
+        frame.label(),
+        tokens.total,
+        budget.total,
+        tokens.ancestors,
+        budget.ancestors,
+        chosen(&context.ancestors, context.ancestors_omitted),
+        tokens.siblings,
+        budget.siblings,
+        chosen(&context.siblings, context.siblings_omitted),
+        tokens.current,
+        tokens.planned_children,
+        budget.current,
+        chosen(&context.planned_children, context.planned_children_omitted),
+        tokens.pins,
+        tokens.task_management,
+    );
+    if !context.truncated.is_empty() {
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "Shortened:{}", handles(&context.truncated));
+    }
+    if !context.left_out.is_empty() {
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "No room for: {}", context.left_out.join(", "));
+    }
+    if let (Some(used), Some(limit)) = (usage.used, usage.limit) {
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "The session's last request: {used} of {limit} tokens.");
+    }
+    // Writing to a string can't fail.
+    let _ = write!(
+        text,
+        "Cache: {} hits, {} misses, {} of {} entries; each is good for {}.",
+        cache.hits,
+        cache.misses,
+        cache.entries,
+        ContextCache::CAPACITY,
+        format_duration(ContextCache::LIFETIME_MS)
+    );
+    text
 }
 
 /// `stack_cache_clear`.

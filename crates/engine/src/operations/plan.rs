@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::begin::identity;
+use super::begin::{give, identity};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Answer, Caller, Operate};
@@ -25,12 +25,28 @@ pub(crate) struct Plan;
 pub(crate) struct Child {
     title: String,
     success_criteria: String,
-    #[schemars(skip)]
+    /// The same, dense
+    #[schemars(extend("x-full" = true))]
     success_criteria_compacted: Option<String>,
-    /// Frames below it.
-    #[schemars(skip)]
+    /// Facts for whoever works on it
+    context: Option<String>,
+    /// Frames below it
+    #[schemars(with = "Vec<Inner>")]
     #[serde(default)]
     children: Vec<Child>,
+}
+
+/// As much of a frame below a planned one as a schema without references tells; deeper ones are taken, too.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Inner {
+    title: String,
+    success_criteria: String,
+    /// The same, dense
+    #[schemars(extend("x-full" = true))]
+    success_criteria_compacted: Option<String>,
+    context: Option<String>,
 }
 
 /// Arguments of `stack_frame_plan`.
@@ -38,23 +54,26 @@ pub(crate) struct Child {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PlanParams {
     /// In working order
-    #[schemars(required)]
+    #[schemars(extend("x-required-in-brief" = true))]
     children: Option<Vec<Child>>,
     /// Handle of the frame to plan below; default: the open one
     #[serde(alias = "parentSessionID")]
     parent: Option<String>,
-    #[schemars(skip)]
+    /// Of a single frame, in the place of `children`
+    #[schemars(extend("x-full" = true))]
     title: Option<String>,
-    #[schemars(skip)]
+    /// Of that frame: what "done" means, so that it can be checked
+    #[schemars(extend("x-full" = true))]
     success_criteria: Option<String>,
-    #[schemars(skip)]
+    /// The same, dense
+    #[schemars(extend("x-full" = true))]
     success_criteria_compacted: Option<String>,
 }
 
 impl Operate for Plan {
     const NAME: &'static str = "stack_frame_plan";
-    const SUMMARY: &'static str = "Plan one or more child frames for later; start each with \
-        stack_frame_activate.";
+    const SUMMARY: &'static str =
+        "Plan child frames for later; start each with stack_frame_activate.";
     const LISTED: bool = true;
     type Params = PlanParams;
 
@@ -67,6 +86,7 @@ impl Operate for Plan {
                     title,
                     success_criteria: params.success_criteria.unwrap_or_default(),
                     success_criteria_compacted: params.success_criteria_compacted,
+                    context: None,
                     children: Vec::new(),
                 },
             );
@@ -120,10 +140,15 @@ fn plan(
             "Give `children`, each with title and successCriteria.",
         ));
     }
-    let children = planned(engine.world(), children)?;
+    let mut facts = Vec::new();
+    gather(&children, &mut facts);
+    let children = planned(engine.world(), caller, children)?;
     let command = decide::Command::Plan(decide::Plan { parent, children });
     engine.answering(caller, |change| {
         let decision = engine.carry_out(change, &command)?;
+        for (frame, facts) in decision.frames.iter().zip(&facts) {
+            give(engine, change, *frame, facts)?;
+        }
         planned_answer(&change.view(), engine.dialect(), &decision.frames)
     })
 }
@@ -164,8 +189,17 @@ fn parent_of_plans(engine: &Engine, caller: &Caller) -> Result<Option<FrameNum>,
     }))
 }
 
+/// The facts of frames in the order in which they are planned: each before those below it.
+fn gather(children: &[Child], facts: &mut Vec<String>) {
+    for child in children {
+        facts.push(child.context.clone().unwrap_or_default());
+        gather(&child.children, facts);
+    }
+}
+
 fn planned(
     world: &dyn World,
+    caller: &Caller,
     children: Vec<Child>,
 ) -> Result<Vec<decide::PlannedChild>, EngineError> {
     children
@@ -174,11 +208,12 @@ fn planned(
             Ok(decide::PlannedChild {
                 id: world.id("plan-"),
                 identity: identity(
+                    caller,
                     &child.title,
                     child.success_criteria,
                     child.success_criteria_compacted,
                 )?,
-                children: planned(world, child.children)?,
+                children: planned(world, caller, child.children)?,
             })
         })
         .collect()

@@ -62,13 +62,24 @@ impl PresetParams {
 
 fn child(frame: &PresetFrame) -> Value {
     let children: Vec<Value> = frame.children.iter().map(child).collect();
-    json!({"title": frame.title, "successCriteria": frame.criteria, "children": children})
+    // Where a preset says no more than a title, that is what is to be reached.
+    let criteria = if frame.criteria.trim().is_empty() { &frame.title } else { &frame.criteria };
+    json!({"title": frame.title, "successCriteria": criteria, "children": children})
 }
 
 fn list(engine: &Engine) -> Result<Answer, EngineError> {
     let mut text = String::from("Presets, with the values that they take:\n");
     let mut data = Vec::new();
-    for preset in presets(engine.project())? {
+    for (name, preset) in presets(engine.project())? {
+        let preset = match preset {
+            Ok(preset) => preset,
+            Err(error) => {
+                // Writing to a string can't fail.
+                let _ = writeln!(text, "- {name:?} is not usable: {}", error.message);
+                data.push(json!({"name": name, "error": error.message}));
+                continue;
+            }
+        };
         let takes: Vec<_> = preset.placeholders().into_iter().collect();
         // Writing to a string can't fail.
         let _ = writeln!(text, "- {}({}): {}", preset.name, takes.join(", "), preset.description);

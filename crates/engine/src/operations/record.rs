@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use callstack_core::decide::Command;
+use callstack_core::decide::{Command, nearest_chosen};
 use callstack_core::frame::{Artifact, FrameNum};
 use callstack_core::text::estimate_tokens;
 use schemars::JsonSchema;
@@ -30,7 +30,8 @@ pub(crate) struct DecisionParams {
 
 impl Operate for AddDecision {
     const NAME: &'static str = "stack_add_decision";
-    const SUMMARY: &'static str = "Record a key decision in the open frame.";
+    const SUMMARY: &'static str = "Record a decision that others must follow, when you take it. It holds \
+        in frames below, and stands in what the frame returns.";
     const LISTED: bool = true;
     type Params = DecisionParams;
 
@@ -89,6 +90,7 @@ pub(crate) struct SetGoalParams {
     /// What "done" means
     success_criteria: String,
     /// The same, dense
+    #[schemars(extend("x-full" = true))]
     success_criteria_compacted: Option<String>,
     /// Handle; default: the session's root
     frame: Option<String>,
@@ -110,8 +112,12 @@ impl Operate for SetGoal {
             None if params.current => target(engine, caller, None)?,
             None => engine.session_root(&caller.session)?,
         };
-        let identity =
-            identity(&params.title, params.success_criteria, params.success_criteria_compacted)?;
+        let identity = identity(
+            caller,
+            &params.title,
+            params.success_criteria,
+            params.success_criteria_compacted,
+        )?;
         let anew = params.current;
         let command = Command::SetIdentity { frame, identity, derived: false, anew };
         let text = format!("The goal of {frame} is set.");
@@ -139,7 +145,7 @@ impl Operate for PinConstraint {
     type Params = PinParams;
 
     fn run(engine: &Engine, caller: &Caller, params: PinParams) -> Result<Answer, EngineError> {
-        let frame = target(engine, caller, params.frame.as_deref())?;
+        let frame = pinned_in(engine, caller, params.frame.as_deref())?;
         let text = words("pin", params.text)?;
         engine.answering(caller, |change| {
             engine.carry_out(change, &Command::Pin { frame, text: text.clone() })?;
@@ -172,7 +178,7 @@ impl Operate for Unpin {
     type Params = UnpinParams;
 
     fn run(engine: &Engine, caller: &Caller, params: UnpinParams) -> Result<Answer, EngineError> {
-        let frame = target(engine, caller, params.frame.as_deref())?;
+        let frame = pinned_in(engine, caller, params.frame.as_deref())?;
         let pin = params.pin.trim_start_matches('p').parse().map_err(|_| {
             EngineError::invalid(
                 format!("`{}` is no pin", params.pin),
@@ -206,6 +212,22 @@ fn target(
     }
 }
 
+/// The frame that a pin stands in. One that began by itself ends without anybody saying so: where none is named, it is
+/// the nearest that somebody chose.
+fn pinned_in(
+    engine: &Engine,
+    caller: &Caller,
+    reference: Option<&str>,
+) -> Result<FrameNum, EngineError> {
+    let frame = target(engine, caller, reference)?;
+    if reference.is_some() {
+        return Ok(frame);
+    }
+    let chosen =
+        engine.store.read(|view| Ok::<_, EngineError>(nearest_chosen(view, Some(frame))?))?;
+    Ok(chosen.unwrap_or(frame))
+}
+
 /// Carries out what is answered so.
 fn noted_down(
     engine: &Engine,
@@ -221,7 +243,9 @@ fn noted_down(
 fn pinned(frame: FrameNum, num: Option<u64>, (tokens, budget): (usize, usize)) -> Answer {
     let name = num.map(|num| format!("p{num}"));
     let number = name.as_ref().map_or_else(String::new, |name| format!(" as {name}"));
-    let mut text = format!("Pinned{number}: it holds in {frame} and in every frame below.");
+    let mut text = format!(
+        "Pinned{number}: it holds in {frame} and in every frame below, until {frame} ends."
+    );
     if tokens > budget / 2 {
         // Writing to a string can't fail.
         let _ = write!(

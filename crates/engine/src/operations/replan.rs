@@ -26,6 +26,7 @@ pub(crate) struct ReplanParams {
     /// What "done" means now
     success_criteria: Option<String>,
     /// The same, dense
+    #[schemars(extend("x-full" = true))]
     success_criteria_compacted: Option<String>,
     /// Handle of the planned sibling that it is to come before
     before: Option<String>,

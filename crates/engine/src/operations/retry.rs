@@ -48,7 +48,7 @@ impl Operate for Retry {
             }
             Ok::<_, EngineError>(num)
         })?;
-        retried(engine, engine.store.read(|view| engine.began(view, caller, num))?)
+        retried(engine, engine.store.read(|view| engine.began(view, caller, num, false))?)
     }
 }
 

@@ -48,7 +48,17 @@ impl Operate for Search {
             limit: params.limit.unwrap_or(PLACES).clamp(1, MOST),
             text: params.query,
         };
-        let found = engine.search(&request)?;
+        let mut found = engine.search(&request)?;
+        if found.places.is_empty() && !request.exact {
+            // Nothing is said not to be there that only begins or ends within a word.
+            let text = request.text.trim().trim_matches('"').to_owned();
+            if !text.is_empty() {
+                let within =
+                    engine.search(&SearchRequest { exact: true, text, ..request.clone() })?;
+                let more = found.more || within.more;
+                found = SearchAnswer { more, ..within };
+            }
+        }
         Ok(Answer {
             title: format!("{} places", found.places.len()),
             text: told(&request.text, &found),
@@ -61,7 +71,9 @@ impl Operate for Search {
 fn told(query: &str, found: &SearchAnswer) -> String {
     let mut text = String::new();
     if found.places.is_empty() {
-        text = if found.more {
+        text = if found.behind {
+            format!("Nothing that could be looked at so far holds `{query}`.\n")
+        } else if found.more {
             format!(
                 "The newest that may hold `{query}` do not; there is more than could be looked at."
             )

@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::end::PopStatus;
-use crate::configuration::Source;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::handles;
@@ -120,14 +119,8 @@ fn shown(engine: &Engine, changed: bool) -> Result<Answer, EngineError> {
     for (argument, variable) in ARGUMENTS.into_iter().zip(SUBAGENT_VARIABLES) {
         let Some(setting) = Setting::find(variable) else { continue };
         let now = engine.configured_as(setting)?;
-        let from = match now.source {
-            Source::Set => "set here",
-            Source::Environment => "environment",
-            Source::User => "user's configuration",
-            Source::Default => "default",
-        };
         // Writing to a string can't fail.
-        let _ = writeln!(text, "{argument}: {} ({from})", now.value);
+        let _ = writeln!(text, "{argument}: {} ({})", now.value, now.origin());
         data.insert(
             argument.to_owned(),
             json!({"value": now.value, "source": now.source.as_str(), "variable": variable}),
@@ -169,7 +162,7 @@ impl Operate for Stats {
             ("detectionRate", stats.detected, stats.tracked),
             ("frameRate", stats.with_frames, stats.tracked),
             ("skipRate", stats.skipped, stats.tracked),
-            ("completionRate", stats.completed, stats.with_frames),
+            ("completionRate", stats.completed, stats.tracked),
             ("autoCompletionRate", stats.auto_completed, stats.completed),
         ]
         .map(|(name, part, whole)| (name, SubagentStats::percent(part, whole)));

@@ -113,9 +113,11 @@ fn go_on(
         // There is nothing that they could be extracted from either.
         (None, None) => {
             return Err(EngineError::invalid(
-                "the results are empty",
-                "Say what was done and what later work needs to know, or let a summary be \
-                 generated with `generateSummary: true`.",
+                format!(
+                    "no results were given, and nothing was recorded in {} that they could be made of",
+                    frame.num
+                ),
+                "Say what was done and what later work needs to know.",
             ));
         }
     };

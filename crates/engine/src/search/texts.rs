@@ -48,7 +48,7 @@ struct Message<'m> {
 /// Everything in a message that somebody may look for, a line each: all texts of its parts and what else is
 /// said of it, such as an error or a summary, but for ids, encoded data and what only the host understands.
 /// With `masked`, secrets are replaced by what they are.
-pub(super) fn texts(json: &str, masked: bool) -> String {
+pub(crate) fn texts(json: &str, masked: bool) -> String {
     let message: Option<Message<'_>> = serde_json::from_str(json).ok();
     let (parts, info) = message.map_or((None, None), |message| (message.parts, message.info));
     let parts = parts.map(RawValue::get).filter(|parts| parts.starts_with('['));
@@ -70,7 +70,7 @@ pub(super) fn texts(json: &str, masked: bool) -> String {
 }
 
 /// Who wrote a message, as the host says.
-pub(super) fn role(json: &str) -> Option<String> {
+pub(crate) fn role(json: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Info {
         role: Option<String>,

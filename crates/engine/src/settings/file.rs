@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::table::Setting;
+use super::setting::Setting;
 use crate::error::EngineError;
 
 /// The text of the user's configuration, and what it says.

@@ -1,7 +1,7 @@
 //! One setting from named values, in the shape that the table gives it. None where it is not given; an
 //! empty value is none.
 
-use super::table::{NONE, Setting, parts};
+use super::setting::{NONE, Setting, parts};
 use crate::error::{EngineError, Kind};
 
 /// What the word of a setting of [`super::Values::OneOf`] stands for.

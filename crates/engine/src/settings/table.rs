@@ -1,9 +1,7 @@
 //! The table of settings. Whatever names a setting is derived from it: reading, errors, the command
 //! `callstack config` and the reference page.
 
-use callstack_core::secrets::secrets;
-
-use crate::error::{EngineError, Kind};
+use super::setting::{Setting, Values, setting};
 
 /// Every setting, in the company in which it is shown. A new one is a line here and a field of the group
 /// that reads it.
@@ -15,39 +13,62 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 "STACK_FRAME_MODE",
                 Values::Switch,
                 "on",
-                "Whether agents work in frames here. Off, OpenCode goes on as without callstack; what \
-                 there is stays, and on again it continues.",
-            ),
+                "Whether agents work in frames here. Off, OpenCode goes on as without callstack; \
+                 what there is stays, and on again it continues.",
+            )
+            .meaning(&[
+                ("on", "agents work in frames"),
+                ("off", "OpenCode works as without callstack"),
+            ]),
             setting(
                 "STACK_TOOLS",
                 Values::OneOf(&["default", "full", "flame"]),
                 "default",
-                "Which tools an agent is listed when it starts: the few that most work needs; all; or \
-                 all under the names of the specification's first generation, whose FLAME_ variables \
-                 are then read too.",
-            ),
+                "Which tools an agent is listed when it starts. With `flame`, the names of the \
+                 specification's first generation, the variables that begin with FLAME_ are read \
+                 too.",
+            )
+            .meaning(&[
+                ("default", "six tools, the others by `stack`"),
+                ("full", "all tools"),
+                ("flame", "all tools, under their first names"),
+            ]),
             setting(
                 "STACK_CONTEXT_PLACEMENT",
                 Values::OneOf(&["output", "system"]),
                 "output",
-                "Where the tree's XML goes: into the outputs of push and activate, so that what was \
-                 sent stays as it was, or into the system prompt, made anew with every change.",
-            ),
+                "Where the tree's XML goes. In outputs of push and activate, what was sent stays \
+                 as it was; the system prompt is made anew with every change.",
+            )
+            .meaning(&[
+                ("output", "in the outputs of push and activate"),
+                ("system", "in the system prompt"),
+            ]),
             setting(
                 "STACK_FOLD_REASONING",
                 Values::OneOf(&["strip", "wait"]),
                 "strip",
-                "What happens where a step pops and calls further tools: it is folded at once and goes \
-                 without its reasoning, or it waits with the fold until the user has spoken again.",
-            ),
+                "What happens where a step pops a frame and calls further tools. With `strip` it \
+                 is folded at once, without its reasoning, and joined to the push's step where \
+                 that has its own.",
+            )
+            .meaning(&[
+                ("strip", "folds at once, without reasoning"),
+                ("wait", "folds once the user speaks again"),
+            ]),
             setting(
                 "STACK_FRAME_SESSIONS",
-                Values::OneOf(&["activate", "always", "never"]),
-                "activate",
-                "Which frames are worked on in sessions of their own: those that are activated, and \
-                 with `always` those that are pushed, where a call does not say otherwise with `in`; or \
-                 none at all.",
-            ),
+                Values::OneOf(&["asked", "activate", "always", "never"]),
+                "asked",
+                "Which frames are worked on in sessions of their own. A call may say otherwise \
+                 with `in`, except where it is `never`.",
+            )
+            .meaning(&[
+                ("asked", "those for which a call asks"),
+                ("activate", "all that are activated"),
+                ("always", "all that are activated or pushed"),
+                ("never", "none"),
+            ]),
         ],
     ),
     (
@@ -57,75 +78,100 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 "STACK_ROLLBACK",
                 Values::Switch,
                 "on",
-                "Whether the state of the files is recorded where a frame is pushed, activated or popped \
-                 in a git work tree, so that `callstack rollback` can restore what it changed; with \
-                 STACK_AUTONOMY_LEVEL at `auto` also where the user speaks and where a todo list is \
-                 written, since a frame may turn out to have begun there. Your repository is only \
-                 read; states are kept in your own state folder, without the content of untracked files \
-                 over 64 MiB, or over 1 GiB together; those that no frame needs are dropped after \
-                 two weeks. Where recording would take more than 2 s it is left for ten minutes.",
+                "Whether the state of the files is recorded where a frame is pushed, activated or \
+                 popped in a git work tree, so that `callstack rollback` can restore what it \
+                 changed; with STACK_AUTONOMY_LEVEL at `auto` also where the user speaks and \
+                 where a todo list is written, since a frame may turn out to have begun there. \
+                 Your repository is only read; states are kept in your own state folder, without \
+                 the content of untracked files over 64 MiB, or over 1 GiB together; those that \
+                 no frame needs are dropped after two weeks. Where recording would take more than \
+                 2 s it is left for ten minutes.",
             )
+            .meaning(&[
+                ("on", "states of files are recorded"),
+                ("off", "no states of files are recorded"),
+            ])
             .off_in_project(),
             setting(
                 "STACK_FILES",
                 Values::Switch,
                 "on",
                 "Whether .opencode/stack/state.json and frames/*.json follow the tree, for other \
-                 programs, with secrets masked. Only where the project has a folder .opencode.",
+                 programs, with secrets masked. Only where the project has a folder .opencode. \
+                 .opencode/flame follows where STACK_TOOLS is flame and the folder is there.",
             )
+            .meaning(&[("on", "written where .opencode is"), ("off", "not written")])
             .off_in_project(),
             setting(
                 "STACK_LOG",
                 Values::Switch,
                 "on",
-                "Whether .callstack/callstack.log tells what is done: frames, contexts, subagents, \
-                 compactions, suggestions. Secrets are masked in it.",
-            ),
+                "Whether .callstack/callstack.log tells what is done: frames, contexts, \
+                 subagents, compactions, suggestions. Secrets are masked in it.",
+            )
+            .meaning(&[("on", "written"), ("off", "not written")]),
         ],
     ),
     (
-        "What callstack does unasked",
+        "What callstack does by itself",
         &[
             setting(
                 "STACK_AUTONOMY_LEVEL",
                 Values::OneOf(&["manual", "suggest", "auto"]),
                 "suggest",
-                "Nothing; suggest a push or a pop where going on looks wrong; or open and close frames \
-                 too.",
-            ),
+                "How much callstack does by itself: nothing, suggest, or open and close frames. \
+                 It suggests a push or a pop where going on looks wrong.",
+            )
+            .meaning(&[
+                ("manual", "does nothing by itself"),
+                ("suggest", "suggests to open or close frames"),
+                ("auto", "opens and closes frames"),
+            ]),
             setting(
                 "STACK_MASK_OUTPUTS",
                 Values::OneOf(&["auto", "on", "off"]),
                 "auto",
-                "Whether tool outputs of work that goes on leave the requests once something newer replaced \
-                 them, or where the context is nearly full, in batches that pay for the cache that they \
-                 break: where frames open and close by themselves; always; or never.",
-            ),
+                "Whether tool outputs of work that goes on leave the requests once something \
+                 newer replaced them, or where the context is nearly full. They leave in batches \
+                 that pay for the cache that they break.",
+            )
+            .meaning(&[
+                ("auto", "where the level is auto"),
+                ("on", "always"),
+                ("off", "never"),
+            ]),
             setting(
                 "STACK_PUSH_THRESHOLD",
                 PERCENT,
                 "70",
-                "The confidence from which on a push is suggested.",
-            ),
+                "How sure the heuristics have to be until a push is suggested.",
+            )
+            .counted("%", "of confidence for a suggestion"),
             setting(
                 "STACK_POP_THRESHOLD",
                 PERCENT,
                 "70",
-                "The confidence from which on a pop is suggested.",
-            ),
+                "How sure the heuristics have to be until a pop is suggested.",
+            )
+            .counted("%", "of confidence for a suggestion"),
             setting(
                 "STACK_SUGGEST_IN_CONTEXT",
                 Values::Switch,
                 "on",
                 "Whether the model is sent the suggestions.",
-            ),
+            )
+            .meaning(&[
+                ("on", "the model is sent suggestions"),
+                ("off", "suggestions wait until asked for"),
+            ]),
             setting(
                 "STACK_ENABLED_HEURISTICS",
                 Values::List,
                 "all",
-                "By what pushes and pops are suggested: failure_boundary, context_switch, complexity, \
-                 duration, goal_completion, stagnation, context_overflow, or all.",
-            ),
+                "By what pushes and pops are suggested: failure_boundary, context_switch, \
+                 complexity, duration, goal_completion, stagnation, context_overflow, or all.",
+            )
+            .meaning(&[("all", "every heuristic counts"), ("none", "nothing is suggested")]),
         ],
     ),
     (
@@ -136,33 +182,50 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 Values::Switch,
                 "on",
                 "Whether the sessions of subagents get frames.",
-            ),
+            )
+            .meaning(&[
+                ("on", "their sessions get frames"),
+                ("off", "their sessions get no frames"),
+            ]),
             setting(
                 "STACK_SUBAGENT_MIN_DURATION",
                 COUNT,
                 "60000",
-                "Milliseconds from which on such a session gets a frame whatever its title is.",
-            ),
-            setting("STACK_SUBAGENT_MIN_MESSAGES", COUNT, "3", "Messages from which on it does."),
+                "How long such a session works until it gets a frame whatever its title is.",
+            )
+            .counted("ms", "until a session gets a frame"),
+            setting(
+                "STACK_SUBAGENT_MIN_MESSAGES",
+                COUNT,
+                "3",
+                "How many messages it has until then.",
+            )
+            .counted("message", "until a session gets a frame"),
             setting(
                 "STACK_SUBAGENT_AUTO_COMPLETE",
                 Values::Switch,
                 "on",
                 "Whether its frames end with it, or stay until somebody completes them.",
-            ),
+            )
+            .meaning(&[
+                ("on", "frames end with their session"),
+                ("off", "frames stay until they are ended"),
+            ]),
             setting(
                 "STACK_SUBAGENT_IDLE_DELAY",
                 COUNT,
                 "5000",
-                "Milliseconds for which it has to be silent until its frames end.",
-            ),
+                "How long it has to be silent until its frames end.",
+            )
+            .counted("ms", "of silence end a session's frames"),
             setting(
                 "STACK_SUBAGENT_PATTERNS",
                 Values::List,
                 r"@.*subagent,subagent,\[Task\]",
-                "Regular expressions, one of which its title matches to get a frame at once; none of \
-                 them may contain a comma, and one that can't be read is skipped.",
-            ),
+                "Regular expressions, one of which its title matches to get a frame at once; none \
+                 of them may contain a comma, and one that can't be read is skipped.",
+            )
+            .meaning(&[("none", "no title tells that it is one")]),
         ],
     ),
     (
@@ -172,34 +235,41 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 "STACK_SUMMARIZER_ADDRESS",
                 Values::Address,
                 "none",
-                "Where it is: the base address of an API that speaks as OpenAI's or Anthropic's does. \
-                 `callstack config summarizer` sets all of it at once.",
+                "Where it is: the base address of an API that speaks as OpenAI's or Anthropic's \
+                 does. `callstack config summarizer` sets all of it at once.",
             )
+            .meaning(&[("none", "no model is asked")])
             .of_user(),
             setting(
                 "STACK_SUMMARIZER_FORMAT",
                 Values::OneOf(&["auto", "openai", "anthropic"]),
                 "auto",
-                "How it is spoken to: as the address suggests, or with OpenAI's chat completions or \
-                 Anthropic's messages.",
+                "Which API it speaks: OpenAI's chat completions or Anthropic's messages.",
             )
+            .meaning(&[
+                ("auto", "as the address suggests"),
+                ("openai", "chat completions"),
+                ("anthropic", "messages"),
+            ])
             .of_user(),
             setting("STACK_SUMMARIZER_MODEL", Values::Word, "none", "The model's name there.")
+                .meaning(&[("none", "no model is asked")])
                 .of_user(),
             setting(
                 "STACK_SUMMARIZER_KEY_ENV",
                 Values::Variable,
                 "STACK_SUMMARIZER_KEY",
-                "The variable of the environment that holds its key. The key itself is never stored.",
+                "The variable of the environment that holds its key. The key itself is never \
+                 stored.",
             )
             .of_user(),
             setting(
                 "STACK_SUMMARIZER_TIME_LIMIT",
                 Values::Number { least: 1, most: 600_000 },
                 "30000",
-                "Milliseconds that it may take, retries included; then results are extracted without \
-                 it.",
+                "How long it may take, retries included. Then results are extracted without it.",
             )
+            .counted("ms", "to answer, retries included")
             .of_user(),
             setting(
                 "STACK_SUMMARIZER_RETRIES",
@@ -207,14 +277,16 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 "2",
                 "How often it is asked again when it is overloaded or can't be reached.",
             )
+            .counted("time", "asked again when it fails")
             .of_user(),
             setting(
                 "STACK_SUMMARIZER_TOKENS",
                 Values::Number { least: 100, most: 1_000_000 },
                 "8000",
-                "Tokens (estimated) of a frame's steps that it is told, the last ones; secrets are \
-                 masked in them.",
+                "How much of a frame's steps it is told, the last ones; secrets are masked in \
+                 them.",
             )
+            .counted("token", "of a frame's steps are sent to it")
             .of_user(),
         ],
     ),
@@ -226,15 +298,19 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 TOKENS,
                 "4000",
                 "For all of it; only pins exceed it.",
-            ),
-            setting("STACK_TOKEN_BUDGET_ANCESTORS", TOKENS, "1500", "For the chain of ancestors."),
-            setting("STACK_TOKEN_BUDGET_SIBLINGS", TOKENS, "1500", "For finished siblings."),
+            )
+            .counted("token", "for the whole context"),
+            setting("STACK_TOKEN_BUDGET_ANCESTORS", TOKENS, "1500", "For the chain of ancestors.")
+                .counted("token", "for the chain of ancestors"),
+            setting("STACK_TOKEN_BUDGET_SIBLINGS", TOKENS, "1500", "For finished siblings.")
+                .counted("token", "for finished siblings"),
             setting(
                 "STACK_TOKEN_BUDGET_CURRENT",
                 TOKENS,
                 "800",
                 "For the open frame and what is planned below it.",
-            ),
+            )
+            .counted("token", "for the open frame and its plan"),
         ],
     ),
     (
@@ -245,27 +321,33 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 COUNT,
                 "24",
                 "Frames above one another, the root included.",
-            ),
-            setting("STACK_LIMIT_CHILDREN", COUNT, "500", "Children of one frame."),
+            )
+            .counted("frame", "above one another"),
+            setting("STACK_LIMIT_CHILDREN", COUNT, "500", "Children of one frame.")
+                .counted("frame", "below one frame"),
             setting(
                 "STACK_LIMIT_LIVE_FRAMES",
                 COUNT,
                 "2000",
                 "Frames in progress in the whole project.",
-            ),
+            )
+            .counted("frame", "in progress in the project"),
             setting(
                 "STACK_LIMIT_LIVE_SESSIONS",
                 COUNT,
                 "32",
                 "Sessions of their own that work on frames, in the whole project.",
-            ),
+            )
+            .counted("session", "that work on a frame"),
             setting(
                 "STACK_CONSOLIDATE_ABOVE",
                 COUNT,
                 "100",
-                "How many children of a frame may have ended before one frame stands for all but the \
-                 newest of them; 0 for any number.",
-            ),
+                "How many children of a frame may have ended before one frame stands for all but \
+                 the newest of them; 0 for any number.",
+            )
+            .counted("frame", "may have ended below one")
+            .meaning(&[("0", "never consolidates")]),
         ],
     ),
 ];
@@ -273,203 +355,3 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
 const TOKENS: Values = Values::Number { least: 1, most: 1_000_000 };
 const PERCENT: Values = Values::Number { least: 0, most: 100 };
 const COUNT: Values = Values::Number { least: 0, most: u32::MAX as u64 };
-
-/// One setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// Its name: the variable that sets it in the environment, and the key under which it is stored.
-    pub name: &'static str,
-    /// What it may be.
-    pub values: Values,
-    /// What it is unless somebody says otherwise, as it is written.
-    pub default: &'static str,
-    /// What it does.
-    pub doc: &'static str,
-    /// Who may set it.
-    pub scope: Scope,
-}
-
-/// Who may set a setting. A store lies in its project, which may come from somebody else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// The user, and each project.
-    Project,
-    /// The user; a project may switch it off, and never on.
-    OffInProject,
-    /// The user alone: it names an address, or a variable with a key. A project may say `none` to it.
-    User,
-}
-
-const fn setting(
-    name: &'static str,
-    values: Values,
-    default: &'static str,
-    doc: &'static str,
-) -> Setting {
-    Setting { name, values, default, doc, scope: Scope::Project }
-}
-
-impl Setting {
-    const fn of_user(self) -> Self {
-        Self { scope: Scope::User, ..self }
-    }
-
-    const fn off_in_project(self) -> Self {
-        Self { scope: Scope::OffInProject, ..self }
-    }
-
-    /// Whether a value counts that is set in a project.
-    pub fn counts_in_project(&self, value: &str) -> bool {
-        match self.scope {
-            Scope::Project => true,
-            Scope::OffInProject => value == "off",
-            Scope::User => value == NONE,
-        }
-    }
-}
-
-/// What a setting may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// One of these words.
-    OneOf(&'static [&'static str]),
-    /// `on` or `off`; the usual other words for these are understood.
-    Switch,
-    /// A whole number.
-    Number {
-        /// The smallest.
-        least: u64,
-        /// The largest.
-        most: u64,
-    },
-    /// Texts with commas between them, or `none`.
-    List,
-    /// A text without white space, or `none`.
-    Word,
-    /// An address that begins with `http://` or `https://` and has no password in it, or `none`.
-    Address,
-    /// The name of a variable of the environment. What is none may be a secret in its place, and is not
-    /// repeated.
-    Variable,
-}
-
-const ON: [&str; 4] = ["on", "true", "yes", "1"];
-const OFF: [&str; 4] = ["off", "false", "no", "0"];
-/// An empty list or no word: an empty text is an unset variable.
-pub(super) const NONE: &str = "none";
-
-impl Values {
-    /// What it may be, in a few words: `default or full`.
-    pub fn told(&self) -> String {
-        match self {
-            Self::OneOf(words) => match words {
-                [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-                words => words.concat(),
-            },
-            Self::Switch => "on or off".to_owned(),
-            Self::Number { least, most } if *most >= u64::from(u32::MAX) => {
-                format!("a whole number from {least} on")
-            }
-            Self::Number { least, most } => format!("a whole number from {least} to {most}"),
-            Self::List => format!("texts with commas between them, or {NONE}"),
-            Self::Word => format!("a text without white space, or {NONE}"),
-            Self::Address => {
-                format!("an address with http:// or https:// and without a key in it, or {NONE}")
-            }
-            Self::Variable => "the name of a variable of the environment".to_owned(),
-        }
-    }
-
-    /// A value as it is kept, if it is one.
-    fn canonical(&self, value: &str) -> Option<String> {
-        let value = value.trim();
-        let among = |words: &[&str]| {
-            words.iter().find(|word| word.eq_ignore_ascii_case(value)).map(|it| (*it).to_owned())
-        };
-        match self {
-            Self::OneOf(words) => among(words),
-            Self::Switch if among(&ON).is_some() => Some("on".to_owned()),
-            Self::Switch if among(&OFF).is_some() => Some("off".to_owned()),
-            Self::Switch => None,
-            Self::Number { least, most } => {
-                let number = value.parse().ok().filter(|it| (*least..=*most).contains(it));
-                number.map(|it| it.to_string())
-            }
-            Self::List | Self::Word | Self::Address if value.eq_ignore_ascii_case(NONE) => {
-                Some(NONE.to_owned())
-            }
-            Self::List => {
-                let texts: Vec<_> = parts(value).collect();
-                (!texts.is_empty()).then(|| texts.join(","))
-            }
-            Self::Word => is_word(value).then(|| value.to_owned()),
-            Self::Address => is_address(value).then(|| value.to_owned()),
-            Self::Variable => is_variable(value).then(|| value.to_owned()),
-        }
-    }
-}
-
-fn is_word(value: &str) -> bool {
-    !value.is_empty() && !value.contains(|char: char| char.is_whitespace() || char.is_control())
-}
-
-fn is_address(value: &str) -> bool {
-    let rest = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
-    let Some((host, _)) = rest.map(|rest| rest.split_once('/').unwrap_or((rest, ""))) else {
-        return false;
-    };
-    // What stands before an `@` or behind a `?` is where keys are put.
-    is_word(value) && !host.is_empty() && !value.contains(['@', '?', '#']) && !is_secret(value)
-}
-
-fn is_variable(value: &str) -> bool {
-    let mut chars = value.chars();
-    chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-        && chars.all(|char| char.is_ascii_alphanumeric() || char == '_')
-        && !is_secret(value)
-}
-
-fn is_secret(value: &str) -> bool {
-    !secrets(value).is_empty()
-}
-
-/// The texts of a list.
-pub(super) fn parts(value: &str) -> impl Iterator<Item = &str> {
-    value.split(',').map(str::trim).filter(|part| !part.is_empty() && *part != NONE)
-}
-
-impl Setting {
-    /// The setting of a name.
-    pub fn find(name: &str) -> Option<&'static Self> {
-        Self::all().find(|setting| setting.name.eq_ignore_ascii_case(name))
-    }
-
-    /// The setting of a name that this program itself names.
-    pub(crate) fn named(name: &str) -> Result<&'static Self, EngineError> {
-        Self::find(name).ok_or_else(|| EngineError {
-            kind: Kind::Internal,
-            message: format!("the setting {name} is not in the table of settings"),
-            hint: None,
-        })
-    }
-
-    /// Every setting.
-    pub fn all() -> impl Iterator<Item = &'static Self> {
-        SETTINGS.iter().flat_map(|(_, settings)| settings.iter())
-    }
-
-    /// A value as it is kept; what is none is an error that names the setting and what it may be.
-    pub fn read(&self, value: &str) -> Result<String, EngineError> {
-        self.values.canonical(value).ok_or_else(|| {
-            let hint = format!("It may be {}.", self.values.told());
-            let fault = match self.values {
-                Values::Variable => format!("{} is no such name", self.name),
-                Values::Address if value.contains(['@', '?']) || is_secret(value) => {
-                    format!("{} has a key in it", self.name)
-                }
-                _ => format!("{} is `{value}`", self.name),
-            };
-            EngineError::invalid(fault, hint)
-        })
-    }
-}

@@ -32,6 +32,8 @@ impl FrameMetadata {
         let others = [
             frame.results.as_mut(),
             frame.results_compacted.as_mut(),
+            frame.goal.as_mut(),
+            frame.compaction_summary.as_mut(),
             frame.invalidation_reason.as_mut(),
         ];
         let lists = frame.decisions.iter_mut().chain(&mut frame.artifacts);

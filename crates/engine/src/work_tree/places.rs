@@ -1,5 +1,6 @@
 //! States of the project's files at places of transcripts where a frame may turn out to have begun: nobody
-//! pushes a frame that begins by itself, and its first files are written when it is made.
+//! pushes a frame that begins by itself or that is made after the fact, and its first files are written when it is
+//! made.
 //!
 //! A state is recorded behind the hook that shows the place, so it is that of a moment between two. It
 //! counts only where no call of the session was carried out in between.
@@ -8,16 +9,15 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
 use callstack_core::event::{Event, FileMoment};
-use callstack_core::log_line::LogLine;
 
-use super::{Recording, untaken};
+use super::Recording;
 use crate::conversation::Conversation;
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::settings::Level;
 
 /// Places of a session that are known, the newest ones, and sessions that have some.
-const KEPT: usize = 8;
+const KEPT: usize = 16;
 const SESSIONS: usize = 64;
 /// Milliseconds after which a state is no longer given to a frame: what no frame has is dropped in time.
 const OLD: i64 = 24 * 60 * 60 * 1000;
@@ -47,6 +47,14 @@ pub(super) struct Known {
     pub(super) state: Result<String, EngineError>,
     /// Whether a frame turned out to begin there, and was given the state if that counts.
     settled: bool,
+}
+
+/// A state of the files at a place, as it was at some moment from `from` to `until`.
+pub(crate) struct StateAt {
+    pub(crate) message: String,
+    pub(crate) from: i64,
+    pub(crate) until: i64,
+    pub(crate) state: String,
 }
 
 impl Places {
@@ -100,13 +108,14 @@ impl Recording {
 
 impl Engine {
     /// Has the state of the project's files recorded, soon, at a message behind which work may begin that
-    /// becomes a frame by itself. Returns at once.
+    /// becomes a frame by itself, or that is made one after the fact. Returns at once.
     pub fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
         let Some(recording) = self.recording.get() else { return Ok(()) };
         let settings = self.current_settings()?;
-        let frames = settings.frame_mode && settings.autonomy.level == Level::Auto;
+        let begins = settings.autonomy.level == Level::Auto || Self::names_steps(&settings);
         let now = self.world().now();
-        if !frames || !settings.kept.rollback || recording.shared.rests(now) {
+        if !settings.frame_mode || !begins || !settings.kept.rollback || recording.shared.rests(now)
+        {
             return Ok(());
         }
         // A child session's root is the one thing that it was started for.
@@ -118,6 +127,32 @@ impl Engine {
             recording.behind.want();
         }
         Ok(())
+    }
+
+    /// The states that are known at places of a session.
+    pub(crate) fn states_at_places(&self, session: &str) -> Vec<StateAt> {
+        let Some(recording) = self.recording.get() else { return Vec::new() };
+        let places = lock(&recording.shared.places);
+        let known = places.known.get(session).into_iter().flatten();
+        let states = known.filter_map(|known| {
+            let Known { message, from, until, state, .. } = known;
+            let (message, state) = (message.clone(), state.clone().ok()?);
+            Some(StateAt { message, from: *from, until: *until, state })
+        });
+        states.collect()
+    }
+
+    /// Has the state of the files recorded where the newest message may be a place for one, and gives frames that
+    /// began by themselves theirs.
+    pub(crate) fn follow_files(
+        &self,
+        conversation: &Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        if let Some(message) = conversation.place_of_files() {
+            self.record_files_at(session, message)?;
+        }
+        self.give_states(conversation, session)
     }
 
     /// Gives frames that began by themselves the states of the files where they began, as far as these are
@@ -142,9 +177,10 @@ impl Engine {
                     Ok(state) if counts => given.push((span.frame, state.clone())),
                     Ok(_) => {}
                     Err(error) => {
-                        let line = LogLine::new("Files not recorded");
-                        let line = line.with("frame", span.frame.to_string());
-                        self.tell_log(&untaken(line, error));
+                        let frame = span.frame.to_string();
+                        if let Some(line) = recording.shared.untaken(&frame, error) {
+                            self.tell_log(&line);
+                        }
                     }
                 }
             }

@@ -70,6 +70,11 @@ impl Conversation {
     }
 }
 
+/// Whether a call of a tool may change files, as far as is known.
+pub(crate) fn may_write(tool: &str) -> bool {
+    !READERS.contains(&tool) && !NOT_WORK.iter().any(|ours| tool.starts_with(ours))
+}
+
 /// Whether a call that may write was going on beside the one that opened a span.
 fn writes_beside(message: &Message, times: &[CallTimes], span: &Span) -> bool {
     let Some(opened) = span.open.call.as_deref() else { return false };
@@ -82,7 +87,7 @@ fn writes_beside(message: &Message, times: &[CallTimes], span: &Span) -> bool {
             behind = true;
             continue;
         }
-        if READERS.contains(&tool.as_str()) || NOT_WORK.iter().any(|ours| tool.starts_with(ours)) {
+        if !may_write(tool) {
             continue;
         }
         let (earlier, later) = if behind { (push, times_of(call)) } else { (times_of(call), push) };

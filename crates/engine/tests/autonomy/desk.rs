@@ -97,7 +97,9 @@ impl Desk {
     /// A step of the model with what its calls show. Its request goes out first.
     pub(super) fn step(&mut self, facts: &[Fact]) {
         self.sync();
-        self.add(Role::Assistant, PartBody::Other, "", facts.to_vec());
+        let (call, tool) = (format!("call_{}", self.shown.len()), "bash".to_owned());
+        let body = PartBody::Tool { call, tool, state: CallState::Completed };
+        self.add(Role::Assistant, body, "", facts.to_vec());
     }
 
     /// A step that calls an operation; gives the answer.
@@ -169,7 +171,11 @@ impl Desk {
     /// What stands in the next request about pushing and popping.
     pub(super) fn said(&mut self) -> Vec<String> {
         let texts = self.sync().iter().filter_map(|op| match op {
-            FoldOp::Append { text, .. } | FoldOp::Insert { text, .. } => Some(text.clone()),
+            FoldOp::AddToOutput { text, .. } => Some(text.clone()),
+            FoldOp::Append { text, .. } | FoldOp::Insert { text, .. } => {
+                assert!(!text.contains("SUGGESTION"), "in the user's mouth: {text}");
+                None
+            }
             _ => None,
         });
         texts.filter(|text| text.contains("[STACK SUGGESTION: Consider ")).collect()

@@ -1,12 +1,24 @@
 //! The settings: each changes something, and at once.
 
+use callstack_core::fact::Fact;
+use callstack_core::framing::{Mark, Todo, TodoStatus};
 use callstack_engine::{Kind, Level, SystemRequest};
 use serde_json::json;
 
 use super::desk::{Desk, wrote};
 
 fn failing(vars: &[(&str, &str)], times: usize) -> Desk {
-    let mut desk = Desk::with(vars);
+    failing_at(Desk::with(vars), times)
+}
+
+/// The same where this was set by an agent.
+fn failing_set(changed: serde_json::Value, times: usize) -> Desk {
+    let desk = Desk::new();
+    desk.ask("stack_autonomy", changed);
+    failing_at(desk, times)
+}
+
+fn failing_at(mut desk: Desk, times: usize) -> Desk {
     desk.user("Make the build pass");
     desk.fail(times);
     desk.sync();
@@ -15,7 +27,7 @@ fn failing(vars: &[(&str, &str)], times: usize) -> Desk {
 
 #[test]
 fn nothing_is_suggested_with_the_level_manual() {
-    let mut desk = failing(&[("STACK_AUTONOMY_LEVEL", "manual")], 6);
+    let mut desk = failing_set(json!({"level": "manual"}), 6);
     desk.push("A frame");
     desk.tokens = 126_000;
     for words in ["One", "Two", "Three", "Four"] {
@@ -73,7 +85,7 @@ fn only_enabled_heuristics_are_asked() {
 
 #[test]
 fn suggestions_that_are_not_sent_are_kept() {
-    let mut desk = failing(&[("STACK_SUGGEST_IN_CONTEXT", "off")], 3);
+    let mut desk = failing_set(json!({"suggestInContext": false}), 3);
     assert_eq!((desk.said().len(), desk.waiting()), (0, vec![1]));
     desk.ask("stack_auto_suggest", json!({"enabled": true}));
     desk.push("Another way");
@@ -108,7 +120,7 @@ fn what_is_set_counts_until_it_is_reset() {
     let answer = desk.ask("stack_autonomy", changed);
     for line in [
         "STACK_AUTONOMY_LEVEL: auto (set here)",
-        "STACK_PUSH_THRESHOLD: 55 (set here)",
+        "STACK_PUSH_THRESHOLD: 90 (from the environment; `55` is set here, and counts once the variable is gone)",
         "STACK_POP_THRESHOLD: 80 (from the environment)",
         "STACK_SUGGEST_IN_CONTEXT: off (set here)",
         "STACK_ENABLED_HEURISTICS: duration,luck (set here)",
@@ -121,13 +133,13 @@ fn what_is_set_counts_until_it_is_reset() {
     let settings = desk.engine.autonomy().unwrap();
     assert_eq!(
         (settings.level, settings.push_threshold, settings.pop_threshold),
-        (Level::Auto, 55, 80)
+        (Level::Auto, 90, 80)
     );
     let answer = desk.ask("stack_autonomy", json!({"reset": true, "popThreshold": 10}));
     let settings = desk.engine.autonomy().unwrap();
     assert_eq!(
         (settings.level, settings.push_threshold, settings.pop_threshold),
-        (Level::Suggest, 90, 10)
+        (Level::Suggest, 90, 80)
     );
     assert!(answer.text.contains("STACK_AUTONOMY_LEVEL: suggest (default)"), "{}", answer.text);
     let answer = desk.ask("stack_autonomy", json!({"enabledHeuristics": []}));
@@ -155,4 +167,32 @@ fn one_value_that_cannot_be_changes_nothing() {
     assert_eq!(error.kind, Kind::Invalid);
     assert!(error.sentence().contains("from 0 to 100"), "{}", error.sentence());
     assert_eq!(desk.engine.autonomy().unwrap(), before);
+}
+
+#[test]
+fn a_frame_for_what_comes_next_is_suggested_where_that_begins() {
+    let vars = [("STACK_PUSH_THRESHOLD", "20"), ("STACK_ENABLED_HEURISTICS", "complexity")];
+    let mut desk = Desk::with(&vars);
+    desk.user("Write the parts");
+    for file in 0..8 {
+        desk.step(&[wrote(&format!("src/{file}.rs"))]);
+    }
+    assert_eq!(desk.said(), [""; 0], "in the middle of work");
+    desk.user("And now the documentation of all of them");
+    assert_eq!(desk.said(), [""; 0], "the user's message is no place for it");
+    desk.step(&[wrote("README.md")]);
+    assert_eq!(desk.said().len(), 1);
+    desk.step(&[wrote("docs/a.md")]);
+    assert_eq!(desk.said().len(), 1);
+}
+
+#[test]
+fn nothing_is_suggested_for_work_when_the_list_is_done() {
+    for (status, said) in [(TodoStatus::InProgress, 1), (TodoStatus::Completed, 0)] {
+        let mut desk = failing(&[], 2);
+        let items = vec![Todo { id: None, content: "Make it pass".to_owned(), status }];
+        desk.step(&[Fact::Division(Mark::Todos { call: "list".to_owned(), items })]);
+        desk.fail(1);
+        assert_eq!(desk.said().len(), said, "{status:?}");
+    }
 }

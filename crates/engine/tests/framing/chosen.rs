@@ -31,12 +31,11 @@ fn a_planned_frame_begins_inside_the_turn_that_is_open() {
     host.step(&["write parser"]);
     assert_eq!(
         host.tree(),
-        "What is to be done in_progress\n  Parser in_progress *\n  Tests planned\n  \
+        "What is to be done? in_progress\n  Parser in_progress *\n  Tests planned\n  \
          Do it in_progress\n"
     );
     host.pop("It parses.");
     let told = host.folded("f2");
-    assert!(told.contains("You are now in frame f4 \"Do it\""), "{told}");
     assert!(told.contains("Next: start f3 \"Tests\""), "{told}");
     assert!(told.ends_with("[callstack] f4 is open now: Do it\n"), "{told}");
     activate(&mut host, "f3");
@@ -46,7 +45,7 @@ fn a_planned_frame_begins_inside_the_turn_that_is_open() {
     host.user("Thanks");
     assert_eq!(
         host.tree(),
-        "What is to be done in_progress *\n  Parser completed\n  Tests completed\n  \
+        "What is to be done? in_progress *\n  Parser completed\n  Tests completed\n  \
          Do it completed\n"
     );
     // The turn's text is all that is left of them.
@@ -67,7 +66,7 @@ fn what_is_planned_stands_below_what_somebody_chose() {
     host.user("Go on");
     assert_eq!(
         host.tree(),
-        "What is to be done in_progress *\n  Parser planned\n  Tests planned\n  \
+        "What is to be done? in_progress *\n  Parser planned\n  Tests planned\n  \
          Do it completed\n  Prose planned\n"
     );
     activate(&mut host, "f5");
@@ -84,7 +83,7 @@ fn what_was_planned_below_a_finished_turn_can_be_begun() {
     activate(&mut host, "f5");
     host.pop("Written.");
     assert!(host.tree().contains("  Do it completed\n    Prose completed\n"), "{}", host.tree());
-    assert!(host.tree().contains("What is to be done in_progress *\n"), "{}", host.tree());
+    assert!(host.tree().contains("What is to be done? in_progress *\n"), "{}", host.tree());
 }
 
 #[test]
@@ -96,7 +95,7 @@ fn going_to_a_frame_passes_the_turn_that_is_open() {
     host.call("stack_navigate", json!({"to": "parent"}));
     assert_eq!(
         host.tree(),
-        "What is to be done in_progress\n  Parser blocked\n  Tests planned\n  \
+        "What is to be done? in_progress\n  Parser blocked\n  Tests planned\n  \
          Do it in_progress *\n"
     );
     activate(&mut host, "f2");
@@ -111,7 +110,7 @@ fn a_pop_of_the_root_ends_the_turn_in_it() {
     host.call("stack_frame_pop", json!({"frame": "f1", "results": "All is done."}));
     assert_eq!(
         host.tree(),
-        "What is to be done completed\n  Parser planned\n  Tests planned\n  \
+        "What is to be done? completed\n  Parser planned\n  Tests planned\n  \
          Do it completed\n    parser completed\n"
     );
     host.user("Once more");

@@ -13,19 +13,19 @@ fn a_turn_that_the_user_stops_goes_on_with_the_next_message() {
     host.user("Build it");
     host.step(&["make", "make", "make", "make"]);
     host.aborted("I am about to");
-    assert_eq!(host.tree(), "Build it in_progress\n  Build it in_progress *\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn open]\n");
     host.user("No, the other one");
     assert_eq!(host.sent().len(), host.shown.len(), "nothing is folded that nobody summed up");
     host.step(&["make other"]);
     host.reply("The other one is built.");
     host.user("Thanks");
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
     assert_snapshot!(host.sent().join("\n"), @r#"
     msg_1
     msg_3
     msg_4
     msg_6
-    msg_7 + [callstack] frame f2 "Build it" completed: its steps have left the context; the request and the reply to it stand above.
+    msg_7 + [callstack] first turn of frame f1 "Build it", which goes on: its steps have left the context; the request and the reply to it stand above.
     "#);
 }
 
@@ -37,7 +37,7 @@ fn a_message_in_the_middle_of_a_turn_belongs_to_it() {
     host.user("In red, please");
     host.step(&["paint"]);
     host.reply("Red it is.");
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
 }
 
 #[test]
@@ -46,16 +46,13 @@ fn an_item_in_progress_stays_open_across_turns() {
     host.user("Add dates");
     host.todos(&[">parser", "tests"], "");
     host.reply("Which format?");
-    let open = "Add dates in_progress\n  Add dates in_progress\n    parser in_progress *\n";
+    let open = "Add dates in_progress [turn open]\n  parser in_progress *\n";
     assert_eq!(host.tree(), open);
     host.user("ISO");
     assert_eq!(host.tree(), open);
     host.todos(&["+parser", "xtests"], "ISO is read.");
     host.reply("Done.");
-    assert_eq!(
-        host.tree(),
-        "Add dates in_progress *\n  Add dates completed\n    parser completed\n"
-    );
+    assert_eq!(host.tree(), "Add dates in_progress * [turn over]\n  parser completed\n");
 }
 
 #[test]
@@ -68,10 +65,10 @@ fn items_end_as_the_list_says() {
     host.reply("Later.");
     assert_eq!(
         host.tree(),
-        "Add dates in_progress\n  Add dates in_progress\n    parser invalidated\n    tests blocked\n    \
+        "Add dates in_progress [turn open]\n  parser invalidated\n  tests blocked\n  \
          prose in_progress *\n"
     );
-    let parser = host.engine.resolve("f3").unwrap();
+    let parser = host.engine.resolve("f2").unwrap();
     assert_eq!(parser.invalidation_reason.as_deref(), Some("it was cancelled on the todo list"));
 }
 
@@ -81,9 +78,9 @@ fn where_nobody_tells_of_the_end_the_next_message_ends_it() {
     host.user("Build it");
     host.step(&["make", "make", "make", "make"]);
     host.reply_unheard("Built.");
-    assert!(host.tree().contains("  Build it in_progress *\n"));
+    assert_eq!(host.tree(), "Build it in_progress * [turn open]\n");
     host.user("Thanks");
-    assert!(host.tree().contains("  Build it completed\n"));
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
     assert_eq!(host.sent().len(), 3);
 }
 
@@ -93,9 +90,8 @@ fn a_reply_that_comes_after_the_silence_ends_the_turn_too() {
     host.user("Build it");
     host.step(&["make", "make", "make", "make"]);
     host.reply_late("Built.");
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
-    let frame = host.engine.resolve("f2").unwrap();
-    assert_eq!(frame.results.as_deref(), Some("Built."));
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
+    assert_eq!(host.returned("f1").as_deref(), Some("Built."));
 }
 
 #[test]
@@ -116,8 +112,7 @@ fn a_restart_makes_nothing_twice() {
     host.user("Bye");
     let sent = host.sent();
     assert_snapshot!(host.tree(), @r"
-    Build it in_progress *
-      Build it completed
+    Build it in_progress * [turn over]
       Add dates completed
         parser completed
       Build it completed
@@ -158,7 +153,7 @@ fn two_processes_frame_a_session_once() {
     sync(&host);
     host.user("Thanks");
     sync(&host);
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
 }
 
 #[test]
@@ -173,7 +168,7 @@ fn a_session_from_before_is_framed_when_the_level_rises() {
     host.step(&["look"]);
     assert_eq!(
         host.tree(),
-        "Build it in_progress\n  Later in_progress *\n  Build it completed\n  Test it completed\n"
+        "Build it in_progress [turn over]\n  Later in_progress *\n  Test it completed\n"
     );
 }
 
@@ -184,19 +179,26 @@ fn where_the_level_falls_what_is_open_ends_and_nothing_begins() {
     host.step(&["make", "make", "make", "make"]);
     host.engine.set_setting("STACK_AUTONOMY_LEVEL", Some("manual")).unwrap();
     host.reply("Built.");
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
     host.turn("Test it", "Tested.");
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
 }
 
 #[test]
 fn the_log_of_a_turn_holds_its_steps() {
     let mut host = Host::new();
     host.turn("Build it", "Built.");
+    host.turn("Test it", "Tested.");
     host.user("Thanks");
-    let frame = host.engine.resolve("f2").unwrap();
-    let log = host.engine.log(&frame).unwrap();
-    let ids: Vec<_> = log.iter().map(|message| message.id.as_str()).collect();
-    assert_eq!(ids, ["msg_2", "msg_3", "msg_4"]);
-    assert_eq!(json!(frame.status), "completed");
+    let logged = |frame: &str| {
+        let frame = host.engine.resolve(frame).unwrap();
+        let log = host.engine.log(&frame).unwrap();
+        (json!(frame.status), log.into_iter().map(|message| message.id).collect::<Vec<_>>())
+    };
+    let of = |messages: std::ops::RangeInclusive<u32>| {
+        messages.map(|n| format!("msg_{n}")).collect::<Vec<_>>()
+    };
+    assert_eq!(logged("f2"), (json!("completed"), of(6..=8)));
+    let (status, root) = logged("f1");
+    assert_eq!((status, &root[..8]), (json!("in_progress"), &of(1..=8)[..]), "all of the session");
 }

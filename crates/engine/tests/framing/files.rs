@@ -77,7 +77,7 @@ fn an_item_is_rolled_back_to_what_was_there_when_the_list_was_written() {
     later(&host, &copies, 3);
     host.write("tests.rs");
     host.step(&["make test"]);
-    let restored = ["f2", "f3", "f4"].map(|frame| {
+    let restored = ["f1", "f2", "f3"].map(|frame| {
         let plan = plan(&host, frame).unwrap();
         restored(&plan).join(" ")
     });
@@ -95,7 +95,7 @@ fn a_state_that_was_recorded_during_a_call_does_not_count() {
     later(&host, &copies, 1);
     host.write("date.rs");
     host.step(&["make", "make test"]);
-    unknown(&host, "f2");
+    unknown(&host, "f1");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn another_process_does_not_know_how_a_turn_found_the_files() {
     host.engine.record_files_with(Box::new(copies.clone()));
     host.write("date.rs");
     host.step(&["make", "make test", "make docs"]);
-    unknown(&host, "f2");
+    unknown(&host, "f1");
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn states_are_kept_that_a_frame_has_or_may_be_given_and_by_which_a_rollback_is_t
 }
 
 #[test]
-fn below_the_level_auto_nothing_is_recorded_for_what_the_user_says() {
-    let (mut host, copies) = recorded(Level::Suggest);
+fn at_the_level_manual_nothing_is_recorded_for_what_the_user_says() {
+    let (mut host, copies) = recorded(Level::Manual);
     user(&mut host, "Add dates");
     host.todos(&[">Write the parser"], "First the parser.");
     host.push("by hand");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use callstack_core::framing::{Mark, Todo, TodoStatus};
 use callstack_core::subagent::SubagentSettings;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Span, SpanOrigin, Standing,
 };
 use callstack_engine::operation::Caller;
 use callstack_engine::{
@@ -170,6 +170,24 @@ impl Host {
         self.sync();
     }
 
+    /// The agent puts a text into a file in the place of another one.
+    pub(super) fn edit(&mut self, path: &str, before: &str, after: &str) {
+        self.one_call("edit", json!({"wrote": path, "before": before, "after": after}));
+    }
+
+    /// The agent reads a file.
+    pub(super) fn read(&mut self, path: &str, output: &str) {
+        self.one_call("read", json!({"read": path, "output": output}));
+    }
+
+    fn one_call(&mut self, name: &str, doing: Value) {
+        let (call, output) = (format!("call_{}", self.made), self.output);
+        let shown = self.say(Role::Assistant, "", vec![tool(&call, name)]);
+        shown.heard = output;
+        did(shown, [doing]);
+        self.sync();
+    }
+
     /// The agent writes its list: `>` in progress, `+` completed, `x` cancelled.
     pub(super) fn todos(&mut self, list: &[&str], words: &str) {
         let call = format!("call_{}", self.made);
@@ -327,22 +345,43 @@ impl Host {
         sent.into_iter().map(|(id, added)| format!("{id}{added}")).collect()
     }
 
-    /// The tree, a line a frame: title, status, `*` where the session works.
+    /// The tree, a line a frame: title, status, `*` where the session works, and of a root whose first turn is
+    /// its own whether that is over.
     pub(super) fn tree(&self) -> String {
         let lines = self.engine.tree(Some(SESSION)).unwrap();
+        let spans = self.engine.spans(SESSION).unwrap();
         let told = lines.iter().map(|line| {
             let indent = "  ".repeat(line.branches.chars().count() / 3);
             let star = if line.active { " *" } else { "" };
-            format!("{indent}{} {}{star}\n", line.frame.identity.title, line.frame.status)
+            let turn = spans.iter().find(|span| {
+                let of_root = span.origin == SpanOrigin::FirstTurn && !span.detached;
+                of_root && span.frame == line.frame.num
+            });
+            let turn = match turn.map(|turn| turn.live_close().is_some()) {
+                None => "",
+                Some(false) => " [turn open]",
+                Some(true) => " [turn over]",
+            };
+            format!("{indent}{} {}{star}{turn}\n", line.frame.identity.title, line.frame.status)
         });
         told.collect()
     }
 
-    /// The text that stands for a frame.
-    pub(super) fn folded(&self, frame: &str) -> String {
+    /// The newest span of a frame.
+    pub(super) fn span(&self, frame: &str) -> Span {
         let num = self.engine.resolve(frame).unwrap().num;
         let spans = self.engine.spans(SESSION).unwrap();
-        let span = spans.iter().rfind(|span| span.frame == num).unwrap();
+        spans.into_iter().rfind(|span| span.frame == num).unwrap()
+    }
+
+    /// What a turn or a frame returned when its newest span ended.
+    pub(super) fn returned(&self, frame: &str) -> Option<String> {
+        self.span(frame).outcome.and_then(|outcome| outcome.results)
+    }
+
+    /// The text that stands for a frame.
+    pub(super) fn folded(&self, frame: &str) -> String {
+        let span = self.span(frame);
         span.fold.as_ref().map_or_else(String::new, |fold| fold.text.clone())
     }
 }

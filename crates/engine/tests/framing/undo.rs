@@ -13,9 +13,9 @@ fn an_undone_turn_takes_its_frame_with_it() {
     let second = host.shown.len();
     host.turn("Test it", "Tested.");
     host.undo(second);
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
     host.turn("Paint it", "Painted.");
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n  Paint it completed\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n  Paint it completed\n");
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn an_undo_that_only_the_transcript_shows_is_followed_too() {
     host.turn("Test it", "Tested.");
     host.shown.truncate(second);
     host.user("Paint it");
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
 }
 
 #[test]
@@ -36,12 +36,12 @@ fn a_frame_whose_end_is_undone_goes_on() {
     let end = host.shown.len() - 1;
     host.user("Thanks");
     host.undo(end);
-    assert_eq!(host.tree(), "Build it in_progress\n  Build it in_progress *\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn open]\n");
     host.user("Go on");
     host.step(&["make"]);
     host.reply("Built anew.");
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
-    assert_eq!(host.engine.resolve("f2").unwrap().results.as_deref(), Some("Built anew."));
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
+    assert_eq!(host.returned("f1").as_deref(), Some("Built anew."));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_frame_stays_when_an_undo_leaves_little_of_its_work() {
     host.undo(2);
     host.user("Otherwise");
     host.reply("Built.");
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn an_undone_list_takes_its_item_with_it() {
     host.todos(&[">parser"], "");
     host.undo(list);
     host.user("Go on");
-    assert_eq!(host.tree(), "Build it in_progress\n  Build it in_progress *\n");
+    assert_eq!(host.tree(), "Build it in_progress * [turn open]\n");
 }
 
 #[test]
@@ -132,9 +132,35 @@ fn what_a_compaction_hides_ends_where_it_ends() {
     host.reply("Dates are in.");
     assert_eq!(
         host.tree(),
-        "Build it in_progress *\n  Build it completed\n  Add dates completed\n    Write the parser \
+        "Build it in_progress * [turn over]\n  Add dates completed\n    Write the parser \
          completed\n    tests completed\n"
     );
     host.turn("Paint it", "Painted.");
     assert!(host.tree().ends_with("  Paint it completed\n"));
+}
+
+#[test]
+fn a_first_turn_that_is_undone_leaves_the_root_as_it_is() {
+    let mut host = Host::new();
+    host.turn("Build it", "Built.");
+    host.turn("Test it", "Tested.");
+    host.undo(0);
+    assert_eq!(host.tree(), "Build it in_progress *\n");
+    host.turn("Paint it", "Painted.");
+    host.user("Thanks");
+    assert_eq!(host.tree(), "Build it in_progress *\n  Paint it completed\n");
+}
+
+#[test]
+fn an_undone_pop_of_the_root_opens_its_first_turn_again() {
+    let mut host = Host::new();
+    host.user("Build it");
+    host.step(&["make", "make", "make", "make"]);
+    let before = host.shown.len();
+    host.pop("Built.");
+    assert_eq!(host.tree(), "Build it completed [turn over]\n");
+    host.undo(before);
+    assert_eq!(host.tree(), "Build it in_progress * [turn open]\n");
+    host.reply("Built.");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
 }

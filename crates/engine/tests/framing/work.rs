@@ -1,9 +1,15 @@
 //! What becomes a frame, and what the model is sent of it.
 
+use callstack_core::decide::{Command, Enframe, decide};
+use callstack_core::frame::FrameNum;
+use callstack_core::framing::identity_of;
+use callstack_core::limits::Limits;
+use callstack_core::transcript::{Anchor, SpanOrigin};
 use callstack_engine::Level;
+use callstack_store::Store;
 use insta::assert_snapshot;
 
-use super::host::{CHILD, Host};
+use super::host::{CHILD, Host, SESSION};
 
 /// Chat, work, a list, a follow-up.
 fn session(host: &mut Host) {
@@ -27,7 +33,7 @@ fn work_becomes_frames_and_chat_does_not() {
     session(&mut host);
     assert_snapshot!(host.tree(), @r"
     Hello in_progress *
-      Make the build fast please… completed
+      Make the build fast, please, it takes long completed
       Add dates completed
         Write the parser completed
         Write tests completed
@@ -50,7 +56,7 @@ fn finished_turns_are_folded_when_the_user_speaks_again() {
     msg_2
     msg_3
     msg_6
-    msg_7 + [callstack] frame f2 "Make the build fast please…" completed: its steps have left the context; the request and the reply to it stand above.
+    msg_7 + [callstack] frame f2 "Make the build fast, please, it takes long" completed: its steps have left the context; the request and the reply to it stand above.
     msg_13
     msg_14 + [callstack] frame f3 "Add dates" completed: its steps have left the context; the request and the reply to it stand above.
     msg_15
@@ -62,10 +68,10 @@ fn finished_turns_are_folded_when_the_user_speaks_again() {
     - f4 "Write the parser" completed: It reads dates.
     - f5 "Write tests" completed: All pass.
     Evidence, recorded by the machine:
-    - written (reread to edit): date.rs
-    - commands: `make test` (exit 0)
+    - written: date.rs
+    - checks: `make test`: exit 0
     - remains on the todo list: Tell the user
-    Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f3"}} (at a terminal: callstack log f3)
+    Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f3"}}
     "#);
 }
 
@@ -88,9 +94,9 @@ fn a_turn_is_a_frame_as_soon_as_it_is_clear_that_it_is_work() {
     host.write("early.rs");
     assert_eq!(host.tree(), "Fix it in_progress *\n");
     host.step(&["make test"]);
-    assert_eq!(host.tree(), "Fix it in_progress\n  Fix it in_progress *\n");
+    assert_eq!(host.tree(), "Fix it in_progress * [turn open]\n");
     host.write("late.rs");
-    let artifacts = host.engine.resolve("f2").unwrap().artifacts;
+    let artifacts = host.engine.resolve("f1").unwrap().artifacts;
     let of = |path: &str| artifacts.iter().find(|artifact| artifact.path == path).unwrap();
     assert_eq!(artifacts.len(), 2, "what was written before it began is its work too");
     assert!(of("early.rs").hash.is_some() && of("late.rs").hash.is_some());
@@ -103,13 +109,16 @@ fn what_a_turn_hands_on_stands_below_it() {
     host.hand_on("Look at it");
     assert_eq!(
         host.tree(),
-        "Have it looked at in_progress\n  Have it looked at in_progress *\n    Look at it in_progress\n"
+        "Have it looked at in_progress * [turn open]\n  Look at it in_progress\n"
     );
     // A child session's turns are its parent's business.
     host.engine.session_idle(CHILD).unwrap();
     host.step(&["look", "look", "look", "look"]);
     host.reply("It is fine.");
-    assert!(host.tree().contains("  Have it looked at completed\n    Look at it completed\n"));
+    assert_eq!(
+        host.tree(),
+        "Have it looked at in_progress * [turn over]\n  Look at it completed\n"
+    );
 }
 
 #[test]
@@ -120,10 +129,10 @@ fn a_frame_below_that_goes_on_is_waited_for() {
     host.reply("They are looking at it.");
     host.user("Thanks");
     host.reply("Gladly.");
-    assert!(host.tree().contains("  Have it looked at in_progress *\n"), "{}", host.tree());
+    assert!(host.tree().starts_with("Have it looked at in_progress * [turn open]\n"));
     host.engine.session_idle(CHILD).unwrap();
     host.user("And now?");
-    assert!(host.tree().contains("  Have it looked at completed\n"), "{}", host.tree());
+    assert!(host.tree().starts_with("Have it looked at in_progress * [turn over]\n"));
 }
 
 #[test]
@@ -151,7 +160,7 @@ fn pushes_of_the_agent_come_first() {
 }
 
 #[test]
-fn a_pop_of_the_agent_ends_the_frame_of_its_turn() {
+fn a_pop_of_the_agent_in_the_first_turn_ends_the_root() {
     let mut host = Host::new();
     host.user("Build it");
     host.step(&["make", "make", "make", "make"]);
@@ -159,8 +168,79 @@ fn a_pop_of_the_agent_ends_the_frame_of_its_turn() {
     host.step(&["make", "make", "make", "make"]);
     host.reply("Built.");
     host.user("Thanks");
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
+    assert_eq!(host.tree(), "Build it completed [turn over]\nThanks in_progress *\n");
+    let folded = host.folded("f1");
+    assert!(folded.contains("Results: Built with 3 warnings.\n"), "{folded}");
+    assert!(!folded.contains("Next:"), "{folded}");
+}
+
+#[test]
+fn a_pop_of_the_agent_ends_the_frame_of_a_later_turn() {
+    let mut host = Host::new();
+    host.user("Hello");
+    host.reply("Hello.");
+    host.user("Build it");
+    host.step(&["make", "make", "make", "make"]);
+    host.pop("Built with 3 warnings.");
+    host.step(&["make", "make", "make", "make"]);
+    host.reply("Built.");
+    host.user("Thanks");
+    assert_eq!(host.tree(), "Hello in_progress *\n  Build it completed\n");
     let folded = host.folded("f2");
     assert!(folded.contains("Results: Built with 3 warnings.\n"), "{folded}");
     assert!(!folded.contains("Next:"), "{folded}");
+}
+
+#[test]
+fn only_the_first_turn_of_a_root_is_its_own() {
+    let mut host = Host::new().long_outputs();
+    host.turn("Build it. In red, please.", "Built.");
+    host.turn("Build it. In red, please.", "Built again.");
+    host.user("Thanks");
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n  Build it completed\n");
+    assert_eq!(host.returned("f1").as_deref(), Some("Built."));
+    assert_snapshot!(host.folded("f1"), @r#"
+    [callstack] first turn of frame f1 "Build it", which goes on: its steps have left the context; the request and the reply to it stand above.
+    Evidence, recorded by the machine:
+    - checks: `make`, `make test`, `make lint`: exit 0
+    Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f1"}}
+    "#);
+    // What somebody opens anew has a first turn of its own.
+    host.call("stack_frame_pop", serde_json::json!({"results": "All is built."}));
+    host.turn("Test it", "Tested.");
+    host.user("Thanks");
+    assert_eq!(
+        host.tree(),
+        "Build it completed [turn over]\n  Build it completed\nTest it in_progress * [turn over]\n"
+    );
+}
+
+/// As earlier versions had it.
+#[test]
+fn a_first_turn_that_has_a_frame_below_the_root_keeps_it() {
+    let mut host = Host::new().long_outputs();
+    host.user("Build it");
+    let store = Store::open_unchecked(&host.folder.path().join(".callstack")).unwrap();
+    let first_turn = Command::Enframe(Enframe {
+        session: SESSION.to_owned(),
+        parent: FrameNum(1),
+        origin: SpanOrigin::Turn,
+        anchor: Anchor { message: Some("msg_1".to_owned()), call: None },
+        identity: identity_of("Build it"),
+        id: "frm-before".to_owned(),
+        goes_on: true,
+    });
+    let made = store.write(|change| {
+        let decision = decide(&change.view(), &first_turn, &Limits::default(), 0).unwrap();
+        change.append(0, &decision.events)
+    });
+    made.unwrap();
+    host.restart();
+    host.step(&["make", "make", "make", "make"]);
+    assert_eq!(host.tree(), "Build it in_progress\n  Build it in_progress *\n");
+    host.reply("Built.");
+    host.turn("Test it", "Tested.");
+    host.user("Thanks");
+    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n  Test it completed\n");
+    assert!(host.sent()[2].contains("frame f2 \"Build it\" completed"), "{:#?}", host.sent());
 }

@@ -9,9 +9,7 @@ use crate::plugin::whole;
 impl Host {
     /// Why the newest span of a frame is sent as it is.
     fn held(&self, frame: &str) -> Option<Held> {
-        let num = self.engine.resolve(frame).unwrap().num;
-        let spans = self.engine.spans(SESSION).unwrap();
-        spans.iter().rfind(|span| span.frame == num).unwrap().fold.as_ref().unwrap().held
+        self.span(frame).fold.unwrap().held
     }
 
     fn is_light(&self, frame: &str) -> bool {
@@ -32,20 +30,18 @@ fn a_small_turn_is_a_frame_but_stays_in_the_request() {
     for host in [&mut host, &mut without] {
         host.turn("Build it", "Built.");
     }
-    assert_eq!(host.held("f2"), Some(Held::Unweighed), "the user has not spoken yet");
+    assert_eq!(host.held("f1"), Some(Held::Unweighed), "the user has not spoken yet");
     for host in [&mut host, &mut without] {
         host.user("Thanks");
         host.reply("Gladly.");
         host.user("Bye");
     }
-    assert_eq!(host.tree(), "Build it in_progress *\n  Build it completed\n");
-    assert!(host.is_light("f2"), "{:?}", host.held("f2"));
+    assert_eq!(host.tree(), "Build it in_progress * [turn over]\n");
+    assert!(host.is_light("f1"), "{:?}", host.held("f1"));
     assert_eq!(host.sent(), without.sent());
     assert!(host.is_sent_whole());
-    let frame = host.engine.resolve("f2").unwrap();
-    assert_eq!(frame.results.as_deref(), Some("Built."));
-    assert_eq!(host.engine.log(&frame).unwrap().len(), 3);
-    assert!(host.folded("f2").contains("- commands: `make`"), "{}", host.folded("f2"));
+    assert_eq!(host.returned("f1").as_deref(), Some("Built."));
+    assert!(host.folded("f1").contains("- checks: `make`, `make test`"), "{}", host.folded("f1"));
 }
 
 #[test]
@@ -65,11 +61,11 @@ fn it_is_folded_after_a_pause_and_stays_so() {
         assert!(host.is_sent_whole());
         host.pass(6);
         host.step(&["look"]);
-        let folded = "msg_5 + [callstack] frame f2 \"Build it\" completed: its steps have left";
+        let folded = "msg_5 + [callstack] first turn of frame f1 \"Build it\", which goes on: its steps have left";
         let sent = host.sent();
         assert_eq!(sent[..2], ["msg_1", "msg_4"]);
         assert!(sent[2].starts_with(folded), "{sent:#?}");
-        assert_eq!(host.held("f2"), None);
+        assert_eq!(host.held("f1"), None);
         host.step(&["look"]);
         assert_eq!(host.sent()[..sent.len()], sent, "what was sent once stays");
     }
@@ -82,24 +78,24 @@ fn a_small_item_stays_until_the_turn_around_it_is_folded() {
     host.todos(&[">parser", "tests"], "");
     host.write("date.rs");
     host.todos(&["+parser", ">tests"], "It reads.");
-    assert!(host.is_light("f3"), "{:?}", host.held("f3"));
+    assert!(host.is_light("f2"), "{:?}", host.held("f2"));
     assert!(host.is_sent_whole());
     let mut host = host.long_outputs();
     host.step(&["test", "test", "test", "test"]);
     host.todos(&["+parser", "+tests"], "They pass.");
-    assert_eq!(host.held("f4"), None, "it is large");
+    assert_eq!(host.held("f3"), None, "it is large");
     let sent = host.sent();
     assert_eq!(sent[..3], ["msg_1", "msg_2", "msg_3"], "the small one stays in front of it");
-    assert!(sent[3].starts_with("msg_4 = [callstack] frame f4 \"tests\" completed"), "{sent:#?}");
+    assert!(sent[3].starts_with("msg_4 = [callstack] frame f3 \"tests\" completed"), "{sent:#?}");
     host.step(&["make", "make", "make"]);
     host.reply("Dates are in.");
     assert_eq!(host.sent()[..4], sent[..4]);
     host.user("Thanks");
     let sent = host.sent();
-    let turn = "msg_9 + [callstack] frame f2 \"Add dates\" completed: its steps have left";
+    let turn = "msg_9 + [callstack] first turn of frame f1 \"Add dates\", which goes on: its steps have left";
     assert_eq!(sent[..2], ["msg_1", "msg_8"]);
     assert!(sent[2].starts_with(turn) && sent.len() == 3, "{sent:#?}");
-    assert!(host.folded("f2").contains("- f3 \"parser\" completed: It reads."));
+    assert!(host.folded("f1").contains("- f2 \"parser\" completed: It reads."));
 }
 
 #[test]
@@ -117,7 +113,7 @@ fn frames_that_somebody_pushed_or_popped_are_folded_however_small_they_are() {
     host.step(&["make", "make", "make", "make"]);
     host.pop("It is built.");
     host.user("Thanks");
-    assert_eq!(host.held("f2"), None);
+    assert_eq!(host.held("f1"), None);
     assert!(!host.is_sent_whole());
 }
 
@@ -136,7 +132,7 @@ fn sent_of_small_work(restarts: bool) -> Vec<Vec<String>> {
         }
     };
     step(&|host| host.user("Build it"), true);
-    step(&|host| host.step(&["make", "make", "make", "make"]), true);
+    step(&|host| host.step(&["make", "make", "make"]), true);
     step(&|host| host.reply("Built."), false);
     step(&|host| host.user("Add dates"), true);
     step(&|host| host.todos(&[">parser", "tests"], ""), true);
@@ -156,7 +152,7 @@ fn a_restart_between_any_two_steps_changes_nothing() {
     let sent = sent_of_small_work(false);
     let ours =
         |request: &Vec<String>| request.iter().filter(|line| line.contains("[callstack]")).count();
-    assert_eq!(sent.iter().map(ours).collect::<Vec<_>>(), [0, 0, 0, 0, 0, 0, 0, 2, 2, 2]);
+    assert_eq!(sent.iter().map(ours).collect::<Vec<_>>(), [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
     assert_eq!(sent_of_small_work(true), sent);
 }
 
@@ -165,7 +161,7 @@ fn what_one_process_has_weighed_another_one_does_not_weigh_again() {
     let mut host = Host::new();
     host.turn("Build it", "Built.");
     host.user("Thanks");
-    let held = host.held("f2");
+    let held = host.held("f1");
     let sent = host.sent();
     // The other one's clock says that the provider has forgotten everything, and the host has gone on.
     host.reply("Gladly.");
@@ -173,7 +169,7 @@ fn what_one_process_has_weighed_another_one_does_not_weigh_again() {
     host.pass(6);
     host.restart();
     host.step(&["look"]);
-    assert_eq!(host.held("f2"), None, "{held:?}");
+    assert_eq!(host.held("f1"), None, "{held:?}");
     let folded = host.sent();
     assert_ne!(folded[..sent.len() - 1], sent[..sent.len() - 1]);
     host.restart();
@@ -187,11 +183,11 @@ fn an_undo_leaves_what_was_weighed() {
     host.turn("Build it", "Built.");
     let end = host.shown.len();
     host.user("Thanks");
-    let light = host.held("f2");
-    assert!(host.is_light("f2"));
+    let light = host.held("f1");
+    assert!(host.is_light("f1"));
     host.undo(end);
     host.user("Otherwise");
-    assert_eq!(host.held("f2"), light);
+    assert_eq!(host.held("f1"), light);
     assert!(host.is_sent_whole());
     // With its end taken back the turn goes on, and is weighed anew at another end.
     host.undo(end - 1);
@@ -200,8 +196,8 @@ fn an_undo_leaves_what_was_weighed() {
     host.step(&["make", "make", "make", "make"]);
     host.reply("Built anew.");
     host.user("Thanks");
-    assert_eq!(host.held("f2"), None);
-    assert!(host.folded("f2").contains("completed: its steps have left"), "{:#?}", host.sent());
+    assert_eq!(host.held("f1"), None);
+    assert!(host.folded("f1").contains("its steps have left"), "{:#?}", host.sent());
     assert!(!host.is_sent_whole());
 }
 

@@ -1,6 +1,6 @@
 //! A host with sessions that are compacted and forked, which notes behind what each step was made.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::masking::subject::Subject;
@@ -33,6 +33,8 @@ type Read = (Role, Vec<String>);
 struct Session {
     id: String,
     shown: Vec<Shown>,
+    /// Messages that were taken back last, and may come again.
+    taken_back: Vec<Shown>,
     plugin: Plugin,
     /// What was sent last, and the system prompt with it.
     sent: (Vec<String>, Vec<Read>),
@@ -252,6 +254,34 @@ impl Host {
         self.engine.undone_from(&session.id, &id).unwrap();
     }
 
+    /// The user takes the last messages back, also steps alone.
+    pub(super) fn take_back(&mut self, at: usize, messages: usize) {
+        let session = &mut self.sessions[at];
+        let standing = |shown: &Shown| shown.message.standing;
+        let kept = session.shown.len().saturating_sub(messages).max(1);
+        if session.shown[kept.min(session.shown.len())..]
+            .iter()
+            .any(|shown| standing(shown) != Standing::Normal)
+        {
+            return;
+        }
+        session.taken_back = session.shown.split_off(kept.min(session.shown.len()));
+        if let Some(first) = session.taken_back.first() {
+            self.engine.undone_from(&session.id, &first.message.id).unwrap();
+        }
+    }
+
+    /// They come again, unless something else was said meanwhile.
+    pub(super) fn bring_again(&mut self, at: usize) {
+        let session = &mut self.sessions[at];
+        let newest = session.shown.iter().map(|shown| &shown.message.id).max();
+        if session.taken_back.first().is_some_and(|first| Some(&first.message.id) > newest) {
+            self.engine.redone(&session.id, &HashSet::new()).unwrap();
+            session.shown.append(&mut session.taken_back);
+        }
+        session.taken_back.clear();
+    }
+
     /// The host compacts a session.
     pub(super) fn compact(&mut self, at: usize, tail: Tail) {
         let keep = match tail {
@@ -271,9 +301,8 @@ impl Host {
         let mut summary = self.message(Role::Assistant, Standing::Summary, vec![summary]);
         summary.summary = Some(words);
         let shown = &mut self.sessions[at].shown;
-        let mut tail = shown.split_off(shown.len().saturating_sub(keep));
-        // Not covered: a host that keeps an earlier summary behind the new one.
-        tail.retain(|kept| kept.message.standing == Standing::Normal);
+        let tail = shown.split_off(shown.len().saturating_sub(keep));
+
         *shown = [vec![request, summary], tail].concat();
     }
 
@@ -283,6 +312,7 @@ impl Host {
         let renamed = |id: &str| format!("copy_{id}");
         copy.id = format!("ses_{}", self.sessions.len());
         copy.plugin = Plugin::default();
+        copy.taken_back.clear();
         for shown in &mut copy.shown {
             for part in &mut shown.message.parts {
                 part.id = renamed(&part.id);
@@ -386,9 +416,21 @@ impl Host {
                     let part = ids.iter().position(|id| id == part).unwrap();
                     words[part].clone_from(text);
                 }
+                FoldOp::AddToOutput { message, part, text } => {
+                    let at = place(&sent, message);
+                    let (_, ids, (_, words)) = &mut sent[at];
+                    let part = ids.iter().position(|id| id == part).unwrap();
+                    words[part] = format!("{} {text}", words[part]);
+                }
                 FoldOp::Append { message, text } => {
                     let at = place(&sent, message);
                     sent[at].2.1.push(text.clone());
+                }
+                FoldOp::Join { message, to } => {
+                    let (_, ids, (_, words)) = sent.remove(place(&sent, message));
+                    let to = place(&sent, to);
+                    sent[to].1.extend(ids);
+                    sent[to].2.1.extend(words);
                 }
                 FoldOp::Insert { after, text } => {
                     let at = place(&sent, after);

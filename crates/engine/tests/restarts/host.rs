@@ -128,6 +128,7 @@ impl Host {
             tokens: (role == Role::Assistant).then_some(before + 500),
             said,
             heard,
+            returned: 0,
             summary: None,
             words: words.to_owned(),
         });

@@ -95,6 +95,23 @@ fn an_hour_later_only_the_numbers_are_left() {
 }
 
 #[test]
+fn no_rate_is_above_a_hundred_percent() {
+    let desk = Desk::new(&[]);
+    desk.subagent(CHILD, NAMED, "It says 6.");
+    desk.subagent("ses_small", "a question", "6");
+    for session in [CHILD, "ses_small"] {
+        desk.did("stack_subagent_complete", json!({"sessionID": session}));
+    }
+    let answer = desk.did("stack_stats", json!({}));
+    assert_eq!((&answer.data["completed"], &answer.data["withFrames"]), (&2.into(), &1.into()));
+    let rates = answer.data.as_object().unwrap().iter().filter(|(name, _)| name.ends_with("Rate"));
+    for (name, rate) in rates {
+        assert!(rate.as_u64().is_none_or(|percent| percent <= 100), "{name}: {rate}");
+    }
+    assert!(answer.text.contains("completed 2 (100 %)"), "{}", answer.text);
+}
+
+#[test]
 fn settings_are_set_here_and_reset() {
     let desk = Desk::new(&[("STACK_SUBAGENT_MIN_MESSAGES", "9")]);
     let source = |answer: &Answer, name: &str| answer.data[name]["source"].clone();
@@ -105,10 +122,12 @@ fn settings_are_set_here_and_reset() {
         "stack_config",
         json!({"idleDelay": 70, "minMessages": 2, "enabled": true, "patterns": ["^job ", "("]}),
     );
-    assert_eq!(source(&answer, "minMessages"), "set");
+    assert_eq!(source(&answer, "minMessages"), "environment");
+    let overruled = "minMessages: 9 (from the environment; `2` is set here, and counts once the variable is gone)";
+    assert!(answer.text.contains(overruled), "{}", answer.text);
     assert!(answer.text.contains("`(` (unclosed group)"), "{}", answer.text);
     let now = desk.another().subagent_settings().unwrap();
-    assert_eq!((now.idle_delay, now.min_messages, now.min_duration), (70, 2, 60_000));
+    assert_eq!((now.idle_delay, now.min_messages, now.min_duration), (70, 9, 60_000));
     assert!(now.matches("job 1") && !now.matches(NAMED));
     desk.did("stack_config", json!({"reset": ["minMessages", "STACK_SUBAGENT_PATTERNS"]}));
     let now = desk.engine.subagent_settings().unwrap();

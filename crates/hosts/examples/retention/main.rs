@@ -129,7 +129,7 @@ fn measure(session: &Session, shape: Shape, only_own: bool, show: bool) -> Tally
         let results = extract_results(span, RESULTS_TOKENS).unwrap_or_default();
         let evidence = match shape {
             Shape::Ours(budget) => {
-                take(span, &results, &session.project, budget.of(span_tokens(span)))
+                take(span, &results, &session.project, budget.of(span_tokens(span)), &|_| None)
             }
             Shape::Words => Evidence::default(),
             Shape::Before => before(span, &session.project),
@@ -203,10 +203,13 @@ fn kept(results: &str, evidence: &Evidence, lines: &[String], project: &str) -> 
     for line in lines {
         terms(line, project, &mut kept);
     }
-    let written = evidence.written.iter().map(|file| &file.path);
-    // Files of one folder stand behind the folder's name.
-    for path in written.chain(&evidence.read).chain(&evidence.named) {
+    let changed = evidence.changes.iter().map(|change| &change.path);
+    let read = evidence.reads.iter().map(|file| &file.path);
+    for path in changed.chain(&evidence.written_besides).chain(read).chain(&evidence.read) {
         kept.insert((0, path.clone()));
+    }
+    for run in &evidence.checks {
+        kept.insert((3, run.line.clone()));
     }
     for run in &evidence.commands {
         kept.insert((3, run.line.clone()));

@@ -187,6 +187,18 @@ fn apply(op: &FoldOp, sent: &mut [Vec<Piece>], places: &HashMap<&str, usize>) {
             let from = sent[at][found].2.from;
             sent[at].insert(found + 1, added(from, text));
         }
+        FoldOp::AddToOutput { message, part, text } => {
+            let Some(at) = at(message) else { return };
+            // Behind what stands for it, if something does.
+            let found = sent[at].iter().position(|(id, result, _)| id == part && *result);
+            let Some(found) = found else { return };
+            let from = sent[at][found].2.from;
+            let behind = sent[at][found + 1..].iter().take_while(|(id, _, _)| id.is_empty());
+            let place = found + 1 + behind.count();
+            sent[at].insert(place, added(from, text));
+        }
+        // It stays where it was made.
+        FoldOp::Join { .. } => {}
         FoldOp::Append { message, text } | FoldOp::Insert { after: message, text } => {
             if let Some(at) = at(message) {
                 sent[at].push(added("user", text));

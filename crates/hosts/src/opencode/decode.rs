@@ -140,6 +140,7 @@ pub(crate) fn decode(json: &str, project: &Path) -> Option<Shown> {
     }
     let calls = wire.parts.iter().filter_map(times).collect();
     let (said, heard) = tokens_of(&wire.parts, role);
+    let returned = wire.parts.iter().filter_map(|part| part.state.as_ref()).map(returned).sum();
     let results = wire.parts.iter().filter_map(maskable).collect();
     let parts = wire.parts.into_iter().map(part).collect();
     Some(Shown {
@@ -152,6 +153,7 @@ pub(crate) fn decode(json: &str, project: &Path) -> Option<Shown> {
         tokens,
         said,
         heard,
+        returned,
         results,
         words,
         summary,
@@ -181,6 +183,11 @@ fn tokens_of(parts: &[WirePart], role: Role) -> (usize, usize) {
         }
     }
     (said, heard)
+}
+
+/// Characters that a call returned.
+fn returned(state: &State) -> usize {
+    state.output.as_deref().map_or(0, |output| output.chars().count())
 }
 
 /// Tools whose results never leave the context while the work goes on: what ours return is ours, what a

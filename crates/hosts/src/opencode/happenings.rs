@@ -6,7 +6,7 @@ use callstack_core::evidence::{Action, Call, Happening};
 use serde_json::Value;
 
 use super::decode::written;
-use crate::tool_input::{edits, told_texts};
+use crate::tool_input::{edits, told_texts, with_places};
 
 /// What an agent said, thought and did in a message, as it is stored. Nothing for a user's message, and nothing
 /// of our own tools: what they return is ours, and how work was divided frames tell. Each with the id of
@@ -59,7 +59,7 @@ fn happening(part: &Value, project: &Path) -> Option<Happening> {
         exit: state["metadata"]["exit"].as_i64(),
         failed: state["status"] == "error",
         edits: if matches!(action, Action::Wrote(_)) {
-            edits(&state["input"], &files)
+            with_places(edits(&state["input"], &files), &state["metadata"])
         } else {
             Vec::new()
         },

@@ -44,7 +44,7 @@ fn words_commands_and_files_are_told_and_our_own_tools_are_not() {
     let written = called(4);
     assert_eq!(written.action, Action::Wrote(vec!["b.rs".to_owned()]));
     let whole =
-        Edit { path: "/project/b.rs".to_owned(), before: None, after: "fn b() {}".to_owned() };
+        Edit { path: "/project/b.rs".to_owned(), after: "fn b() {}".to_owned(), ..Edit::default() };
     assert_eq!(written.edits, [whole]);
     let failed = called(5);
     assert!(failed.failed && failed.action == Action::Wrote(vec!["c.rs".to_owned()]), "{failed:?}");

@@ -9,18 +9,17 @@ use callstack_core::transcript::Anchor;
 use callstack_engine::effect::{Next, Reaction};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    ChildSession, CompactionPrompt, Engine, EngineError, Kind, Shown, SlashRequest, SyncAnswer,
+    ChildSession, CompactionPrompt, Engine, EngineError, Kind, SlashRequest, SyncAnswer,
     SyncRequest, SystemRequest, UserMessage, tools,
 };
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::decode::{decode_any, written};
+use super::asked::{Asked, shown};
+use super::decode::written;
 use super::lines::{self, LONGEST, Line};
 use super::wire::{
-    After, Command, Continue, Event, Message, OfSession, Outcome, PROTOCOL, Purpose, Record,
-    Response, Sync, System, Tool,
+    Command, Continue, Event, Message, OfSession, Outcome, PROTOCOL, Purpose, Response, Sync, Tool,
 };
 
 /// The name of this host in the store.
@@ -146,17 +145,18 @@ impl Server<'_> {
         if !matches!(method, "hello" | "sync" | "record" | "command") && !engine.frame_mode()? {
             return self.unframed(engine, method, params);
         }
-        match method {
-            "hello" => {
+        let mut mended = String::new();
+        match Asked::read(method, params, &mut mended)? {
+            Asked::Hello => {
                 let greeting = json!({
                     "protocol": PROTOCOL,
                     "version": self.version,
                     "tools": tool_list(engine)?,
+                    "frames": engine.frame_mode()?,
                 });
                 Ok(with_reaction(engine, greeting, engine.wake()?))
             }
-            "message" => {
-                let Message { session, id, text } = read(params)?;
+            Asked::Message(Message { session, id, text }) => {
                 let host = HOST.to_owned();
                 let told = UserMessage { session, host, text };
                 engine.user_message(&told)?;
@@ -165,10 +165,9 @@ impl Server<'_> {
                 }
                 Ok(json!({}))
             }
-            "command" => command(engine, read(params)?),
-            "sync" => sync(engine, params),
-            "system" => {
-                let system: System = read(params)?;
+            Asked::Command(asked) => command(engine, asked),
+            Asked::Sync(asked) => sync(engine, asked),
+            Asked::System(system) => {
                 if system.head.starts_with(TITLE_PROMPT) {
                     return Ok(json!({ "texts": [] }));
                 }
@@ -176,20 +175,17 @@ impl Server<'_> {
                     SystemRequest { session: system.session, limit: system.model.context };
                 Ok(json!({ "texts": engine.system(&request)? }))
             }
-            "compacting" => {
-                let OfSession { session } = read(params)?;
+            Asked::Compacting(OfSession { session }) => {
                 let CompactionPrompt { context, prompt } = engine.compacting(&session)?;
                 Ok(json!({ "context": context, "prompt": prompt }))
             }
-            "tool" => {
-                tool(engine, read(params)?, |tool, caller, args| tool.run(engine, caller, args))
+            Asked::Tool(call) => {
+                tool(engine, call, |tool, caller, args| tool.run(engine, caller, args))
             }
-            "continue" => {
-                let Continue { token, outcome, tool: call } = read(params)?;
+            Asked::Continue(Continue { token, outcome, tool: call }) => {
                 tool(engine, call, |tool, caller, _| tool.resume(engine, caller, token, outcome))
             }
-            "after" => {
-                let after: After = read(params)?;
+            Asked::After(after) => {
                 let files = written(&after.args, &after.metadata);
                 match &after.call {
                     Some(call) => engine.files_written_by(&after.session, call, &files)?,
@@ -197,23 +193,15 @@ impl Server<'_> {
                 }
                 Ok(json!({}))
             }
-            "record" => {
-                let mut mended = String::new();
-                let params = params.map_or("{}", RawValue::get);
-                let record: Record<'_> = lines::params_with_messages(params, &mut mended)
-                    .map_err(|error| unreadable(&error))?;
-                engine.record(&record.session, shown(engine, record.messages))?;
+            Asked::Record(record) => {
+                engine.record(&record.session, shown(record.messages, engine.project()))?;
                 Ok(json!({}))
             }
-            "event" => {
-                let reaction = self.event(engine, read(params)?)?;
+            Asked::Event(event) => {
+                let reaction = self.event(engine, event)?;
                 Ok(with_reaction(engine, json!({}), reaction))
             }
-            "wake" => Ok(with_reaction(engine, json!({}), engine.wake()?)),
-            other => Err(EngineError::invalid(
-                format!("there is no method `{other}`"),
-                "Install the plugin of this version with `callstack init opencode`.",
-            )),
+            Asked::Wake => Ok(with_reaction(engine, json!({}), engine.wake()?)),
         }
     }
 
@@ -230,9 +218,10 @@ impl Server<'_> {
             "compacting" => json!({ "context": [] }),
             "tool" | "continue" => refused(&callstack_engine::frame_mode_is_off()),
             "event" => {
-                let event: Event = read(params)?;
-                if let (Some(session), "session.deleted") =
-                    (event.properties.session, event.kind.as_str())
+                let mut mended = String::new();
+                if let Asked::Event(event) = Asked::read(method, params, &mut mended)?
+                    && let (Some(session), "session.deleted") =
+                        (event.properties.session, event.kind.as_str())
                 {
                     self.removed.remove(&session);
                     engine.forget(&session);
@@ -299,17 +288,6 @@ impl Server<'_> {
     }
 }
 
-fn read<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, EngineError> {
-    lines::params(params.map_or("{}", RawValue::get)).map_err(|error| unreadable(&error))
-}
-
-fn unreadable(error: &serde_json::Error) -> EngineError {
-    EngineError::invalid(
-        format!("the parameters can't be read: {error}"),
-        "Install the plugin of this version with `callstack init opencode`.",
-    )
-}
-
 fn tool_list(engine: &Engine) -> Result<Vec<Value>, EngineError> {
     let listed = tools::listed(engine.current_settings()?.profile);
     Ok(listed
@@ -323,23 +301,13 @@ fn tool_list(engine: &Engine) -> Result<Vec<Value>, EngineError> {
         .collect())
 }
 
-/// The messages, each as far as it can be read: none keeps the others from being followed and stored.
-fn shown(engine: &Engine, messages: Option<Vec<&RawValue>>) -> Vec<Shown> {
-    let messages = messages.unwrap_or_default().into_iter();
-    messages.map(|message| decode_any(message.get().as_bytes(), engine.project())).collect()
-}
-
-fn sync(engine: &Engine, params: Option<&RawValue>) -> Result<Value, EngineError> {
-    let mut mended = String::new();
-    let params = params.map_or("{}", RawValue::get);
-    let sync: Sync<'_> =
-        lines::params_with_messages(params, &mut mended).map_err(|error| unreadable(&error))?;
+fn sync(engine: &Engine, sync: Sync<'_>) -> Result<Value, EngineError> {
     let answer = engine.sync(SyncRequest {
         session: sync.session,
         host: HOST.to_owned(),
         compacting: sync.purpose == Purpose::Compaction,
         keep: sync.keep,
-        shown: shown(engine, sync.messages),
+        shown: shown(sync.messages, engine.project()),
         ops: sync.ops,
         applied: sync.applied,
         newest: sync.newest,

@@ -19,6 +19,7 @@ use assembly::assemble;
 pub(super) use assembly::handed_on;
 use branch::Branches;
 use entry::Entry;
+pub(super) use entry::noted_in;
 
 /// Records by the side chain that they belong to; those of the session itself under none.
 #[derive(Default)]

@@ -61,7 +61,7 @@ pub(super) fn read_document(document: &str) -> Result<Vec<Recording>, serde_json
     // Items do not say when they were.
     let at = time(&document.session["timestamp"]);
     for raw in document.items {
-        match serde_json::from_str::<Value>(raw.get()) {
+        match lines::value(raw.get()) {
             Ok(item) => rollout.item(raw.get().to_owned(), item, at),
             Err(_) => rollout.recording.skipped.unreadable += 1,
         }
@@ -223,7 +223,7 @@ impl Rollout {
                     let mime = text(&part["type"]).to_owned();
                     RecordedPart::File { name: String::new(), mime }
                 },
-                |text| words(text, host || is_of_the_program(text)),
+                |text| words(text, host),
             ));
         }
         user.records.push(raw);
@@ -328,23 +328,6 @@ fn is_of_user(text: &str, said: &HashSet<String>) -> bool {
             || message.len() >= WORDS && text.contains(message.as_str())
     };
     !text.is_empty() && (said.contains(text) || said.iter().any(|message| holds(&message)))
-}
-
-/// How texts begin that the program puts in the user's place.
-const OF_THE_PROGRAM: [&str; 8] = [
-    "# AGENTS.md instructions",
-    "<environment_context>",
-    "<permissions instructions>",
-    "<skill>",
-    "<subagent_notification>",
-    "<turn_aborted>",
-    "<user_instructions>",
-    "<user_shell_command>",
-];
-
-fn is_of_the_program(text: &str) -> bool {
-    let text = text.trim_start();
-    OF_THE_PROGRAM.iter().any(|begin| text.starts_with(begin))
 }
 
 struct Told {

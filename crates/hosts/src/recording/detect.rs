@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use callstack_engine::plain_file;
+use callstack_engine::plain;
 use serde_json::value::RawValue;
 
 use super::lines::without_mark;
@@ -36,7 +36,7 @@ pub(super) struct Found {
 pub(super) fn detect(path: &Path) -> Result<Found, RecordingError> {
     let io = |source| RecordingError::Io { path: path.to_owned(), source };
     let unknown = |found| RecordingError::Unknown { path: path.to_owned(), found };
-    let mut file = BufReader::with_capacity(HEAD, plain_file::open(path).map_err(io)?);
+    let mut file = BufReader::with_capacity(HEAD, plain::open_named(path).map_err(io)?);
     let head = file.fill_buf().map_err(io)?.to_vec();
     if is_utf16(&head) {
         return Err(RecordingError::Utf16(path.to_owned()));
@@ -59,8 +59,9 @@ pub(super) fn detect(path: &Path) -> Result<Found, RecordingError> {
         return Err(unknown(OTHER_JSON));
     }
     // Lines of a document may be objects too, such as empty ones.
-    let text = plain_file::read_to_string(path).map_err(io)?;
-    match serde_json::from_str::<Fields<'_>>(text.trim_start_matches('\u{feff}')) {
+    let bytes = plain::read_named(path).map_err(io)?;
+    let text = String::from_utf8_lossy(without_mark(&bytes));
+    match serde_json::from_str::<Fields<'_>>(&text) {
         Ok(fields) => of_document(&fields).ok_or_else(|| unknown(OTHER_JSON)),
         Err(source) if begins_like_a_session(head) => {
             Err(RecordingError::Damaged { path: path.to_owned(), source })
@@ -93,7 +94,8 @@ fn first_line_of_many(file: &mut impl BufRead) -> io::Result<First> {
             break;
         }
         let line = without_mark(&line).trim_ascii();
-        let fields = serde_json::from_slice::<Fields<'_>>(line).ok();
+        let line = String::from_utf8_lossy(line);
+        let fields = serde_json::from_str::<Fields<'_>>(&line).ok();
         if !line.is_empty() {
             first.is_object.get_or_insert(fields.is_some());
         }

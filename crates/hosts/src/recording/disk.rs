@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use callstack_engine::plain_file;
-use serde_json::Value;
+use callstack_core::json::mended;
+use callstack_engine::plain;
 
 use super::{
     Format, Recording, RecordingError, claude_code, codex, detect, lines, link, mini_swe_agent,
@@ -136,7 +136,7 @@ fn once_each(recordings: Vec<Recording>) -> Vec<Recording> {
 fn file(path: &Path, told: &mut dyn FnMut(Progress<'_>)) -> Result<Vec<Recording>, RecordingError> {
     let found = detect::detect(path)?;
     let io = |source| io_error(path, source);
-    let file = plain_file::open(path).map_err(io)?;
+    let file = plain::open_named(path).map_err(io)?;
     let bytes = file.metadata().map_err(io)?.len();
     told(Progress::Reading { file: path, read: 0, bytes });
     let counted = Counted { file, path, bytes, read: 0, told };
@@ -173,10 +173,12 @@ fn of_format(
         Format::SweAgent => swe_agent::read,
         Format::MiniSweAgent => mini_swe_agent::read,
     };
-    let mut text = String::new();
-    from.read_to_string(&mut text).map_err(io)?;
-    let text = text.trim_start_matches('\u{feff}');
-    document(text).map_err(|source| RecordingError::Damaged { path: path.to_owned(), source })
+    let mut bytes = Vec::new();
+    from.read_to_end(&mut bytes).map_err(io)?;
+    let text = String::from_utf8_lossy(lines::without_mark(&bytes));
+    document(&text)
+        .or_else(|error| document(&mended(&text)).map_err(|_| error))
+        .map_err(|source| RecordingError::Damaged { path: path.to_owned(), source })
 }
 
 /// Subagents' files that lie beside a session's file: in a folder of its name, or next to it.
@@ -213,8 +215,8 @@ fn beside(
 /// The session that the first line of a file names.
 fn session_of(path: &Path) -> Option<String> {
     let mut line = Vec::new();
-    BufReader::new(plain_file::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
-    let first: Value = serde_json::from_slice(lines::without_mark(&line)).ok()?;
+    BufReader::new(plain::open_named(path).ok()?).read_until(b'\n', &mut line).ok()?;
+    let first = lines::value(&String::from_utf8_lossy(lines::without_mark(&line))).ok()?;
     Some(first["sessionId"].as_str()?.to_owned())
 }
 
@@ -243,7 +245,7 @@ fn refuse(error: &RecordingError, told: &mut dyn FnMut(Progress<'_>)) {
 }
 
 /// The files of a folder and of those in it, without hidden ones; links to folders are not followed.
-fn files_in(folder: &Path, files: &mut Vec<PathBuf>) {
+pub(super) fn files_in(folder: &Path, files: &mut Vec<PathBuf>) {
     for path in sorted(folder).into_iter().filter(|path| !is_hidden(path)) {
         if is_folder(&path) {
             files_in(&path, files);

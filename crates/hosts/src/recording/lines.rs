@@ -1,7 +1,9 @@
 //! Files of JSON lines: each line with its bytes, as they came.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead};
 
+use callstack_core::json::mended;
 use serde_json::Value;
 
 use super::Skipped;
@@ -10,6 +12,16 @@ use super::Skipped;
 /// there.
 pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// How records are counted that are not all in UTF-8.
+const NO_CHARACTERS: &str = "bytes that are no characters, read as U+FFFD";
+
+/// Reads a record. What strict readers refuse in one, such as half an emoji, is read as what stands for it; the
+/// record itself is kept as it is.
+pub(super) fn value(record: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(record)
+        .or_else(|error| serde_json::from_str(&mended(record)).map_err(|_| error))
 }
 
 /// Goes through a file line by line, without ever having all of it in memory. A line that is no JSON
@@ -29,9 +41,15 @@ pub(super) fn each(
         if text.is_empty() {
             continue;
         }
-        let read = std::str::from_utf8(text).ok();
-        match read.and_then(|text| Some((text, serde_json::from_str::<Value>(text).ok()?))) {
-            Some((text, value)) if value.is_object() => line(text.to_owned(), value),
+        let text = String::from_utf8_lossy(text);
+        let is_whole = matches!(text, Cow::Borrowed(_));
+        match value(&text) {
+            Ok(value) if value.is_object() => {
+                if !is_whole {
+                    skipped.count(NO_CHARACTERS);
+                }
+                line(text.into_owned(), value);
+            }
             _ => skipped.unreadable += 1,
         }
     }

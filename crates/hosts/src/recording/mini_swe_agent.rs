@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::tools::{self, taken, text, words};
 use super::transcript::{Answer, Transcript, message};
-use super::{Format, RecordedPart, Recording, Usage};
+use super::{Format, RecordedPart, Recording, Usage, lines};
 
 #[derive(Deserialize)]
 struct Document<'a> {
@@ -43,7 +43,7 @@ pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> 
     };
     text(&config["environment"]["cwd"]).clone_into(&mut trajectory.recording.project);
     for raw in file.messages {
-        match serde_json::from_str::<Value>(raw.get()) {
+        match lines::value(raw.get()) {
             Ok(value) => trajectory.take(value, raw.get()),
             Err(_) => trajectory.recording.skipped.unreadable += 1,
         }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::tools::{self, taken, text, time, words};
 use super::transcript::{Answer, Transcript, message};
-use super::{Division, Format, Parent, Recorded, RecordedPart, Recording, Usage};
+use super::{Division, Format, Parent, Recorded, RecordedPart, Recording, Usage, lines};
 
 #[derive(Deserialize)]
 struct Export<'a> {
@@ -32,7 +32,7 @@ pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> 
     let reverted = text(&info["revert"]["messageID"]).to_owned();
     let mut transcript = Transcript::default();
     for raw in export.messages {
-        let Ok(value) = serde_json::from_str::<Value>(raw.get()) else {
+        let Ok(value) = lines::value(raw.get()) else {
             recording.skipped.unreadable += 1;
             continue;
         };

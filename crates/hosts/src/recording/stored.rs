@@ -11,9 +11,10 @@ use callstack_engine::RECORDED;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
+use super::claude_code::noted_in;
 use super::{Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage};
 use crate::opencode::decode;
-use crate::tool_input::{Replaced, edits, replaced, told_texts};
+use crate::tool_input::{Replaced, edits, replaced, told_texts, with_places};
 
 /// Levels of a record that is kept as a value: readers take 128, and need some for what is around it.
 const DEPTH: usize = 100;
@@ -232,7 +233,7 @@ impl RecordedCall {
             action: self.action.clone(),
             edits: match &self.action {
                 Action::Wrote(paths) if self.state == CallState::Completed => {
-                    edits(&self.input, paths)
+                    with_places(edits(&self.input, paths), &self.noted)
                 }
                 _ => Vec::new(),
             },
@@ -253,11 +254,11 @@ pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
     }
     let parts = message["parts"].as_array().into_iter().flatten();
     let id = |part: &Value| part["id"].as_str().unwrap_or_default().to_owned();
-    let actions = &message[RECORDED]["actions"];
-    parts.filter_map(|part| Some((id(part), happening(part, actions)?))).collect()
+    let recorded = &message[RECORDED];
+    parts.filter_map(|part| Some((id(part), happening(part, recorded)?))).collect()
 }
 
-fn happening(part: &Value, actions: &Value) -> Option<Happening> {
+fn happening(part: &Value, recorded: &Value) -> Option<Happening> {
     if part["type"] == "text" && part["synthetic"] != true {
         return Some(Happening::Said(part["text"].as_str()?.to_owned()));
     }
@@ -266,10 +267,11 @@ fn happening(part: &Value, actions: &Value) -> Option<Happening> {
         return (!thought.is_empty()).then(|| Happening::Thought(thought.to_owned()));
     }
     let state = &part["state"];
-    let did = &actions[part["callID"].as_str().unwrap_or_default()];
+    let did = &recorded["actions"][part["callID"].as_str().unwrap_or_default()];
     let tool = part["tool"].as_str().filter(|_| did["divides"] != true)?;
     let named = |name: &str| did[name].as_str().map(str::to_owned);
-    let wrote = did["wrote"].as_array().map(|paths| {
+    // Whether a call wrote anything that has no answer nobody knows.
+    let wrote = did["wrote"].as_array().filter(|_| state["status"] != "running").map(|paths| {
         let paths = paths.iter().filter_map(|path| path.as_str().map(str::to_owned));
         paths.collect::<Vec<_>>()
     });
@@ -281,10 +283,27 @@ fn happening(part: &Value, actions: &Value) -> Option<Happening> {
         output: output.unwrap_or_default().to_owned(),
         exit: state["metadata"]["exit"].as_i64(),
         failed: state["status"] == "error",
-        edits: wrote.as_ref().map(|paths| edits(&state["input"], paths)).unwrap_or_default(),
+        edits: match &wrote {
+            Some(paths) if state["status"] != "error" => {
+                let noted = noted(&part["callID"], &recorded["records"]);
+                with_places(edits(&state["input"], paths), &noted)
+            }
+            _ => Vec::new(),
+        },
         action: ran
             .or_else(|| named("read").map(Action::Read))
             .or(wrote.map(Action::Wrote))
             .unwrap_or_default(),
     }))
+}
+
+/// What the program noted of an edit besides, where that stands in the records as Claude Code's do.
+fn noted(call: &Value, records: &Value) -> Value {
+    let answers = |record: &&Value| {
+        let content = record["message"]["content"].as_array();
+        content.into_iter().flatten().any(|it| it["tool_use_id"] == *call)
+    };
+    let record = records.as_array().into_iter().flatten().find(answers);
+    let result = record.map_or(&Value::Null, |record| &record["toolUseResult"]);
+    noted_in(result)
 }

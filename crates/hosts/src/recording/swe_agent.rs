@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::tools::{self, text, words};
 use super::transcript::{Answer, Transcript, message};
-use super::{Format, RecordedPart, Recording};
+use super::{Format, RecordedPart, Recording, lines};
 
 #[derive(Deserialize)]
 struct Document<'a> {
@@ -28,7 +28,7 @@ pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> 
     let mut transcript = Transcript::default();
     let mut beginning = text(&file.environment).to_owned();
     for raw in file.history {
-        let Ok(value) = serde_json::from_str::<Value>(raw.get()) else { continue };
+        let Ok(value) = lines::value(raw.get()) else { continue };
         let is_demo = value["is_demo"] == true || value["message_type"] == "demonstration";
         let role = text(&value["role"]);
         // What the agent did is told by the steps, and better.
@@ -46,13 +46,13 @@ pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> 
             recording.skipped.count(format!("history: {role}"));
         }
     }
-    let first = file.steps.first().and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+    let first = file.steps.first().and_then(|raw| lines::value(raw.get()).ok());
     for name in ["response", "action", "observation"] {
         beginning.push_str(first.as_ref().map_or("", |step| text(&step[name])));
     }
     recording.session = format!("swe-agent-{}", tools::id_of(&beginning));
     for (place, raw) in file.steps.into_iter().enumerate() {
-        match serde_json::from_str::<Value>(raw.get()) {
+        match lines::value(raw.get()) {
             Ok(step) => take(place, &step, raw.get(), &mut transcript, &mut recording),
             Err(_) => recording.skipped.unreadable += 1,
         }

@@ -21,6 +21,7 @@ pub(super) fn call(id: &str, tool: &str, input: Value) -> RecordedCall {
         exit: None,
         answered_at: None,
         division: None,
+        noted: Value::Null,
     }
 }
 

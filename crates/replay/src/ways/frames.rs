@@ -3,15 +3,16 @@
 
 mod reach;
 mod sent;
-mod told;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use callstack_core::dialect::Dialect;
-use callstack_core::evidence::{Budget, Happening, Remains, span_tokens, take_untold};
+use callstack_core::evidence::{Budget, Happening, Remains, span_tokens, take};
 use callstack_core::fold::{Folded, Input, Last, Mask, ReasoningPolicy, fold, weigh_against};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Status};
-use callstack_core::framing::{Change, Framer, Kind, Stretch, Taken};
+use callstack_core::framing::{
+    Change, Framer, Kind, Speaker, Stretch, Taken, began_root, identity_of,
+};
 use callstack_core::masking::Limits;
 use callstack_core::results::ResultsSource;
 use callstack_core::returned::{OUTLINES, RENDERER_VERSION, Unpushed, pressed, replaced, unpushed};
@@ -27,7 +28,6 @@ use crate::shown::Shown;
 
 use reach::{Due, Reach};
 use sent::{At, Changed, Sent};
-use told::Told;
 
 /// What is kept of finished work.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +36,6 @@ pub struct Policy {
     pub evidence: Budget,
     /// Whether todo items fold as soon as they are over.
     pub items: bool,
-    /// Whether evidence leaves out what is told in front of it.
-    pub told: bool,
     /// Which outputs are masked in work that goes on; none where nothing is.
     pub masks: Option<Limits>,
     /// Estimated tokens of all outlines of a batch of masked outputs.
@@ -51,7 +49,6 @@ impl Default for Policy {
         Self {
             evidence: Budget::UNPUSHED,
             items: true,
-            told: true,
             masks: Some(Limits::default()),
             outlines: OUTLINES,
             pauses: true,
@@ -127,7 +124,6 @@ struct Work<'s> {
     /// By their messages.
     masks: BTreeMap<usize, Vec<Mask>>,
     due: Due,
-    told: Told,
     last_at: Option<i64>,
     /// Whether the provider's cache is empty at the call that is prepared.
     paused: bool,
@@ -139,8 +135,8 @@ impl<'s> Work<'s> {
     fn new(session: &'s mut Session, policy: &'s Policy, fit: Fit) -> Self {
         let ids = session.transcript.iter().enumerate();
         let places = ids.map(|(at, message)| (message.id.clone(), at)).collect();
-        let identity = session.moments.first().map(|moment| moment.words.clone());
-        let identity = callstack_core::framing::identity_of(&identity.unwrap_or_default());
+        let first = session.moments.iter().find(|moment| moment.speaker == Speaker::User);
+        let identity = identity_of(&first.map(|moment| moment.words.clone()).unwrap_or_default());
         let began = session.times.iter().flatten().next().copied().unwrap_or_default();
         let mut root = Frame::planned(FrameNum(1), session.id.clone(), None, 0, identity, began);
         root.status = Status::InProgress;
@@ -167,7 +163,6 @@ impl<'s> Work<'s> {
             closed: Vec::new(),
             masks: BTreeMap::new(),
             due: Due::default(),
-            told: Told::default(),
             last_at: None,
             paused: false,
             bound: HashMap::new(),
@@ -237,18 +232,23 @@ impl<'s> Work<'s> {
         let around = around.and_then(|anchor| self.bound.get(anchor));
         let parent = around.map_or(FrameNum(1), |span| self.spans[*span].frame);
         let depth = self.frame(parent).depth + 1;
-        let num = FrameNum(self.frames.len() as u64 + 1);
-        let identity = stretch.identity.clone();
-        let began = self.time(&stretch.opened);
-        let mut frame =
-            Frame::planned(num, format!("frm-{num}"), Some(parent), depth, identity, began);
-        frame.status = Status::InProgress;
-        if let Some(around) = self.below.get_mut(index(parent)) {
-            around.push(self.frames.len());
-        }
-        self.below.push(Vec::new());
-        self.frames.push(frame);
-        let origin = if stretch.kind == Kind::Todo { SpanOrigin::Todo } else { SpanOrigin::Turn };
+        let (num, origin) = if self.is_of_root(stretch) {
+            (FrameNum(1), SpanOrigin::FirstTurn)
+        } else {
+            let num = FrameNum(self.frames.len() as u64 + 1);
+            let identity = stretch.identity.clone();
+            let began = self.time(&stretch.opened);
+            let mut frame =
+                Frame::planned(num, format!("frm-{num}"), Some(parent), depth, identity, began);
+            frame.status = Status::InProgress;
+            if let Some(around) = self.below.get_mut(index(parent)) {
+                around.push(self.frames.len());
+            }
+            self.below.push(Vec::new());
+            self.frames.push(frame);
+            let is_todo = stretch.kind == Kind::Todo;
+            (num, if is_todo { SpanOrigin::Todo } else { SpanOrigin::Turn })
+        };
         self.bound.insert(stretch.opened.clone(), self.spans.len());
         self.spans.push(Span {
             num: SpanNum(self.spans.len() as u64 + 1),
@@ -265,6 +265,13 @@ impl<'s> Work<'s> {
         });
     }
 
+    /// Whether a stretch is the turn with which the session's root began.
+    fn is_of_root(&self, stretch: &Stretch) -> bool {
+        let before = &self.session.moments[..self.place(&stretch.opened)];
+        let root = self.frames.first();
+        root.is_some_and(|root| began_root(stretch, &root.identity, before.iter()))
+    }
+
     fn close(&mut self, stretch: &Stretch) {
         let (Some(&at), Some(end)) = (self.bound.get(&stretch.opened), &stretch.closed) else {
             return;
@@ -273,15 +280,18 @@ impl<'s> Work<'s> {
         let ended = self.time(end);
         let (from, to) = (self.place(&stretch.opened) + 1, self.place(end) + 1);
         let happened = self.session.happened(from..to);
+        let goes_on = self.spans[at].origin == SpanOrigin::FirstTurn;
         let frame = &mut self.frames[index(num)];
-        frame.status = stretch.status;
-        frame.ended_at = Some(ended);
-        frame.results.clone_from(&stretch.results);
-        let dense = |text: &String| cut_to_token_budget(text, COMPACTED, " …").into_owned();
-        frame.results_compacted = stretch.results.as_ref().map(dense);
-        frame.invalidation_reason = stretch.reason.map(str::to_owned);
+        if !goes_on {
+            frame.status = stretch.status;
+            frame.ended_at = Some(ended);
+            frame.results.clone_from(&stretch.results);
+            let dense = |text: &String| cut_to_token_budget(text, COMPACTED, " …").into_owned();
+            frame.results_compacted = stretch.results.as_ref().map(dense);
+            frame.invalidation_reason = stretch.reason.map(str::to_owned);
+        }
         frame.artifacts = artifacts(happened, &self.session.project);
-        let text = self.text(num, at, stretch, happened);
+        let (text, is_recent) = self.text(num, at, stretch, happened);
         let items = self.policy.items;
         let span = &mut self.spans[at];
         span.close = Some(end.clone());
@@ -294,44 +304,41 @@ impl<'s> Work<'s> {
             }
             None => Outcome::without_results(stretch.status),
         });
-        if self.policy.told {
-            self.told.behind(to - 1, &self.session.items.terms_of(&text));
-        }
-        span.fold = Some(Fold::unweighed(text, RENDERER_VERSION));
+        let goes_on = is_recent && stretch.kind == Kind::Turn;
+        let fold = if goes_on { Fold::recent } else { Fold::unweighed };
+        span.fold = Some(fold(text, RENDERER_VERSION));
         self.closed.push(at);
         self.due.unweighed.push(at);
     }
 
+    /// What stands for a stretch, and whether one of its last calls changed a file.
     fn text(
         &self,
         num: FrameNum,
         span: usize,
         stretch: &Stretch,
         happened: &[Happening],
-    ) -> String {
+    ) -> (String, bool) {
         let results = stretch.results.as_deref().unwrap_or_default();
-        // What stands in front of it is neither inside it nor around it.
-        let begins = self.place(&self.spans[span].open);
-        let is_told = |kind, term: &str| {
-            let term = self.session.items.term(kind, term);
-            term.is_some_and(|term| self.told.is_in_front(begins, term))
-        };
         let room = self.policy.evidence.of(span_tokens(happened));
         let project = &self.session.project;
-        let mut evidence = take_untold(happened, results, project, room, &is_told);
+        let mut evidence = take(happened, results, project, room, &|_| None);
         evidence.remains = Remains::of(happened, project);
         evidence.remains.list = stretch.open_items();
         let mut inside = Vec::new();
         self.below(num, &mut inside);
-        unpushed(&Unpushed {
+        let text = unpushed(&Unpushed {
             frame: self.frame(num),
             inside: &inside,
             evidence: &evidence.lines(),
+            files: &evidence.files,
             gaps: evidence.gaps,
             replied: stretch.kind == Kind::Turn && stretch.results.is_some(),
+            goes_on: self.spans[span].origin == SpanOrigin::FirstTurn,
             pins: &[],
             dialect: Dialect::Stack,
-        })
+        });
+        (text, evidence.files.changed_last)
     }
 
     fn below(&self, num: FrameNum, found: &mut Vec<Frame>) {

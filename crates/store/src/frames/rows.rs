@@ -12,7 +12,7 @@ use crate::store::View;
 pub(super) const FRAME: &str =
     "SELECT num, id, parent, session, status, title, criteria, criteria_compacted,
   identity_derived, results, results_compacted, created_at, updated_at, ended_at, log_path, reason,
-  invalidated_at, depth, detached, consolidated, results_source FROM frames";
+  invalidated_at, depth, detached, consolidated, results_source, begun_at FROM frames";
 
 impl View<'_> {
     pub(super) fn whole(&self, mut frame: Frame) -> Result<Frame, StoreError> {
@@ -152,6 +152,7 @@ pub(super) fn frame_of(row: &Row<'_>) -> rusqlite::Result<Frame> {
         results_source: row.get::<_, Option<String>>(20)?.and_then(|word| word.parse().ok()),
         created_at: row.get(11)?,
         updated_at: row.get(12)?,
+        begun_at: row.get(21)?,
         ended_at: row.get(13)?,
         artifacts: Vec::new(),
         decisions: Vec::new(),

@@ -23,6 +23,8 @@ impl Writer<'_, '_> {
 
     pub(super) fn create(&self, frame: &Frame) -> Result<(), StoreError> {
         let parent = frame.parent.map_or(ROOTS, sql);
+        let in_progress = frame.status == Status::InProgress;
+        let begun = frame.begun_at.or(in_progress.then_some(frame.created_at));
         let position: i64 = self
             .view
             .connection
@@ -32,9 +34,10 @@ impl Writer<'_, '_> {
         self.run(
             "INSERT INTO frames (num, id, parent, session, status, finished, title, criteria,
                criteria_compacted, identity_derived, results, results_compacted, results_source,
-               created_at, updated_at, ended_at, log_path, reason, invalidated_at, depth, position, ord, detached)
+               created_at, updated_at, ended_at, log_path, reason, invalidated_at, depth, position, ord, detached,
+               begun_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-               ?18, ?19, ?20, ?21, ?1, ?22)",
+               ?18, ?19, ?20, ?21, ?1, ?22, ?23)",
             params![
                 sql(frame.num),
                 frame.id,
@@ -57,7 +60,8 @@ impl Writer<'_, '_> {
                 frame.invalidated_at,
                 frame.depth,
                 position,
-                frame.detached
+                frame.detached,
+                begun
             ],
         )?;
         for artifact in &frame.artifacts {
@@ -99,9 +103,9 @@ impl Writer<'_, '_> {
         self.rename(num, id)?;
         self.set_status(num, Status::InProgress)?;
         self.run(
-            "UPDATE frames SET session = ?2, ended_at = NULL, invalidated_at = NULL
-             WHERE num = ?1",
-            params![sql(num), session],
+            "UPDATE frames SET session = ?2, ended_at = NULL, invalidated_at = NULL,
+               begun_at = coalesce(begun_at, ?3) WHERE num = ?1",
+            params![sql(num), session, self.at],
         )
     }
 
@@ -143,7 +147,8 @@ impl Writer<'_, '_> {
     pub(super) fn reopen(&self, num: FrameNum, status: Status) -> Result<(), StoreError> {
         self.run(
             "UPDATE frames SET ended_at = NULL, invalidated_at = NULL,
-               session = CASE WHEN ?2 THEN NULL ELSE session END WHERE num = ?1",
+               session = CASE WHEN ?2 THEN NULL ELSE session END,
+               begun_at = CASE WHEN ?2 THEN NULL ELSE begun_at END WHERE num = ?1",
             params![sql(num), status == Status::Planned],
         )?;
         self.set_status(num, status)

@@ -332,7 +332,7 @@ impl Removal<'_> {
             }
             Event::Rendered { session, slot, text, .. } => {
                 let is_system = slot.starts_with("system:");
-                if !is_system && !slot.starts_with("note:") {
+                if !is_system && !["note:", "outside:"].iter().any(|it| slot.starts_with(it)) {
                     return false;
                 }
                 let at_place = self.is_gone(session, |id| is_system || slot.contains(id));

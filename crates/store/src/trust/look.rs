@@ -2,17 +2,19 @@
 
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Distrust, ID};
+use crate::checkpoint;
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
 use crate::logs::LOGS;
 use crate::restore;
 
 /// The files of a store that this program opens by name.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     DATABASE,
+    checkpoint::NOTE,
     "callstack.db-wal",
     "callstack.db-shm",
     "callstack.db-journal",
@@ -76,6 +78,23 @@ pub(super) fn at(project: &Path) -> Result<Content, StoreError> {
     Ok(content)
 }
 
+/// The nearest folder, of this one and those around it, in which everybody may put another one in the place of
+/// what leads here. Of those that are not there yet nobody may.
+pub(super) fn exposed(folder: &Path) -> Result<Option<PathBuf>, StoreError> {
+    for folder in folder.ancestors() {
+        match fs::metadata(folder) {
+            Ok(metadata) if is_written_by_all(&metadata) && !keeps_owners_apart(&metadata) => {
+                return Ok(Some(folder.to_path_buf()));
+            }
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::Io { path: folder.to_path_buf(), source });
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
 /// Refuses an entry that leads out of the store, or is no file where one belongs.
 fn check(project: &Path, entry: &DirEntry, is_entered: bool) -> Result<(), StoreError> {
     let path = entry.path();
@@ -126,6 +145,17 @@ fn stranger(project: &Path, folder: &Metadata) -> io::Result<Option<u32>> {
 #[cfg(unix)]
 fn is_written_by_all(metadata: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::mode(metadata) & 0o002 != 0
+}
+
+/// Whether only its owner may rename or remove what is in a folder.
+#[cfg(unix)]
+fn keeps_owners_apart(metadata: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::mode(metadata) & 0o1000 != 0
+}
+
+#[cfg(not(unix))]
+fn keeps_owners_apart(_metadata: &Metadata) -> bool {
+    false
 }
 
 #[cfg(unix)]

@@ -2,15 +2,16 @@
 //! homes may lie on a network, and no numbers of inodes or devices, which change with a restart.
 
 use std::fmt;
-use std::fs::{self, DirBuilder};
-use std::io::{self, Write as _};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use super::{ID, bytes_of};
+use super::{ID, bytes_of, look};
 use crate::error::StoreError;
-use crate::plain::read_plain;
+use crate::locate::restrict;
+use crate::plain::open_plain;
 
 /// The folder of the record, in the user's state folder.
 const STORES: &str = "stores";
@@ -122,16 +123,67 @@ impl Records {
     /// The record of a store, if there is one.
     pub(super) fn read(&self, id: &StoreId) -> Result<Option<Record>, StoreError> {
         let path = self.folder_of(id).join(RECORD);
-        let bytes = read_plain(&path, LONGEST);
-        let bytes = bytes.map_err(|source| StoreError::Io { path, source })?;
-        Ok(bytes.and_then(|bytes| Record::parse(&bytes)).filter(|record| record.id == *id))
+        let failed = |source| StoreError::Io { path: path.clone(), source };
+        let file = match open_plain(OpenOptions::new().read(true), &path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(failed)?,
+        };
+        // Anybody else may have written it.
+        if !(self.is_own(&file.metadata().map_err(failed)?) && self.is_safe(id)?) {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        file.take(LONGEST).read_to_end(&mut bytes).map_err(failed)?;
+        Ok(Record::parse(&bytes).filter(|record| record.id == *id))
+    }
+
+    /// The folder in which everybody may put other records in the place of these, if there is one.
+    pub(super) fn exposed(&self) -> Result<Option<PathBuf>, StoreError> {
+        let there = self.folder.ancestors().find(|folder| folder.exists());
+        let Some(there) = there.and_then(|folder| fs::canonicalize(folder).ok()) else {
+            return Ok(None);
+        };
+        look::exposed(&there)
+    }
+
+    /// Whether nobody else has made, or may change, the folder that belongs to a store. One that is not there
+    /// yet is made by this user.
+    pub(super) fn is_safe(&self, id: &StoreId) -> Result<bool, StoreError> {
+        let folder = self.folder_of(id);
+        let is_own = match fs::symlink_metadata(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+            metadata => {
+                let failed = |source| StoreError::Io { path: folder, source };
+                self.is_own(&metadata.map_err(failed)?)
+            }
+        };
+        Ok(is_own && self.exposed()?.is_none())
+    }
+
+    /// Whether a file or folder is this user's, and nobody else may write to it. Root may work with the records of
+    /// the user whose state folder it is.
+    #[cfg(unix)]
+    fn is_own(&self, metadata: &fs::Metadata) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+        let (user, owner) = (rustix::process::geteuid(), metadata.uid());
+        let is_of_all =
+            || user.is_root() && fs::metadata(&self.folder).is_ok_and(|it| it.uid() == owner);
+        metadata.mode() & 0o022 == 0 && (owner == user.as_raw() || is_of_all())
+    }
+
+    #[cfg(not(unix))]
+    fn is_own(&self, _metadata: &fs::Metadata) -> bool {
+        true
     }
 
     /// Writes a record as a whole: whoever reads it meanwhile finds the one before or this one.
     pub(super) fn write(&self, record: &Record) -> Result<(), StoreError> {
         let folder = self.folder_of(&record.id);
         let failed = |source| StoreError::Io { path: folder.clone(), source };
-        private(&folder).map_err(failed)?;
+        private(&folder).and_then(|()| restrict(&folder)).map_err(failed)?;
+        if !fs::symlink_metadata(&folder).is_ok_and(|it| self.is_own(&it)) {
+            return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, "it is not yours")));
+        }
         let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(failed)?;
         file.write_all(&record.to_bytes()).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;

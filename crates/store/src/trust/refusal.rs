@@ -64,6 +64,18 @@ pub enum Distrust {
         /// The number of that user.
         owner: u32,
     },
+    /// Everybody may put another folder in its place.
+    #[error("everybody may write to {}, and put another store there", .folder.display())]
+    Exposed {
+        /// The project it lies in, or a folder around that.
+        folder: PathBuf,
+    },
+    /// Everybody may put other records in the place of the user's.
+    #[error("everybody may write to {}, and so to the record of your stores", .folder.display())]
+    RecordExposed {
+        /// The folder of the records, or one around it.
+        folder: PathBuf,
+    },
     /// Everybody may write to it.
     #[error("everybody may write to {}", .path.display())]
     Open {
@@ -110,6 +122,9 @@ impl Distrust {
             Self::Owner { .. } => {
                 format!("{unused} Work as that user, or move the folder away if you don't know it.")
             }
+            Self::Exposed { .. } | Self::RecordExposed { .. } => format!(
+                "{unused} `chmod o-w` on that folder lets you go on; containers set CALLSTACK_TRUST."
+            ),
             Self::Open { .. } => format!(
                 "{unused} Look whether what is in it is yours; then `chmod -R o-w {FOLDER}` lets you go on."
             ),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Distrust, Record, Registry, StoreId, id_of, look, resolved};
+use super::{Distrust, Record, Registry, StoreId, id_of, is_at, look, resolved};
 use crate::error::StoreError;
 use crate::locate::FOLDER;
 
@@ -24,6 +24,7 @@ impl Registry {
     pub fn take_over(&self, project: &Path) -> Result<TakenOver, StoreError> {
         let project = resolved(project)?;
         look::at(&project)?;
+        self.refuse_exposed(&project)?;
         self.check_tracked(&project)?;
         let known = id_of(&project)?;
         let record = known.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
@@ -44,11 +45,6 @@ impl Registry {
         }
         Ok(TakenOver { states: self.records.folder_of(&record.id), record, copied })
     }
-}
-
-/// Whether a project has the store of this id.
-fn is_at(project: &Path, id: &StoreId) -> bool {
-    look::at(project).is_ok() && id_of(project).is_ok_and(|it| it.as_ref() == Some(id))
 }
 
 impl From<Distrust> for StoreError {

@@ -2,8 +2,8 @@ use std::time::{Duration, Instant};
 
 use callstack_core::results::SummaryPrompt;
 use callstack_engine::{
-    Configured, Engine, EngineError, Kind, SUMMARIZER_VARIABLES, Setting, SummarizerSettings,
-    SummaryRequest,
+    Configured, Engine, EngineError, Kind, SUMMARIZER_VARIABLES, Setting, Source,
+    SummarizerSettings, SummaryRequest,
 };
 use serde_json::json;
 
@@ -98,11 +98,23 @@ pub(super) fn run(
             configuration = configuration.with(setting, Some(value))?;
         }
         user::configure(&configuration)?;
-        invocation.engine_or_new()?
+        if invocation.place.found().is_none() {
+            return tell_set(output);
+        }
+        invocation.engine()?
     };
     let settings = engine.current_settings()?.summarizer.clone();
     let answer = args.try_it.then(|| ask(&engine, &settings)).transpose()?;
     show(&engine, &settings, answer.as_ref(), output)
+}
+
+/// Tells that a model is set where there is no project to show and try it in.
+fn tell_set(output: &mut Output) -> Result<(), Failure> {
+    output.either(&json!({"source": Source::User.as_str()}), |page| {
+        page.put(PLAIN, "set in your own configuration, for all projects").end();
+        page.put(PLAIN, "In a project with a store, `callstack config summarizer --try` asks it.")
+            .end();
+    })
 }
 
 /// What a model said, and after how many milliseconds.

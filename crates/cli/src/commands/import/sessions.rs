@@ -1,33 +1,50 @@
-//! Recorded sessions that a command line names, read in parts: each session once, however many of the files
-//! and folders hold it.
+//! Recorded sessions that a command line names or that were found, read in parts: each session once, however
+//! many of the files and folders hold it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use callstack_engine::EngineError;
 use callstack_hosts::recording::{self, Format, Progress, Recording, RecordingError};
+use tempfile::TempDir;
 
+pub(crate) use super::course::Course;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// How long a line of progress stands at least.
-const STANDS: Duration = Duration::from_millis(100);
+/// What of the work on a part is to read it; the rest is what is done with it.
+const READING: f64 = 0.2;
 
-/// How often progress is told.
-pub(crate) struct Pace(Instant);
+/// Files and folders with sessions.
+pub(crate) struct Sources {
+    paths: Vec<PathBuf>,
+    /// Paths that were found and not named, by what is read together: one that can't be read ends nothing.
+    groups: Vec<Range<usize>>,
+    /// What goes once all is read.
+    _exports: Option<TempDir>,
+}
 
-impl Pace {
-    pub(crate) fn new() -> Self {
-        Self(Instant::now())
+impl Sources {
+    /// Paths that somebody named.
+    pub(crate) fn named(paths: Vec<PathBuf>) -> Self {
+        Self { paths, groups: Vec::new(), _exports: None }
     }
 
-    pub(crate) fn is_due(&mut self) -> bool {
-        let due = self.0.elapsed() >= STANDS;
-        if due {
-            self.0 = Instant::now();
+    /// Files that were found, by what is read together, and the folder with those that are there for that only.
+    pub(crate) fn found(groups: Vec<Vec<PathBuf>>, exports: TempDir) -> Self {
+        let (mut paths, mut ranges) = (Vec::new(), Vec::new());
+        for group in groups {
+            let first = paths.len();
+            paths.extend(group);
+            ranges.push(first..paths.len());
         }
-        due
+        Self { paths, groups: ranges, _exports: Some(exports) }
+    }
+
+    /// The paths.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.paths
     }
 }
 
@@ -40,51 +57,52 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    fn new() -> Self {
+        Self { recordings: Vec::new(), found: BTreeMap::new() }
+    }
+
     /// The place of the path by which a session was found.
     pub(crate) fn path_of(&self, recording: &Recording) -> usize {
         self.found.get(&key(recording)).copied().unwrap_or_default()
     }
 }
 
+/// Takes a part over, and tells how far it is.
+pub(crate) type Take<'a> = &'a mut dyn FnMut(Part, &mut Course, &mut Output) -> Result<(), Failure>;
+
 /// Reads the sessions of files and folders and hands them on. Files that are named together may have started
 /// one another and are read together; a large folder is read in parts. Returns why files in folders could
 /// not be read.
 pub(crate) fn read(
-    paths: &[PathBuf],
+    sources: &Sources,
     output: &mut Output,
-    take: &mut dyn FnMut(Part, &mut Output) -> Result<(), Failure>,
+    take: Take<'_>,
 ) -> Result<Vec<String>, Failure> {
-    let mut reader = Reader::new();
-    let numbered = paths.iter().enumerate();
-    let (parts, together): (Vec<_>, Vec<_>) = numbered
-        .map(|(number, path)| (number, recording::parts(path)))
-        .partition(|(_, parts)| parts.len() > 1);
-    let mut part = Part { recordings: Vec::new(), found: BTreeMap::new() };
-    for (number, path) in together.iter().filter_map(|(number, path)| Some((number, path.first()?)))
-    {
-        match reader.path(*number, path, &mut part, output) {
-            Err(error) if paths.len() > 1 && is_nothing(&error) => {
-                output.remark(&error.to_string());
-                reader.nothing.get_or_insert(error);
-            }
-            other => other.map_err(EngineError::from)?,
-        }
-    }
-    reader.hand_on(part, output, take)?;
-    for (number, paths) in parts {
-        for path in paths {
-            let mut part = Part { recordings: Vec::new(), found: BTreeMap::new() };
-            match reader.path(number, &path, &mut part, output) {
-                Err(RecordingError::NoneInFolder(_)) => {}
-                other => other.map_err(EngineError::from)?,
-            }
-            reader.hand_on(part, output, take)?;
-        }
+    let mut reader = Reader {
+        course: Course::new(sources.paths.iter().map(|path| size(path)).sum()),
+        known: BTreeSet::new(),
+        refused: Vec::new(),
+        nothing: None,
+    };
+    if sources.groups.is_empty() {
+        reader.named(&sources.paths, output, take)?;
+    } else {
+        reader.found(sources, output, take)?;
     }
     match reader.nothing.filter(|_| reader.known.is_empty()) {
         Some(error) => Err(EngineError::from(error).into()),
         None => Ok(reader.refused),
     }
+}
+
+/// Bytes of a file, or of the files in a folder and below; links are not followed.
+fn size(path: &Path) -> u64 {
+    let Ok(kind) = path.symlink_metadata() else { return 0 };
+    if !kind.is_dir() {
+        return kind.len();
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| size(&entry.path())).sum()
 }
 
 /// Whether a path simply holds no session, as some do that `*` stands for.
@@ -94,31 +112,89 @@ fn is_nothing(error: &RecordingError) -> bool {
 }
 
 struct Reader {
-    pace: Pace,
+    course: Course,
     known: BTreeSet<(Format, String)>,
     refused: Vec<String>,
     nothing: Option<RecordingError>,
 }
 
 impl Reader {
-    fn new() -> Self {
-        Self { pace: Pace::new(), known: BTreeSet::new(), refused: Vec::new(), nothing: None }
+    fn named(
+        &mut self,
+        paths: &[PathBuf],
+        output: &mut Output,
+        take: Take<'_>,
+    ) -> Result<(), Failure> {
+        let numbered = paths.iter().enumerate();
+        let (parts, together): (Vec<_>, Vec<_>) = numbered
+            .map(|(number, path)| (number, recording::parts(path)))
+            .partition(|(_, parts)| parts.len() > 1);
+        let together: Vec<_> = together
+            .iter()
+            .filter_map(|(number, parts)| Some((*number, parts.first()?.as_path())))
+            .collect();
+        let mut part = Part::new();
+        self.course.begin(together.iter().map(|(_, path)| size(path)).sum());
+        for (number, path) in together {
+            match self.path(number, path, &mut part, output) {
+                Err(error) if paths.len() > 1 && is_nothing(&error) => {
+                    output.remark(&error.to_string());
+                    self.nothing.get_or_insert(error);
+                }
+                other => other.map_err(EngineError::from)?,
+            }
+        }
+        self.hand_on(part, output, take)?;
+        for (number, paths) in parts {
+            for path in paths {
+                let mut part = Part::new();
+                self.course.begin(size(&path));
+                match self.path(number, &path, &mut part, output) {
+                    Err(RecordingError::NoneInFolder(_)) => {}
+                    other => other.map_err(EngineError::from)?,
+                }
+                self.hand_on(part, output, take)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn found(
+        &mut self,
+        sources: &Sources,
+        output: &mut Output,
+        take: Take<'_>,
+    ) -> Result<(), Failure> {
+        for group in &sources.groups {
+            let mut part = Part::new();
+            let paths = || group.clone().filter_map(|at| Some((at, sources.paths.get(at)?)));
+            self.course.begin(paths().map(|(_, path)| size(path)).sum());
+            for (number, path) in paths() {
+                if let Err(error) = self.path(number, path, &mut part, output) {
+                    self.refused.push(error.to_string());
+                }
+            }
+            self.hand_on(part, output, take)?;
+        }
+        Ok(())
     }
 
     fn path(
         &mut self,
         number: usize,
-        path: &PathBuf,
+        path: &Path,
         part: &mut Part,
         output: &mut Output,
     ) -> Result<(), RecordingError> {
+        let (course, refused) = (&mut self.course, &mut self.refused);
         let read = recording::read_all(&[path], &mut |progress| match progress {
-            Progress::Reading { file, read, bytes } if self.pace.is_due() => {
-                let share = (read * 100).checked_div(bytes).unwrap_or(100);
-                output.progress(&format!("reading {} ({share} %)", file.display()));
+            Progress::Reading { file, read, bytes } if course.is_due() => {
+                let share = if bytes > 0 { read as f64 / bytes as f64 } else { 1.0 };
+                let line = format!("reading {} ({:.0} %)", file.display(), share * 100.0);
+                output.progress(&course.line(&line, 0.0));
             }
             Progress::Reading { .. } => {}
-            Progress::Refused(error) => self.refused.push(error.to_string()),
+            Progress::Refused(error) => refused.push(error.to_string()),
         });
         output.progress("");
         for recording in read? {
@@ -132,11 +208,15 @@ impl Reader {
         &mut self,
         mut part: Part,
         output: &mut Output,
-        take: &mut dyn FnMut(Part, &mut Output) -> Result<(), Failure>,
+        take: Take<'_>,
     ) -> Result<(), Failure> {
         part.recordings = recording::joined(part.recordings);
         part.recordings.retain(|recording| self.known.insert(key(recording)));
-        if part.recordings.is_empty() { Ok(()) } else { take(part, output) }
+        if part.recordings.is_empty() {
+            return Ok(());
+        }
+        self.course.has_read(READING);
+        take(part, &mut self.course, output)
     }
 }
 

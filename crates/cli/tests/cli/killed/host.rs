@@ -153,9 +153,15 @@ impl Host {
 
     /// The error with which the process refuses what is asked.
     pub(in crate::cli) fn refused(&mut self, method: &str, params: &Value) -> String {
+        self.asked(method, params).unwrap_err()
+    }
+
+    /// What the process answers, or the error with which it refuses what is asked.
+    pub(in crate::cli) fn asked(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         let process = self.process.as_mut().unwrap();
-        let error = process.try_ask(method, params).unwrap().unwrap_err();
-        format!("{}: {}", error["kind"].as_str().unwrap(), error["message"].as_str().unwrap())
+        process.try_ask(method, params).unwrap().map_err(|error| {
+            format!("{}: {}", error["kind"].as_str().unwrap(), error["message"].as_str().unwrap())
+        })
     }
 
     /// The parameters of a request that shows all of a session.
@@ -227,7 +233,8 @@ impl Host {
         other: &str,
         work: impl FnOnce(&mut Self),
     ) {
-        let mut call = self.step(session, "stack_frame_activate", &json!({ "frame": frame }));
+        let mut call =
+            self.step(session, "stack_frame_activate", &json!({ "frame": frame, "in": "session" }));
         let begun = self.insist("tool", &call);
         assert_eq!(begun["next"]["do"], "create_session", "{begun:#}");
         call["token"] = begun["token"].clone();

@@ -58,8 +58,7 @@ fn a_turn_that_is_stopped_goes_on_with_the_next_message(talk: &Talk) {
     }
     talk.server.abort(&session.id).unwrap();
     events.wait_idle(&session.id).unwrap();
-    let open = "Clean up please in_progress\n  Clean up please in_progress\n    Clear the cache \
-                in_progress *\n";
+    let open = "Clean up please in_progress\n  Clear the cache in_progress *\n";
     wait_for_own_tree(talk, &session.id, open);
     session.say("Go on");
     session.say("Thank you");
@@ -67,7 +66,7 @@ fn a_turn_that_is_stopped_goes_on_with_the_next_message(talk: &Talk) {
     wait_for_own_tree(
         talk,
         &session.id,
-        "Clean up please in_progress *\n  Clean up please completed\n    Clear the cache completed\n",
+        "Clean up please in_progress *\n  Clear the cache completed\n",
     );
     assert!(requests[3].render().contains("INNERWORK the cache"), "{}", seen(&requests[3]));
     let last = requests.last().unwrap();
@@ -93,7 +92,7 @@ fn an_undone_turn_takes_its_frame_with_it(talk: &Talk) {
     let session = talk.session(steps);
     session.say("Build it");
     session.say("Test it");
-    let built = "Build it in_progress *\n  Build it completed\n";
+    let built = "Build it in_progress *\n";
     wait_for_own_tree(talk, &session.id, &format!("{built}  Test it completed\n"));
     talk.server.revert(&session.id, &message(&session, "Test it")).unwrap();
     wait_for_own_tree(talk, &session.id, built);
@@ -125,7 +124,7 @@ fn pushes_of_the_agent_come_first(talk: &Talk) {
 fn a_fork_has_frames_of_its_own(talk: &Talk) {
     let session = talk.session(whole_turn("Built."));
     session.say("Build the fork");
-    let framed = "Build the fork in_progress *\n  Build the fork completed\n";
+    let framed = "Build the fork in_progress *\n";
     wait_for_own_tree(talk, &session.id, framed);
     let checks = Checks { prefix: true, reasoning: true };
     let last = When::LastUser("Go on in the fork".to_owned());
@@ -137,6 +136,6 @@ fn a_fork_has_frames_of_its_own(talk: &Talk) {
     let requests = talk.project.model.agent_requests(&fork);
     assert_no_work(&requests[0]);
     assert!(requests[0].render().contains("Built."), "{}", seen(&requests[0]));
-    let of_fork = "Session in_progress *\n  Build the fork completed\n";
+    let of_fork = "Go on in the fork in_progress *\n  Build the fork completed\n";
     wait_for_own_tree(talk, &fork, of_fork);
 }

@@ -95,12 +95,12 @@ fn work_is_framed_and_folded_without_any_call_of_ours() {
     wait_for_tree(
         sealed,
         &session.id,
-        "Hello there in_progress *\n  Make the build fast please… completed\n  Add dates to the parser \
-         completed\n    Write the parser completed\n    Write tests completed\n    Update the readme \
+        "Hello there in_progress *\n  Make the build fast, please, it takes minutes completed\n  Add dates \
+         to the parser completed\n    Write the parser completed\n    Write tests completed\n    Update the readme \
          completed\n",
     );
     let results = |title: &str| frame(sealed, title).results.unwrap();
-    assert_eq!(results("Make the build fast please…"), REPLIES[1]);
+    assert_eq!(results("Make the build fast, please, it takes minutes"), REPLIES[1]);
     assert_eq!(results("Write the parser"), format!("{WORK}: it reads dates"));
     assert_eq!(artifacts(sealed, "Write the parser")[0].split(' ').next(), Some("date.rs"));
 
@@ -149,7 +149,9 @@ fn work_is_framed_and_folded_without_any_call_of_ours() {
     assert_eq!(breaks(&linear), Vec::<usize>::new());
     let (with, without) = (sizes(&requests), sizes(&linear));
     println!("tokens of each request, framed {with:?}, unframed {without:?}");
-    assert_eq!(with[..7], without[..7]);
+    assert_eq!(with[..5], without[..5]);
+    // The line that names steps which a pop could close.
+    assert!(with[6] - without[6] < 100, "{with:?} {without:?}");
     assert!(3 * with[19] < without[19], "{with:?} {without:?}");
 }
 
@@ -160,7 +162,7 @@ fn assert_no_work_but_results(request: &RecordedRequest) {
     let left: Vec<_> = text
         .lines()
         .filter(|line| line.contains(WORK))
-        .filter(|line| ["- f", "- changed "].iter().all(|it| !line.trim_start().starts_with(it)))
+        .filter(|line| !line.trim_start().starts_with("- f") && !line.contains("why: "))
         .collect();
     assert!(left.is_empty(), "there is work left: {left:?}\n{}", seen(request));
 }
@@ -193,11 +195,7 @@ fn small_work_is_framed_but_stays_and_large_work_is_folded() {
         });
         told.collect::<Vec<_>>()
     };
-    let expected = [
-        ("Time the build in_progress", false),
-        ("Time the build completed", true),
-        ("Run the tests completed", false),
-    ];
+    let expected = [("Time the build in_progress", false), ("Run the tests completed", false)];
     assert_eq!(marks(), expected.map(|(told, still)| (told.to_owned(), still)));
 
     let unframed = Talk::new(&[("STACK_AUTONOMY_LEVEL", "manual")]).unwrap();
@@ -231,7 +229,7 @@ fn a_session_that_is_taken_up_again_is_folded_on() {
     };
     run("Make the build fast", true);
     let session = project.model.sessions().remove(0);
-    let first = "Make the build fast in_progress *\n  Make the build fast completed\n";
+    let first = "Make the build fast in_progress *\n";
     wait_for_tree(&project.sealed, &session, first);
     run("Run the tests", false);
     run("Thank you", false);

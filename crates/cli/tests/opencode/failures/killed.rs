@@ -131,7 +131,7 @@ fn what_was_decided_counts_though_the_answer_is_late_or_lost() {
     );
     let requests = session.finished();
     let pushed = requests[4].render();
-    assert!(pushed.contains("opened frame f3 \"Second part\""), "{pushed}");
+    assert!(pushed.contains("f3 is open now: Second part"), "{pushed}");
     let last = requests.last().unwrap();
     assert_no_work(last);
     for results in ["It says 1.", "It says 2.", "It says 3."] {

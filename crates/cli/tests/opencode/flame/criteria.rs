@@ -127,20 +127,20 @@ fn summary_is_stored_in_frame_metadata() {
 #[test]
 fn summary_appears_in_sibling_context() {
     let Some(talk) = Talk::new(&[FLAME]) else { return };
-    let only_generated = json!({"status": "completed", "generateSummary": true});
     let session = talk.session_compacting(
         [generated()],
         [
             push(GOAL),
             work("the first part"),
-            Step::call("flame_pop", only_generated).reasoning("Done."),
-            named(push("It is known what the second part says"), "second"),
+            pop_with_summary(),
+            push("It is known what the second part says"),
+            named(Step::call("flame_context_preview", json!({})), "around"),
             Step::text("It says 8."),
         ],
     );
     session.say("Read the parts");
     let requests = session.finished();
-    let context = result_of(&requests[4], "second");
+    let context = result_of(&requests[5], "around");
     let siblings = context.split_once("<completed-siblings count=\"1\">").map(|it| it.1);
     let siblings = siblings.unwrap_or_else(|| panic!("no sibling in {context}"));
     assert!(siblings.contains(GENERATED), "{context}");

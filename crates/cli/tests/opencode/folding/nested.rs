@@ -56,7 +56,7 @@ fn a_sibling_sees_what_the_first_one_returned(talk: &Talk) {
     let requests = session.finished();
     assert_eq!(folds(&requests), ["push-measure", "push-time"]);
     assert!(result_of(&requests[4], "push-measure").contains("31 ms"));
-    assert!(result_of(&requests[4], "push-time").contains("opened frame"));
+    assert!(result_of(&requests[4], "push-time").contains("is open now"));
     assert_no_work(&requests[6]);
     snapshot("siblings_second_open", &seen(&requests[4]));
     snapshot("siblings_returned", &seen(&requests[6]));

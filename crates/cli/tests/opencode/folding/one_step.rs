@@ -60,7 +60,7 @@ fn calls_beside_a_pop_belong_to_the_frame_and_what_became_of_them_is_told(talk: 
     let requests = session.finished();
     assert_eq!(folds(&requests), ["push-check", "push-count"]);
     let told = result_of(&requests[3], "push-check");
-    assert!(told.contains("so the results do not know it:\n- `printf"), "{told}");
+    assert!(told.contains("so the results were written without its outcome:\n- `printf"), "{told}");
     assert!(told.contains("failed with exit 3"), "{told}");
     assert!(result_of(&requests[3], "beyond").contains("beyond the pop"));
     assert!(requests[3].render().contains("WORK the number"), "the second one is open");
@@ -103,8 +103,8 @@ fn two_frames_are_opened_in_one_step_and_closed_in_one(talk: &Talk) {
     ]);
     session.say("Do both.");
     let requests = session.finished();
-    assert!(result_of(&requests[1], "push-outer").contains("(depth 1)"));
-    assert!(result_of(&requests[1], "push-inner").contains("(depth 2)"));
+    assert!(result_of(&requests[1], "push-outer").contains(" is open now: Outer work"));
+    assert!(result_of(&requests[1], "push-inner").contains(" is open now: Inner work"));
     assert_eq!(folds(&requests), ["push-outer"]);
     assert!(result_of(&requests[3], "push-outer").contains("The outer gave 2."));
     assert!(result_of(&requests[3], "push-outer").contains("The inner gave 1."));

@@ -13,6 +13,8 @@ pub(in super::super) struct SentPart {
     pub(in super::super) body: PartBody,
     /// The output that folding gave a call.
     pub(in super::super) output: Option<String>,
+    /// What stands behind the output.
+    pub(in super::super) added: Vec<String>,
 }
 
 /// One message as it is sent.
@@ -40,6 +42,7 @@ fn ours(id: &str, text: &str) -> SentPart {
             head: text.to_owned(),
         },
         output: None,
+        added: Vec::new(),
     }
 }
 
@@ -48,7 +51,12 @@ pub(in super::super) fn unfolded(transcript: &[Message]) -> Vec<Sent> {
     let parts = |message: &Message| {
         let parts = message.parts.iter();
         parts
-            .map(|part| SentPart { id: part.id.clone(), body: part.body.clone(), output: None })
+            .map(|part| SentPart {
+                id: part.id.clone(),
+                body: part.body.clone(),
+                output: None,
+                added: Vec::new(),
+            })
             .collect()
     };
     transcript
@@ -95,6 +103,12 @@ fn apply_one(sent: &mut Vec<Sent>, op: &FoldOp) {
             assert!(matches!(part.body, PartBody::Tool { .. }), "{op:?}: no call");
             part.output = Some(text.clone());
         }
+        FoldOp::AddToOutput { message, part, text } => {
+            let at = at(message);
+            let part = part_of(&mut sent[at], part);
+            assert!(matches!(part.body, PartBody::Tool { .. }), "{op:?}: no call");
+            part.added.push(text.clone());
+        }
         FoldOp::Replace { message, part, text } => {
             let at = at(message);
             let part = part_of(&mut sent[at], part);
@@ -105,6 +119,14 @@ fn apply_one(sent: &mut Vec<Sent>, op: &FoldOp) {
             assert_eq!(sent[at].role, Role::User, "{op:?}");
             let id = format!("{message}.{}", sent[at].parts.len());
             sent[at].parts.push(ours(&id, text));
+        }
+        FoldOp::Join { message, to } => {
+            let (at, to) = (at(message), at(to));
+            assert!(to < at && sent[to].role == Role::Assistant, "{op:?}");
+            let behind = sent[to + 1..at].iter().map(|message| &message.id);
+            assert_eq!(behind.count(), 0, "{op:?}: something stands in between");
+            let joined = sent.remove(at);
+            sent[to].parts.extend(joined.parts);
         }
         FoldOp::Insert { after, text } => {
             let id = format!("ours:{after}");
@@ -143,10 +165,15 @@ impl fmt::Display for Sent {
                 PartBody::Text { head, .. } => write!(f, " \"{head}\"")?,
                 PartBody::Reasoning { sealed: false } => f.write_str(" think")?,
                 PartBody::Reasoning { sealed: true } => f.write_str(" seal")?,
-                PartBody::Tool { call, .. } => match &part.output {
-                    Some(output) => write!(f, " {call}={}", short(output))?,
-                    None => write!(f, " {call}")?,
-                },
+                PartBody::Tool { call, .. } => {
+                    write!(f, " {call}")?;
+                    if let Some(output) = &part.output {
+                        write!(f, "={}", short(output))?;
+                    }
+                    for text in &part.added {
+                        write!(f, "+{}", short(text))?;
+                    }
+                }
                 PartBody::File { name, .. } => write!(f, " @{name}")?,
                 PartBody::Other => {}
             }

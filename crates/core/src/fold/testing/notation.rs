@@ -3,7 +3,7 @@
 //! One line a message, its id first: `u` the user, `a` the agent, `c` the host's request for a
 //! compaction, `s` its summary. In it, one word a part:
 //!
-//! - `"words"` text, `~"words"` text of the host, `@name` an attached file, `think` reasoning, `seal` such that is signed, `.`
+//! - `"words"` text, `~"words"` text of the host, `@name` an attached picture, or a file `.rs`, `think` reasoning, `seal` such that is signed, `.`
 //!   bookkeeping;
 //! - `push:A`, `pop:A` calls that open and close the span A (`take:A` is an activation); any other
 //!   word is a call; `!` behind it a failed one, `?` an unfinished one. A frame is the capital
@@ -12,7 +12,8 @@
 //! A line `- …` is a message that the host hides. `[open A]` and `[close A]` are boundaries from
 //! outside behind the message above, `[append u1 words]` and `[insert a1 words]` are notes, `[mask a1.0
 //! words]` masks the result of a call. `list:A` is a call of the todo list with which the item A is taken
-//! up, `list:/A` one with which it is over, `list:/A+B` both.
+//! up, `list:/A` one with which it is over, `list:/A+B` both. `since:A:call` is a pop that closes the span A, whose
+//! first call is the one that is named; `[named call words]` is a note at the end of its result.
 
 use super::super::{Folded, Input, Mask, Note, Placement, ReasoningPolicy, fold};
 use super::{host, new_fold, open_span};
@@ -78,6 +79,11 @@ impl Session {
                 text: text.to_owned(),
                 settled_at: None,
             }),
+            ["named", call, text] => self.notes.push(Note {
+                message: self.anchor_of(call).message.unwrap_or_default(),
+                text: text.to_owned(),
+                placement: Placement::Output(call.to_owned()),
+            }),
             [how @ ("append" | "insert"), message, text] => self.notes.push(Note {
                 message: message.to_owned(),
                 text: text.to_owned(),
@@ -121,7 +127,11 @@ impl Session {
             return text(synthetic, true);
         }
         if let Some(name) = word.strip_prefix('@') {
-            return PartBody::File { name: name.to_owned(), mime: "image/png".to_owned() };
+            let mime = match name.split_once('.') {
+                Some((_, "rs")) => "text/plain",
+                _ => "image/png",
+            };
+            return PartBody::File { name: name.to_owned(), mime: mime.to_owned() };
         }
         let state = match word.chars().last() {
             Some('!') => CallState::Failed,
@@ -139,6 +149,13 @@ impl Session {
                 self.close(name, anchor);
                 "stack_frame_pop"
             }
+            Some(("since", closed)) => {
+                let (name, first) = closed.split_once(':').expect("the first call is named");
+                self.open(name, self.anchor_of(first));
+                self.span(name).origin = SpanOrigin::Since;
+                self.close(name, anchor);
+                "stack_frame_pop"
+            }
             Some(("list", items)) => {
                 for item in items.split('+') {
                     if let Some(name) = item.strip_prefix('/') {
@@ -153,6 +170,17 @@ impl Session {
             _ => "tool",
         };
         PartBody::Tool { call, tool: tool.to_owned(), state }
+    }
+
+    /// Where a call stands that was made.
+    pub(in super::super) fn anchor_of(&self, wanted: &str) -> Anchor {
+        let made = |message: &&Message| {
+            let is_it =
+                |body: &PartBody| matches!(body, PartBody::Tool { call, .. } if call == wanted);
+            message.parts.iter().any(|part| is_it(&part.body))
+        };
+        let message = self.transcript.iter().find(made).map(|message| message.id.clone());
+        Anchor { message, call: Some(wanted.to_owned()) }
     }
 
     fn open(&mut self, name: &str, open: Anchor) {

@@ -6,13 +6,15 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::super::places::says_something;
-use super::super::{Folded, Input, Note, Placement, ReasoningPolicy, fold, weigh};
+use super::super::{Folded, Input, Note, Placement, ReasoningPolicy, fold, since, weigh};
 use super::host::{self, Sent};
 use super::open_span;
 use crate::frame::FrameNum;
 use crate::masking::outputs::Weight;
+use crate::returned::RENDERER_VERSION;
 use crate::transcript::{
-    Anchor, CallState, Fold, Held, Message, Part, PartBody, Role, Span, SpanNum, Standing,
+    Anchor, CallState, Fold, Held, Message, Part, PartBody, Role, Span, SpanNum, SpanOrigin,
+    Standing,
 };
 
 /// A part of a step behind its first reasoning and words.
@@ -22,6 +24,10 @@ pub(in super::super) enum Call {
     Push,
     /// Work, when nothing is open that may be popped.
     Pop,
+    /// Work, when the steps from the call on that has so many behind it can't be closed.
+    PopSince {
+        calls: usize,
+    },
     /// No call, but words between calls.
     Said,
     /// No call, but reasoning between calls.
@@ -259,6 +265,7 @@ impl World {
                 Call::Work(how) => state = *how,
                 Call::Push => self.open(Some(anchor)),
                 Call::Pop => self.close(Some(anchor)),
+                Call::PopSince { calls } => self.close_since(*calls, anchor),
                 Call::Said => {
                     let chars = name.chars().count();
                     bodies.push(PartBody::Text { synthetic: false, chars, head: name });
@@ -302,13 +309,44 @@ impl World {
         span.close = Some(close);
     }
 
+    /// Closes the steps from a call on that are still sent, unless a frame began in them that is open.
+    fn close_since(&mut self, calls: usize, close: Anchor) {
+        let made = self.transcript.iter().flat_map(|message| {
+            message.parts.iter().filter_map(|part| match &part.body {
+                PartBody::Tool { call, state: CallState::Completed, .. } => {
+                    Some(Anchor { message: Some(message.id.clone()), call: Some(call.clone()) })
+                }
+                _ => None,
+            })
+        });
+        let made: Vec<_> = made.collect();
+        let Some(first) = made.iter().rev().nth(calls) else { return };
+        if since(&self.input(), first, &close).is_none_or(|since| !since.begun.is_empty()) {
+            return;
+        }
+        let num = self.spans.len() as u64 + 1;
+        let mut span = open_span(num, FrameNum(num), first.clone());
+        span.origin = SpanOrigin::Since;
+        span.close = Some(close);
+        let fold = Fold::new(format!("<{} returned>", span.frame), RENDERER_VERSION);
+        self.pending.push((span.num, self.delay, fold));
+        self.spans.push(span);
+    }
+
     /// A note goes to the newest place of the transcript.
     fn note(&mut self) {
         let text = self.next("note ");
         if let Some(newest) = self.transcript.last() {
-            let placement = match newest.role {
-                Role::User => Placement::Append,
-                Role::Assistant => Placement::Insert,
+            let result = newest.parts.iter().rev().find_map(|part| match &part.body {
+                PartBody::Tool { call, state: CallState::Completed, .. } => Some(call),
+                _ => None,
+            });
+            let placement = match (newest.role, result) {
+                (Role::User, _) => Placement::Append,
+                (Role::Assistant, Some(call)) if self.serial.is_multiple_of(2) => {
+                    Placement::Output(call.clone())
+                }
+                (Role::Assistant, _) => Placement::Insert,
             };
             self.notes.push(Note { message: newest.id.clone(), text, placement });
         }
@@ -322,7 +360,10 @@ impl World {
         };
         let gone: Vec<_> = self.transcript.drain(cut..).map(|message| message.id).collect();
         let is_gone = |anchor: &Anchor| anchor.message.as_ref().is_some_and(|m| gone.contains(m));
-        self.spans.retain(|span| !is_gone(&span.open));
+        let since_is_gone = |span: &Span| {
+            span.origin == SpanOrigin::Since && span.close.as_ref().is_some_and(is_gone)
+        };
+        self.spans.retain(|span| !is_gone(&span.open) && !since_is_gone(span));
         for span in &mut self.spans {
             if span.close.as_ref().is_some_and(is_gone) {
                 span.close = None;
@@ -349,7 +390,6 @@ impl World {
         let words = self.text(false);
         let summary = self.push_message("s", vec![PartBody::Reasoning { sealed: true }, words]);
         self.made_behind.insert(summary, Vec::new());
-        let tail = tail.into_iter().filter(|message| message.standing == Standing::Normal);
         self.transcript.extend(tail);
         self.stale_until = self.transcript.last().map(|message| message.id.clone());
         self.user(false, false, true);
@@ -366,6 +406,7 @@ fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         3 => Just(Call::Push),
         3 => Just(Call::Pop),
+        1 => (0..12_usize).prop_map(|calls| Call::PopSince { calls }),
         3 => Just(Call::Work(CallState::Completed)),
         1 => Just(Call::Work(CallState::Failed)),
         1 => Just(Call::Work(CallState::Open)),

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
-use callstack_core::decide::{Command, Enframe, Invalidate, Pop, Refusal, decide};
+use callstack_core::decide::{
+    BeginTurn, Command, EndTurn, Enframe, Invalidate, Pop, Refusal, decide,
+};
 use callstack_core::event::Event;
 use callstack_core::evidence::Budget;
 use callstack_core::frame::{Artifact, FrameNum, Status};
-use callstack_core::framing::{Change as Step, Framer, Kind, Stretch};
+use callstack_core::framing::{Change as Step, Framer, Kind, Stretch, began_root};
 use callstack_core::results::ResultsSource;
 use callstack_core::returned::RENDERER_VERSION;
-use callstack_core::transcript::{Anchor, Fold, Outcome, SpanNum, SpanOrigin};
+use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum, SpanOrigin};
 use callstack_store::{Change, View};
 
 use crate::conversation::{Conversation, Fact};
@@ -40,7 +42,20 @@ enum Outcomes {
 struct Bound {
     frame: FrameNum,
     span: SpanNum,
+    /// Whether the frame is the session's root, which goes on when the stretch ends.
+    is_root: bool,
     open: bool,
+}
+
+impl Bound {
+    fn of(span: &Span) -> Self {
+        Self {
+            frame: span.frame,
+            span: span.num,
+            is_root: span.origin == SpanOrigin::FirstTurn,
+            open: span.live_close().is_none(),
+        }
+    }
 }
 
 impl Engine {
@@ -95,12 +110,7 @@ impl Engine {
 fn bound(conversation: &Conversation) -> HashMap<&Anchor, Bound> {
     let automatic =
         conversation.spans.iter().filter(|span| span.origin.is_automatic() && !span.detached);
-    automatic
-        .map(|span| {
-            let open = span.live_close().is_none();
-            (&span.open, Bound { frame: span.frame, span: span.num, open })
-        })
-        .collect()
+    automatic.map(|span| (&span.open, Bound::of(span))).collect()
 }
 
 struct Carrier<'a> {
@@ -165,18 +175,18 @@ impl Carrier<'_> {
         produced: &HashMap<usize, Vec<Artifact>>,
     ) -> Result<Outcomes, EngineError> {
         let it = &self.stretches[stretch];
-        let origin = match it.kind {
-            Kind::Turn => SpanOrigin::Turn,
-            Kind::Todo => SpanOrigin::Todo,
+        let origins: &[SpanOrigin] = match it.kind {
+            Kind::Turn => &[SpanOrigin::Turn, SpanOrigin::FirstTurn],
+            Kind::Todo => &[SpanOrigin::Todo],
             // A subagent's session has frames of its own.
             Kind::Subagent => return Ok(Outcomes::Done),
         };
         let view = change.view();
-        if let Some(span) = view.automatic_span(self.session, origin, &it.opened)? {
-            let open = span.live_close().is_none();
-            let found = Bound { frame: span.frame, span: span.num, open };
-            self.bound.insert(&it.opened, found);
-            return Ok(Outcomes::Done);
+        for origin in origins {
+            if let Some(span) = view.automatic_span(self.session, *origin, &it.opened)? {
+                self.bound.insert(&it.opened, Bound::of(&span));
+                return Ok(Outcomes::Done);
+            }
         }
         let active = view.session_row(self.session)?.and_then(|session| session.active);
         let goes_on = it.closed.is_none();
@@ -190,15 +200,20 @@ impl Carrier<'_> {
         if goes_on && (self.pushed || active != Some(parent)) {
             return Ok(Outcomes::Done);
         }
-        let command = Command::Enframe(Enframe {
-            session: self.session.to_owned(),
-            parent,
-            origin,
-            anchor: it.opened.clone(),
-            identity: it.identity.clone(),
-            id: self.engine.world().id("frm-"),
-            goes_on,
-        });
+        let (session, anchor) = (self.session.to_owned(), it.opened.clone());
+        let command = if self.is_of_root(&view, it, parent)? {
+            Command::BeginTurn(BeginTurn { session, frame: parent, anchor })
+        } else {
+            Command::Enframe(Enframe {
+                session,
+                parent,
+                origin: origins[0],
+                anchor,
+                identity: it.identity.clone(),
+                id: self.engine.world().id("frm-"),
+                goes_on,
+            })
+        };
         let now = self.engine.now();
         let limits = self.engine.settings_in(&view)?.limits;
         let decision = match decide(&view, &command, &limits, now) {
@@ -210,8 +225,7 @@ impl Carrier<'_> {
         change.append(now, &decision.events)?;
         for event in &decision.events {
             if let Event::SpanOpened { span } = event {
-                let made = Bound { frame: span.frame, span: span.num, open: true };
-                self.bound.insert(&it.opened, made);
+                self.bound.insert(&it.opened, Bound::of(span));
                 let artifacts = produced.get(&stretch).into_iter().flatten().cloned();
                 let recorded: Vec<_> = artifacts
                     .map(|artifact| Event::ArtifactRecorded { frame: span.frame, artifact })
@@ -220,6 +234,25 @@ impl Carrier<'_> {
             }
         }
         Ok(Outcomes::Done)
+    }
+
+    /// Whether a stretch is the turn with which the frame around it began, a root.
+    fn is_of_root(
+        &self,
+        view: &View<'_>,
+        it: &Stretch,
+        root: FrameNum,
+    ) -> Result<bool, EngineError> {
+        if it.kind != Kind::Turn {
+            return Ok(false);
+        }
+        let spans = view.frame_spans(root)?;
+        let Some(first) = spans.first().filter(|span| span.origin == SpanOrigin::Root) else {
+            return Ok(false);
+        };
+        let before = self.conversation.framing.between(&first.open, &it.opened);
+        Ok(!spans.iter().any(|span| span.origin == SpanOrigin::FirstTurn && !span.detached)
+            && began_root(it, &view.frame(root)?.identity, before))
     }
 
     /// How a stretch ended: with the agent's last words in it. Where there are none, what was done in it is
@@ -246,27 +279,6 @@ impl Carrier<'_> {
         }
     }
 
-    /// What is said of a stretch already where its text is read: its results, and the texts of what had
-    /// ended when it began.
-    fn told_in_front(&self, view: &View<'_>, it: &Stretch) -> Result<String, EngineError> {
-        let place = |anchor: &Anchor| {
-            let message = anchor.message.as_ref();
-            message.and_then(|id| self.conversation.order.get(id)).copied()
-        };
-        let begins = place(&it.opened);
-        let spans = view.session_spans(self.session)?;
-        let before = spans.iter().filter(|span| {
-            let ends = span.live_close().and_then(place);
-            !span.detached && ends.is_some() && ends <= begins
-        });
-        let mut told = it.results.clone().unwrap_or_default();
-        for text in before.filter_map(|span| span.fold.as_ref()).map(|fold| &fold.text) {
-            told.push('\n');
-            told.push_str(text);
-        }
-        Ok(told)
-    }
-
     fn close(&mut self, change: &mut Change<'_>, stretch: usize) -> Result<Outcomes, EngineError> {
         let it = &self.stretches[stretch];
         let (Some(bound), Some(end)) = (self.of(stretch), &it.closed) else {
@@ -283,12 +295,15 @@ impl Carrier<'_> {
                 reason: it.reason.unwrap_or_default().to_owned(),
                 anchor: end.clone(),
             }),
-            status => Command::Pop(Pop {
-                session: self.session.to_owned(),
-                frame: Some(bound.frame),
-                anchor: end.clone(),
-                outcome: Self::outcome(status, it.results.as_deref()),
-            }),
+            status => {
+                let (anchor, outcome) = (end.clone(), Self::outcome(status, it.results.as_deref()));
+                if bound.is_root {
+                    Command::EndTurn(EndTurn { span: bound.span, anchor, outcome })
+                } else {
+                    let (session, frame) = (self.session.to_owned(), Some(bound.frame));
+                    Command::Pop(Pop { session, frame, anchor, outcome })
+                }
+            }
         };
         let now = self.engine.now();
         let limits = self.engine.settings_in(&view)?.limits;
@@ -301,30 +316,33 @@ impl Carrier<'_> {
         change.append(now, &decision.events)?;
         self.bound.insert(&it.opened, Bound { open: false, ..bound });
         let view = change.view();
-        let told = self.told_in_front(&view, it)?;
-        let told = (told.as_str(), Budget::UNPUSHED);
+        let told = (it.results.as_deref().unwrap_or_default(), Budget::UNPUSHED);
         let folder = self.conversation.folder(self.engine);
         let mut evidence =
             self.engine.evidence_between(&view, self.session, between, told, folder)?;
         evidence.remains.list = it.open_items();
+        evidence.renumbered = Engine::renumbered(&view, &view.span_row(bound.span)?, &evidence)?;
         // Files are not read in a hook: what they held was recorded when they were written.
         let evidence = evidence::with_hashes(evidence, &view.frame(bound.frame)?.artifacts);
         let replied = it.kind == Kind::Turn && it.results.is_some();
-        let text = self.engine.unpushed(&view, bound.frame, &evidence, replied)?;
+        let text = self.engine.unpushed(&view, &view.span_row(bound.span)?, &evidence, replied)?;
+        let goes_on = it.kind == Kind::Turn && evidence.files.changed_last;
+        let fold = if goes_on { Fold::recent } else { Fold::unweighed };
         let mut folds: Vec<_> = decision
             .events
             .iter()
             .filter_map(|event| match event {
-                Event::SpanClosed { span, .. } => Some(Event::FoldSet {
-                    span: *span,
-                    fold: Fold::unweighed(text.clone(), RENDERER_VERSION),
-                }),
+                Event::SpanClosed { span, .. } => {
+                    Some(Event::FoldSet { span: *span, fold: fold(text.clone(), RENDERER_VERSION) })
+                }
                 _ => None,
             })
             .collect();
         folds.extend(evidence::taken(&view, bound.frame, bound.span, &evidence)?);
         change.append(now, &folds)?;
-        self.engine.consolidate_if_many(change, bound.frame)?;
+        if !bound.is_root {
+            self.engine.consolidate_if_many(change, bound.frame)?;
+        }
         Ok(Outcomes::Done)
     }
 }

@@ -39,8 +39,8 @@ pub(crate) struct PushSignals {
 
 impl Operate for ShouldPush {
     const NAME: &'static str = "stack_should_push";
-    const SUMMARY: &'static str = "Whether to open a child frame now, by what was observed; signals of \
-        yours are hints besides.";
+    const SUMMARY: &'static str = "Whether to open a child frame now, by what callstack saw of the work \
+        and what you add to it.";
     type Params = PushSignals;
 
     fn run(engine: &Engine, caller: &Caller, said: PushSignals) -> Result<Answer, EngineError> {
@@ -80,8 +80,8 @@ pub(crate) struct PopSignals {
 
 impl Operate for ShouldPop {
     const NAME: &'static str = "stack_should_pop";
-    const SUMMARY: &'static str = "Whether to end the open frame now, by what was observed; signals of \
-        yours are hints besides.";
+    const SUMMARY: &'static str = "Whether to end the open frame now, by what callstack saw of the work \
+        and what you add to it.";
     type Params = PopSignals;
 
     fn run(engine: &Engine, caller: &Caller, said: PopSignals) -> Result<Answer, EngineError> {

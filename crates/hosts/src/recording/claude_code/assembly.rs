@@ -131,6 +131,9 @@ impl Assembly<'_> {
             let answer = Answer { output, failed, exit, at };
             if self.transcript.answer(&call, answer, Some(raw)) {
                 place = self.transcript.place_of(&call);
+                if let Some(call) = self.transcript.call(&call) {
+                    call.noted.clone_from(&answered.original);
+                }
                 self.results.insert(call, answered.clone());
             } else {
                 self.skipped.count("tool_result: of no known call");

@@ -1,6 +1,6 @@
 //! One record of a Claude Code session.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::RecordedPart;
 use super::super::Usage;
@@ -60,6 +60,8 @@ pub(super) struct Answered {
     /// Whether it says of itself that it was not done.
     pub(super) refused: bool,
     pub(super) in_background: bool,
+    /// Of an edit what the file held before it, as it stands there.
+    pub(super) original: Value,
 }
 
 impl Entry {
@@ -85,7 +87,7 @@ impl Entry {
             }
             "user" => What::User {
                 content: taken(&mut taken(&mut value, "message"), "content"),
-                meta: value["isMeta"] == true,
+                meta: value["isMeta"] == true || is_of_another(&value["origin"]),
                 summary: value["isCompactSummary"] == true,
                 answered: answered(&value["toolUseResult"]),
             },
@@ -131,6 +133,11 @@ impl Entry {
     }
 }
 
+/// Whether a record tells of its text that no human wrote it.
+fn is_of_another(origin: &Value) -> bool {
+    origin["kind"].as_str().is_some_and(|kind| kind != "human")
+}
+
 /// The records are listed, or, by older versions, named by their ends.
 fn kept(compaction: &Value) -> Option<Kept> {
     let (listed, ends) = (&compaction["preservedMessages"], &compaction["preservedSegment"]);
@@ -151,6 +158,16 @@ fn answered(result: &Value) -> Answered {
         task: result["task"]["id"].as_str().map(str::to_owned),
         refused: result["success"] == false,
         in_background: result["backgroundTaskId"].is_string() || result["interrupted"] == true,
+        original: noted_in(result),
+    }
+}
+
+/// What a result of an edit notes besides: the file in front of it, or that there was none.
+pub(in super::super) fn noted_in(result: &Value) -> Value {
+    match &result["originalFile"] {
+        Value::Null if result["type"] != "create" => Value::Null,
+        Value::Null => json!({ "exists": false }),
+        file => json!({ "originalFile": file }),
     }
 }
 
@@ -162,9 +179,8 @@ fn attached(attachment: &Value) -> Vec<RecordedPart> {
         "file" | "already_read_file" | "compact_file_reference" => {
             let name = text(&attachment["filename"]).to_owned();
             let content = texts(&attachment["content"]["file"]["content"]);
-            let file = RecordedPart::File { name, mime: String::new() };
-            let shown = (!content.is_empty()).then(|| words(content, true));
-            return [Some(file), shown].into_iter().flatten().collect();
+            // In a record of its own, which is no message of the user's.
+            format!("{name}\n{content}").trim().to_owned()
         }
         "edited_text_file" => texts(&attachment["snippet"]),
         "skill_listing"

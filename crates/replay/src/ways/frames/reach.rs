@@ -3,7 +3,7 @@
 
 use callstack_core::transcript::{Held, Span, SpanOrigin};
 
-use super::{Work, index};
+use super::Work;
 
 /// What is folded anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +54,15 @@ impl Work<'_> {
         let light = if self.paused { std::mem::take(&mut due.light) } else { Vec::new() };
         let new = due.unweighed.len() > std::mem::replace(&mut due.looked_at, due.unweighed.len());
         let unweighed = if due.user_spoke {
-            // One that could not be weighed now never can.
-            due.looked_at = 0;
-            std::mem::take(&mut due.unweighed)
+            let all = std::mem::take(&mut due.unweighed);
+            // Any other that could not be weighed now never can.
+            let is_recent = |span: &usize| {
+                let fold = self.spans[*span].fold.as_ref();
+                fold.is_some_and(|fold| fold.held == Some(Held::Recent))
+            };
+            due.unweighed.extend(all.iter().copied().filter(is_recent));
+            due.looked_at = due.unweighed.len();
+            all
         } else if new || due.everything {
             due.unweighed.clone()
         } else {
@@ -121,15 +127,27 @@ impl Work<'_> {
     /// The outermost folded span around one, or itself.
     fn outermost(&self, span: usize) -> usize {
         let mut found = span;
+        let begins = self.place_of_open(&self.spans[span]);
         let mut around = self.frame(self.spans[span].frame).parent;
-        // The root has no span, and each other frame has the one that was begun with it.
-        while let Some(outer) = around.and_then(|frame| index(frame).checked_sub(1)) {
-            if is_folded(&self.spans[outer]) {
+        while let Some(frame) = around {
+            // Each frame has the span that was begun with it, and the root that of its first turn, if any.
+            let outer = self.spans.partition_point(|outer| outer.frame < frame);
+            if let Some(it) = self.spans.get(outer).filter(|outer| outer.frame == frame)
+                && is_folded(it)
+                && self
+                    .place_of_close(it)
+                    .is_none_or(|end| begins.is_none_or(|begins| begins < end))
+            {
                 found = outer;
             }
-            around = self.frame(self.spans[outer].frame).parent;
+            around = self.frame(frame).parent;
         }
         found
+    }
+
+    fn place_of_close(&self, span: &Span) -> Option<usize> {
+        let close = span.close.as_ref()?.message.as_ref()?;
+        self.sent.place(*self.places.get(close)?)
     }
 
     fn place_of_open(&self, span: &Span) -> Option<usize> {

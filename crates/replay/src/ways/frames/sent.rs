@@ -244,6 +244,8 @@ impl Sent {
                     piece.item = session.items.instead(piece.item, text);
                 }
             }
+            // A replay names no steps, and nothing pops in it.
+            FoldOp::AddToOutput { .. } | FoldOp::Join { .. } => {}
             FoldOp::Append { message, text } | FoldOp::Insert { after: message, text } => {
                 let Some(at) = place(message) else { return };
                 let item = session.items.ours(&format!("{message}/callstack"), text);

@@ -1,0 +1,62 @@
+//! Where the program is that plugins start.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use callstack_engine::{EngineError, Kind, plain, unfinished};
+
+use crate::user::{homeless, state};
+
+/// The variable that names it, before all else.
+pub(crate) const VARIABLE: &str = "CALLSTACK_BIN";
+
+/// Records where this program is, for plugins to start it: they may be shared with a project, and name no folder of
+/// one machine.
+pub(crate) fn record() -> Result<PathBuf, EngineError> {
+    let binary = this()?;
+    let Some(text) = binary.to_str() else {
+        return Err(EngineError::invalid(
+            format!("the path of this program, {}, is not UTF-8", binary.display()),
+            "Install callstack into a folder with a plain name.",
+        ));
+    };
+    let path = file().ok_or_else(|| homeless("it is recorded where callstack is"))?;
+    let folder = path.parent().unwrap_or(&path);
+    let failed = |error: &io::Error| EngineError {
+        kind: Kind::Unavailable,
+        message: format!("{} can't be written: {error}", path.display()),
+        hint: Some("Plugins find callstack there. Make the folder writable.".to_owned()),
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    let mut file = unfinished::builder().tempfile_in(folder).map_err(|error| failed(&error))?;
+    writeln!(file, "{text}").map_err(|error| failed(&error))?;
+    file.persist(&path).map_err(|error| failed(&error.error))?;
+    Ok(binary)
+}
+
+/// The program that plugins start: what the environment names, else what is on record, else what is on the path.
+pub(crate) fn of_plugins() -> Option<PathBuf> {
+    let named = std::env::var_os(VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let recorded = || {
+        let text = String::from_utf8(plain::read(&file()?).ok()?).ok()?;
+        Some(PathBuf::from(text.trim_end())).filter(|it| it.is_absolute() && it.exists())
+    };
+    let on_path = || {
+        let folders = std::env::var_os("PATH")?;
+        std::env::split_paths(&folders).map(|it| it.join("callstack")).find(|it| it.is_file())
+    };
+    named.or_else(recorded).or_else(on_path)
+}
+
+/// This program, as a plugin has to call it.
+pub(crate) fn this() -> Result<PathBuf, EngineError> {
+    std::env::current_exe().map_err(|error| EngineError {
+        kind: Kind::Unavailable,
+        message: format!("the running callstack can't be found: {error}"),
+        hint: Some("Check that it is there.".to_owned()),
+    })
+}
+
+fn file() -> Option<PathBuf> {
+    state().map(|folder| folder.join("binary"))
+}

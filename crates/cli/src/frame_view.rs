@@ -1,0 +1,267 @@
+//! A frame on a page: what came of it, and where to read more.
+
+use callstack_core::evidence::CheckRun;
+use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::secrets::mask;
+use callstack_engine::FrameMetadata;
+use callstack_engine::tree::sign;
+use callstack_replay::lines_of;
+
+use crate::page::{BAD, BOLD, DIM, GOOD, PLAIN, Page, WARN, ago, columns, fitted, style, took};
+
+/// Columns of a page that goes to a file or a pipe.
+const UNBOUNDED: usize = 100;
+
+/// Lines of the criteria that are shown at first: those of a root are all that its user asked for.
+const CRITERIA: usize = 8;
+
+/// A frame and its neighbours.
+#[derive(Debug)]
+pub(crate) struct FrameView<'a> {
+    /// The frame; its secrets are masked unless they are to be shown.
+    pub(crate) frame: &'a FrameMetadata,
+    /// The frame above it.
+    pub(crate) parent: Option<&'a Frame>,
+    /// Frames below it, in the order in which they are shown.
+    pub(crate) children: Vec<&'a Frame>,
+    /// Files that were changed since it ended, with what became of them.
+    pub(crate) changed_since: Vec<(String, String)>,
+    /// Why its steps are still sent though it has ended; empty if they are not.
+    pub(crate) still_sent: &'a str,
+    /// Everything that the machine saw, too.
+    pub(crate) evidence: bool,
+    /// Secrets as they are.
+    pub(crate) reveal: bool,
+    /// Milliseconds since 1970.
+    pub(crate) now: i64,
+    /// Columns of the terminal; none where there is none.
+    pub(crate) width: Option<usize>,
+}
+
+impl FrameView<'_> {
+    /// Draws the page.
+    pub(crate) fn draw(&self, page: &mut Page) {
+        self.head(page);
+        self.result(page);
+        self.files(page);
+        self.checks(page);
+        let frame = self.frame;
+        self.left_to_do(page);
+        list(page, "Decisions", frame.decisions.iter().map(|text| format!("- {text}")));
+        list(page, "Pins", frame.pins.iter().map(|(num, text)| format!("{num} {text}")));
+        self.below(page);
+        self.criteria(page);
+        if self.evidence {
+            self.ids(page);
+            list(page, "Evidence", frame.evidence.lines_beside(&[]));
+        }
+        self.foot(page);
+    }
+
+    fn safe(&self, text: &str) -> String {
+        if self.reveal { text.to_owned() } else { mask(text).into_owned() }
+    }
+
+    fn head(&self, page: &mut Page) {
+        let frame = self.frame;
+        page.put(style(frame.status), sign(frame.status));
+        page.put(PLAIN, &format!(" {} ", frame.handle)).put(BOLD, &frame.title).end();
+        let begun = frame.begun_at.unwrap_or(frame.created_at);
+        let mut about = vec![frame.status.as_str().replace('_', " ")];
+        match frame.ended_at {
+            Some(ended) => {
+                about.push(format!("took {}", took(ended.saturating_sub(begun))));
+                about.push(format!("ended {}", ago(self.now.saturating_sub(ended))));
+            }
+            None if frame.status == Status::Planned => {
+                about = vec![format!("planned {}", ago(self.now.saturating_sub(frame.created_at)))];
+            }
+            None => about.push(format!("begun {}", ago(self.now.saturating_sub(begun)))),
+        }
+        if let Some(session) = &frame.worked_in {
+            about.push(format!("session {session}"));
+        }
+        page.put(DIM, &format!("  {}", about.join(" · "))).end();
+        if let Some(parent) = self.parent {
+            let title = self.safe(&parent.identity.title);
+            page.put(DIM, &format!("  below {} {title}", parent.num)).end();
+        }
+        if !self.still_sent.is_empty() {
+            page.put(WARN, &format!("  still sent: {}", self.still_sent)).end();
+        }
+    }
+
+    fn result(&self, page: &mut Page) {
+        let frame = self.frame;
+        if let Some(reason) = &frame.invalidation_reason {
+            text(page, "Invalidated because", reason);
+        }
+        match (&frame.results, frame.results_source) {
+            (Some(results), Some(source)) => {
+                text(page, &format!("Result, {}", source.told()), results);
+            }
+            (Some(results), None) => text(page, "Result", results),
+            (None, _) if frame.ended_at.is_some() => {
+                page.end().put(DIM, "No result was given.").end();
+            }
+            (None, _) => {}
+        }
+    }
+
+    fn files(&self, page: &mut Page) {
+        let frame = self.frame;
+        let mut rows: Vec<(String, String)> =
+            frame.evidence.changes.iter().map(|it| (it.path.clone(), lines_of(it))).collect();
+        let is_known = |path: &String| {
+            frame.evidence.changes.iter().any(|it| {
+                it.path == *path
+                    || it.path.ends_with(&format!("/{path}"))
+                    || path.ends_with(&format!("/{}", it.path))
+            })
+        };
+        let besides = frame.artifacts.iter().filter(|path| !is_known(path));
+        rows.extend(besides.map(|path| (path.clone(), String::new())));
+        if rows.is_empty() {
+            return;
+        }
+        heading(page, "Files");
+        let longest = rows.iter().map(|(path, _)| columns(path)).max().unwrap_or(0);
+        let room = self.width.unwrap_or(UNBOUNDED).saturating_sub(14).max(10);
+        let longest = longest.min(room);
+        for (path, lines) in rows {
+            let shown = fitted(&path, room);
+            let pad = " ".repeat(longest.saturating_sub(columns(&shown)));
+            page.put(PLAIN, &format!("  {shown}"));
+            let since = self.changed_since.iter().find(|(it, _)| *it == path);
+            if !lines.is_empty() || since.is_some() {
+                page.put(DIM, &format!("{pad}  {lines}"));
+            }
+            if let Some((_, since)) = since {
+                page.put(WARN, &format!("  {since}"));
+            }
+            page.end();
+        }
+        if frame.evidence.more_changes > 0 {
+            page.put(DIM, &format!("  and {} more", frame.evidence.more_changes)).end();
+        }
+    }
+
+    fn checks(&self, page: &mut Page) {
+        let evidence = &self.frame.evidence;
+        let has_any = !(evidence.checks.is_empty()
+            && evidence.failures.is_empty()
+            && evidence.unchecked.is_empty());
+        if !has_any {
+            return;
+        }
+        heading(page, "Checks");
+        for check in &evidence.checks {
+            let (mark, style) = match check.passed {
+                Some(true) => ("✓", GOOD),
+                Some(false) => ("✗", BAD),
+                None => ("?", DIM),
+            };
+            page.put(style, &format!("  {mark}")).put(PLAIN, &format!(" {}", check.line));
+            page.put(DIM, &outcome(check)).end();
+        }
+        for failure in &evidence.failures {
+            page.put(BAD, "  ✗").put(PLAIN, &format!(" {}", failure.what));
+            page.put(DIM, &format!("  {}", failure.how)).end();
+        }
+        if !evidence.unchecked.is_empty() {
+            let files = evidence.unchecked.join(", ");
+            page.put(WARN, &format!("  changed after the last check: {files}")).end();
+        }
+    }
+
+    fn left_to_do(&self, page: &mut Page) {
+        let Some(open) = &self.frame.evidence.remains.list else { return };
+        let mut lines: Vec<_> = open.next.iter().map(|item| format!("- {item}")).collect();
+        if open.more > 0 {
+            lines.push(format!("  and {} more", open.more));
+        }
+        list(page, "Left on its todo list", lines);
+    }
+
+    fn below(&self, page: &mut Page) {
+        if self.children.is_empty() {
+            return;
+        }
+        heading(page, "Below it");
+        for child in &self.children {
+            let took = match child.status {
+                Status::Planned => String::new(),
+                _ => format!("  {}", took(child.worked(self.now))),
+            };
+            let title = self.safe(&child.identity.title);
+            let room = self.width.unwrap_or(UNBOUNDED).saturating_sub(columns(&took) + 10);
+            page.put(PLAIN, "  ").put(style(child.status), sign(child.status));
+            page.put(PLAIN, &format!(" {} {}", child.num, fitted(&title, room.max(8))));
+            page.put(DIM, &took).end();
+        }
+    }
+
+    fn criteria(&self, page: &mut Page) {
+        let criteria = self.frame.success_criteria.trim();
+        if criteria == self.frame.title {
+            return;
+        }
+        let count = criteria.lines().count();
+        if self.evidence || count <= CRITERIA {
+            text(page, "Done when", criteria);
+            return;
+        }
+        let first: Vec<_> = criteria.lines().take(CRITERIA).collect();
+        text(page, "Done when", &first.join("\n"));
+        page.put(DIM, &format!("  … {} more lines with --evidence", count - CRITERIA)).end();
+    }
+
+    fn ids(&self, page: &mut Page) {
+        let frame = self.frame;
+        let mut rows = vec![format!("id {}", frame.session_id)];
+        rows.extend(frame.parent_session_id.iter().map(|it| format!("parent {it}")));
+        rows.extend(frame.former_ids.iter().map(|it| format!("also {it}")));
+        rows.extend(frame.log_path.iter().map(|it| format!("log {it}")));
+        list(page, "Ids", rows);
+    }
+
+    fn foot(&self, page: &mut Page) {
+        let handle = &self.frame.handle;
+        let mut ways = Vec::new();
+        if !self.evidence && !self.frame.evidence.is_empty() {
+            ways.push(format!("`callstack show {handle} --evidence` for all that was seen"));
+        }
+        if self.frame.status != Status::Planned {
+            ways.push(format!("`callstack log {handle}` for what was said"));
+        }
+        if !ways.is_empty() {
+            page.end().put(DIM, &ways.join(", ")).end();
+        }
+    }
+}
+
+/// The handles of a frame's children and of its parent, from the whole tree.
+pub(crate) fn neighbours(frames: &[Frame], num: FrameNum) -> (Option<&Frame>, Vec<&Frame>) {
+    let above = frames.iter().find(|it| it.num == num).and_then(Frame::shown_below);
+    let parent = frames.iter().find(|it| Some(it.num) == above);
+    (parent, frames.iter().filter(|it| it.shown_below() == Some(num)).collect())
+}
+
+fn heading(page: &mut Page, name: &str) {
+    page.end().put(BOLD, name).end();
+}
+
+fn text(page: &mut Page, name: &str, text: &str) {
+    if !text.trim().is_empty() {
+        heading(page, name);
+        page.block("  ", text.trim_end());
+    }
+}
+
+fn list(page: &mut Page, name: &str, lines: impl IntoIterator<Item = String>) {
+    text(page, name, &lines.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+fn outcome(check: &CheckRun) -> String {
+    if check.said.is_empty() { String::new() } else { format!("  {}", check.said) }
+}

@@ -1,0 +1,373 @@
+//! The tree of frames, drawn for a terminal.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::secrets::mask;
+use callstack_engine::tree::{ChangedFile, TreeLine, TreeNotes, sign};
+use callstack_replay::short;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::page::{BOLD, DIM, PLAIN, Page, columns, fitted, style, took};
+
+/// Columns that titles keep on a narrow terminal, at the price of the columns after them.
+const TITLE: usize = 16;
+/// Columns that a title keeps deep in the tree.
+const LEAST: usize = 4;
+/// Columns that a note to a frame has at least; a shorter one says nothing.
+const NOTE: usize = 10;
+/// Columns of a bar that stands for the tokens of the largest frame.
+const BAR: usize = 10;
+/// Columns that bars need beside them: on a narrower terminal there are none.
+const BESIDE_BARS: usize = 90;
+/// Characters of a session's id.
+const ID: usize = 12;
+/// Columns of a drawing that goes to a file or a pipe.
+const UNBOUNDED: usize = 120;
+/// The length from which a run of finished frames without children is drawn as one line.
+const RUN: usize = 5;
+
+/// What of a tree is drawn, and how.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Drawing<'a> {
+    /// Only this frame and what is below it.
+    pub(crate) below: Option<FrameNum>,
+    /// Only frames of this session.
+    pub(crate) session: Option<&'a str>,
+    /// Levels below the first that are drawn; all without one.
+    pub(crate) depth: Option<usize>,
+    /// Every finished frame on a line of its own.
+    pub(crate) all: bool,
+    /// Columns of the terminal; none where there is none.
+    pub(crate) width: Option<usize>,
+    /// Milliseconds since 1970.
+    pub(crate) now: i64,
+    /// Secrets as they are.
+    pub(crate) reveal: bool,
+}
+
+/// A line before it is known how wide its columns are.
+struct Row<'a> {
+    branches: String,
+    what: What<'a>,
+}
+
+enum What<'a> {
+    Session(String),
+    Frame(&'a TreeLine),
+    Finished { count: usize, first: FrameNum, last: FrameNum },
+    Deeper(usize),
+}
+
+impl Drawing<'_> {
+    /// Draws the tree and returns how many frames it shows or counts.
+    pub(crate) fn draw(&self, page: &mut Page, lines: &[TreeLine], notes: &TreeNotes) -> usize {
+        let tree = Tree::of(lines);
+        let mut rows = Vec::new();
+        let mut session = None;
+        for root in self.roots(&tree) {
+            let frame = &root.frame;
+            if self.below.is_none() && frame.session.as_deref() != session {
+                session = frame.session.as_deref();
+                rows.extend(session.and_then(|it| Self::heading(it, frame, notes)));
+            }
+            self.rows(&tree, root, "", "", 0, &mut rows);
+        }
+        self.put(page, &rows, notes);
+        rows.len()
+    }
+
+    fn roots<'t>(&self, tree: &Tree<'t>) -> Vec<&'t TreeLine> {
+        if let Some(below) = self.below {
+            return tree.frames.get(&below).copied().into_iter().collect();
+        }
+        let is_meant = |line: &&TreeLine| {
+            self.session.is_none_or(|session| line.frame.session.as_deref() == Some(session))
+        };
+        tree.children(None).iter().copied().filter(is_meant).collect()
+    }
+
+    /// Names a session of an agent; the one of the terminal needs no name.
+    fn heading<'r>(session: &str, root: &Frame, notes: &TreeNotes) -> Option<Row<'r>> {
+        let host = match notes.sessions.get(session)?.host.as_str() {
+            "cli" => return None,
+            "opencode" => "OpenCode",
+            "claude-code" => "Claude Code",
+            "codex" => "Codex",
+            "pi" => "pi",
+            other => other,
+        };
+        let begun = root.begun_at.unwrap_or(root.created_at);
+        let date = Timestamp::from_millisecond(begun).ok()?.to_zoned(TimeZone::system());
+        // As much of an id as `--session` needs to know it by.
+        let id: String = session.chars().take(ID).collect();
+        let same = notes.sessions.keys().filter(|other| other.starts_with(&id)).count();
+        let id = if same > 1 { session.to_owned() } else { id };
+        let text = format!("{host} · {id} · {}", date.strftime("%-d %b %Y, %H:%M"));
+        Some(Row { branches: String::new(), what: What::Session(text) })
+    }
+
+    fn rows<'t>(
+        &self,
+        tree: &Tree<'t>,
+        line: &'t TreeLine,
+        before: &str,
+        below: &str,
+        depth: usize,
+        rows: &mut Vec<Row<'t>>,
+    ) {
+        rows.push(Row { branches: before.to_owned(), what: What::Frame(line) });
+        let children = tree.children(Some(line.frame.num));
+        if children.is_empty() {
+            return;
+        }
+        if self.depth.is_some_and(|most| depth >= most) {
+            let what = What::Deeper(tree.count(line.frame.num));
+            rows.push(Row { branches: format!("{below}└ "), what });
+            return;
+        }
+        let mut at = 0;
+        while let Some(child) = children.get(at) {
+            let run = if self.all { 0 } else { tree.run(children, at) };
+            let shown = if run >= RUN { 1 } else { run.max(1) };
+            let is_last = |taken: usize| at + taken == children.len();
+            let branch = |last: bool| if last { ("└ ", "  ") } else { ("├ ", "│ ") };
+            if shown == 1 && run >= RUN {
+                let (near, _) = branch(false);
+                let leaf = |line: &'t TreeLine, near: &str| Row {
+                    branches: format!("{below}{near}"),
+                    what: What::Frame(line),
+                };
+                let folded = &children[at + 1..at + run - 1];
+                rows.push(leaf(child, near));
+                if let (Some(first), Some(last)) = (folded.first(), folded.last()) {
+                    let (first, last) = (first.frame.num, last.frame.num);
+                    let what = What::Finished { count: folded.len(), first, last };
+                    rows.push(Row { branches: format!("{below}{near}"), what });
+                }
+                rows.extend(children.get(at + run - 1).map(|it| leaf(it, branch(is_last(run)).0)));
+                at += run;
+            } else {
+                let (near, rest) = branch(is_last(1));
+                let before = format!("{below}{near}");
+                self.rows(tree, child, &before, &format!("{below}{rest}"), depth + 1, rows);
+                at += 1;
+            }
+        }
+    }
+
+    fn put(&self, page: &mut Page, rows: &[Row<'_>], notes: &TreeNotes) {
+        let width = self.width.unwrap_or(UNBOUNDED);
+        let frames = || {
+            rows.iter().filter_map(|row| match row.what {
+                What::Frame(line) => Some((row, line)),
+                _ => None,
+            })
+        };
+        let title = |line: &TreeLine| self.safe(&line.frame.identity.title);
+        let lead = |row: &Row<'_>, line: &TreeLine| {
+            columns(&row.branches) + 3 + columns(&line.frame.num.to_string())
+        };
+        let widest = frames().map(|(row, line)| lead(row, line) + columns(&title(line))).max();
+        let times = frames().map(|(_, line)| columns(&self.time(line, notes))).max().unwrap_or(0);
+        let sizes = Sizes::of(frames().map(|(_, line)| line), notes, width);
+        // A mark says more than the time, and the time more than a note.
+        let marks = frames().map(|(_, line)| columns(mark(line))).max().unwrap_or(0);
+        let has_notes = frames().any(|(_, line)| !self.note(line, notes).is_empty());
+        // On a wide terminal a long title leaves room for what is noted beside the others.
+        let titles = if has_notes && width >= BESIDE_BARS { width * 3 / 5 } else { width };
+        let room = titles.min(width.saturating_sub(times + 2 + sizes.columns()));
+        let narrow = room < TITLE + 8;
+        let most = if narrow { width.saturating_sub(marks) } else { room.saturating_sub(marks) };
+        let left = widest.unwrap_or(0).min(most);
+        for row in rows {
+            page.put(DIM, &row.branches);
+            match &row.what {
+                What::Session(text) => {
+                    page.put(DIM, &fitted(&self.safe(text), width)).end();
+                }
+                What::Finished { count, first, last } => {
+                    page.put(DIM, &format!("… {count} finished ({first}–{last})")).end();
+                }
+                What::Deeper(count) => {
+                    page.put(DIM, &format!("… {count} below")).end();
+                }
+                What::Frame(line) => {
+                    let frame = &line.frame;
+                    let lead = lead(row, line);
+                    // Deep in the tree the mark of the open frame says more than the time.
+                    let deep = narrow || left < lead + LEAST;
+                    let mark = match mark(line) {
+                        long if lead + LEAST + columns(long) > width && line.active => " ←",
+                        mark => mark,
+                    };
+                    let room = if deep { width.saturating_sub(columns(mark)) } else { left };
+                    let title = fitted(&title(line), room.saturating_sub(lead).max(1));
+                    let used = lead + columns(&title);
+                    page.put(style(frame.status), sign(frame.status));
+                    page.put(DIM, &format!(" {} ", frame.num));
+                    page.put(if line.active { BOLD } else { PLAIN }, &title);
+                    let mut rest = String::new();
+                    if !deep {
+                        let time = self.time(line, notes);
+                        let pad = (left + 2 + times).saturating_sub(used + columns(&time));
+                        rest = format!("{}{time}{}", " ".repeat(pad), sizes.of_frame(frame.num));
+                    }
+                    let free = width.saturating_sub(used + columns(&rest) + columns(mark) + 2);
+                    let note = if deep { String::new() } else { self.note(line, notes) };
+                    let note = if note.is_empty() || free < NOTE.min(columns(&note)) {
+                        String::new()
+                    } else {
+                        format!("  {}", fitted(&note, free))
+                    };
+                    if mark.is_empty() && note.is_empty() {
+                        rest.truncate(rest.trim_end().len());
+                    }
+                    page.put(DIM, &rest).put(BOLD, mark).put(DIM, &note).end();
+                }
+            }
+        }
+    }
+
+    /// Until when a frame that has not ended was worked in. Nobody goes on with a recording.
+    fn until(&self, frame: &Frame, notes: &TreeNotes) -> i64 {
+        let session = frame.session.as_deref().and_then(|it| notes.sessions.get(it));
+        if session.is_some_and(|session| session.recorded) { frame.updated_at } else { self.now }
+    }
+
+    fn time(&self, line: &TreeLine, notes: &TreeNotes) -> String {
+        match line.frame.status {
+            Status::Planned => String::new(),
+            _ => took(line.frame.worked(self.until(&line.frame, notes))),
+        }
+    }
+
+    /// The files that a frame changed, how its checks ended, and the beginning of what it returned.
+    fn note(&self, line: &TreeLine, notes: &TreeNotes) -> String {
+        if line.still_sent {
+            return "still sent".to_owned();
+        }
+        let num = line.frame.num;
+        let changed = match notes.changed.get(&num).map(Vec::as_slice).unwrap_or_default() {
+            [] => String::new(),
+            [one] => file(one),
+            [one, two] => format!("{}, {}", file(one), file(two)),
+            [one, rest @ ..] => format!("{}, {} more files", file(one), rest.len()),
+        };
+        let checked = match notes.checked.get(&num) {
+            Some(true) => "checks pass",
+            Some(false) => "checks fail",
+            None => "",
+        };
+        let results = line.frame.results.as_deref().unwrap_or_default();
+        let results = results.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said: Vec<&str> =
+            [&changed, checked, &results].into_iter().filter(|it| !it.is_empty()).collect();
+        self.safe(&said.join(" · "))
+    }
+
+    fn safe(&self, text: &str) -> String {
+        if self.reveal { text.to_owned() } else { mask(text).into_owned() }
+    }
+}
+
+/// How much was said and done in frames: a column of numbers, and a bar of each frame's part of the largest.
+struct Sizes<'n> {
+    tokens: &'n BTreeMap<FrameNum, usize>,
+    largest: usize,
+    numbers: usize,
+}
+
+impl<'n> Sizes<'n> {
+    /// None on a terminal that is too narrow.
+    fn of<'t>(
+        frames: impl Iterator<Item = &'t TreeLine>,
+        notes: &'n TreeNotes,
+        width: usize,
+    ) -> Self {
+        let tokens = &notes.tokens;
+        let known = frames.filter_map(|line| tokens.get(&line.frame.num)).copied();
+        let known: Vec<usize> = if width < BESIDE_BARS { Vec::new() } else { known.collect() };
+        let numbers = known.iter().map(|tokens| columns(&short(*tokens as u64))).max();
+        let largest = known.into_iter().max().unwrap_or(0);
+        Self { tokens, largest, numbers: numbers.unwrap_or(0) }
+    }
+
+    fn columns(&self) -> usize {
+        if self.numbers == 0 { 0 } else { 2 + self.numbers + 1 + BAR }
+    }
+
+    /// The number and the bar of a frame, as wide as those of all others.
+    fn of_frame(&self, frame: FrameNum) -> String {
+        if self.numbers == 0 {
+            return String::new();
+        }
+        let tokens = self.tokens.get(&frame).copied().unwrap_or(0);
+        if tokens == 0 {
+            return " ".repeat(self.columns());
+        }
+        // Half a cell is drawn as half a cell.
+        let halves = (tokens * BAR * 2).div_ceil(self.largest.max(1));
+        let bar = format!("{}{}", "█".repeat(halves / 2), if halves % 2 == 1 { "▌" } else { "" });
+        format!("  {:>width$} {bar:<BAR$}", short(tokens as u64), width = self.numbers)
+    }
+}
+
+fn mark(line: &TreeLine) -> &'static str {
+    if line.active { "  ← open" } else { "" }
+}
+
+/// Such as `settings.go +26 −3`.
+fn file(file: &ChangedFile) -> String {
+    let name = file.path.rsplit(['/', '\\']).next().unwrap_or(&file.path);
+    let mut text = name.to_owned();
+    for (sign, lines) in [('+', file.added), ('−', file.removed)] {
+        if lines > 0 {
+            // Writing to a string can't fail.
+            let _ = write!(text, " {sign}{lines}");
+        }
+    }
+    text
+}
+
+/// Frames by their places.
+struct Tree<'t> {
+    frames: HashMap<FrameNum, &'t TreeLine>,
+    children: BTreeMap<Option<FrameNum>, Vec<&'t TreeLine>>,
+}
+
+impl<'t> Tree<'t> {
+    fn of(lines: &'t [TreeLine]) -> Self {
+        let mut tree = Self { frames: HashMap::new(), children: BTreeMap::new() };
+        for line in lines {
+            tree.frames.insert(line.frame.num, line);
+            tree.children.entry(line.frame.shown_below()).or_default().push(line);
+        }
+        tree
+    }
+
+    fn children(&self, of: Option<FrameNum>) -> &[&'t TreeLine] {
+        self.children.get(&of).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// How many frames stand below one.
+    fn count(&self, frame: FrameNum) -> usize {
+        let children = self.children(Some(frame));
+        children.iter().map(|child| 1 + self.count(child.frame.num)).sum()
+    }
+
+    /// How many of `children`, from the one at `at` on, say nothing that a person has to see.
+    fn run(&self, children: &[&TreeLine], at: usize) -> usize {
+        let is_quiet = |line: &&&TreeLine| {
+            let done = matches!(line.frame.status, Status::Completed | Status::Invalidated);
+            done && !line.active && self.children(Some(line.frame.num)).is_empty()
+        };
+        children.iter().skip(at).take_while(is_quiet).count()
+    }
+}
+
+#[cfg(test)]
+#[path = "tree_view_tests.rs"]
+mod tests;

@@ -1,0 +1,405 @@
+//! Commands that say whether work is right (tests, linters, builds), each with how it ended.
+
+use serde::{Deserialize, Serialize};
+
+use super::Call;
+use super::chain::{Segment, exits, segments};
+use super::runners::{Summary, TestCounts, summaries};
+use crate::secrets::mask;
+use crate::text::{CUT, cap};
+
+/// Bytes of a command that are told.
+const COMMAND: usize = 200;
+
+/// A command that says whether work is right, and how its last run ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CheckRun {
+    /// The command in one line, without those beside it in its line.
+    pub line: String,
+    /// Whether it went well, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed: Option<bool>,
+    /// What it said of that at its end, or its exit code; empty where neither is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub said: String,
+}
+
+impl CheckRun {
+    /// How it ended, where that is known.
+    pub(super) fn how(&self) -> Option<String> {
+        match (self.passed, self.said.as_str()) {
+            (_, "") => None,
+            (Some(false), said) if !said.contains("fail") && !said.contains("rror") => {
+                Some(format!("failed, {said}"))
+            }
+            (_, said) => Some(said.to_owned()),
+        }
+    }
+
+    /// Whether how it ended is known.
+    pub(super) fn is_known(&self) -> bool {
+        !self.said.is_empty()
+    }
+}
+
+/// The checks in a call that ran a command.
+pub(super) fn checks(command: &str, call: &Call, project: &str) -> Vec<CheckRun> {
+    let masked = mask(command);
+    let segments = segments(&masked);
+    let exits = exits(&masked, &segments, known_exit(call));
+    let known: Vec<(usize, Kind)> = segments
+        .iter()
+        .enumerate()
+        .filter_map(|(at, segment)| Some((at, kind(segment.text)?)))
+        .collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let output = mask(&call.output);
+    let is_cut = is_cut(&output);
+    let tested = known.iter().filter(|(_, kind)| *kind == Kind::Tests).count();
+    let found = summaries(&output);
+    if tested > 1 && !found.is_empty() && found.len() != tested {
+        return vec![together(&segments, &known, &found, is_cut, project)];
+    }
+    // A script may run the tests under any name.
+    let is_script = tested == 0 && known.len() == 1 && !found.is_empty();
+    let mut found = match (tested + usize::from(is_script), is_cut) {
+        (0, _) => Vec::new(),
+        (1, false) => Summary::sum(&found).into_iter().collect(),
+        (1, true) => found.into_iter().next_back().into_iter().collect(),
+        _ => found,
+    }
+    .into_iter();
+    let linted = known.iter().filter(|(_, kind)| *kind == Kind::Other).count();
+    let mut verdicts = verdicts(&output);
+    verdicts.truncate(if verdicts.len() == linted { linted } else { 0 });
+    let mut verdicts = verdicts.into_iter();
+    let run = |(at, kind): (usize, Kind)| {
+        let exit = exits.get(at).copied().flatten();
+        let summary = if kind == Kind::Tests || is_script { found.next() } else { None };
+        let verdict = if kind == Kind::Other { verdicts.next() } else { None };
+        let by_exit = exit.map(|exit| exit == 0);
+        let (passed, said) = match (summary, verdict) {
+            (Some(summary), _) => {
+                // A runner may fail for another reason than a test.
+                let passed = summary.counts.failed == 0 && by_exit != Some(false);
+                let exit = exit.filter(|exit| *exit != 0 && summary.counts.failed == 0);
+                let exit = exit.map_or_else(String::new, |exit| format!(", but exit {exit}"));
+                (Some(passed), format!("{}{exit}", summary.said))
+            }
+            (None, Some((passed, said))) => (by_exit.or(Some(passed)), said),
+            (None, None) => (by_exit, exit.map_or_else(String::new, |exit| format!("exit {exit}"))),
+        };
+        let line = shown(segments.get(at).map_or("", |it| it.text), project);
+        CheckRun { line, passed, said }
+    };
+    known.into_iter().map(run).collect()
+}
+
+/// The exit code of a line, unless a folder that it changes into is not there.
+fn known_exit(call: &Call) -> Option<i64> {
+    let exit = call.exit.or(call.failed.then_some(1));
+    let is_lost = call.output.contains("cd:") && call.output.contains("No such file");
+    exit.filter(|exit| *exit == 0 || !is_lost)
+}
+
+/// The commands of a line, each with its exit code where that is known.
+pub(super) fn parts(command: &str, call: &Call, project: &str) -> Vec<(String, Option<i64>)> {
+    let masked = mask(command);
+    let segments = segments(&masked);
+    let exits = exits(&masked, &segments, known_exit(call));
+    segments.iter().map(|it| shown(it.text, project)).zip(exits).collect()
+}
+
+/// Several runners of which nobody can say which said what.
+fn together(
+    segments: &[Segment<'_>],
+    known: &[(usize, Kind)],
+    found: &[Summary],
+    is_cut: bool,
+    project: &str,
+) -> CheckRun {
+    let tests = known.iter().filter(|(_, kind)| *kind == Kind::Tests);
+    let lines = tests.filter_map(|(at, _)| segments.get(*at)).map(|it| shown(it.text, project));
+    let line = lines.collect::<Vec<_>>().join("; ");
+    let sum = Summary::sum(found);
+    let counts = sum.map_or_else(TestCounts::default, |it| it.counts);
+    let said =
+        if is_cut { format!("{counts}, as far as shown") } else { format!("{counts} in all") };
+    CheckRun { line, passed: (counts.failed > 0).then_some(false), said }
+}
+
+/// Whether a host left out a part of an output.
+fn is_cut(output: &str) -> bool {
+    ["truncated", "lines omitted", "characters omitted"].iter().any(|word| output.contains(word))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It runs tests.
+    Tests,
+    /// It looks at or builds what is there.
+    Other,
+}
+
+/// Programs in front of the one that counts, without and with an argument of their own.
+const WRAPPERS: [&str; 15] = [
+    "time",
+    "nice",
+    "nohup",
+    "sudo",
+    "env",
+    "command",
+    "exec",
+    "npx",
+    "bunx",
+    "pnpx",
+    "xvfb-run",
+    "slot",
+    "stdbuf",
+    "catchsegv",
+    "rtk",
+];
+
+/// What a command checks, by its program and its first words.
+pub(super) fn kind(segment: &str) -> Option<Kind> {
+    let mut words =
+        segment.split_whitespace().map(|word| word.trim_matches(['"', '\''])).peekable();
+    loop {
+        let word = *words.peek()?;
+        let is_set = word.contains('=') && !word.starts_with('-');
+        if is_set || WRAPPERS.contains(&word) || (word.starts_with('-') && word.len() > 1) {
+            words.next();
+        } else if word == "timeout" {
+            words.next();
+            while words
+                .next_if(|it| it.starts_with('-') || it.starts_with(|it: char| it.is_ascii_digit()))
+                .is_some()
+            {}
+        } else {
+            break;
+        }
+    }
+    let program = words.next()?;
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let rest: Vec<&str> = words.collect();
+    let mut args =
+        rest.iter().copied().filter(|it| !it.starts_with(['-', '+']) && !it.contains('='));
+    let first = args.next().unwrap_or_default();
+    let second = args.next().unwrap_or_default();
+    let has = |flag: &str| rest.contains(&flag);
+    let tests = Some(Kind::Tests);
+    let other = Some(Kind::Other);
+    match name {
+        "pytest" | "py.test" | "tox" | "nox" | "nose2" | "nosetests" | "jest" | "vitest"
+        | "mocha" | "ava" | "tap" | "rspec" | "phpunit" | "pest" | "ctest" | "bats" | "karma"
+        | "gotestsum" | "busted" => tests,
+        "playwright" | "cypress" => matches!(first, "test" | "run").then_some(Kind::Tests),
+        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "bundle" | "mise" | "direnv"
+        | "devbox" => {
+            let rest: Vec<&str> =
+                rest.iter().copied().skip_while(|it| it.starts_with('-')).collect();
+            match rest.split_first() {
+                Some((&("run" | "exec"), rest)) => kind(rest.join(" ").trim_start_matches("-- ")),
+                Some((&"test", _)) => tests,
+                _ => None,
+            }
+        }
+        "cargo" => match first {
+            "test" | "nextest" | "t" => tests,
+            "check" | "clippy" | "build" | "b" | "c" | "doc" | "deny" | "miri" => other,
+            "fmt" if has("--check") => other,
+            _ => None,
+        },
+        "go" => match first {
+            "test" => tests,
+            "vet" | "build" => other,
+            _ => None,
+        },
+        "tsc" | "eslint" | "biome" | "oxlint" | "mypy" | "pyright" | "basedpyright" | "pylint"
+        | "flake8" | "pyflakes" | "pycodestyle" | "ty" | "rubocop" | "golangci-lint"
+        | "staticcheck" | "shellcheck" | "phpstan" | "psalm" | "ktlint" | "swiftlint"
+        | "markdownlint" | "hadolint" | "clang-tidy" | "standard" | "stylelint" | "knip"
+        | "vue-tsc" | "svelte-check" | "pre-commit" | "cppcheck" | "yamllint" | "actionlint"
+        | "typos" | "codespell" | "gcc" | "g++" | "clang" | "clang++" | "rustc" | "javac" => other,
+        "ruff" => matches!(first, "check")
+            .then_some(Kind::Other)
+            .or((first == "format" && has("--check")).then_some(Kind::Other)),
+        "black" | "isort" | "prettier" | "rustfmt" | "dprint" | "shfmt" => (has("--check")
+            || has("-c")
+            || has("-d")
+            || first == "check"
+            || has("--list-different"))
+        .then_some(Kind::Other),
+        "gofmt" => has("-l").then_some(Kind::Other),
+        "cmake" => has("--build").then_some(Kind::Other),
+        "docker" => (first == "build").then_some(Kind::Other),
+        "bash" | "sh" | "zsh" => {
+            if has("-n") {
+                return other;
+            }
+            script_named(first)
+        }
+        _ => python(name, first, second, &has)
+            .or_else(|| script_runner(name, first, second, &rest))
+            .or_else(|| builder(name, first, &rest))
+            .or_else(|| script_named(program).filter(|_| program.contains('/'))),
+    }
+}
+
+fn python(name: &str, first: &str, second: &str, has: &dyn Fn(&str) -> bool) -> Option<Kind> {
+    let (tests, other) = (Some(Kind::Tests), Some(Kind::Other));
+    match name {
+        "python" | "python3" | "python2" | "pypy" | "pypy3" => match (has("-m"), first) {
+            (true, "pytest" | "unittest" | "doctest" | "nose2" | "tox" | "nox") => tests,
+            (
+                true,
+                "mypy" | "ruff" | "flake8" | "pylint" | "pyright" | "black" | "isort"
+                | "compileall" | "py_compile" | "build" | "pyflakes" | "pycodestyle",
+            ) => other,
+            (false, "manage.py") if second == "test" => tests,
+            (false, script) => script_named(script),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn script_runner(name: &str, first: &str, second: &str, rest: &[&str]) -> Option<Kind> {
+    let (tests, other) = (Some(Kind::Tests), Some(Kind::Other));
+    let has = |flag: &str| rest.contains(&flag);
+    match name {
+        "npm" | "pnpm" | "yarn" | "bun" => match (first, second) {
+            ("test" | "t", _) => tests,
+            ("run" | "run-script", script) => script_kind(script),
+            ("exec" | "x" | "dlx", _) => kind(&rest.get(1..)?.join(" ")),
+            ("build", _) => other,
+            (script, _) if name != "npm" => script_kind(script),
+            _ => None,
+        },
+        "node" => (has("--test") || script_named(first).is_some()).then_some(Kind::Tests),
+        "deno" => match first {
+            "test" => tests,
+            "check" | "lint" => other,
+            "fmt" if has("--check") => other,
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn builder(name: &str, first: &str, rest: &[&str]) -> Option<Kind> {
+    match name {
+        "make" | "gmake" | "just" | "task" | "mise-run" | "rake" | "ninja" | "bazel"
+        | "bazelisk" | "gradle" | "gradlew" | "mvn" | "mvnw" | "sbt" | "ant" | "lein" | "mix"
+        | "dotnet" | "swift" | "zig" | "flutter" | "dart" | "cabal" | "stack" | "composer"
+        | "xcodebuild" | "meson" | "nx" | "turbo" => {
+            let named =
+                rest.iter().copied().filter(|it| !it.starts_with('-')).find_map(script_kind);
+            let builds = matches!(name, "make" | "gmake" | "ninja" | "mvn" | "gradle" | "gradlew");
+            named.or((builds && first.is_empty()).then_some(Kind::Other))
+        }
+        _ => None,
+    }
+}
+
+/// What a target or a script of this name checks.
+fn script_kind(name: &str) -> Option<Kind> {
+    const CHECKS: [&str; 12] = [
+        "lint",
+        "build",
+        "check",
+        "typecheck",
+        "types",
+        "tsc",
+        "compile",
+        "vet",
+        "clippy",
+        "eslint",
+        "format-check",
+        "verify",
+    ];
+    let mut words = name.split([':', '-', '_', '.', '/']);
+    if words.clone().any(|word| {
+        matches!(word, "test" | "tests" | "e2e" | "unit" | "spec" | "nextest" | "vitest" | "jest")
+    }) {
+        return Some(Kind::Tests);
+    }
+    words.any(|word| CHECKS.contains(&word)).then_some(Kind::Other)
+}
+
+/// What a script checks, by the name of its file.
+fn script_named(path: &str) -> Option<Kind> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    if !matches!(extension, "" | "sh" | "py" | "js" | "mjs" | "ts" | "rb" | "bash")
+        || stem.is_empty()
+    {
+        return None;
+    }
+    script_kind(stem).filter(|kind| *kind == Kind::Tests || extension == "sh")
+}
+
+/// A command as it is told: in one line, without the change into the project's own folder and without where its
+/// output goes. What is too long is cut between two words.
+fn shown(segment: &str, project: &str) -> String {
+    let mut words: Vec<&str> = segment.split_whitespace().collect();
+    while let Some(last) = words.last() {
+        let goes = last.starts_with("2>")
+            || last.starts_with('>')
+            || last.starts_with("&>")
+            || *last == "/dev/null";
+        let behind = words.len() > 1 && matches!(words[words.len() - 2], ">" | "2>" | "&>" | ">>");
+        if behind {
+            words.truncate(words.len() - 2);
+        } else if goes {
+            words.pop();
+        } else {
+            break;
+        }
+    }
+    let line = words.join(" ");
+    let project = project.trim_end_matches('/');
+    let line = if project.is_empty() { line } else { line.replace(&format!("{project}/"), "") };
+    if line.len() <= COMMAND {
+        return line;
+    }
+    let cut = cap(&line, COMMAND);
+    let whole = cut.rsplit_once(' ').map_or(cut, |(whole, _)| whole);
+    format!("{whole}{CUT}")
+}
+
+/// What linters and builds say at their end, with whether that is good.
+fn verdicts(output: &str) -> Vec<(bool, String)> {
+    const GOOD: [&str; 6] = [
+        "All checks passed!",
+        "Success: no issues found",
+        "Finished `",
+        "0 errors, 0 warnings",
+        "BUILD SUCCESS",
+        "no offenses detected",
+    ];
+    const BAD: [&str; 5] = [
+        "error: could not compile",
+        "BUILD FAIL",
+        "would be reformatted",
+        " problems (",
+        " problem (",
+    ];
+    let found = |line: &str| {
+        let says_count = line.strip_prefix("Found ").is_some_and(|rest| {
+            rest.starts_with(|it: char| it.is_ascii_digit()) && rest.contains("error")
+        });
+        let good = GOOD.iter().any(|it| line.contains(it)) || line.starts_with("Found 0 errors");
+        let bad = says_count || BAD.iter().any(|it| line.contains(it));
+        (good || bad).then(|| (good, cap(line, 120).to_owned()))
+    };
+    output.lines().map(str::trim).filter_map(found).collect()
+}
+
+#[cfg(test)]
+#[path = "checks_tests.rs"]
+mod tests;

@@ -1,0 +1,146 @@
+use super::*;
+use crate::evidence::Action;
+
+fn told(command: &str, exit: Option<i64>, output: &str) -> String {
+    let action = Action::Ran(command.to_owned());
+    let call = Call { action, exit, output: output.to_owned(), ..Call::default() };
+    let found = checks(command, &call, "/app");
+    let told = |it: &CheckRun| Some(format!("`{}`: {}", it.line, it.how()?));
+    found.iter().filter_map(told).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn each_check_of_a_chain_has_its_own_outcome() {
+    let pytest = "....  [100%]\n325 passed, 16 skipped in 2.25s\n367:aligned with `x`\n";
+    assert_eq!(
+        told(
+            "sed -n 1,9p a; PYTHONPATH=. /venv/bin/python -m pytest -q 2>&1; grep -n x README.md",
+            Some(1),
+            pytest
+        ),
+        "`PYTHONPATH=. /venv/bin/python -m pytest -q`: 325 passed, 16 skipped"
+    );
+    let both = "344 passed, 16 skipped in 1.95s\n..\n314 passed, 46 skipped in 2.22s\n M README.md";
+    assert_eq!(
+        told(
+            "PYTHONPATH=. pytest -q; PYTHONPATH=/tmp/x:. pytest -q; git status --short",
+            Some(0),
+            both
+        ),
+        "`PYTHONPATH=. pytest -q`: 344 passed, 16 skipped\n`PYTHONPATH=/tmp/x:. pytest -q`: 314 passed, 46 skipped"
+    );
+    assert_eq!(
+        told("cargo clippy --all && cargo fmt --check && ls", Some(0), ""),
+        "`cargo clippy --all`: exit 0\n`cargo fmt --check`: exit 0"
+    );
+    assert_eq!(told("cargo clippy && cargo fmt --check", Some(1), ""), "", "either of them");
+    assert_eq!(told("make test | tail -5", Some(0), "boo"), "");
+    assert_eq!(told("cd /app && npm test", Some(1), "boo"), "`npm test`: failed, exit 1");
+    for (line, output) in [
+        ("cd /no && npm test", "sh: 1: cd: can't cd to /no: No such file or directory"),
+        ("make x && cd /app && npm test", ""),
+        ("cd /app || npm test", ""),
+    ] {
+        assert_eq!(told(line, Some(1), output), "", "{line}");
+    }
+}
+
+#[test]
+fn what_a_runner_says_counts_more_than_an_exit_code() {
+    assert_eq!(
+        told("pytest -q | tail -3", Some(0), "2 failed, 3 passed in 1.0s"),
+        "`pytest -q`: 2 failed, 3 passed"
+    );
+    assert_eq!(
+        told("pytest -q", Some(4), "3 passed in 1.0s"),
+        "`pytest -q`: failed, 3 passed, but exit 4"
+    );
+    assert_eq!(
+        told("cargo build", Some(101), "error: could not compile `x`"),
+        "`cargo build`: error: could not compile `x`"
+    );
+    assert_eq!(told("make check", Some(2), ""), "`make check`: failed, exit 2");
+    assert_eq!(
+        told("ruff check . ; true", Some(0), "All checks passed!"),
+        "`ruff check .`: All checks passed!"
+    );
+}
+
+#[test]
+fn several_runs_of_a_runner_are_told_together_where_nobody_knows_which_is_which() {
+    let three = "test result: ok. 3 passed; 0 failed; 0 ignored\n".repeat(3);
+    assert_eq!(told("cargo test -p a", Some(0), &three), "`cargo test -p a`: 9 passed");
+    assert_eq!(
+        told("cargo test -p a; cargo test -p b", Some(0), &three),
+        "`cargo test -p a; cargo test -p b`: 9 passed in all"
+    );
+    let cut = format!("... output truncated ...\n{three}");
+    assert_eq!(told("cargo test -p a", Some(0), &cut), "`cargo test -p a`: 3 passed");
+}
+
+#[test]
+fn checks_are_told_from_other_commands() {
+    for line in [
+        "pytest",
+        "python -m pytest tests/a.py",
+        "timeout 60 cargo nextest run",
+        "FOO=1 npm run test:unit",
+        "./run_tests.sh",
+        "bash scripts/test.sh",
+        "go test ./...",
+        "uv run pytest",
+        "npx vitest run",
+        "make test",
+        "yarn test",
+        "node --test",
+        "./gradlew test",
+        "mix test",
+        "bundle exec rspec",
+        "python manage.py test",
+    ] {
+        assert_eq!(kind(line), Some(Kind::Tests), "{line}");
+    }
+    for line in [
+        "cargo clippy -p x",
+        "tsc --noEmit",
+        "npm run build",
+        "ruff check .",
+        "make",
+        "black --check .",
+        "mypy src",
+        "pnpm lint",
+        "gofmt -l .",
+        "npx eslint src",
+        "cmake --build out",
+        "bash -n x.sh",
+    ] {
+        assert_eq!(kind(line), Some(Kind::Other), "{line}");
+    }
+    for line in [
+        "git diff",
+        "rg test",
+        "ls tests",
+        "cat test.py",
+        "cargo run",
+        "npm install",
+        "black .",
+        "python a.py",
+        "echo test",
+        "cd build",
+        "cargo fmt",
+        "make install",
+        "node server.js",
+        "python -c 'import test'",
+        "",
+    ] {
+        assert_eq!(kind(line), None, "{line}");
+    }
+}
+
+#[test]
+fn a_long_command_is_cut_between_two_words_and_says_so() {
+    let line = format!("pytest {} > log.txt 2>&1", "/app/tests/test_one.py ".repeat(20));
+    let told = told(&line, Some(0), "");
+    assert!(told.starts_with("`pytest tests/test_one.py tests/"), "{told}");
+    assert!(told.contains("test_one.py …`: exit 0"), "{told}");
+}

@@ -1,0 +1,242 @@
+//! What of files stays with a span that nobody summed up: the text that was written last, which the next change
+//! often begins from, and the definitions of files that were only read, which say where to read again.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::terms::file_name;
+use super::{Action, Call, Happening};
+use crate::masking::subject::numbered;
+use crate::outline::outline;
+use crate::secrets::secrets;
+use crate::text::estimate_tokens;
+
+/// Estimated tokens of what stays of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Those of texts that were written.
+    pub passages: usize,
+    /// Those of outlines.
+    pub outlines: usize,
+}
+
+impl Limits {
+    /// Nothing stays.
+    pub const NONE: Self = Self { passages: 0, outlines: 0 };
+}
+
+/// What of files stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeptFiles {
+    /// Whether one of the last calls changed a file.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub changed_last: bool,
+    /// Texts that were written, in the order in which they were written last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<Passage>,
+    /// Outlines of files that were read and not changed, in the order in which they were read last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outlines: Vec<FileOutline>,
+}
+
+impl KeptFiles {
+    /// Whether nothing stays.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What stays of two stretches of work: what stays of the later one.
+    pub(super) fn then(self, later: Self) -> Self {
+        if later.is_empty() { self } else { later }
+    }
+}
+
+/// A text that was put into a file, as it stood there after the last change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passage {
+    /// The file as the agent named it.
+    pub path: String,
+    /// The text, word for word.
+    pub text: String,
+}
+
+/// The definitions of a file that was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileOutline {
+    /// The file as the agent named it.
+    pub path: String,
+    /// The numbers of the first and the last line that were read last.
+    pub lines: (u32, u32),
+    /// Lines such as `12: fn parse(text: &str)`.
+    pub definitions: Vec<String>,
+}
+
+/// The last calls of a span, whose changes are recent.
+const LAST: usize = 10;
+/// Lines of a text that is kept, and of an outline.
+const LINES: usize = 40;
+/// Bytes of a text that is followed through changes.
+const BYTES: usize = 16_000;
+/// Texts that are followed at a time, the newest ones.
+const FOLLOWED: usize = 32;
+/// Files that are outlined, those that were read last.
+const FILES: usize = 24;
+/// Estimated tokens around a text or an outline.
+const AROUND: usize = 8;
+
+/// What of files stays of a span, within limits. `project` is the project's folder, or empty.
+pub(super) fn kept(span: &[Happening], project: &str, limits: Limits) -> KeptFiles {
+    if limits == Limits::NONE {
+        return KeptFiles::default();
+    }
+    KeptFiles {
+        changed_last: succeeded(span).rev().take(LAST).any(|call| !call.edits.is_empty()),
+        passages: passages(span, project, limits.passages),
+        outlines: outlines(span, limits.outlines),
+    }
+}
+
+fn succeeded(span: &[Happening]) -> impl DoubleEndedIterator<Item = &Call> {
+    span.iter().filter_map(|happening| match happening {
+        Happening::Called(call) if !call.has_failed() => Some(call),
+        _ => None,
+    })
+}
+
+/// Texts that were written, the newest first as far as they fit, each whole.
+fn passages(span: &[Happening], project: &str, mut room: usize) -> Vec<Passage> {
+    if room == 0 {
+        return Vec::new();
+    }
+    let mut followed: Vec<Passage> = Vec::new();
+    for call in succeeded(span) {
+        for removed in call.removed(project) {
+            followed.retain(|passage| !removed.takes(&passage.path, project));
+        }
+        for edit in &call.edits {
+            let Some(before) = edit.before.as_deref() else {
+                followed.retain(|passage| passage.path != edit.path);
+                follow(&mut followed, &edit.path, edit.after.clone());
+                continue;
+            };
+            let holds = |it: &Passage| {
+                it.path == edit.path && !before.is_empty() && it.text.contains(before)
+            };
+            let text = match followed.iter().rposition(holds) {
+                Some(at) => followed.remove(at).text.replacen(before, &edit.after, 1),
+                None => edit.after.clone(),
+            };
+            followed.retain(|it| it.path != edit.path || !is_changed(&it.text, before));
+            follow(&mut followed, &edit.path, text);
+        }
+    }
+    let mut kept = Vec::new();
+    for passage in followed.into_iter().rev() {
+        let cost = estimate_tokens(&passage.text) + estimate_tokens(&passage.path) + AROUND;
+        let is_plain = |text: &str| secrets(text).is_empty();
+        if passage.text.lines().count() <= LINES
+            && cost <= room
+            && is_plain(&passage.text)
+            && is_plain(&passage.path)
+        {
+            room -= cost;
+            kept.push(passage);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// Whether a text is no longer there once another one was replaced: that one holds it, or the one ends with lines
+/// that the other begins with.
+fn is_changed(text: &str, replaced: &str) -> bool {
+    replaced.contains(text.trim()) || overlap(text, replaced) || overlap(replaced, text)
+}
+
+/// Whether a text begins with lines that another one ends with, of which one says something.
+fn overlap(front: &str, behind: &str) -> bool {
+    let (front, behind): (Vec<&str>, Vec<&str>) =
+        (front.lines().collect(), behind.lines().collect());
+    let most = front.len().min(behind.len()).min(LINES);
+    let says = |line: &&str| line.chars().filter(|char| char.is_alphanumeric()).count() > 3;
+    let shares = |count: &usize| {
+        let shared = &behind[..*count];
+        front.ends_with(shared) && shared.iter().any(says)
+    };
+    (1..=most).any(|count| shares(&count))
+}
+
+fn follow(followed: &mut Vec<Passage>, path: &str, text: String) {
+    let is_name = !file_name(path).is_empty() && !path.contains(['\n', '\r']);
+    if is_name && !text.trim().is_empty() && text.len() <= BYTES {
+        followed.push(Passage { path: path.to_owned(), text });
+        followed.drain(..followed.len().saturating_sub(FOLLOWED));
+    }
+}
+
+/// Outlines of files that were read and not written, of as many lines as fit; then of fewer files, those that were
+/// read last.
+fn outlines(span: &[Happening], room: usize) -> Vec<FileOutline> {
+    if room == 0 {
+        return Vec::new();
+    }
+    let mut known: HashSet<&str> = HashSet::new();
+    for call in succeeded(span) {
+        if let Action::Wrote(paths) = &call.action {
+            known.extend(paths.iter().map(String::as_str));
+        }
+        known.extend(call.edits.iter().map(|edit| edit.path.as_str()));
+    }
+    let mut read = Vec::new();
+    for call in succeeded(span).rev() {
+        let Action::Read(path) = &call.action else { continue };
+        if read.len() < FILES && !path.contains(['\n', '\r']) && known.insert(path.as_str()) {
+            read.push((path, numbered_lines(&call.output)));
+        }
+    }
+    read.retain(|(_, lines)| !lines.is_empty());
+    read.reverse();
+    for most in [LINES, 20, 10, 5] {
+        let all: Vec<FileOutline> =
+            read.iter().filter_map(|(path, lines)| outlined(path, lines, most)).collect();
+        if all.iter().map(cost).sum::<usize>() <= room {
+            return all;
+        }
+    }
+    let mut all: Vec<FileOutline> =
+        read.iter().filter_map(|(path, lines)| outlined(path, lines, 5)).collect();
+    let mut taken: usize = all.iter().map(cost).sum();
+    let fits = all.iter().position(|outline| {
+        let fits = taken <= room;
+        taken -= cost(outline).min(taken);
+        fits
+    });
+    all.drain(..fits.unwrap_or(all.len()));
+    all
+}
+
+fn outlined(path: &str, lines: &[(u32, &str)], most: usize) -> Option<FileOutline> {
+    let definitions = outline(path, lines.iter().copied(), most);
+    let is_plain = |line: &String| secrets(line).is_empty();
+    let definitions: Vec<String> = definitions.into_iter().filter(is_plain).collect();
+    let (first, last) = (lines.first()?.0, lines.last()?.0);
+    let is_told = !definitions.is_empty() && secrets(path).is_empty();
+    is_told.then(|| FileOutline { path: path.to_owned(), lines: (first, last), definitions })
+}
+
+/// Lines behind their numbers. Without numbers nobody knows where a text stands in its file.
+fn numbered_lines(output: &str) -> Vec<(u32, &str)> {
+    let lines = output.lines().filter_map(numbered);
+    lines.map(|(number, line)| (number, line.strip_prefix(' ').unwrap_or(line))).collect()
+}
+
+fn cost(outline: &FileOutline) -> usize {
+    let lines: usize = outline.definitions.iter().map(|line| estimate_tokens(line) + 2).sum();
+    lines + estimate_tokens(&outline.path) + AROUND
+}
+
+#[cfg(test)]
+#[path = "files_tests.rs"]
+mod tests;

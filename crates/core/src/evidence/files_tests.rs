@@ -1,0 +1,156 @@
+//! What of files stays.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::evidence::Edit;
+
+const WIDE: Limits = Limits { passages: 10_000, outlines: 10_000 };
+
+fn edit(path: &str, before: Option<&str>, after: &str) -> Happening {
+    let edit = Edit {
+        path: path.to_owned(),
+        before: before.map(str::to_owned),
+        after: after.to_owned(),
+        ..Edit::default()
+    };
+    let (tool, action) = ("edit".to_owned(), Action::Wrote(vec![path.to_owned()]));
+    Happening::Called(Call { tool, action, edits: vec![edit], ..Call::default() })
+}
+
+fn read(path: &str, output: &str) -> Happening {
+    let (tool, action) = ("read".to_owned(), Action::Read(path.to_owned()));
+    Happening::Called(Call { tool, action, output: output.to_owned(), ..Call::default() })
+}
+
+fn ran(command: &str) -> Happening {
+    let (tool, action) = ("bash".to_owned(), Action::Ran(command.to_owned()));
+    Happening::Called(Call { tool, action, exit: Some(0), ..Call::default() })
+}
+
+fn texts(kept: &KeptFiles) -> Vec<(&str, &str)> {
+    kept.passages.iter().map(|it| (it.path.as_str(), it.text.as_str())).collect()
+}
+
+#[test]
+fn a_text_is_followed_through_changes_of_it() {
+    let span = [
+        edit("a.rs", Some("fn one() {}"), "fn one() {\n    two();\n}"),
+        edit("b.rs", None, "mod a;\n"),
+        edit("a.rs", Some("    two();"), "    three();"),
+        edit("a.rs", Some("use x;"), "use y;"),
+        edit("b.rs", Some("mod a;"), "mod a;\nmod c;"),
+        edit("a.rs", Some("use w;\nuse y;"), ""),
+    ];
+    let kept = kept(&span, "", WIDE);
+    assert_eq!(
+        texts(&kept),
+        [("a.rs", "fn one() {\n    three();\n}"), ("b.rs", "mod a;\nmod c;\n")]
+    );
+    assert!(kept.changed_last);
+}
+
+#[test]
+fn what_was_removed_or_failed_or_has_a_secret_does_not_stay() {
+    let mut failed = edit("a.rs", Some("x"), "fn not_there() {}");
+    if let Happening::Called(call) = &mut failed {
+        call.failed = true;
+    }
+    let secret = format!("let key = \"sk-ant-{}\";", "api03-Zx81Qw9Er2Ty3Ui4Op5As6Df7Gh8Jk9");
+    let span = [
+        failed,
+        edit("gone.rs", None, "fn gone() {}"),
+        ran("rm gone.rs"),
+        edit("key.rs", Some("x"), &secret),
+        edit("line\nbreak.rs", Some("x"), "fn odd() {}"),
+    ];
+    assert!(kept(&span, "", WIDE).passages.is_empty());
+}
+
+#[test]
+fn a_file_that_was_only_read_leaves_its_definitions() {
+    let output = "<file>\n00010| use x;\n00011| fn one() {\n00012| }\n00013| struct Two;\n</file>";
+    let span = [
+        read("a.rs", "1: fn old() {\n"),
+        read("a.rs", output),
+        read("b.rs", "1: fn changed() {\n"),
+        edit("b.rs", Some("x"), "y"),
+        read("without_numbers.rs", "fn nowhere() {\n"),
+        read("empty.rs", ""),
+    ];
+    let kept = kept(&span, "", WIDE);
+    let outline = FileOutline {
+        path: "a.rs".to_owned(),
+        lines: (10, 13),
+        definitions: vec!["11: fn one()".to_owned(), "13: struct Two;".to_owned()],
+    };
+    assert_eq!(kept.outlines, [outline]);
+}
+
+#[test]
+fn many_files_leave_fewer_lines_and_then_fewer_files() {
+    let file: Vec<String> = (1..60).map(|line| format!("{line}: fn number_{line}() {{")).collect();
+    let file = file.join("\n");
+    let span: Vec<_> =
+        (0..6).map(|file_number| read(&format!("f{file_number}.rs"), &file)).collect();
+    let lines = |outlines: usize| -> Vec<usize> {
+        let kept = kept(&span, "", Limits { passages: 0, outlines });
+        assert!(kept.outlines.iter().map(cost).sum::<usize>() <= outlines);
+        assert!(kept.outlines.last().is_none_or(|last| last.path == "f5.rs"));
+        kept.outlines.iter().map(|it| it.definitions.len()).collect()
+    };
+    assert_eq!(lines(10_000), [LINES; 6]);
+    assert_eq!(lines(1_500), [20; 6]);
+    assert_eq!(lines(600), [5; 6]);
+    assert_eq!(lines(150), [5; 2]);
+    assert!(lines(10).is_empty());
+}
+
+#[test]
+fn a_change_is_recent_among_the_last_calls() {
+    let changed = |after: usize| {
+        let mut span = vec![edit("a.rs", Some("x"), "y")];
+        span.extend((0..after).map(|_| ran("make")));
+        kept(&span, "", WIDE).changed_last
+    };
+    assert!(changed(LAST - 1) && !changed(LAST));
+    assert!(!kept(&[edit("a.rs", Some("x"), "y")], "", Limits::NONE).changed_last);
+}
+
+proptest! {
+    /// Files of a few different lines, changed by edits that say what stands there: what is kept stands in the
+    /// file at the end, and no text is kept twice.
+    #[test]
+    fn what_is_kept_of_a_file_stands_in_it(
+        lines in proptest::collection::vec(0_u8..40, 3..12),
+        edits in proptest::collection::vec((0_usize..12, 1_usize..4, proptest::collection::vec(0_u8..40, 0..4)), 0..12),
+        room in prop_oneof![0_usize..400, Just(400)],
+    ) {
+        let text = |lines: &[u8]| -> String {
+            let lines: Vec<String> = lines.iter().map(|line| format!("line_{line:02}_of_it")).collect();
+            if lines.is_empty() { String::new() } else { lines.join("\n") + "\n" }
+        };
+        let mut file = text(&lines);
+        let mut span = Vec::new();
+        for (at, count, new) in edits {
+            let before: String = file.split_inclusive('\n').skip(at).take(count).collect();
+            // An edit must say enough to be found once.
+            if before.is_empty() || file.matches(&before).count() != 1 {
+                continue;
+            }
+            span.push(edit("f.rs", Some(&before), &text(&new)));
+            file = file.replacen(&before, &text(&new), 1);
+        }
+        let kept = kept(&span, "", Limits { passages: room, outlines: 0 });
+        let cost: usize = kept.passages.iter().map(|it| estimate_tokens(&it.text)).sum();
+        prop_assert!(cost <= room);
+        for passage in &kept.passages {
+            prop_assert!(file.contains(&passage.text), "{:?} in {:?}", passage.text, file);
+        }
+        if room == 400 && let Some(Happening::Called(Call { edits, .. })) = span.last() {
+            let last = &edits[0].after;
+            let stays = kept.passages.iter().any(|it| it.text.contains(last.as_str()));
+            prop_assert!(stays || last.is_empty());
+        }
+    }
+}

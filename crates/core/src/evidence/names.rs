@@ -1,0 +1,136 @@
+//! Names in a line: those that stand in the same thing as the one before without that, and many tests by how their
+//! names begin.
+
+use super::changes::{Changed, last_name};
+
+/// Tests that are named one by one.
+const FEW: usize = 6;
+/// Patterns that stand for many tests.
+const PATTERNS: usize = 4;
+/// Words of a name that a pattern begins with at most.
+const WORDS: usize = 8;
+/// Tests that are named where no pattern tells them apart.
+const FIRST: usize = 3;
+
+/// Such as `Parser.new, .next`.
+pub(super) fn in_order<'a>(changed: impl Iterator<Item = &'a Changed>) -> String {
+    let mut outer: Option<&str> = None;
+    let name = |it: &'a Changed| {
+        let last = last_name(&it.name);
+        let around = it.name.strip_suffix(last).filter(|around| !around.is_empty());
+        let shown = match around {
+            Some(around) if outer == Some(around) => {
+                let separator = if around.ends_with("::") { "::" } else { "." };
+                format!("{separator}{last}")
+            }
+            _ => it.name.clone(),
+        };
+        outer = around;
+        shown
+    };
+    changed.map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// Such as `tests a, b`, or `9 tests: 5 test_date_*, 4 test_time_*` where they are many.
+pub(super) fn of_tests(changed: &[&Changed]) -> String {
+    if changed.len() <= FEW {
+        return format!("tests {}", in_order(changed.iter().copied()));
+    }
+    let names: Vec<&str> = changed.iter().map(|it| it.name.as_str()).collect();
+    let told = patterns(&names).unwrap_or_else(|| {
+        let first = in_order(changed.iter().take(FIRST).copied());
+        format!("{first} and {} more", names.len() - FIRST)
+    });
+    format!("{} tests: {told}", names.len())
+}
+
+/// A few patterns that each name fits one of, as long as they say something.
+fn patterns(names: &[&str]) -> Option<String> {
+    let groups = (1..=WORDS).rev().find_map(|words| {
+        let groups = grouped(names, words);
+        (groups.len() <= PATTERNS).then_some(groups)
+    })?;
+    let told = groups.iter().map(|group| match group.as_slice() {
+        [name] => Some((*name).to_owned()),
+        group => {
+            let begin = common(group)?;
+            let says = !matches!(begin.trim_matches(['_', '"', '\'', '`']), "" | "test" | "Test");
+            says.then(|| format!("{} {begin}*", group.len()))
+        }
+    });
+    told.collect::<Option<Vec<_>>>().map(|told| told.join(", "))
+}
+
+/// Names that begin with the same words together, in the order of the first of each.
+fn grouped<'a>(names: &[&'a str], words: usize) -> Vec<Vec<&'a str>> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for name in names {
+        let begin = ends(name).nth(words - 1).and_then(|end| name.get(..end)).unwrap_or(name);
+        match groups.iter_mut().find(|(known, _)| *known == begin) {
+            Some((_, group)) => group.push(name),
+            None => groups.push((begin, vec![name])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// The whole words that all of some names begin with.
+fn common<'a>(names: &[&'a str]) -> Option<&'a str> {
+    let (first, rest) = names.split_first()?;
+    let shared = |end: &usize| rest.iter().all(|it| it.get(..*end) == first.get(..*end));
+    let end = ends(first).take_while(shared).last().unwrap_or(0);
+    first.get(..end)
+}
+
+/// The places behind the words of a name, each with what separates it from the next one.
+fn ends(name: &str) -> impl Iterator<Item = usize> {
+    let pairs = name.char_indices().zip(name.char_indices().skip(1));
+    let is_end = |first: char, second: char| {
+        let separates = |it: char| !it.is_alphanumeric();
+        (separates(first) && !separates(second)) || (first.is_lowercase() && second.is_uppercase())
+    };
+    pairs.filter(move |((_, first), (_, second))| is_end(*first, *second)).map(|(_, (at, _))| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(names: &[&str]) -> String {
+        let changed =
+            |name: &&str| Changed { name: (*name).to_owned(), test: true, ..Changed::default() };
+        let changed: Vec<Changed> = names.iter().map(changed).collect();
+        of_tests(&changed.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn few_tests_are_named_and_many_are_counted_by_how_they_begin() {
+        assert_eq!(told(&["Table.test_a", "Table.test_b"]), "tests Table.test_a, .test_b");
+        assert_eq!(
+            told(&[
+                "test_date_is_read",
+                "test_date_is_written",
+                "test_date_fails",
+                "test_time_is_read",
+                "test_time_fails",
+                "test_zone",
+                "test_date_is_old",
+            ]),
+            "7 tests: 4 test_date_*, 2 test_time_*, test_zone"
+        );
+        assert_eq!(
+            told(&[
+                "TestRunA", "TestRunB", "TestRunC", "TestRunD", "TestRunE", "TestRunF", "TestRunG"
+            ]),
+            "7 tests: 7 TestRun*"
+        );
+    }
+
+    #[test]
+    fn where_no_pattern_says_anything_the_first_ones_are_named() {
+        let names = ["a_b", "c_d", "e_f", "g_h", "i_j", "k_l", "m_n"];
+        assert_eq!(told(&names), "7 tests: a_b, c_d, e_f and 4 more");
+        let names = ["test_a", "test_b", "test_c", "test_d", "test_e", "test_f", "test_é"];
+        assert_eq!(told(&names), "7 tests: test_a, test_b, test_c and 4 more");
+    }
+}

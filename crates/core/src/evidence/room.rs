@@ -1,0 +1,320 @@
+//! How much of the evidence is told: as much as there is room for, names of what was changed longest.
+
+use super::changes::FileChange;
+use super::files::Limits;
+use super::gather::Gathered;
+use super::{Evidence, WrittenFile};
+use crate::text::estimate_tokens;
+
+/// Files whose contents at the end of a span are looked at.
+pub(super) const CONTENTS: usize = 40;
+
+/// How much evidence may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Thousandths of the span's tokens.
+    pub share: usize,
+    /// Estimated tokens that are granted to any span, if they are less than a third of it; of a small
+    /// one what a few commands take.
+    pub floor: usize,
+    /// Estimated tokens that no span is granted more of.
+    pub ceiling: usize,
+    /// Whether it is told why files were changed, by what the agent said before.
+    pub reasons: bool,
+    /// Estimated tokens for what of files stays beside it, of a span of any size.
+    pub files: Limits,
+}
+
+/// Estimated tokens for the evidence of a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// For all of it.
+    pub all: usize,
+    /// Whether it is told why files were changed.
+    pub reasons: bool,
+    /// Beside it for what of files stays.
+    pub files: Limits,
+}
+
+/// Estimated tokens that even a span of a few steps is granted.
+const LEAST: usize = 120;
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { share: 50, floor: 250, ceiling: 2_000, reasons: false, files: Limits::NONE }
+    }
+}
+
+impl Budget {
+    /// For a frame that nobody pushed: nobody has summed it up.
+    pub const UNPUSHED: Self = Self {
+        share: 50,
+        floor: 250,
+        ceiling: 1_000,
+        reasons: true,
+        files: Limits { passages: 200, outlines: 300 },
+    };
+
+    /// What a span of `span` estimated tokens is granted.
+    pub fn of(self, span: usize) -> Room {
+        let share = span.saturating_mul(self.share) / 1_000;
+        let all = share.clamp(self.floor, self.ceiling.max(self.floor)).min((span / 3).max(LEAST));
+        let files = Limits {
+            passages: self.files.passages.min(span / 4),
+            outlines: self.files.outlines.min(share),
+        };
+        Room { all, reasons: self.reasons, files }
+    }
+}
+
+/// How much is told of each kind of thing at most.
+#[derive(Clone, Copy, Debug)]
+struct Detail {
+    files: usize,
+    symbols: usize,
+    ranges: usize,
+    lines: usize,
+    why: usize,
+    checks: usize,
+    failures: usize,
+    reads: usize,
+}
+
+/// What is left out first, and what then.
+const DETAILS: [Detail; 11] = [
+    Detail {
+        files: 60,
+        symbols: 90,
+        ranges: 6,
+        lines: 4,
+        why: 2,
+        checks: 6,
+        failures: 4,
+        reads: 16,
+    },
+    Detail {
+        files: 60,
+        symbols: 90,
+        ranges: 6,
+        lines: 3,
+        why: 1,
+        checks: 6,
+        failures: 4,
+        reads: 12,
+    },
+    Detail {
+        files: 60,
+        symbols: 90,
+        ranges: 6,
+        lines: 2,
+        why: 1,
+        checks: 5,
+        failures: 3,
+        reads: 8,
+    },
+    Detail {
+        files: 60,
+        symbols: 90,
+        ranges: 4,
+        lines: 2,
+        why: 0,
+        checks: 4,
+        failures: 3,
+        reads: 4,
+    },
+    Detail {
+        files: 60,
+        symbols: 90,
+        ranges: 2,
+        lines: 1,
+        why: 0,
+        checks: 4,
+        failures: 2,
+        reads: 0,
+    },
+    Detail {
+        files: 60,
+        symbols: 90,
+        ranges: 1,
+        lines: 0,
+        why: 0,
+        checks: 3,
+        failures: 2,
+        reads: 0,
+    },
+    Detail {
+        files: 40,
+        symbols: 30,
+        ranges: 1,
+        lines: 0,
+        why: 0,
+        checks: 3,
+        failures: 2,
+        reads: 0,
+    },
+    Detail {
+        files: 20,
+        symbols: 12,
+        ranges: 0,
+        lines: 0,
+        why: 0,
+        checks: 3,
+        failures: 1,
+        reads: 0,
+    },
+    Detail { files: 8, symbols: 6, ranges: 0, lines: 0, why: 0, checks: 2, failures: 1, reads: 0 },
+    Detail { files: 4, symbols: 3, ranges: 0, lines: 0, why: 0, checks: 1, failures: 1, reads: 0 },
+    Detail { files: 1, symbols: 0, ranges: 0, lines: 0, why: 0, checks: 1, failures: 0, reads: 0 },
+];
+
+/// Sections of a text that are named, and names of a list that is cut so far that tests are not counted.
+const SECTIONS: usize = 4;
+/// Places in a file that are told by their lines where names tell them, too.
+const PLACES: usize = 3;
+
+/// Estimated tokens of what stands around a line in a list.
+const LINE: usize = 2;
+
+/// What was gathered, without what is `told` already, in as much room as there is.
+pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
+    let says = |word: &str| !word.is_empty() && is_told(told, word);
+    let known: Vec<String> = all.changes.iter().map(|change| change.path.clone()).collect();
+    all.reads.retain(|read| !known.contains(&read.path));
+    for change in &mut all.changes {
+        let count = change.symbols.len();
+        change.symbols.retain(|it| !says(last_of(&it.name)));
+        change.also = change.symbols.len() < count;
+        if !room.reasons {
+            change.why.clear();
+        }
+    }
+    all.checks.retain(|run| {
+        let is_good = run.passed == Some(true) && run.said.contains("passed");
+        !(is_good && tells_outcome(told, &run.said))
+    });
+    let written: Vec<WrittenFile> =
+        all.written.iter().map(|path| WrittenFile { path: path.clone(), hash: None }).collect();
+    let cost = |evidence: &Evidence| -> usize {
+        evidence.lines().iter().map(|line| estimate_tokens(line) + LINE).sum()
+    };
+    for detail in DETAILS {
+        let cut = all.cut(detail, &written);
+        if cost(&cut) <= room.all {
+            return cut;
+        }
+    }
+    Evidence { written, ..Evidence::default() }
+}
+
+/// Whether a text names something: has its name in it, as a word. A name that is a word of a language as well has to be
+/// marked as a name.
+fn is_told(text: &str, word: &str) -> bool {
+    let in_word = |char: char| char.is_alphanumeric() || char == '_';
+    let is_plain = word.chars().all(char::is_lowercase);
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|it| it.chars().next_back());
+        let behind = text.get(at + word.len()..).and_then(|it| it.chars().next());
+        let is_marked = || {
+            before.is_some_and(|it| matches!(it, '`' | '.' | ':'))
+                || behind.is_some_and(|it| matches!(it, '`' | '('))
+        };
+        !before.is_some_and(in_word) && !behind.is_some_and(in_word) && (!is_plain || is_marked())
+    })
+}
+
+/// Whether a text tells how tests ended: has the same counts, and no further one behind them that a runner would name in
+/// the same breath.
+fn tells_outcome(text: &str, said: &str) -> bool {
+    let is_digit = |char: char| char.is_ascii_digit();
+    text.match_indices(said).any(|(at, _)| {
+        let before = text[..at].trim_end_matches([',', '.', '_', '\'']);
+        let begins_later = said.starts_with(is_digit) && before.ends_with(is_digit);
+        let behind = text[at + said.len()..].trim_start();
+        let behind = behind.strip_prefix([',', ';', '+', '/']).or(behind.strip_prefix("and"));
+        let has_more = behind.is_some_and(|rest| rest.trim_start().starts_with(is_digit));
+        !begins_later && !has_more
+    })
+}
+
+fn last_of(name: &str) -> &str {
+    super::changes::last_name(name)
+}
+
+impl Gathered {
+    fn cut(&self, detail: Detail, written: &[WrittenFile]) -> Evidence {
+        let skipped = self.changes.len().saturating_sub(detail.files);
+        let changes = self.changes.iter().skip(skipped).map(|change| cut(change, detail)).collect();
+        // Those that did not go well stay longest, of the others those that were run last; how those ended of which
+        // nothing is known is not told.
+        let mut order: Vec<usize> = (0..self.checks.len()).rev().collect();
+        order.sort_by_key(|at| {
+            let run = &self.checks[*at];
+            (!run.is_known(), run.passed == Some(true))
+        });
+        order.truncate(detail.checks);
+        order.sort_unstable();
+        let checks = order.into_iter().map(|at| self.checks[at].clone()).collect();
+        let failures = &self.failures[self.failures.len().saturating_sub(detail.failures)..];
+        let reads: Vec<_> = self.reads.iter().rev().take(detail.reads).rev().cloned().collect();
+        Evidence {
+            written: written.to_vec(),
+            changes,
+            more_changes: skipped,
+            checks,
+            failures: failures.to_vec(),
+            written_besides: self.besides.iter().take(detail.files).cloned().collect(),
+            never_checked: self.unchecked.is_none()
+                && self.written.iter().any(|path| !is_prose(path)),
+            unchecked: self.unchecked.clone().unwrap_or_default(),
+            more_reads: self.reads.len() - reads.len(),
+            reads,
+            ..Evidence::default()
+        }
+    }
+}
+
+/// Whether nothing checks a file.
+pub(super) fn is_prose(path: &str) -> bool {
+    let kind = path.rsplit_once('.').map(|(_, kind)| kind.to_ascii_lowercase());
+    kind.is_some_and(|kind| matches!(kind.as_str(), "md" | "mdx" | "markdown" | "txt" | "rst"))
+}
+
+/// Whether a path says where a file is by itself: nobody takes it for one of the project.
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.get(1..3).is_some_and(|it| it == ":\\" || it == ":/")
+}
+
+fn cut(change: &FileChange, detail: Detail) -> FileChange {
+    let mut cut = change.clone();
+    // Of a file outside the project, such as a script that was tried, what is in it matters to nobody.
+    let is_outside = is_absolute(&change.path);
+    let (symbols, lines) = if is_outside { (0, 0) } else { (detail.symbols, detail.lines) };
+    let symbols = if is_prose(&change.path) { symbols.min(SECTIONS) } else { symbols };
+    // Tests are counted where they are many, which is right only for all of them.
+    let counts_tests = symbols > SECTIONS;
+    let mut left = symbols;
+    cut.symbols.retain(|it| {
+        let stays = left > 0;
+        if it.test && counts_tests {
+            return true;
+        }
+        left = left.saturating_sub(1);
+        stays
+    });
+    cut.more = if is_outside { 0 } else { change.symbols.len() - cut.symbols.len() };
+    cut.lines.truncate(if change.symbols.is_empty() && !change.also { lines } else { 0 });
+    cut.why.truncate(detail.why);
+    // Names find places, whatever becomes of the file.
+    let ranges = if change.symbols.is_empty() { detail.ranges } else { detail.ranges.min(PLACES) };
+    if cut.ranges.len() > ranges && ranges > 0 && !change.symbols.is_empty() {
+        cut.ranges.clear();
+    } else if cut.ranges.len() > ranges {
+        cut.places = cut.ranges.len();
+        let ends = cut.ranges.first().zip(cut.ranges.last()).map(|(first, last)| (first.0, last.1));
+        cut.ranges = ends.filter(|_| ranges > 0).into_iter().collect();
+        if cut.ranges.is_empty() {
+            cut.places = 0;
+        }
+    }
+    cut
+}

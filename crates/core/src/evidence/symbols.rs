@@ -1,0 +1,187 @@
+//! The functions, types, tests and sections of a file, with how far each of them reaches.
+//!
+//! How far follows from how lines are indented, and ends where a line is not known: nothing is said of lines
+//! behind that.
+
+use super::literals;
+use crate::outline::{Definition, definitions};
+
+/// Something that is defined in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Symbol {
+    /// Its name, behind those of what it is defined in.
+    pub name: String,
+    /// Whether it is a test.
+    pub is_test: bool,
+    /// The place of the line that names it.
+    pub line: usize,
+    /// The place of the first line that belongs to it, with what is said of it in front.
+    pub from: usize,
+    /// The place behind its last line.
+    pub to: usize,
+}
+
+/// The symbols among lines, none of which stands for one that is not known, in order.
+pub(super) fn symbols(path: &str, lines: &[Option<&str>]) -> Vec<Symbol> {
+    let quoted = literals::inside(path, lines.iter().copied());
+    let code = |at: usize| lines.get(at).copied().flatten().filter(|_| !quoted[at]);
+    let numbered = (0..lines.len()).filter_map(|at| Some((u32::try_from(at).ok()?, code(at)?)));
+    let defined = definitions(path, numbered);
+    let is_markup = defined.iter().any(|it| it.text.starts_with('#') && it.name != it.text)
+        && path.rsplit_once('.').is_some_and(|(_, kind)| kind.starts_with('m'));
+    let mut symbols: Vec<Symbol> = Vec::new();
+    let mut around: Vec<(usize, String)> = Vec::new();
+    for definition in &defined {
+        let line = definition.line as usize;
+        let to = if is_markup {
+            section_end(definition, line, lines, &defined)
+        } else {
+            body_end(definition.indent, line, lines, &quoted)
+        };
+        let is_test = is_test(definition, line, &code);
+        around.retain(|(to, _)| *to > line);
+        let own = own_name(definition, is_markup);
+        let separator =
+            if path.rsplit_once('.').is_some_and(|(_, kind)| kind == "rs") { "::" } else { "." };
+        let outer = around.iter().rev().map(|(_, name)| name).find(|name| !name.is_empty());
+        let name = match outer {
+            Some(outer) if !is_markup && !is_quoted(&own) => format!("{outer}{separator}{own}"),
+            _ => own.clone(),
+        };
+        let names_others = !is_markup && !is_module(definition.text) && !is_quoted(&own);
+        around.push((to, if names_others { name.clone() } else { String::new() }));
+        let from = if is_markup { line } else { front(line, definition.indent, &code) };
+        symbols.push(Symbol { name, is_test, line, from, to });
+    }
+    symbols
+}
+
+/// The innermost symbol that a line belongs to.
+pub(super) fn around(symbols: &[Symbol], line: usize) -> Option<usize> {
+    let holds = |it: &Symbol| it.from <= line && line < it.to;
+    let found = symbols.iter().enumerate().filter(|(_, it)| holds(it));
+    found.max_by_key(|(_, it)| (it.from, it.line)).map(|(at, _)| at)
+}
+
+/// What a definition is called: of an implementation the type that it is for.
+fn own_name(definition: &Definition<'_>, is_markup: bool) -> String {
+    if is_markup || definition.name != definition.text {
+        return definition.name.trim().to_owned();
+    }
+    let text = definition.text.trim_start_matches("unsafe ");
+    let Some(rest) = text.strip_prefix("impl") else { return definition.name.to_owned() };
+    let mut depth = 0_usize;
+    let bare: String = rest
+        .chars()
+        .filter(|char| {
+            match char {
+                '<' => depth += 1,
+                '>' => depth = depth.saturating_sub(1),
+                _ => return depth == 0,
+            }
+            false
+        })
+        .collect();
+    let bare = bare.split(" where").next().unwrap_or_default();
+    let subject = bare.rsplit(" for ").next().unwrap_or_default().trim();
+    let subject = subject.trim_start_matches(['&', ' ']);
+    if subject.is_empty() { definition.name.to_owned() } else { subject.to_owned() }
+}
+
+fn is_quoted(name: &str) -> bool {
+    name.starts_with(['"', '\'', '`'])
+}
+
+fn is_module(text: &str) -> bool {
+    text.split_whitespace().any(|word| matches!(word, "mod" | "module" | "namespace" | "defmodule"))
+}
+
+/// Whether a definition is a test, by its name or by what stands above it.
+fn is_test<'a>(
+    definition: &Definition<'_>,
+    line: usize,
+    code: &impl Fn(usize) -> Option<&'a str>,
+) -> bool {
+    let name = definition.name;
+    if is_quoted(name) || name.starts_with("test_") || name.starts_with("Test") {
+        return true;
+    }
+    let above = (0..line).rev().map_while(|at| code(at).map(str::trim));
+    let marks = above.take_while(|text| text.starts_with(['#', '@', '[']));
+    marks.into_iter().any(|mark| {
+        let word = mark.trim_start_matches(['#', '@', '[']);
+        let word = word.split(['(', ']', ' ']).next().unwrap_or_default();
+        matches!(
+            word.rsplit("::").next().unwrap_or_default(),
+            "test" | "Test" | "Fact" | "Theory" | "ParameterizedTest"
+        )
+    })
+}
+
+/// The place of the first line of comments and marks right in front of a definition.
+fn front<'a>(line: usize, indent: usize, code: &impl Fn(usize) -> Option<&'a str>) -> usize {
+    let mut from = line;
+    while let Some(text) = from.checked_sub(1).and_then(code) {
+        let bare = text.trim_start();
+        let is_mark = bare.starts_with('[') && bare.trim_end().ends_with(']');
+        let says = is_mark
+            || ["///", "//", "#[", "@", "/**", "/*", "* ", "*/", "#"]
+                .iter()
+                .any(|it| bare.starts_with(it));
+        let is_beside = text.len() - bare.len() >= indent;
+        if !says || !is_beside || bare.starts_with("#include") || bare.starts_with("//!") {
+            break;
+        }
+        from -= 1;
+    }
+    from
+}
+
+fn section_end(
+    definition: &Definition<'_>,
+    line: usize,
+    lines: &[Option<&str>],
+    defined: &[Definition<'_>],
+) -> usize {
+    let level = |it: &Definition<'_>| it.text.len() - it.text.trim_start_matches('#').len();
+    let next = defined.iter().find(|it| it.line as usize > line && level(it) <= level(definition));
+    let end = next.map_or(lines.len(), |it| it.line as usize);
+    lines[line..end].iter().position(Option::is_none).map_or(end, |at| line + at)
+}
+
+/// The place behind the last line of a body, whose first line is indented so far.
+fn body_end(indent: usize, line: usize, lines: &[Option<&str>], quoted: &[bool]) -> usize {
+    let mut end = line + 1;
+    for at in line + 1..lines.len() {
+        let Some(text) = lines[at] else { return end };
+        if quoted[at] {
+            end = at + 1;
+            continue;
+        }
+        let bare = text.trim_start();
+        if bare.is_empty() {
+            continue;
+        }
+        if text.len() - bare.len() > indent {
+            end = at + 1;
+            continue;
+        }
+        // What closes the head of a definition, opens its body, or stands anywhere without being indented.
+        let is_mark =
+            bare.starts_with("#if") || bare.starts_with("#e") || bare.starts_with("where");
+        let is_comment = bare.starts_with("//") && text.len() - bare.len() < indent;
+        if bare.starts_with([')', ']', '{']) || is_mark || is_comment {
+            if bare.starts_with([')', ']', '{']) {
+                end = at + 1;
+            }
+            continue;
+        }
+        let closes = bare.starts_with('}') || matches!(bare.trim_end(), "end" | "end;" | "end,");
+        return if closes && text.len() - bare.len() == indent { at + 1 } else { end };
+    }
+    end
+}
+
+#[cfg(test)]
+#[path = "symbols_tests.rs"]
+mod tests;

@@ -1,0 +1,229 @@
+//! Steps that are named so that a pop can close them after the fact: one sees only afterwards what was dead
+//! weight.
+//!
+//! Steps are looked at right before a call of the model. Where closing those from some point on would pay, they are
+//! named once, in the output of the last call of them, which no request has shown yet.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cost::{Closing, pays_to_close};
+use crate::dialect::Dialect;
+use crate::evidence::{Action, Call};
+use crate::returned::{MARK, one_line};
+use crate::secrets::mask;
+use crate::text::cap;
+use crate::transcript::Anchor;
+
+/// Characters of outputs for each of which steps are named once at most.
+pub const ONE_FOR_EACH: usize = 20_000;
+
+/// Tools that only look, whatever the host.
+const LOOKING: [&str; 9] =
+    ["read", "glob", "grep", "list", "ls", "lsp", "webfetch", "websearch", "codesearch"];
+/// How the names of our tools begin.
+const OURS: [&str; 2] = ["stack", "flame"];
+/// How that of the tools begins that keep a todo list.
+const TODO: &str = "todo";
+
+/// Whether a tool is one of callstack's.
+pub fn is_ours(tool: &str) -> bool {
+    OURS.iter().any(|it| tool.starts_with(it))
+}
+
+/// Whether a command line runs callstack.
+pub fn is_our_command(line: &str) -> bool {
+    let program = line.split_whitespace().next().unwrap_or_default();
+    program.rsplit('/').next() == Some("callstack")
+}
+
+/// Steps with a name. It stands for those from the first call on, up to whatever call closes them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedSteps {
+    /// Their number; `s14` names them.
+    pub num: u64,
+    /// The first call of them.
+    pub first: Anchor,
+    /// The call in whose output the name stands.
+    pub last: Anchor,
+}
+
+/// The name of steps.
+pub fn name_of(num: u64) -> String {
+    format!("s{num}")
+}
+
+/// The number that a name tells.
+pub fn number_of(name: &str) -> Option<u64> {
+    let digits = name.trim().strip_prefix(['s', 'S'])?;
+    let plain = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
+    digits.parse().ok().filter(|_| plain)
+}
+
+/// Calls that were closed after the fact.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClosedCalls {
+    /// How many there were.
+    pub count: usize,
+    /// The first one, in whose place stands what was returned.
+    pub first: String,
+    /// The last one.
+    pub last: String,
+}
+
+impl ClosedCalls {
+    /// What is told of calls; none where there are none.
+    pub fn of<'a>(calls: impl Iterator<Item = &'a Call>) -> Option<Self> {
+        let calls: Vec<_> = calls.filter(|call| !is_ours(&call.tool)).collect();
+        let (first, last) = (told(calls.first()?), told(calls.last()?));
+        Some(Self { count: calls.len(), first, last })
+    }
+}
+
+/// Bytes of a call that are told.
+const TOLD: usize = 80;
+
+/// A call in a few words.
+fn told(call: &Call) -> String {
+    let what = match &call.action {
+        Action::Ran(command) => command.clone(),
+        Action::Read(path) => format!("{} {path}", call.tool),
+        Action::Wrote(paths) => format!("{} {}", call.tool, paths.join(" ")),
+        Action::Other => format!("{} {}", call.tool, call.input),
+    };
+    let line = one_line(&mask(&what)).replace('`', "'");
+    match cap(&line, TOLD) {
+        short if short.len() < line.len() => format!("{short}…"),
+        _ => line,
+    }
+}
+
+/// Steps that are named: how many calls they make and characters they returned, and how they can be closed.
+pub fn naming(num: u64, first: &Call, calls: usize, chars: usize, dialect: Dialect) -> String {
+    let (name, first, chars) = (name_of(num), told(first), thousands(chars));
+    let calls = match calls {
+        1 => format!("this call, `{first}`"),
+        calls => format!("the last {calls} calls, from `{first}` on"),
+    };
+    let pop = dialect.tool("stack_frame_pop");
+    format!(
+        "{MARK} {name}: {calls}, {chars} characters. Needed no more? {pop} with since \"{name}\" closes them and what \
+         follows, and leaves only what you return; the open frame stays open. Possible while they are in your \
+         context and every frame begun after them is popped."
+    )
+}
+
+/// How begins what says that the files of steps were changed since.
+pub fn overtaken_mark(num: u64) -> String {
+    format!("{MARK} {} again:", name_of(num))
+}
+
+/// Files of which each is named.
+const NAMED_FILES: usize = 6;
+
+/// Steps that are offered once more, since of the `read` files that they show these were changed later.
+pub fn overtaken(num: u64, changed: &[&str], read: usize, dialect: Dialect) -> String {
+    let shown: Vec<_> =
+        changed.iter().take(NAMED_FILES).map(|path| one_line(&mask(path))).collect();
+    let more = match changed.len().saturating_sub(NAMED_FILES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let were = if changed.len() == 1 { "was" } else { "were" };
+    let of = if read == 1 {
+        "the file".to_owned()
+    } else {
+        format!("{} of the {read} files", changed.len())
+    };
+    format!(
+        "{mark} {of} read there {were} changed since ({shown}{more}). {pop} with since \"{name}\" closes these steps \
+         and what follows.",
+        mark = overtaken_mark(num),
+        shown = shown.join(", "),
+        pop = dialect.tool("stack_frame_pop"),
+        name = name_of(num),
+    )
+}
+
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|it| str::from_utf8(it).ok()).collect();
+    groups.join(",")
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// It only looks.
+    Looking,
+    /// It tries something.
+    Trying,
+}
+
+impl Doing {
+    /// What calls of these tools do together; none where none of them is work.
+    pub fn of<'a>(tools: impl Iterator<Item = &'a str>) -> Option<Self> {
+        let work = tools.filter(|tool| !is_ours(tool) && !tool.starts_with(TODO));
+        work.map(|tool| if LOOKING.contains(&tool) { Self::Looking } else { Self::Trying })
+            .reduce(|all, one| if all == one { all } else { Self::Trying })
+    }
+}
+
+/// A step as it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Step {
+    /// What it does; none where it calls nothing, or nothing that is work.
+    pub doing: Option<Doing>,
+    /// Whether the user spoke, a frame ended or the todo list changed right in front of it.
+    pub begins: bool,
+    /// Whether a call of it can stand for steps that begin with it: one that has a result which is sent.
+    pub may_be_first: bool,
+    /// Estimated tokens of it with what its calls returned.
+    pub tokens: usize,
+    /// Characters of what its calls returned.
+    pub chars: usize,
+}
+
+/// The step from which on all up to the newest one are to be named; none where nothing is. `steps` are those of the
+/// frame that is open, in order, of which those in front of the one at `unnamed` have a name; tokens of the whole
+/// `request` and `calls` since the user spoke last say what closing them is worth.
+///
+/// Of several beginnings the last one counts: what stands in front of it may still be needed.
+pub fn steps_to_name(
+    steps: &[Step],
+    unnamed: usize,
+    request: usize,
+    calls: usize,
+) -> Option<usize> {
+    let (mut tokens, mut chars) = (0, 0);
+    for (at, step) in steps.iter().enumerate().skip(unnamed).rev() {
+        tokens += step.tokens;
+        chars += step.chars;
+        let closing = Closing { steps: tokens, request, calls };
+        if step.may_be_first
+            && is_beginning(steps, at)
+            && chars >= ONE_FOR_EACH
+            && pays_to_close(&closing)
+        {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Whether steps may begin with one: by what stands in front of it, or since a run of looking or trying does.
+fn is_beginning(steps: &[Step], at: usize) -> bool {
+    let step = &steps[at];
+    let before = steps[..at].iter().rev().find_map(|it| it.doing);
+    // A step that can't be the first one leaves its place to the next that can.
+    let skipped = steps[..at].iter().rev().take_while(|it| !it.may_be_first);
+    step.begins
+        || skipped.clone().any(|it| it.begins)
+        || (step.doing.is_some() && step.doing != before)
+        || at == skipped.count()
+}
+
+#[cfg(test)]
+#[path = "named_steps_tests.rs"]
+mod tests;

@@ -1,0 +1,39 @@
+//! The block of a finished frame that tells what of files stays.
+
+use super::{MARK, Text, one_line};
+use crate::evidence::KeptFiles;
+use crate::secrets::mask;
+use crate::xml::visible;
+
+impl Text {
+    /// Outlines of files that were read, and texts that were written. A text that reading must not show as it is,
+    /// or in which a line could pass for one of ours, is left out: only word for word is it of use.
+    pub(super) fn files(&mut self, files: &KeptFiles) {
+        if !files.outlines.is_empty() {
+            self.line("Read and not changed (line: definition):");
+        }
+        for outline in &files.outlines {
+            let (first, last) = outline.lines;
+            self.line(format_args!(
+                "- {}, lines {first} to {last}",
+                one_line(&mask(&outline.path))
+            ));
+            for definition in &outline.definitions {
+                self.line(format_args!("  {}", one_line(&mask(definition))));
+            }
+        }
+        let is_ours = |line: &str| line.trim_start().starts_with(MARK);
+        let passages = files.passages.iter().filter(|passage| {
+            visible(&mask(&passage.text)) == passage.text && !passage.text.lines().any(is_ours)
+        });
+        let mut passages = passages.peekable();
+        if passages.peek().is_some() {
+            self.line("Text that was written last, as it stood then:");
+        }
+        for passage in passages {
+            let (path, text) =
+                (one_line(&mask(&passage.path)), passage.text.trim_end_matches('\n'));
+            self.line(format_args!("- {path}\n{text}"));
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Steps of a session that are named where closing them would pay, and what is still sent of them when they are.
+
+mod overtaken;
+
+use callstack_core::decide::nearest_chosen;
+use callstack_core::event::Event;
+use callstack_core::evidence::{Call, Happening};
+use callstack_core::fold::{Folded, Placement, since};
+use callstack_core::frame::{FrameNum, Status};
+use callstack_core::masking::outputs::Request;
+use callstack_core::named_steps::{Doing, NamedSteps, Step, name_of, naming, steps_to_name};
+use callstack_core::transcript::{
+    Anchor, CallState, FoldOp, Message, PartBody, Role, Span, Standing,
+};
+use callstack_store::View;
+
+use super::folding::{PATIENCE, live};
+use super::notes::note;
+use super::{Conversation, Shown};
+use crate::engine::{Engine, lock};
+use crate::error::EngineError;
+use crate::settings::{Level, Settings};
+use crate::work::message_of;
+
+/// Characters that calls return between two looks at what could be named.
+const LOOK: usize = 4_000;
+
+/// What naming knows of a session in this process.
+#[derive(Debug, Default)]
+pub(super) struct Naming {
+    /// Characters that calls returned, up to and including each message.
+    returned: Vec<usize>,
+    /// How many messages at the beginning were there when it was looked last.
+    old: usize,
+    /// How many messages the session had shown by then, by first appearance.
+    looked_at: u64,
+    named: Vec<NamedSteps>,
+}
+
+impl Naming {
+    pub(super) fn truncate(&mut self, keep: usize) {
+        self.returned.truncate(keep);
+        self.old = self.old.min(keep);
+    }
+
+    /// Takes over a message; `place` is where it stands by first appearance.
+    pub(super) fn show(&mut self, shown: &Shown, place: u64) {
+        let before = self.up_to(self.returned.len());
+        if place < self.looked_at && self.old == self.returned.len() {
+            self.old += 1;
+        }
+        self.returned.push(before + shown.returned);
+    }
+
+    pub(super) fn know(&mut self, named: Vec<NamedSteps>) {
+        self.named = named;
+    }
+
+    /// Takes note that it was looked; `known` messages were shown so far.
+    pub(super) fn looked(&mut self, known: u64) {
+        self.old = self.returned.len();
+        self.looked_at = known;
+    }
+
+    fn up_to(&self, messages: usize) -> usize {
+        messages.checked_sub(1).and_then(|last| self.returned.get(last)).copied().unwrap_or(0)
+    }
+
+    fn of(&self, message: usize) -> usize {
+        self.up_to(message + 1) - self.up_to(message)
+    }
+
+    fn is_worth_a_look(&self) -> bool {
+        let looks = |messages| self.up_to(messages) / LOOK;
+        self.returned.len() > self.old && looks(self.returned.len()) > looks(self.old)
+    }
+}
+
+/// Steps that are to be named.
+struct Unnamed {
+    first: Anchor,
+    last: Anchor,
+    calls: usize,
+    chars: usize,
+}
+
+/// The events that name the same steps in another session, where messages have other ids.
+pub(super) fn marks<'a>(
+    named: &[NamedSteps],
+    session: &str,
+    moved: impl Fn(&str) -> Option<&'a str>,
+) -> Vec<Event> {
+    let moved = |anchor: &Anchor| {
+        let message = moved(anchor.message.as_deref()?)?.to_owned();
+        Some(Anchor { message: Some(message), call: anchor.call.clone() })
+    };
+    let steps = named.iter().filter_map(|it| {
+        Some(NamedSteps { num: it.num, first: moved(&it.first)?, last: moved(&it.last)? })
+    });
+    steps.map(|steps| Event::StepsNamed { session: session.to_owned(), steps }).collect()
+}
+
+fn call_of(body: &PartBody) -> Option<(&str, &str, CallState)> {
+    match body {
+        PartBody::Tool { call, tool, state } => Some((call, tool, *state)),
+        _ => None,
+    }
+}
+
+/// Whether a call is work that has a result, and not one of ours or the todo list's.
+fn is_work((_, tool, state): &(&str, &str, CallState)) -> bool {
+    *state == CallState::Completed && Doing::of(std::iter::once(*tool)).is_some()
+}
+
+fn is_step(message: &Message) -> bool {
+    message.role == Role::Assistant && message.standing == Standing::Normal
+}
+
+impl Conversation {
+    /// The steps that are to be named at the end of what is shown; `ops` are the request's.
+    fn unnamed(&self, ops: &[FoldOp]) -> Option<Unnamed> {
+        if !self.naming.is_worth_a_look() || self.has_gap {
+            return None;
+        }
+        let last = self.newest_call()?;
+        let live = live(&self.spans);
+        let request = Request::of(&self.transcript, ops, self.masking.weights());
+        let (from, unnamed) = self.first_unnamed(&live, &request);
+        let read: Vec<Read> =
+            (from..self.transcript.len()).filter_map(|at| self.read(&live, &request, at)).collect();
+        let unnamed = read.iter().take_while(|it| it.at < unnamed).count();
+        let steps: Vec<Step> = read.iter().map(|it| it.step).collect();
+        let (tokens, calls) = self.weight(&request);
+        let named = &read[steps_to_name(&steps, unnamed, tokens, calls)?..];
+        let unnamed = Unnamed {
+            first: named.first()?.first.clone()?,
+            last,
+            calls: named.iter().map(|it| it.calls).sum(),
+            chars: named.iter().map(|it| it.step.chars).sum(),
+        };
+        self.may_be_closed(&live, &unnamed.first, &unnamed.last).then_some(unnamed)
+    }
+
+    /// The newest call, where it is work that has a result.
+    fn newest_call(&self) -> Option<Anchor> {
+        let newest = self.transcript.last().filter(|message| is_step(message))?;
+        let calls = newest.parts.iter().filter_map(|part| call_of(&part.body));
+        let (last, ..) = calls.rev().find(is_work)?;
+        Some(Anchor { message: Some(newest.id.clone()), call: Some(last.to_owned()) })
+    }
+
+    /// Estimated tokens of a request with the newest message, and the calls of the model since the user spoke last.
+    fn weight(&self, request: &Request<'_>) -> (usize, usize) {
+        let agent = |message: &&Message| message.role == Role::Assistant;
+        let calls = self.transcript.iter().rev().take_while(agent).count();
+        let newest = self.masking.weights().last().map_or(0, |weight| weight.all);
+        (request.up_to(self.transcript.len()) + newest, calls)
+    }
+
+    /// Whether the steps from a call on up to another one are sent, and no frame that somebody chose began in them
+    /// and is open.
+    fn may_be_closed(&self, live: &[Span], first: &Anchor, last: &Anchor) -> bool {
+        let Some(since) = since(&self.input(live), first, last) else { return false };
+        let chosen = |span: &Span| !span.origin.is_automatic() && since.begun.contains(&span.frame);
+        !live.iter().any(chosen)
+    }
+
+    /// The newest message, where steps that are closed after the fact may begin in front of it or behind it with the
+    /// files as they are now: where the agent looks after it has tried something.
+    pub(super) fn looks_behind_trying(&self) -> Option<&str> {
+        let doing = |message: &Message| {
+            let calls = message.parts.iter().filter_map(|part| call_of(&part.body));
+            Doing::of(calls.map(|(_, tool, _)| tool))
+        };
+        let newest = self.transcript.last().filter(|message| is_step(message))?;
+        let mut before =
+            self.transcript.iter().rev().skip(1).take_while(|message| is_step(message));
+        let looks =
+            doing(newest) == Some(Doing::Looking) && before.find_map(doing) == Some(Doing::Trying);
+        looks.then_some(newest.id.as_str())
+    }
+
+    /// The first message of the innermost frame that somebody opened, and the first one behind the last steps in it
+    /// that have a name in what is sent.
+    fn first_unnamed(&self, live: &[Span], request: &Request<'_>) -> (usize, usize) {
+        let place = |id: &str| self.transcript.iter().rposition(|message| message.id == id);
+        let at = |anchor: &Anchor| place(anchor.message.as_deref()?);
+        let open = live.iter().filter(|span| {
+            span.live_close().is_none() && span.foldable && !span.origin.is_automatic()
+        });
+        let named = self.naming.named.iter().filter_map(|steps| at(&steps.last));
+        let named = named.filter(|at| !request.cut[*at]).map(|at| at + 1);
+        let from = open.filter_map(|span| at(&span.open)).max().unwrap_or(0);
+        (from, named.max().unwrap_or(0))
+    }
+
+    /// A message as a step; none of one that is no step.
+    fn read(&self, live: &[Span], request: &Request<'_>, at: usize) -> Option<Read> {
+        let message = &self.transcript[at];
+        if !is_step(message) {
+            return None;
+        }
+        let all = self.masking.weights().get(at).map_or(0, |weight| weight.all);
+        let behind = request.in_front.get(at + 1).map(|behind| behind - request.in_front[at]);
+        let tokens = if request.cut[at] { 0 } else { behind.unwrap_or(all) };
+        let chars = self.naming.of(at) * tokens.min(all) / all.max(1);
+        // Behind what begins or ends in the step.
+        let edges = live.iter().flat_map(|span| [Some(&span.open), span.live_close()]).flatten();
+        let edges = edges.filter(|edge| edge.message.as_deref() == Some(&message.id));
+        let edges: Vec<&str> = edges.filter_map(|edge| edge.call.as_deref()).collect();
+        let edge = message
+            .parts
+            .iter()
+            .rposition(|part| call_of(&part.body).is_some_and(|(call, ..)| edges.contains(&call)));
+        let parts = &message.parts[edge.map_or(0, |edge| edge + 1)..];
+        let made: Vec<_> = parts.iter().filter_map(|part| call_of(&part.body)).collect();
+        let anchor =
+            |call: &str| Anchor { message: Some(message.id.clone()), call: Some(call.to_owned()) };
+        let first = made.iter().find(|it| is_work(it)).map(|(call, ..)| anchor(call));
+        let before = at.checked_sub(1).map(|before| &self.transcript[before]);
+        let step = Step {
+            doing: Doing::of(made.iter().map(|(_, tool, _)| *tool)),
+            begins: edge.is_some() || before.is_none_or(|before| begins_behind(live, before)),
+            may_be_first: first.is_some() && !request.cut[at],
+            tokens,
+            chars,
+        };
+        let calls = if request.cut[at] { 0 } else { made.iter().filter(|it| is_work(it)).count() };
+        Some(Read { at, step, first, calls })
+    }
+
+    /// The frames that are open and began in the steps from a call on; none where the steps are not sent any more.
+    fn begun_since(&self, first: &Anchor, last: &Anchor) -> Option<Vec<FrameNum>> {
+        let live = live(&self.spans);
+        if !self.transcript.is_empty() {
+            return since(&self.input(&live), first, last).map(|since| since.begun);
+        }
+        // The host has shown nothing yet to this process.
+        let place = |anchor: &Anchor| self.order.get(anchor.message.as_ref()?).copied();
+        let at = place(first)?;
+        let open = live.iter().filter(|span| span.live_close().is_none());
+        let begins = |span: &Span| match &span.open.message {
+            Some(_) => place(&span.open).is_none_or(|place| place > at),
+            None => false,
+        };
+        Some(open.filter(|span| begins(span)).map(|span| span.frame).collect())
+    }
+}
+
+/// A step, with the call that steps from it on begin with.
+struct Read {
+    /// The place of its message.
+    at: usize,
+    step: Step,
+    first: Option<Anchor>,
+    calls: usize,
+}
+
+/// Whether steps begin behind a message: the user spoke, a frame ended or the todo list changed in it.
+fn begins_behind(live: &[Span], message: &Message) -> bool {
+    let closes = |span: &Span| {
+        let close = span.live_close().filter(|_| !span.origin.is_automatic());
+        close.and_then(|close| close.message.as_deref()) == Some(&message.id)
+    };
+    let lists = message.parts.iter().filter_map(|part| call_of(&part.body));
+    message.role == Role::User
+        || live.iter().any(closes)
+        || lists.into_iter().any(|(_, tool, _)| tool.starts_with("todo"))
+}
+
+impl Engine {
+    /// Whether steps are named at all.
+    pub(crate) fn names_steps(settings: &Settings) -> bool {
+        settings.autonomy.level != Level::Manual && settings.autonomy.suggest_in_context
+    }
+
+    /// Whether steps would be named, or offered again, if the session's next request went out as its last one.
+    pub(super) fn would_name_steps(
+        &self,
+        conversation: &Conversation,
+        settings: &Settings,
+    ) -> Result<bool, EngineError> {
+        let named = Self::names_steps(settings)
+            && conversation.step_frame.is_some()
+            && (conversation.unnamed(&conversation.sent).is_some()
+                || conversation.overtaken(&conversation.sent).is_some());
+        Ok(named && !self.plans_wait(conversation)?)
+    }
+
+    /// Whether planned frames come next in the frame that is worked in: what was read before they begin is read for
+    /// them.
+    fn plans_wait(&self, conversation: &Conversation) -> Result<bool, EngineError> {
+        self.store.read(|view| {
+            let Some(below) = nearest_chosen(view, conversation.step_frame)? else {
+                return Ok(false);
+            };
+            Ok(!view.children_with(Some(below), Status::Planned, 1)?.is_empty())
+        })
+    }
+
+    /// Names the steps that are to be named at the end of a request, once all of it is on the disk; `folded` are the
+    /// operations without that.
+    pub(super) fn named(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        settings: &Settings,
+        folded: Folded,
+    ) -> Result<Folded, EngineError> {
+        if !Self::names_steps(settings) || conversation.step_frame.is_none() {
+            return Ok(folded);
+        }
+        let unnamed = conversation.unnamed(&folded.ops);
+        let overtaken = conversation.overtaken(&folded.ops);
+        if (unnamed.is_none() && overtaken.is_none()) || self.plans_wait(conversation)? {
+            return Ok(folded);
+        }
+        let Some(unnamed) = unnamed else {
+            return self.offered_again(conversation, session, overtaken, folded);
+        };
+        if !self.recorder()?.flush(conversation.ticket, PATIENCE) {
+            return Ok(folded);
+        }
+        let Unnamed { first, last, calls, chars } = unnamed;
+        let (Some(message), Some(call)) = (first.message.clone(), last.call.clone()) else {
+            return Ok(folded);
+        };
+        let made = self.store.read(|view| self.call_at(view, session, &first))?;
+        let Some(made) = made else { return Ok(folded) };
+        self.store.write(|change| {
+            let num = change.view().next_named_steps()?;
+            let text = naming(num, &made, calls, chars, self.dialect());
+            let once = format!("{call}|{}|{message}", name_of(num));
+            let place = (last.message.as_deref().unwrap_or_default(), Placement::Output(call));
+            let note = note(session, place, &once, text);
+            let steps = NamedSteps { num, first, last: last.clone() };
+            let named = Event::StepsNamed { session: session.to_owned(), steps };
+            Ok::<_, EngineError>(change.append(self.now(), &[named, note])?)
+        })?;
+        self.load_spans(conversation, session)?;
+        Ok(conversation.fold(&live(&conversation.spans)))
+    }
+
+    /// A call as it is stored; none where it can't be read.
+    fn call_at(
+        &self,
+        view: &View<'_>,
+        session: &str,
+        at: &Anchor,
+    ) -> Result<Option<Call>, EngineError> {
+        let (Some(reader), Some(message), Some(call)) =
+            (self.reader.get(), at.message.as_deref(), at.call.as_deref())
+        else {
+            return Ok(None);
+        };
+        let Some(message) = message_of(view, session, message)? else { return Ok(None) };
+        let parts = crate::work::Parts::of(&message.json);
+        let happenings = reader(&message.json, self.project()).into_iter();
+        let made = happenings.filter(|(part, _)| parts.is_of(part, call));
+        Ok(made.map(|(_, happening)| happening).find_map(|it| match it {
+            Happening::Called(call) => Some(call),
+            Happening::Said(_) | Happening::Thought(_) => None,
+        }))
+    }
+
+    /// The frames of a session that are open and began in the steps from a call on up to another one; none where the
+    /// steps are not sent any more.
+    pub(crate) fn begun_since(
+        &self,
+        session: &str,
+        first: &Anchor,
+        last: &Anchor,
+    ) -> Result<Option<Vec<FrameNum>>, EngineError> {
+        let conversation = self.conversation(session);
+        let mut conversation = lock(&conversation);
+        self.load(&mut conversation, session)?;
+        self.load_spans(&mut conversation, session)?;
+        Ok(conversation.begun_since(first, last))
+    }
+}

@@ -1,0 +1,108 @@
+//! What the session that goes on with a frame's parent had read before the frame changed it, and line numbers that
+//! frames before it left.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use callstack_core::evidence::{Evidence, Happening, files_read};
+use callstack_core::frame::FrameNum;
+use callstack_core::transcript::Span;
+use callstack_store::View;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// Messages in front of a frame that are looked at.
+const BEFORE: u32 = 200;
+/// Frames in front of it that are looked at.
+const FRAMES: usize = 40;
+
+impl Engine {
+    /// Files that a span changed and of which line numbers stand in what frames before it left in its session, where
+    /// its text is read: that is never said anew.
+    pub(crate) fn renumbered(
+        view: &View<'_>,
+        span: &Span,
+        evidence: &Evidence,
+    ) -> Result<Vec<String>, EngineError> {
+        let moved: Vec<&str> = evidence
+            .changes
+            .iter()
+            .filter(|change| !change.keeps_numbers && !evidence.outdated.contains(&change.path))
+            .map(|change| change.path.as_str())
+            .collect();
+        if moved.is_empty() {
+            return Ok(Vec::new());
+        }
+        let caller = view.errand(span.num)?.map(|stored| stored.errand.caller);
+        let session = caller.as_deref().unwrap_or(&span.session);
+        let mut before = view.session_spans(session)?;
+        before.retain(|other| {
+            let is_told = other.foldable && !other.detached && other.live_close().is_some();
+            is_told && (caller.is_some() || other.num < span.num)
+        });
+        let ended: HashSet<FrameNum> = before.iter().map(|other| other.frame).collect();
+        let mut renumbered: Vec<String> = Vec::new();
+        for other in before.iter().rev().take(FRAMES) {
+            // What stands for the frame around it has taken its place.
+            if view.frame(other.frame)?.parent.is_some_and(|around| ended.contains(&around)) {
+                continue;
+            }
+            for path in view.span_evidence(other.num)?.numbered_files() {
+                if moved.contains(&path) && !renumbered.iter().any(|it| it == path) {
+                    renumbered.push(path.to_owned());
+                }
+            }
+        }
+        Ok(renumbered)
+    }
+
+    /// Files that a frame changed and that stand in what its reader is sent as they were before.
+    pub(super) fn outdated(
+        &self,
+        view: &View<'_>,
+        span: &Span,
+        evidence: &Evidence,
+        folder: &Path,
+    ) -> Result<Vec<String>, EngineError> {
+        let Some(reader) = self.reader.get().filter(|_| !evidence.written.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        // What a session of its own did is read by the one that called it.
+        let caller = view.errand(span.num)?.map(|stored| stored.errand.caller);
+        let (session, until) = match &caller {
+            Some(caller) => (caller.as_str(), None),
+            None => (span.session.as_str(), span.open.message.as_deref()),
+        };
+        let messages = view.latest_between(session, None, until, BEFORE)?;
+        let places: HashMap<&str, usize> =
+            messages.iter().enumerate().map(|(at, message)| (message.id.as_str(), at)).collect();
+        let mut gone: HashSet<usize> = HashSet::new();
+        for other in view.session_spans(session)? {
+            let place = |id: Option<&str>| id.and_then(|id| places.get(id)).copied();
+            let close = other.live_close().and_then(|close| place(close.message.as_deref()));
+            // What stands for it says what it left.
+            if let Some(close) = close.filter(|_| other.foldable && !other.detached) {
+                let open = place(other.open.message.as_deref()).map_or(0, |at| at + 1);
+                gone.extend(open..=close);
+            }
+        }
+        let project = folder.to_string_lossy();
+        let mut outdated: Vec<String> = Vec::new();
+        for (at, message) in messages.iter().enumerate() {
+            if gone.contains(&at) {
+                continue;
+            }
+            for (_, happening) in reader(&message.json, folder) {
+                let Happening::Called(call) = happening else { continue };
+                for path in files_read(&call, &project) {
+                    let is_changed = evidence.written.iter().any(|file| file.path == path);
+                    if is_changed && !outdated.contains(&path) {
+                        outdated.push(path);
+                    }
+                }
+            }
+        }
+        Ok(outdated)
+    }
+}

@@ -1,0 +1,167 @@
+//! Operations that show the tree.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_store::{StatusCounts, View};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Kind};
+use crate::operation::{Answer, Caller, Operate};
+use crate::tree::{self, Children};
+
+/// Children of an open frame that its status names: of those that are not finished the first, of the others the
+/// newest.
+const UNFINISHED: u32 = 12;
+const FINISHED: u32 = 3;
+
+/// Arguments of an operation that has none.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoParams {}
+
+/// `stack_status`.
+pub(crate) struct StatusOf;
+
+impl Operate for StatusOf {
+    const NAME: &'static str = "stack_status";
+    const SUMMARY: &'static str = "The open frames of this session as a tree, with the frames right below each, \
+        and how many frames there are.";
+    type Params = NoParams;
+
+    fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+        let stack = engine.stack(&caller.session)?;
+        let (children, hidden, counts) = engine.store.read(|view| {
+            let (children, hidden) = around(view, &caller.session, &stack)?;
+            Ok::<_, EngineError>((children, hidden, view.all_counts()?))
+        })?;
+        let lines = tree::drawn(children, stack.last().map(|frame| frame.num));
+        let mut text = String::new();
+        if stack.is_empty() {
+            text.push_str("No frame is open in this session.\n");
+        }
+        if !lines.is_empty() {
+            text.push_str(&tree::plain(&lines));
+        }
+        for (frame, count) in hidden {
+            let tool = engine.dialect().tool("stack_tree");
+            // Writing to a string can't fail.
+            let _ = writeln!(text, "{count} more right below {frame}: {tool} shows all.");
+        }
+        text.push_str(&in_all(&counts));
+        let shown: Vec<_> = lines.iter().map(|line| shown(&line.frame, line.active)).collect();
+        let metadata = |frame| Ok(engine.metadata(frame)?.spoken(engine.dialect()));
+        let open: Vec<_> = stack.iter().map(metadata).collect::<Result<_, EngineError>>()?;
+        let data = json!({
+            "session": caller.session,
+            "stack": open,
+            "tree": shown,
+            "counts": counts.iter().map(|(status, count)| (status.to_string(), *count))
+                .collect::<BTreeMap<_, _>>(),
+        });
+        Ok(Answer { title: "status".to_owned(), text, data, ..Answer::default() })
+    }
+}
+
+fn shown(frame: &Frame, active: bool) -> Value {
+    json!({
+        "handle": frame.num.to_string(),
+        "parent": frame.parent.map(|parent| parent.to_string()),
+        "title": frame.identity.title,
+        "successCriteriaCompacted": frame.identity.success_criteria_compacted,
+        "status": frame.status,
+        "active": active,
+    })
+}
+
+/// The open frames of a session, or its root where none is open, with the frames right below each; and how many of
+/// these are left out.
+fn around(
+    view: &View<'_>,
+    session: &str,
+    stack: &[Frame],
+) -> Result<(Children, Vec<(FrameNum, u64)>), EngineError> {
+    let mut stack = stack.to_vec();
+    if stack.is_empty()
+        && let Some(root) = view.session_row(session)?.and_then(|session| session.root)
+    {
+        stack.push(view.frame(root)?);
+    }
+    let mut hidden = Vec::new();
+    let mut children = Children::new();
+    for frame in &stack {
+        let mut below = view.newest_finished_children(frame.num, FINISHED)?;
+        for status in [Status::Blocked, Status::InProgress, Status::Planned] {
+            below.extend(view.children_with(Some(frame.num), status, UNFINISHED)?);
+        }
+        let all: u64 = view.counts(Some(frame.num))?.values().sum();
+        let left_out = all.saturating_sub(below.len() as u64);
+        if left_out > 0 {
+            hidden.push((frame.num, left_out));
+        }
+        children.insert(Some(frame.num), below);
+    }
+    children.insert(None, stack.into_iter().take(1).collect());
+    Ok((children, hidden))
+}
+
+/// Such as "In all: 1 planned, 2 completed."
+fn in_all(counts: &StatusCounts) -> String {
+    let told: Vec<_> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
+    format!("In all: {}.", if told.is_empty() { "none".into() } else { told.join(", ") })
+}
+
+/// `stack_tree`.
+pub(crate) struct Tree;
+
+impl Operate for Tree {
+    const NAME: &'static str = "stack_tree";
+    const SUMMARY: &'static str =
+        "All frames as a tree, with their handles and statuses, a legend and statistics.";
+    type Params = NoParams;
+
+    fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+        let lines = engine.tree(Some(&caller.session))?;
+        let mut counts = StatusCounts::new();
+        for line in &lines {
+            *counts.entry(line.frame.status).or_default() += 1;
+        }
+        let deepest = lines.iter().map(|line| line.frame.depth + 1).max().unwrap_or(0);
+        let text = format!(
+            "{}\n○ planned  ▶ in progress  ✓ completed  ✗ failed  ‖ blocked  ⊘ invalidated\n\
+             {} Levels: {deepest}.",
+            tree::plain(&lines),
+            in_all(&counts)
+        );
+        let data = state(engine)?;
+        Ok(Answer { title: "tree".to_owned(), text, data, ..Answer::default() })
+    }
+}
+
+/// `stack_get_state`.
+pub(crate) struct GetState;
+
+impl Operate for GetState {
+    const NAME: &'static str = "stack_get_state";
+    const SUMMARY: &'static str = "The complete state as JSON.";
+    type Params = NoParams;
+
+    fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+        let data = state(engine)?;
+        let text = data.to_string();
+        Ok(Answer { title: "state".to_owned(), text, data, ..Answer::default() })
+    }
+}
+
+fn state(engine: &Engine) -> Result<Value, EngineError> {
+    let state = engine.state()?.spoken(engine.dialect());
+    serde_json::to_value(state).map_err(|error| EngineError {
+        kind: Kind::Internal,
+        message: error.to_string(),
+        hint: None,
+    })
+}

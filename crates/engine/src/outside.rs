@@ -1,0 +1,93 @@
+//! What a person changes from outside a session, at the command line, is kept for the sessions that it concerns:
+//! their agents are told at their next request.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use callstack_core::event::Event;
+use callstack_core::frame::FrameNum;
+use callstack_core::outside::outside_changes;
+use callstack_core::returned::RENDERER_VERSION;
+use callstack_store::{Change, View};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::operation::TERMINAL;
+
+/// Where a session's changes are kept until it is told of them; behind it stands what tells one from the others.
+pub(crate) const SLOT: &str = "outside:";
+
+/// Whether a person changes something just now.
+#[derive(Debug, Default)]
+pub(crate) struct Outside(AtomicUsize);
+
+/// As long as it lives, what is changed is changed by a person from outside.
+#[derive(Debug)]
+pub(crate) struct Entered<'a>(&'a Outside);
+
+impl Outside {
+    pub(crate) fn enter(&self) -> Entered<'_> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Entered(self)
+    }
+
+    fn is_entered(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Engine {
+    /// Keeps what events changed for the agents that it concerns, where a person changes it from outside.
+    pub(crate) fn tell_of_outside(
+        &self,
+        change: &mut Change<'_>,
+        events: &[Event],
+        named: &[FrameNum],
+    ) -> Result<(), EngineError> {
+        if !self.outside.is_entered() {
+            return Ok(());
+        }
+        let view = change.view();
+        let changes = outside_changes(events, named, |num| view.frame(num))?;
+        let newest = view.revision()?;
+        let mut kept = Vec::new();
+        for outside in changes {
+            for session in concerned(&view, outside.frame)? {
+                kept.push(Event::Rendered {
+                    session,
+                    slot: format!("{SLOT}{newest}.{}", kept.len()),
+                    text: outside.text.clone(),
+                    renderer: RENDERER_VERSION,
+                });
+            }
+        }
+        Ok(change.append(self.now(), &kept)?)
+    }
+}
+
+/// The sessions whose agents a change of a frame concerns: the one that works in it or in the nearest frame above it
+/// that a session has, and those that work somewhere below it.
+fn concerned(view: &View<'_>, num: FrameNum) -> Result<Vec<String>, EngineError> {
+    let mut sessions = Vec::new();
+    let owner = std::iter::once(view.frame(num)?).chain(view.ancestors(num)?);
+    if let Some(id) = owner.into_iter().find_map(|frame| frame.session)
+        && view.session_row(&id)?.is_some_and(|session| session.host != TERMINAL)
+    {
+        sessions.push(id);
+    }
+    for session in view.working_sessions()? {
+        let Some(active) = session.active else { continue };
+        if session.host == TERMINAL || sessions.contains(&session.id) {
+            continue;
+        }
+        if active == num || view.ancestors(active)?.iter().any(|above| above.num == num) {
+            sessions.push(session.id);
+        }
+    }
+    Ok(sessions)
+}

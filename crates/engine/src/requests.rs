@@ -1,0 +1,100 @@
+//! Requests of the user: where a session's reader finds them, and which is the newest for one who does not.
+
+use std::collections::BTreeMap;
+
+use callstack_core::context::Stated;
+use callstack_core::frame::{Frame, FrameNum};
+use callstack_core::returned::Asked;
+use callstack_store::View;
+use serde_json::Value;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// Messages that are looked through for the newest of the user: few at first, then many.
+const LOOKED_THROUGH: [u32; 2] = [24, 400];
+
+/// Where a session's reader finds what frames are for: `frames` are one and those above it.
+pub(crate) fn stated<'a>(
+    view: &View<'_>,
+    session: &str,
+    frames: impl Iterator<Item = &'a Frame>,
+) -> Result<BTreeMap<FrameNum, Stated>, EngineError> {
+    let errand = view.errand_in(session)?.map(|stored| stored.errand.frame);
+    // What was said or prompted before a compaction is not sent any more.
+    let is_sent = view.last_summary(session)?.is_none();
+    let mut stated = BTreeMap::new();
+    for frame in frames {
+        let is_own = frame.session.as_deref() == Some(session);
+        let where_stated = if is_own && errand == Some(frame.num) {
+            Some(Stated::Prompt).filter(|_| is_sent)
+        } else if is_own && frame.identity_derived {
+            Some(Stated::Request).filter(|_| is_sent)
+        } else if !is_own && frame.identity_derived && frame.parent.is_none() {
+            frame.session.is_some().then_some(Stated::Beside)
+        } else {
+            None
+        };
+        stated.extend(where_stated.map(|it| (frame.num, it)));
+    }
+    Ok(stated)
+}
+
+impl Engine {
+    /// What the user asked for in another session, for one that works on a frame below its root; empty where it
+    /// works for nobody else.
+    pub(crate) fn asked(
+        &self,
+        view: &View<'_>,
+        session: &str,
+        num: FrameNum,
+    ) -> Result<String, EngineError> {
+        let Some(root) = view.ancestors(num)?.pop() else { return Ok(String::new()) };
+        let Some(users) = root.session.as_deref().filter(|it| *it != session) else {
+            return Ok(String::new());
+        };
+        let newest = newest_request(view, users)?;
+        let tokens = self.settings_in(view)?.budget.ancestors;
+        Ok(Asked { root: &root, newest: newest.as_deref(), tokens }.told())
+    }
+
+    /// The same for the system prompt of a session whose own prompt does not say it.
+    pub(crate) fn asked_unprompted(
+        &self,
+        view: &View<'_>,
+        session: &str,
+        num: FrameNum,
+    ) -> Result<String, EngineError> {
+        let is_prompted = view.errand_in(session)?.is_some();
+        if is_prompted && view.last_summary(session)?.is_none() {
+            return Ok(String::new());
+        }
+        self.asked(view, session, num)
+    }
+}
+
+/// The words of the newest message that a session's user wrote.
+fn newest_request(view: &View<'_>, session: &str) -> Result<Option<String>, EngineError> {
+    for count in LOOKED_THROUGH {
+        let messages = view.last_messages(session, count)?;
+        if let Some(words) = messages.iter().find_map(|message| words_of_user(&message.json)) {
+            return Ok(Some(words));
+        }
+    }
+    Ok(None)
+}
+
+/// What a user wrote in a message; none of one that is not the user's.
+fn words_of_user(json: &str) -> Option<String> {
+    let message: Value = serde_json::from_str(json).ok()?;
+    if message["info"]["role"] != "user" {
+        return None;
+    }
+    let parts = message["parts"].as_array().into_iter().flatten();
+    let own = parts.filter(|part| {
+        part["type"] == "text" && part["synthetic"] != true && part["ignored"] != true
+    });
+    let words: Vec<&str> = own.filter_map(|part| part["text"].as_str()).collect();
+    let words = words.join("\n");
+    (!words.trim().is_empty()).then(|| words.trim().to_owned())
+}

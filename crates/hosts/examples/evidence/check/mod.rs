@@ -1,0 +1,9 @@
+//! What stands for finished frames, held against the log.
+
+mod claims;
+mod diff;
+pub(crate) mod folds;
+pub(crate) mod judge;
+pub(crate) mod log;
+mod model;
+mod scan;

@@ -1,0 +1,306 @@
+//! Connections to a database, and what is looked at before one is opened.
+
+use std::fmt::Write as _;
+use std::ops::{Deref, DerefMut};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::checkpoint::{self, Closing};
+use crate::error::{StoreError, at};
+use crate::handle::{FileId, Handle, LogFiles};
+use crate::logs::LOGS;
+use crate::presence::{Absence, Presence, beside, id, logs_at};
+use crate::schema;
+
+/// How long a process waits for another one that writes.
+pub(crate) const BUSY: Duration = Duration::from_secs(5);
+
+/// A connection, and the file that it was opened on.
+#[derive(Debug)]
+pub(crate) struct Open {
+    connection: Connection,
+    pub(crate) presence: Option<Presence>,
+    /// How many pages were in the write-ahead log when this connection last wrote to it.
+    logged: Arc<AtomicI32>,
+    /// Ended after the connection, which may take a checkpoint where it is the last one.
+    closing: Option<Closing>,
+    /// Given up after the connection: see [`crate::handle`].
+    handle: Option<Arc<Handle>>,
+    path: PathBuf,
+}
+
+impl Open {
+    /// The file; none where the system does not tell.
+    pub(crate) fn file(&self) -> Option<FileId> {
+        self.handle.as_ref().and_then(|handle| handle.id())
+    }
+
+    /// The connection, and the files that it was opened on.
+    pub(crate) fn parts(&mut self) -> (&Connection, Option<&mut Presence>) {
+        (&self.connection, self.presence.as_mut())
+    }
+
+    /// What became of the files; none if they are all there.
+    pub(crate) fn absence(&mut self, path: &Path) -> Option<Absence> {
+        self.presence.as_mut()?.absence(path, Duration::ZERO)
+    }
+
+    /// Takes a checkpoint if the write-ahead log is long. The caller has the turn and has just looked at the files.
+    pub(crate) fn shorten_log(&mut self, path: &Path) {
+        if self.logged.load(Ordering::Relaxed) < checkpoint::FULL {
+            return;
+        }
+        if let Some(presence) = &mut self.presence {
+            checkpoint::take(&self.connection, path, presence);
+        }
+    }
+}
+
+impl From<Connection> for Open {
+    fn from(connection: Connection) -> Self {
+        let (logged, path) = (Arc::default(), PathBuf::new());
+        Self { connection, presence: None, logged, closing: None, handle: None, path }
+    }
+}
+
+impl Drop for Open {
+    /// Has it noted that SQLite writes to the database when its last connection is closed.
+    fn drop(&mut self) {
+        if let Some(presence) = &self.presence
+            && self.file().is_some_and(|file| id(&self.path) == Some(file))
+        {
+            self.closing = Closing::begin(&self.path, presence);
+        }
+    }
+}
+
+impl Deref for Open {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Open {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}
+
+/// Opens the database at `path`, which can be written.
+pub(crate) fn connect(folder: &Path, path: &Path) -> Result<Open, StoreError> {
+    let failed = |source| at(path, source);
+    let Some(handle) = writable(folder, path)? else {
+        return Err(StoreError::ReadOnly { path: path.to_path_buf() });
+    };
+    check_beginning(&handle, path)?;
+    let is_fresh = is_unused(path);
+    let before = logs_at(path);
+    let mut connection = open_database(path)?;
+    let logged = Arc::new(AtomicI32::new(0));
+    let count = Arc::clone(&logged);
+    // Instead of SQLite's own checkpoints, of which nobody else would know.
+    let hook = move |_: &mut Wal, pages| {
+        count.store(pages, Ordering::Relaxed);
+        Ok(())
+    };
+    connection.wal_hook(Some(hook)).map_err(failed)?;
+    connection.busy_timeout(BUSY).map_err(failed)?;
+    // Before anything is set in it: it may be another program's.
+    schema::check_ours(&connection, path)?;
+    configure(&connection).map_err(failed)?;
+    schema::migrate(&mut connection, path)?;
+    let presence = match handle.id() {
+        Some(id) if uses_log(&connection) => {
+            let logs = logs_opened(&handle, path, before)?;
+            Presence::of(path, id, logs, is_fresh)
+        }
+        _ => None,
+    };
+    let path = path.to_path_buf();
+    Ok(Open { connection, presence, logged, closing: None, handle: Some(handle), path })
+}
+
+/// The write-ahead log and its index that a connection has open which was made just now, where `before` lay at
+/// their paths before. An error if they may be others.
+fn logs_opened(
+    handle: &Handle,
+    path: &Path,
+    before: [Option<FileId>; 2],
+) -> Result<Arc<LogFiles>, StoreError> {
+    let stayed = |before: Option<FileId>, after| before.is_none() || before == after;
+    match logs_at(path) {
+        [Some(log), Some(index)]
+            if stayed(before[0], Some(log)) && stayed(before[1], Some(index)) =>
+        {
+            handle.has_open([log, index])
+        }
+        _ => None,
+    }
+    .ok_or_else(|| StoreError::Disturbed { path: path.to_path_buf() })
+}
+
+/// Whether a database has a write-ahead log.
+pub(crate) fn uses_log(connection: &Connection) -> bool {
+    let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+    mode.is_ok_and(|mode| mode == "wal")
+}
+
+/// Whether nothing is in the write-ahead log of a database.
+pub(crate) fn is_log_empty(path: &Path) -> bool {
+    let [log, _] = beside(path);
+    std::fs::metadata(log).map_or(0, |metadata| metadata.len()) == 0
+}
+
+/// Whether a database was left in order by the last process that had it open: what is in the file is all there is.
+pub(crate) fn is_unused(path: &Path) -> bool {
+    let [_, index] = beside(path);
+    is_log_empty(path) && !index.exists()
+}
+
+/// Opens the database at `path`, unless it is a link, or this process has it open with a write-ahead log that is
+/// not there any more: the connection would take the index of that log for its own log's.
+pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
+    if Handle::logs_open_at(path).is_some_and(|logs| logs_at(path) != logs.map(Some)) {
+        return Err(StoreError::Disturbed { path: path.to_path_buf() });
+    }
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    // SQLite refuses links in the folders around it, too.
+    let folder = path.parent().unwrap_or(path).canonicalize().map_err(failed)?;
+    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let resolved = folder.join(path.file_name().unwrap_or_default());
+    Connection::open_with_flags(resolved, flags).map_err(|source| at(path, source))
+}
+
+pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    use_write_ahead_log(connection)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", "ON")?;
+    // What a purge frees is overwritten where that costs no further write.
+    connection.pragma_update(None, "secure_delete", "FAST")?;
+    // Otherwise statements are compiled again whenever a value is bound that might suit another plan.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(())
+}
+
+/// SQLite does not wait for another connection that is making the same switch, so this does.
+fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
+    const PAUSE: Duration = Duration::from_millis(10);
+    let begun = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error)
+                if begun.elapsed() < BUSY
+                    && error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) =>
+            {
+                std::thread::sleep(PAUSE);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// The database, made for its owner only if it is not there yet; none if it can't be written.
+pub(crate) fn writable(folder: &Path, path: &Path) -> Result<Option<Arc<Handle>>, StoreError> {
+    match Handle::open(path) {
+        Ok(handle) => Ok(folder_writable(folder).then_some(handle)),
+        Err(error) if path.exists() && is_refusal(&error) => Ok(None),
+        Err(source) => Err(StoreError::Io { path: path.to_path_buf(), source }),
+    }
+}
+
+/// What lies in the folder of a store that held something.
+const SIGNS: [&str; 4] = ["callstack.log", "callstack.log.1", "git", LOGS];
+
+/// An empty database beside a log with something in it, or beside what is made of a store's content, has lost its
+/// content; SQLite would take it for a new one, and delete the log too.
+pub(crate) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
+    let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let [log, _] = beside(path);
+    let has_log = size(&log) > 0;
+    let is_known = || SIGNS.iter().any(|sign| path.with_file_name(sign).exists());
+    if path.exists() && size(path) == 0 && (has_log || is_known()) {
+        let detail = if has_log {
+            "the database is empty, but its write-ahead log is not"
+        } else {
+            "the database is empty, and what lies beside it is of a store that was not"
+        };
+        let path = path.to_path_buf();
+        return Err(StoreError::Corrupt { path, detail: detail.to_owned() });
+    }
+    Ok(())
+}
+
+/// SQLite takes a file that is too short to be a database for an empty one, and overwrites it.
+fn check_beginning(handle: &Handle, path: &Path) -> Result<(), StoreError> {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    // Less than SQLite's header is never a database; nothing at all is a new one.
+    let mut header = [0; 100];
+    if handle.length().map_err(failed)? == 0
+        || (handle.read_beginning(&mut header).map_err(failed)? && header.starts_with(MAGIC))
+    {
+        return Ok(());
+    }
+    Err(StoreError::Corrupt { path: path.to_path_buf(), detail: "it is not a database".to_owned() })
+}
+
+/// WAL needs to make files beside the database.
+fn folder_writable(folder: &Path) -> bool {
+    std::fs::metadata(folder).is_ok_and(|metadata| !metadata.permissions().readonly())
+}
+
+fn is_refusal(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
+    )
+}
+
+/// A path as it stands in a URI, where it has to be ASCII and `?` and `#` mean something else.
+pub(crate) fn uri_path(path: &Path) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    path.as_os_str().as_encoded_bytes().iter().fold(String::new(), |mut uri, byte| {
+        if plain(*byte) {
+            uri.push(char::from(*byte));
+        } else {
+            // Writing to a string can't fail.
+            let _ = write!(uri, "%{byte:02x}");
+        }
+        uri
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    #[test]
+    fn each_byte_of_a_path_stands_in_its_uri() {
+        let uri = |path| uri_path(Path::new(OsStr::from_bytes(path)));
+        assert_eq!(uri(b"/home/a-b_c.d~/x"), "/home/a-b_c.d~/x");
+        assert_eq!(uri(b"/a b/\xc3\xa9\xff?#%"), "/a%20b/%c3%a9%ff%3f%23%25");
+    }
+
+    #[test]
+    fn a_store_is_opened_by_such_a_uri() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(OsStr::from_bytes(b"a?b#c%41"));
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (n)").unwrap();
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let uri = format!("file:{}?immutable=1", uri_path(&path));
+        let connection = Connection::open_with_flags(uri, flags).unwrap();
+        connection.query_row("SELECT count(*) FROM t", [], |_| Ok(())).unwrap();
+    }
+}

@@ -1,0 +1,306 @@
+//! A database that was written to in place, as `cp backup.db callstack.db` does. With the write-ahead log beside it,
+//! it is neither what it was nor what was put there, so that which pages belong together is found out on copies.
+
+use std::cell::Cell;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use callstack_core::event::Event;
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::{COPY, LOCK, Restored, alone, begin, finished, remove, replace};
+use crate::checkpoint::{self, Explained, Note, Stamp};
+use crate::connect::{
+    BUSY, Open, configure, connect, is_log_empty, is_unused, open_database, uses_log,
+};
+use crate::error::{StoreError, at};
+use crate::handle::Handle;
+use crate::history::History;
+use crate::plain::open_plain;
+use crate::presence::beside;
+use crate::schema;
+use crate::store::{Store, View};
+use crate::turns::Turns;
+use crate::unreadable::{bytes_of, event_of};
+
+/// What is found where a database was written to in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// All that was known is there for everybody who opens it.
+    AsItIs,
+    /// All that was known is in the copy.
+    Ours,
+    /// Another state, or another store, is in the copy.
+    Theirs,
+}
+
+/// How much of a store is in a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Judged {
+    /// Something is missing or damaged.
+    Broken,
+    /// It is a store without any event.
+    Empty,
+    /// It is a store.
+    Sound,
+    /// It is a store, and holds all that was known.
+    Whole,
+}
+
+/// Goes on with what is there, only with what lies in the files if another write-ahead log was begun. The caller
+/// has the turn and keeps other processes from doing the same.
+pub(super) fn restore(
+    path: &Path,
+    open: &mut Open,
+    turns: &Turns,
+    has_other_log: bool,
+) -> Result<Restored, StoreError> {
+    let folder = path.parent().unwrap_or(path);
+    let stamp = Stamp::at(path).ok();
+    let is_known = |open: &mut Open| {
+        open.parts().1.is_some_and(|it| it.refused.is_some() && it.refused == stamp)
+    };
+    if is_known(open) {
+        return Err(refused(path));
+    }
+    match settle(path, Some(&*open).filter(|_| !has_other_log), turns.history())? {
+        Some(Found::AsItIs) => connect(folder, path).map(Restored::Whole),
+        Some(Found::Ours) => finished(folder, path, turns),
+        Some(Found::Theirs) => {
+            let new = connect(folder, path)?;
+            let history = History::of(&new).map_err(|source| at(path, source))?;
+            turns.replaced(new.file(), History::default(), history);
+            Ok(Restored::Other(new))
+        }
+        None => {
+            if let (_, Some(presence)) = open.parts() {
+                presence.refused = stamp;
+            }
+            Err(refused(path))
+        }
+    }
+}
+
+/// Looks before a database is opened whether it was written to in place. Where nobody has it open, it is what it is.
+pub(crate) fn open_overwritten(path: &Path, turns: &Turns) -> Result<(), StoreError> {
+    let is_overwritten = || {
+        let stamp = Stamp::at(path);
+        !is_unused(path)
+            && stamp.is_ok_and(|it| {
+                it.bytes() > 0 && checkpoint::explains(path, it, BUSY) == Explained::Not
+            })
+    };
+    if !is_overwritten() {
+        return Ok(());
+    }
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let alone = alone(&path.with_file_name(LOCK))?;
+    if is_overwritten() && settle(path, None, turns.history())?.is_none() {
+        return Err(refused(path));
+    }
+    drop(alone);
+    fs::metadata(path).map(drop).map_err(failed)
+}
+
+fn refused(path: &Path) -> StoreError {
+    let detail = "it was overwritten while it was in use, and what is there now is no whole store"
+        .to_owned();
+    StoreError::Corrupt { path: path.to_path_buf(), detail }
+}
+
+/// Finds a state in which everything belongs together, and puts it at `path`. None if there is none.
+fn settle(path: &Path, open: Option<&Open>, known: History) -> Result<Option<Found>, StoreError> {
+    let copy = path.with_file_name(COPY);
+    let outcome = kept_still(path, |note| {
+        let found = find(path, &copy, open, known)?;
+        match found {
+            Some(Found::AsItIs) => {
+                note.leave(path)
+                    .map_err(|source| StoreError::Io { path: path.to_path_buf(), source })?;
+            }
+            Some(Found::Ours | Found::Theirs) => replace(&copy, path)?,
+            None => {}
+        }
+        Ok(found)
+    });
+    for left in [copy.clone()].iter().chain(&beside(&copy)) {
+        // The next attempt begins with removing it.
+        drop(remove(left));
+    }
+    outcome
+}
+
+/// Does something while nobody writes to a database, as far as it can be read at all.
+fn kept_still<T>(
+    path: &Path,
+    act: impl FnOnce(&mut Note) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let busy = || StoreError::Busy { path: path.to_path_buf() };
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let mut note = Note::lock(path, BUSY).map_err(failed)?.ok_or_else(busy)?;
+    let mut still = open_database(path).and_then(|connection| {
+        connection.busy_timeout(BUSY).map_err(|source| at(path, source))?;
+        Ok(connection)
+    });
+    let transaction = match &mut still {
+        Ok(connection) => {
+            let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+            match begun.map_err(|source| at(path, source)) {
+                Err(error @ StoreError::Busy { .. }) => return Err(error),
+                begun => begun.ok(),
+            }
+        }
+        Err(_) => None,
+    };
+    let done = act(&mut note);
+    drop(transaction);
+    done
+}
+
+/// Copies what may be a whole store, one after the other, until one is. Of those that are only sound it is what lies
+/// in the files.
+fn find(
+    path: &Path,
+    copy: &Path,
+    open: Option<&Open>,
+    known: History,
+) -> Result<Option<Found>, StoreError> {
+    let is_full = Cell::new(false);
+    let judge_it = |copied: Result<(), StoreError>| {
+        let judged = copied.and_then(|()| judged(copy, known, open.is_some()));
+        is_full.set(is_full.get() || judged.as_ref().is_err_and(StoreError::is_full));
+        judged.unwrap_or(Judged::Broken)
+    };
+    let as_it_is = open_database(path).and_then(|fresh| {
+        // It can't be made to use a write-ahead log while anybody has it open.
+        if uses_log(&fresh) { back_up(copy, &fresh) } else { Err(refused(path)) }
+    });
+    let as_it_is = judge_it(as_it_is);
+    if as_it_is == Judged::Whole {
+        return Ok(Some(Found::AsItIs));
+    }
+    // Of a page that was overwritten, an open connection may still have what it was.
+    if open.is_some_and(|open| judge_it(back_up(copy, open)) == Judged::Whole) {
+        return Ok(Some(Found::Ours));
+    }
+    for with_log in [true, false] {
+        match judge_it(copy_files(path, copy, with_log)) {
+            Judged::Whole => return Ok(Some(Found::Ours)),
+            Judged::Sound => return Ok(Some(Found::Theirs)),
+            Judged::Empty | Judged::Broken => {}
+        }
+    }
+    if is_full.get() {
+        return Err(StoreError::Full { path: path.to_path_buf() });
+    }
+    // Where nobody has it open and nothing else is found, nothing was in it.
+    Ok((as_it_is == Judged::Empty && open.is_none()).then_some(Found::AsItIs))
+}
+
+/// Copies a database as a connection sees it.
+fn back_up(copy: &Path, from: &Connection) -> Result<(), StoreError> {
+    let failed = |source| at(copy, source);
+    begin(copy)?;
+    let mut to = open_database(copy)?;
+    let step = Backup::new(from, &mut to).and_then(|backup| backup.step(-1)).map_err(failed)?;
+    if step != StepResult::Done {
+        return Err(StoreError::Busy { path: copy.to_path_buf() });
+    }
+    to.close().map_err(|(_, source)| failed(source))
+}
+
+/// Copies a database as it lies in its files, with the write-ahead log or without.
+fn copy_files(path: &Path, copy: &Path, with_log: bool) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Io { path: copy.to_path_buf(), source };
+    begin(copy)?;
+    // To open it a second time and close it would cost this process its locks.
+    let handle = Handle::open(path).map_err(failed)?;
+    let mut to = open_plain(OpenOptions::new().write(true), copy).map_err(failed)?;
+    handle.copy_to(&mut to).map_err(failed)?;
+    let [log, _] = beside(path);
+    let [log_copy, _] = beside(copy);
+    if with_log {
+        copy_log(&log, &log_copy).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn copy_log(log: &Path, copy: &Path) -> io::Result<()> {
+    let mut from = match open_plain(OpenOptions::new().read(true), log) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        from => from?,
+    };
+    let mut to = open_plain(OpenOptions::new().write(true).create_new(true), copy)?;
+    io::copy(&mut from, &mut to)?;
+    to.flush()
+}
+
+/// Checks a copy, derives its tables anew where they are not what its events say, and leaves it on the disk as one
+/// file.
+fn judged(copy: &Path, known: History, is_in_use: bool) -> Result<Judged, StoreError> {
+    let mut connection = open_database(copy)?;
+    schema::check_ours(&connection, copy)?;
+    configure(&connection).map_err(|source| at(copy, source))?;
+    schema::migrate(&mut connection, copy)?;
+    let store = Store::over(copy.to_path_buf(), connection);
+    let health = store.check()?;
+    if !health.damage.is_empty() || store.read(lacks_messages)? {
+        return Ok(Judged::Broken);
+    }
+    if !health.drifted.is_empty() {
+        store.rebuild()?;
+    }
+    let (history, is_whole) = store.read(|view| {
+        let failed = |source| view.failed(source);
+        let is_whole = known.is_in(view.connection).map_err(failed)? && !lacks_events(view)?;
+        Ok::<_, StoreError>((History::of(view.connection).map_err(failed)?, is_whole))
+    })?;
+    drop(store);
+    let failed = |source| StoreError::Io { path: copy.to_path_buf(), source };
+    if !is_log_empty(copy) {
+        return Ok(Judged::Broken);
+    }
+    let file = open_plain(OpenOptions::new().write(true), copy);
+    file.and_then(|file| file.sync_all()).map_err(failed)?;
+    Ok(match (is_whole, history.is_empty()) {
+        (true, false) => Judged::Whole,
+        // Nobody knows that there was anything.
+        (true, true) if is_in_use => Judged::Whole,
+        (false, false) => Judged::Sound,
+        (_, true) => Judged::Empty,
+    })
+}
+
+/// Events are only ever appended, so that numbers which are missing were there.
+fn lacks_events(view: &View<'_>) -> Result<bool, StoreError> {
+    view.connection
+        .query_row("SELECT count(*), max(seq) - min(seq) + 1 FROM events", [], |row| {
+            let (count, length): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
+            Ok(count != length.unwrap_or(0))
+        })
+        .map_err(|source| view.failed(source))
+}
+
+/// Whether messages are missing that the events name.
+fn lacks_messages(view: &View<'_>) -> Result<bool, StoreError> {
+    let failed = |source| view.failed(source);
+    let mut log = view.connection.prepare("SELECT body FROM events").map_err(failed)?;
+    let mut stored = view
+        .connection
+        .prepare("SELECT 1 FROM messages WHERE session = ?1 AND id = ?2 AND lower(hex(hash)) = ?3")
+        .map_err(failed)?;
+    let mut rows = log.query([]).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let body = bytes_of(row, 0).map_err(failed)?;
+        let Some(Event::MessagesRecorded { session, messages }) = event_of(&body) else { continue };
+        // One that was purged has no hash any more.
+        for message in messages.iter().filter(|message| !message.hash.is_empty()) {
+            if !stored.exists(params![session, message.id, message.hash]).map_err(failed)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}

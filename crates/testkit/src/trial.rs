@@ -1,0 +1,42 @@
+//! Trials: a real `OpenCode` works on a real task, with a model at the wheel that nobody scripted.
+//!
+//! The scripted model shows that requests are well-formed; a trial shows what a language model makes of our
+//! tools, guidance and folds. `docs/trials.md` says how one is run.
+//!
+//! A trial has a folder. [`run`] writes every request of the agent into it, and each waits there until a
+//! [`Reader`] has answered it, or is passed on to a model that is asked over HTTP. [`ledger`] counts what a
+//! trial took from the same files.
+
+mod folder;
+mod http;
+pub mod ledger;
+mod reader;
+mod relay;
+mod remote;
+mod run;
+mod show;
+
+use thiserror::Error;
+
+use crate::TestError;
+
+pub use reader::{Coming, Next, Part, Reader};
+pub use remote::Remote;
+pub use run::{Plan, Wheel, run};
+
+/// A trial can't go on, or an answer was refused.
+#[derive(Debug, Error)]
+pub enum TrialError {
+    /// The sealed environment, a file or a process.
+    #[error(transparent)]
+    Test(#[from] TestError),
+    /// What the reader or the person at the command line can put right.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl TrialError {
+    fn refused(why: impl Into<String>) -> Self {
+        Self::Refused(why.into())
+    }
+}
