@@ -69,7 +69,7 @@ impl Failure {
 pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done"),
     (2, "the command line or a value on it is not right"),
-    (3, "a frame, session or store was not found, or several are called so"),
+    (3, "a frame, session, store or text was not found, or several are called so"),
     (4, "the state does not allow it"),
     (5, "a limit of the tree is reached"),
     (6, "the store can't be used: damaged, newer, read-only, full or busy"),

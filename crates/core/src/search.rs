@@ -42,8 +42,8 @@ pub struct Match {
     pub snippet: String,
     /// Where in the snippet the places are that were looked for; byte offsets.
     pub marks: Vec<Range<usize>>,
-    /// Where in the text the first of these places is; a byte offset.
-    pub at: usize,
+    /// The part of the text from the first of these places to the end of the last; byte offsets.
+    pub range: Range<usize>,
 }
 
 impl Query {
@@ -104,8 +104,9 @@ impl Query {
         places.sort_by_key(|(range, _)| (range.start, range.end));
         let (window, closeness) = self.densest(&places);
         let (snippet, marks) = snippet(text.written(), window, &places);
-        let at = window.first().map_or(0, |(range, _)| range.start);
-        Some(Match { score: amount * (1.0 + closeness), snippet, marks, at })
+        let start = window.first().map_or(0, |(range, _)| range.start);
+        let end = window.iter().map(|(range, _)| range.end).max().unwrap_or(start);
+        Some(Match { score: amount * (1.0 + closeness), snippet, marks, range: start..end })
     }
 
     /// The places that stand together in one snippet and hold most of what is wanted, and how much

@@ -156,3 +156,100 @@ fn what_a_host_shows_is_known_before_anybody_searches() {
     };
     wait(|| kept() == (1, false));
 }
+
+/// What is found in a project, as it is compared: kinds, handles and messages.
+fn places(found: &SearchAnswer) -> Vec<String> {
+    let place = |place: &callstack_engine::search::Place| {
+        let frame = place.frame.as_ref().map_or("none", |frame| frame.handle.as_str());
+        let message = place.message.as_ref().map_or(String::new(), |it| it.id.clone());
+        format!("{frame} {:?} {message}", place.kind)
+    };
+    found.places.iter().map(place).collect()
+}
+
+#[test]
+fn the_best_places_are_the_same_for_every_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    project.user(A, "Look for the lexer");
+    for at in 0..40 {
+        let title = format!("part {at}{}", if at % 3 == 0 { ", the lexer" } else { "" });
+        project.did(A, "stack_frame_push", json!({"title": title, "successCriteria": "done"}));
+        let results = format!("{}read {at}", "lexer ".repeat(at % 5));
+        project.did(A, "stack_frame_pop", json!({"results": results}));
+    }
+    let body = |at: usize| {
+        let id = format!("msg_{at:04}");
+        let text = format!("{at} {}", "the lexer and more ".repeat(at % 7));
+        let json = json!({"info": {"id": id, "role": "assistant"}, "parts": [{"type": "text", "text": text}]});
+        MessageBody { id, json: json.to_string() }
+    };
+    let bodies: Vec<_> = (0..100).map(body).collect();
+    let store = Store::open_unchecked(&folder.path().join(FOLDER)).unwrap();
+    store.write(|change| change.record_messages(1, A, &bodies)).unwrap();
+    for (text, exact) in [("lexer", false), ("more the", true), ("the lexer", false)] {
+        for depth in [Depth::Quick, Depth::Thorough] {
+            let ask = |limit| {
+                let text = text.to_owned();
+                let request =
+                    SearchRequest { text, exact, frame: None, limit, depth, reveal: false };
+                let found = project.engine.search(&request).unwrap();
+                (places(&found), found.more)
+            };
+            let (all, more) = ask(1_000);
+            assert!(all.len() > 12, "{text}: {all:?}");
+            assert!(!more, "{text}");
+            for limit in [1, 2, 3, 5, 10, all.len() - 1, all.len()] {
+                assert_eq!(
+                    ask(limit),
+                    (all[..limit].to_vec(), limit < all.len()),
+                    "{text} {limit}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn all_of_a_frame_that_is_named_is_looked_at() {
+    let searched = Searched::new("it was so, said", "it was so said");
+    let told = |arguments| searched.project.did(A, "stack_search", arguments).text;
+    let query = "\"so, said\"";
+    assert!(told(json!({"query": query})).contains("more than could be looked at"));
+    let found = told(json!({"query": query, "frame": "f1"}));
+    assert!(found.starts_with("- f1 \"Look for it\", message 1 (assistant): "), "{found}");
+    let none = told(json!({"query": "\"so; said\"", "frame": "f1"}));
+    assert_eq!(none, "No text that is kept in f1 or below it holds `\"so; said\"`.");
+}
+
+#[test]
+fn what_a_frame_says_is_not_said_again_by_messages_and_evidence() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    project.user(A, "Speed up the reader");
+    project.did(A, "stack_frame_push", json!({"title": "Time it", "successCriteria": "known"}));
+    project.did(A, "stack_frame_pop", json!({"results": "The wal is slow.\nNothing else is."}));
+    let text = |id: &str, role: &str, text: &str| {
+        let parts = json!([{"type": "text", "text": text}]);
+        let json = json!({"info": {"id": id, "role": role}, "parts": parts});
+        MessageBody { id: id.to_owned(), json: json.to_string() }
+    };
+    let bodies = [
+        text("msg_1", "user", "Speed up the reader"),
+        text("msg_2", "assistant", "returned:\nThe wal is slow.\nNothing else is."),
+        text("msg_3", "assistant", "The wal is slow, and 40 ms of it are syncs"),
+        text("msg_4", "assistant", "Again:\nThe wal is slow, and 40 ms of it are syncs"),
+    ];
+    let store = Store::open_unchecked(&folder.path().join(FOLDER)).unwrap();
+    store.write(|change| change.record_messages(1, A, &bodies)).unwrap();
+    let found = |text: &str, depth| {
+        let text = text.to_owned();
+        let request =
+            SearchRequest { text, exact: false, frame: None, limit: 9, depth, reveal: false };
+        places(&project.engine.search(&request).unwrap())
+    };
+    assert_eq!(found("reader", Depth::Thorough), ["f1 Frame "]);
+    let wal = found("wal", Depth::Thorough);
+    assert_eq!(wal, ["f2 Frame ", "f2 Message msg_4", "f2 Message msg_3"]);
+    assert_eq!(found("wal", Depth::Raw).len(), 3, "messages as they are are shown each");
+}

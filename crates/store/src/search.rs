@@ -13,6 +13,7 @@ use crate::change::Change;
 use crate::error::StoreError;
 use crate::frames::frame_num;
 use crate::messages::{StoredMessage, message_of};
+use crate::places::Stretch;
 use crate::project::sql;
 use crate::store::View;
 use crate::unreadable::{bytes_of, event_of};
@@ -107,20 +108,27 @@ impl View<'_> {
     }
 
     /// Shows `see` the messages of which the index knows all of this, the newest first, until it has seen
-    /// enough; returns whether it has. Where nothing is known, all messages.
+    /// enough; returns whether it has. Where nothing is known, all messages. With `within`, only those that lie
+    /// in one of these stretches; others are not even decoded.
     pub fn visit_messages_known_by<E: From<StoreError>>(
         &self,
         known: &Narrowed,
+        within: Option<&[Stretch]>,
         mut see: impl FnMut(IndexedMessage) -> Result<ControlFlow<()>, E>,
     ) -> Result<bool, E> {
         let failed = |source| E::from(self.failed(source));
         let columns = "seq, version, id, bytes, codec, body, at, num, session";
+        let wanted_message = |row: &Row<'_>| {
+            let is_within = within.map_or(Ok(true), |within| lies_in(row, within))?;
+            is_within.then(|| indexed_message(row)).transpose()
+        };
         let Some(wanted) = &known.wanted else {
             let query = format!("SELECT {columns} FROM messages ORDER BY num DESC");
             let mut statement = self.connection.prepare_cached(&query).map_err(failed)?;
             let mut rows = statement.query([]).map_err(failed)?;
             while let Some(row) = rows.next().map_err(failed)? {
-                if see(indexed_message(row).map_err(failed)?)?.is_break() {
+                let Some(found) = wanted_message(row).map_err(failed)? else { continue };
+                if see(found)?.is_break() {
                     return Ok(true);
                 }
             }
@@ -129,31 +137,46 @@ impl View<'_> {
         let query = format!("SELECT {columns} FROM messages WHERE num = ?1");
         let mut statement = self.connection.prepare_cached(&query).map_err(failed)?;
         self.holding(wanted, |num| {
-            let found = statement.query_row([num], indexed_message).optional().map_err(failed)?;
-            Ok(found.map(&mut see).transpose()?.is_none_or(|flow| flow.is_continue()))
+            let found = statement.query_row([num], wanted_message).optional().map_err(failed)?;
+            Ok(found.flatten().map(&mut see).transpose()?.is_none_or(|flow| flow.is_continue()))
         })
     }
 
     /// Frames of which the index knows all of this, the newest first, at most `most`. Where nothing is
-    /// known, none.
+    /// known, all frames.
     pub fn frames_known_by(
         &self,
         known: &Narrowed,
         most: usize,
     ) -> Result<Vec<FrameNum>, StoreError> {
-        let Some(question) = &known.question else { return Ok(Vec::new()) };
         let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let frame = |row: &Row<'_>| Ok(frame_num(row.get(0)?));
+        let Some(question) = &known.question else {
+            return self
+                .connection
+                .prepare_cached("SELECT num FROM frames ORDER BY num DESC LIMIT ?1")
+                .and_then(|mut statement| statement.query_map([most], frame)?.collect())
+                .map_err(|source| self.failed(source));
+        };
         self.connection
             .prepare_cached(
                 "SELECT rowid FROM frame_terms WHERE frame_terms MATCH ?1
                  ORDER BY rowid DESC LIMIT ?2",
             )
             .and_then(|mut statement| {
-                statement
-                    .query_map(params![question, most], |row| Ok(frame_num(row.get(0)?)))?
-                    .collect()
+                statement.query_map(params![question, most], frame)?.collect()
             })
             .map_err(|source| self.failed(source))
+    }
+
+    /// A message by its number; none if it was purged from the store since.
+    pub fn indexed_message(&self, num: i64) -> Result<Option<IndexedMessage>, StoreError> {
+        let found = self.indexed_messages(
+            "SELECT seq, version, id, bytes, codec, body, at, num, session FROM messages
+             WHERE num = ?1",
+            [num],
+        )?;
+        Ok(found.into_iter().next())
     }
 
     fn messages_behind(&self, num: i64, most: i64) -> Result<Vec<IndexedMessage>, StoreError> {
@@ -207,6 +230,13 @@ impl View<'_> {
             params![what, upto],
         )
     }
+}
+
+/// Whether the message of a row, with its place first and its session ninth, lies in one of some stretches.
+fn lies_in(row: &Row<'_>, stretches: &[Stretch]) -> rusqlite::Result<bool> {
+    let seq = row.get::<_, i64>(0)?.unsigned_abs();
+    let session = row.get_ref(8)?.as_str()?;
+    Ok(stretches.iter().any(|it| it.session == session && it.first < seq && seq <= it.last))
 }
 
 fn indexed_message(row: &Row<'_>) -> rusqlite::Result<IndexedMessage> {

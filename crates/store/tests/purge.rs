@@ -97,7 +97,8 @@ fn what_stays_and_what_is_new_after_it_are_found() {
     let known = |letters: &str| {
         let known = Query::exact(letters).unwrap().known_anywhere().unwrap();
         let any = |_| Ok::<_, StoreError>(ControlFlow::Break(()));
-        let is_known = |view: &View<'_>| view.visit_messages_known_by(&view.narrowed(&known)?, any);
+        let is_known =
+            |view: &View<'_>| view.visit_messages_known_by(&view.narrowed(&known)?, None, any);
         store.read(is_known).unwrap()
     };
     assert_eq!((known("plumb"), known("tay"), known("qxvk")), (true, true, false));

@@ -23,7 +23,7 @@ fn words(query: &str) -> Known {
 fn known_by(store: &Store, known: &Known) -> Vec<IndexedMessage> {
     let mut found = Vec::new();
     let all = store.read(|view| {
-        view.visit_messages_known_by(&view.narrowed(known)?, |message| {
+        view.visit_messages_known_by(&view.narrowed(known)?, None, |message| {
             found.push(message);
             Ok::<_, StoreError>(ControlFlow::Continue(()))
         })
@@ -54,7 +54,7 @@ fn messages_of_all_sessions_and_versions_are_known_by_their_terms_newest_first()
     assert_eq!(ids(&store, "parse header"), ["ses_a m1 1"]);
     let mut seen = 0;
     let stopped = store.read(|view| {
-        view.visit_messages_known_by(&view.narrowed(&words("header"))?, |_| {
+        view.visit_messages_known_by(&view.narrowed(&words("header"))?, None, |_| {
             seen += 1;
             Ok::<_, StoreError>(ControlFlow::Break(()))
         })

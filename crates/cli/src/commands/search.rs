@@ -1,4 +1,5 @@
-use callstack_engine::search::{Depth, PlaceKind, SearchAnswer, SearchRequest};
+use callstack_engine::Kind;
+use callstack_engine::search::{Depth, Place, PlaceKind, SearchAnswer, SearchRequest};
 use serde_json::json;
 
 use crate::error::Failure;
@@ -8,9 +9,9 @@ use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
 
 /// Find words, strings or paths in all frames and messages
 ///
-/// Looks through results, evidence and every message. Several words have to stand in the same place, in any order and case. "Quoted strings" and, with
-/// --exact, the whole query are found as they stand. Keys, tokens and passwords of known forms are
-/// masked.
+/// Looks through results, evidence and every message. Several words have to stand in the same place, in any order
+/// and case. "Quoted strings" and, with --exact, the whole query are found as they stand; so is a query whose words
+/// nothing holds. Keys, tokens and passwords of known forms are masked. Ends with 3 if nothing is found.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SearchArgs {
     /// What to look for
@@ -48,58 +49,80 @@ pub(crate) fn run(
     let found = engine.search(&SearchRequest {
         text: query.clone(),
         exact: args.exact,
-        frame: frame.map(|frame| frame.num),
+        frame: frame.as_ref().map(|frame| frame.num),
         limit: args.limit.clamp(1, MOST),
         depth: if args.raw { Depth::Raw } else { Depth::Thorough },
         reveal: args.reveal,
     })?;
-    output.either(&json!(found), |page| draw(page, &query, args.raw, &found))
+    let scope = frame.map(|frame| frame.num.to_string());
+    output.either(&json!(found), |page| draw(page, args, &query, scope.as_deref(), &found))?;
+    if found.places.is_empty() {
+        return Err(Failure::Reported(Kind::NotFound));
+    }
+    Ok(())
 }
 
-fn draw(page: &mut Page, query: &str, raw: bool, found: &SearchAnswer) {
+fn draw(
+    page: &mut Page,
+    args: &SearchArgs,
+    query: &str,
+    scope: Option<&str>,
+    found: &SearchAnswer,
+) {
     if found.places.is_empty() {
-        let what = if raw { "message" } else { "text" };
-        page.put(PLAIN, &format!("no {what} that is kept holds {query}")).end();
-        if !raw {
+        let what = if args.raw { "message" } else { "text" };
+        let scope = scope.map(|frame| format!(" in {frame} or below it")).unwrap_or_default();
+        page.put(PLAIN, &format!("no {what} that is kept{scope} holds {query}")).end();
+        if !args.raw {
             page.put(DIM, "--raw looks through ids and encoded data, too").end();
         }
     }
     for place in &found.places {
-        match &place.frame {
-            Some(frame) => page.put(BOLD, &frame.handle).put(PLAIN, " ").put(PLAIN, &frame.title),
-            None => page.put(DIM, "no frame"),
-        };
-        if let Some(message) = &place.message {
-            let since = if message.outdated { ", changed since" } else { "" };
-            let whose = format!(", message {} ({}{since})", message.position, message.role);
-            page.put(DIM, &whose);
-            if place.frame.is_none() {
-                page.put(DIM, &format!(" of {}", message.session));
-            }
-        } else if place.kind == PlaceKind::Evidence {
-            page.put(DIM, ", evidence");
-        }
-        page.end().put(PLAIN, "  ");
-        let mut at = 0;
-        for [start, end] in &place.marks {
-            page.put(PLAIN, place.snippet.get(at..*start).unwrap_or_default());
-            page.put(WARN, place.snippet.get(*start..*end).unwrap_or_default());
-            at = *end;
-        }
-        page.put(PLAIN, place.snippet.get(at..).unwrap_or_default()).end();
-    }
-    if let Some(place) = found.places.iter().find(|it| it.message.is_some() && it.frame.is_some())
-        && let (Some(frame), Some(message)) = (&place.frame, &place.message)
-    {
-        let versions = if message.outdated { " --versions" } else { "" };
-        let raw = if raw { " --raw" } else { "" };
-        let hint = format!(
-            "callstack log {} --from {}{versions}{raw} shows the message and what follows",
-            frame.handle, message.position
-        );
-        page.put(DIM, &hint).end();
+        draw_place(page, place, args.raw);
     }
     if found.more {
         page.put(DIM, "there may be more: narrow it down, or raise --limit").end();
     }
+}
+
+fn draw_place(page: &mut Page, place: &Place, raw: bool) {
+    match &place.frame {
+        Some(frame) => page.put(BOLD, &frame.handle).put(PLAIN, " ").put(PLAIN, &frame.title),
+        None => page.put(DIM, "no frame"),
+    };
+    if let Some(message) = &place.message {
+        let since = if message.outdated { ", changed since" } else { "" };
+        let whose = format!(", message {} ({}{since})", message.position, message.role);
+        page.put(DIM, &whose);
+        if place.frame.is_none() {
+            page.put(DIM, &format!(" of {}", message.session));
+        }
+    } else if place.kind == PlaceKind::Evidence {
+        page.put(DIM, ", evidence");
+    }
+    page.end().put(PLAIN, "  ");
+    let mut at = 0;
+    for [start, end] in &place.marks {
+        page.put(PLAIN, place.snippet.get(at..*start).unwrap_or_default());
+        page.put(WARN, place.snippet.get(*start..*end).unwrap_or_default());
+        at = *end;
+    }
+    page.put(PLAIN, place.snippet.get(at..).unwrap_or_default()).end();
+    if let Some(way) = way_back(place, raw) {
+        page.put(DIM, &format!("  {way}")).end();
+    }
+}
+
+/// The command that shows what a place is part of.
+fn way_back(place: &Place, raw: bool) -> Option<String> {
+    let handle = &place.frame.as_ref()?.handle;
+    Some(match &place.message {
+        Some(message) => {
+            let versions = if message.outdated { " --versions" } else { "" };
+            let raw = if raw { " --raw" } else { "" };
+            format!("callstack log {handle} --from {}{versions}{raw}", message.position)
+        }
+        None if place.kind == PlaceKind::Evidence => format!("callstack show {handle} --evidence"),
+        None => format!("callstack show {handle}"),
+    })
 }

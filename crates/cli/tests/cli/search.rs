@@ -45,28 +45,39 @@ fn with_session() -> Desk {
     desk
 }
 
+/// The places that a search finds; where there is none it ends with 3.
+fn places(desk: &Desk, args: &[&str]) -> Value {
+    let said = desk.run(&[args, &["--json"]].concat());
+    let found: Value = serde_json::from_str(&said.stdout).unwrap();
+    let places = found["places"].clone();
+    assert_eq!(said.code, if places == json!([]) { 3 } else { 0 }, "{args:?}: {}", said.stderr);
+    places
+}
+
 #[test]
 fn words_are_found_in_results_and_messages_with_the_way_back() {
     let desk = with_session();
     says!(desk, ["search", "parse", "header"], @r"
     exit 0
     f2 Read the code
-      Read the code Every caller is known parse_header is called once.
+      Every caller is known parse_header is called once.
+      callstack show f2
     f2 Read the code, message 1 (assistant)
       read src/wire/header.rs const MAGIC: u32 = 0xFEED_BEEF; fn parse_header() {}
+      callstack log f2 --from 1
     f2 Read the code, message 2 (assistant)
       parse_header has no other caller
-    callstack log f2 --from 1 shows the message and what follows
+      callstack log f2 --from 2
     ");
     says!(desk, ["search", "magic", "--frame", "f2"], @r"
     exit 0
     f2 Read the code, message 1 (assistant)
       read src/wire/header.rs const MAGIC: u32 = 0xFEED_BEEF; fn parse_header() {}
-    callstack log f2 --from 1 shows the message and what follows
+      callstack log f2 --from 1
     ");
     says!(desk, ["search", "reader", "--frame", "f2"], @r"
-    exit 0
-    no text that is kept holds reader
+    exit 3
+    no text that is kept in f2 or below it holds reader
     --raw looks through ids and encoded data, too
     ");
     let found = desk.json(&["search", "src/wire/header.rs"]);
@@ -79,9 +90,10 @@ fn words_are_found_in_results_and_messages_with_the_way_back() {
     exit 0
     f2 Read the code, message 1 (assistant)
       read src/wire/header.rs const MAGIC: u32 = 0xFEED_BEEF; fn parse_header() {}
+      callstack log f2 --from 1
     f2 Read the code, evidence
       read whole: src/wire/header.rs
-    callstack log f2 --from 1 shows the message and what follows
+      callstack show f2 --evidence
     ");
     let absolute = desk.project().join("src/wire/header.rs");
     assert_eq!(desk.json(&["search", absolute.to_str().unwrap()])["places"], found["places"]);
@@ -90,7 +102,7 @@ fn words_are_found_in_results_and_messages_with_the_way_back() {
 #[test]
 fn an_exact_string_is_found_within_words_too() {
     let desk = with_session();
-    let place = |query: &str| desk.json(&["search", "--exact", query])["places"].clone();
+    let place = |query: &str| places(&desk, &["search", "--exact", query]);
     for query in ["xFEED_BE", "0xFEED_BEEF;\nfn", "MAGIC: u32 = 0", "_", "eade"] {
         assert!(!place(query).as_array().unwrap().is_empty(), "{query:?}");
     }
@@ -124,7 +136,7 @@ fn nothing_to_look_for_is_refused() {
     hint: See all frames with `callstack tree`.
     ");
     says!(desk, ["search", "unheard-of"], @r"
-    exit 0
+    exit 3
     no text that is kept holds unheard-of
     --raw looks through ids and encoded data, too
     ");
@@ -144,7 +156,7 @@ fn ids_and_encoded_data_are_found_where_messages_are_looked_through_as_they_are(
         json!({"method": "record", "params": {"session": "ses_a", "messages": [message, secret]}});
     assert_eq!(desk.run_with(&["host", "opencode"], format!("{record}\n").as_bytes()).code, 0);
     for query in ["prt_pic", "\"callID\":\"call_read\"", "w0KGgo+AAAAiVBOR/w0K"] {
-        assert_eq!(desk.json(&["search", "--exact", query])["places"], json!([]), "{query}");
+        assert_eq!(places(&desk, &["search", "--exact", query]), json!([]), "{query}");
         let found = desk.json(&["search", "--exact", "--raw", query]);
         assert_eq!(found["places"].as_array().unwrap().len(), 1, "{query}");
     }
@@ -152,15 +164,15 @@ fn ids_and_encoded_data_are_found_where_messages_are_looked_through_as_they_are(
     exit 0
     f2 Read the code, message 1 (assistant)
       …ssistant","sessionID":"ses_a"},"parts":[{"id":"prt_read","type":"tool","tool":"read","callID":"call_read","state":{"status":"completed","input":{"filePath":"src/wire/header.rs"},"output":"const MAGIC…
-    callstack log f2 --from 1 --raw shows the message and what follows
+      callstack log f2 --from 1 --raw
     "#);
     says!(desk, ["search", "--raw", "no-such-id"], @r"
-    exit 0
+    exit 3
     no message that is kept holds no-such-id
     ");
     for (args, is_there) in [(&["--raw"][..], false), (&["--raw", "--reveal"], true)] {
         let args = [&["search", &token], args].concat();
-        assert_eq!(desk.json(&args)["places"] != json!([]), is_there, "{args:?}");
+        assert_eq!(places(&desk, &args) != json!([]), is_there, "{args:?}");
     }
 }
 
@@ -180,6 +192,6 @@ fn a_part_of_a_log_says_where_it_goes_on_and_search_leads_to_what_was_changed() 
     assert_eq!(desk.run_with(&["host", "opencode"], format!("{record}\n").as_bytes()).code, 0);
     let found = desk.ok(&["search", "\"no other caller\""]);
     assert!(found.contains("message 2 (assistant, changed since)"), "{found}");
-    assert!(found.contains("callstack log f2 --from 2 --versions shows"), "{found}");
+    assert!(found.contains("  callstack log f2 --from 2 --versions\n"), "{found}");
     assert!(desk.ok(&["log", "f2", "--from", "2", "--versions"]).contains("no other caller"));
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use callstack_core::frame::FrameNum;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -48,37 +49,30 @@ impl Operate for Search {
             limit: params.limit.unwrap_or(PLACES).clamp(1, MOST),
             text: params.query,
         };
-        let mut found = engine.search(&request)?;
-        if found.places.is_empty() && !request.exact {
-            // Nothing is said not to be there that only begins or ends within a word.
-            let text = request.text.trim().trim_matches('"').to_owned();
-            if !text.is_empty() {
-                let within =
-                    engine.search(&SearchRequest { exact: true, text, ..request.clone() })?;
-                let more = found.more || within.more;
-                found = SearchAnswer { more, ..within };
-            }
-        }
+        let found = engine.search(&request)?;
         Ok(Answer {
             title: format!("{} places", found.places.len()),
-            text: told(&request.text, &found),
+            text: told(&request.text, request.frame, &found),
             data: json!(found),
             ..Answer::default()
         })
     }
 }
 
-fn told(query: &str, found: &SearchAnswer) -> String {
+/// What is told of a search, and where only a frame was searched, of that.
+fn told(query: &str, frame: Option<FrameNum>, found: &SearchAnswer) -> String {
     let mut text = String::new();
+    let scope = frame.map(|frame| format!(" in {frame} or below it")).unwrap_or_default();
     if found.places.is_empty() {
         text = if found.behind {
-            format!("Nothing that could be looked at so far holds `{query}`.\n")
+            format!("Nothing that could be looked at so far{scope} holds `{query}`.\n")
         } else if found.more {
             format!(
-                "The newest that may hold `{query}` do not; there is more than could be looked at."
+                "The newest that may hold `{query}` do not; there is more than could be looked at.\n\
+                 Name a frame to look at all of it, or look for more of the text, or for whole words.\n"
             )
         } else {
-            format!("No text that is kept holds `{query}`.")
+            format!("No text that is kept{scope} holds `{query}`.")
         };
     }
     for place in &found.places {
@@ -99,6 +93,11 @@ fn told(query: &str, found: &SearchAnswer) -> String {
             }
         };
     }
+    if found.places.iter().any(|place| place.message.is_none()) {
+        text.push_str(
+            "stack_frame_details with frame shows what a frame returned and its evidence.\n",
+        );
+    }
     let mut messages = found.places.iter().filter_map(|place| place.message.as_ref());
     if messages.clone().next().is_some() {
         text.push_str("stack_log with frame and from shows a message and what follows.\n");
@@ -106,9 +105,7 @@ fn told(query: &str, found: &SearchAnswer) -> String {
     if messages.any(|message| message.outdated) {
         text.push_str("With versions it shows what was changed since as it was, too.\n");
     }
-    if found.more && found.places.is_empty() {
-        text.push_str("\nLook for more of it, or for whole words.\n");
-    } else if found.more {
+    if found.more && !found.places.is_empty() {
         text.push_str("There may be more: narrow it down, or raise limit.\n");
     }
     if found.behind {

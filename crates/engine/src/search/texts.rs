@@ -29,6 +29,14 @@ const OF_EVERY_MESSAGE: [&str; 12] = [
     "finish",
 ];
 
+/// What a host counts at the end of each step, in a part of its own: its tokens, and why it ended.
+const OF_EVERY_STEP: [&str; 2] = ["tokens", "reason"];
+const STEP_END: &str = "step-finish";
+
+/// How the ids begin that hosts and providers give, and letters from which on it is no name.
+const IDS: [&str; 7] = ["ses_", "msg_", "prt_", "call_", "toolu_", "per_", "snap_"];
+const ID: usize = 12;
+
 /// How a host names the moments of what it notes down, in milliseconds since 1970, and one of 2001, behind which
 /// these lie.
 const MOMENTS: [&str; 4] = ["start", "end", "created", "completed"];
@@ -99,6 +107,26 @@ fn is_encoded(text: &str) -> bool {
         && has(u8::is_ascii_digit)
 }
 
+/// Whether a text is nothing but an id that a program gave.
+fn is_id(text: &str) -> bool {
+    let rest = IDS.iter().find_map(|begin| text.strip_prefix(begin));
+    rest.is_some_and(|it| it.len() >= ID && it.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+/// What a host says a part is, of any type where it is no part.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Kind<'k> {
+    Name(#[serde(borrow)] Cow<'k, str>),
+    Other(IgnoredAny),
+}
+
+impl Kind<'_> {
+    fn ends_step(&self) -> bool {
+        matches!(self, Self::Name(name) if name == STEP_END)
+    }
+}
+
 struct Gather<'t, 'n> {
     text: &'t mut String,
     masked: bool,
@@ -131,7 +159,7 @@ impl<'de> Visitor<'de> for Gather<'_, '_> {
     }
 
     fn visit_str<E>(mut self, text: &str) -> Result<(), E> {
-        if is_encoded(text) {
+        if is_encoded(text) || is_id(text) {
             return Ok(());
         }
         let whole = self.name.filter(|_| self.masked).and_then(|name| mask_named(name, text));
@@ -180,9 +208,13 @@ impl<'de> Visitor<'de> for Gather<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
         let Self { text, masked, of_message, .. } = self;
+        let mut ends_step = false;
         while let Some(name) = fields.next_key::<Cow<'_, str>>()? {
-            let is_of_every = of_message && OF_EVERY_MESSAGE.contains(&name.as_ref());
-            if is_of_every || MEANINGLESS.contains(&name.as_ref()) {
+            let is_of_every = (of_message && OF_EVERY_MESSAGE.contains(&name.as_ref()))
+                || (ends_step && OF_EVERY_STEP.contains(&name.as_ref()));
+            if name == "type" {
+                ends_step = fields.next_value::<Kind<'_>>()?.ends_step();
+            } else if is_of_every || MEANINGLESS.contains(&name.as_ref()) {
                 fields.next_value::<IgnoredAny>()?;
             } else {
                 if !is_field(&name) {
@@ -245,6 +277,17 @@ mod tests {
         let mut lines: Vec<_> = lines.lines().collect();
         lines.sort_unstable();
         lines
+    }
+
+    #[test]
+    fn ids_and_what_is_counted_at_every_step_are_no_text() {
+        let message = json!({"parts": [
+            {"type": "tool", "state": {"metadata": {"sessionId": "ses_5d1cAbC82ffe"}, "title": "call_me"}},
+            {"type": "text", "text": "go on in ses_5d1cAbC82ffe", "reason": "kept", "tokens": 7},
+            {"id": "prt_1", "type": "step-finish", "reason": "stop", "tokens": {"input": 4711}},
+        ]});
+        let expected = "call_me\ngo on in ses_5d1cAbC82ffe\nkept\n7\n";
+        assert_eq!(sorted(&texts(&message.to_string(), false)), sorted(expected));
     }
 
     #[test]

@@ -1,0 +1,41 @@
+//! Places that only say again what a better one says.
+
+use std::ops::Range;
+
+use super::{Place, PlaceKind};
+
+/// The places that are shown, the best first, with the texts in which they were found.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) places: Vec<Place>,
+    texts: Vec<String>,
+}
+
+impl Kept {
+    pub(super) fn keep(&mut self, place: Place, text: String) {
+        self.places.push(place);
+        self.texts.push(text);
+    }
+
+    /// Whether another place adds nothing to those that are kept: all of its lines that hold what is wanted stand in
+    /// what is said or was seen of a frame, as those of the message with the call that popped it do, or are evidence
+    /// that a message shows as it is. A frame's own words are never left out, and of two messages neither is.
+    pub(super) fn say(&self, place: &Place, text: &str, range: &Range<usize>) -> bool {
+        let lines = lines_of(text, range);
+        self.places.iter().zip(&self.texts).any(|(kept, said)| {
+            let may_repeat = match place.kind {
+                PlaceKind::Frame => false,
+                PlaceKind::Evidence => true,
+                PlaceKind::Message => kept.kind != PlaceKind::Message,
+            };
+            may_repeat && lines.iter().all(|line| said.contains(line))
+        })
+    }
+}
+
+/// The lines that a part of a text lies in, without the blanks around them.
+fn lines_of<'t>(text: &'t str, range: &Range<usize>) -> Vec<&'t str> {
+    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
+    text[start..end].lines().map(str::trim).filter(|line| !line.is_empty()).collect()
+}
