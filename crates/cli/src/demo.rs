@@ -17,6 +17,7 @@ use callstack_engine::tree::sign;
 use callstack_engine::{Engine, EngineError, Settings, SystemWorld, World as _};
 use callstack_hosts::opencode::calls;
 use callstack_scripted_model::ScriptedModel;
+use callstack_store::Registry;
 use serde_json::json;
 
 use self::agent::{Agent, at, failure};
@@ -35,9 +36,8 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Runs the demo and shows what came of it.
 pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<(), Failure> {
     let agent = agent::find(output)?;
-    let folder = tempfile::Builder::new()
+    let mut folder = tempfile::Builder::new()
         .prefix("callstack-demo-")
-        .disable_cleanup(!args.remove)
         .tempdir()
         .map_err(|error| at(&std::env::temp_dir(), &error))?;
     let project = folder.path().join("project");
@@ -45,22 +45,39 @@ pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<(), Failure> {
     // The record of a project that goes again is none of the user's.
     let registry =
         if args.remove { registry_in(&folder.path().join("state/callstack")) } else { registry()? };
-    init::install(&registry, &project)?;
+    let played = play(args, &agent, folder.path(), &project, &registry, output);
+    match &played {
+        Ok(()) => folder.disable_cleanup(!args.remove),
+        // Nobody has been told of a project to look around in: its record goes with it.
+        Err(_) => drop(registry.admit(&project).and_then(|store| registry.delete(&store))),
+    }
+    played
+}
+
+fn play(
+    args: &DemoArgs,
+    agent: &Agent,
+    folder: &Path,
+    project: &Path,
+    registry: &Registry,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    init::install(registry, project)?;
     let engine =
-        Engine::open(registry.admit(&project)?, Settings::default(), Box::new(SystemWorld))?;
+        Engine::open(registry.admit(project)?, Settings::default(), Box::new(SystemWorld))?;
     let model = args.model.as_deref().unwrap_or("a scripted model");
     output.remark(&format!("OpenCode works with {model}: this takes half a minute"));
     let mut watch = Watch::new(&engine);
     match &args.model {
         Some(model) => {
-            let mut command = opencode(&agent, &project)?;
+            let mut command = opencode(agent, project)?;
             command.args(["--model", model]);
             let prompt = format!("{}{}", script::PROMPT, script::HINT);
             finish(command, &prompt, &mut watch, output)?;
         }
-        None => scripted(&agent, folder.path(), &project, &mut watch, output)?,
+        None => scripted(agent, folder, project, &mut watch, output)?,
     }
-    show(args, &engine, &project, output)
+    show(args, &engine, project, output)
 }
 
 fn show(

@@ -22,6 +22,8 @@ const NOTE: usize = 10;
 const BAR: usize = 10;
 /// Columns that bars need beside them: on a narrower terminal there are none.
 const BESIDE_BARS: usize = 90;
+/// Columns that the numbers of tokens need beside them.
+const BESIDE_TOKENS: usize = 72;
 /// Characters of a session's id.
 const ID: usize = 12;
 /// Columns of a drawing that goes to a file or a pipe.
@@ -277,7 +279,9 @@ impl Drawing<'_> {
 struct Sizes<'n> {
     tokens: &'n BTreeMap<FrameNum, usize>,
     largest: usize,
+    /// Columns of the numbers.
     numbers: usize,
+    has_bars: bool,
 }
 
 impl<'n> Sizes<'n> {
@@ -289,14 +293,18 @@ impl<'n> Sizes<'n> {
     ) -> Self {
         let tokens = &notes.tokens;
         let known = frames.filter_map(|line| tokens.get(&line.frame.num)).copied();
-        let known: Vec<usize> = if width < BESIDE_BARS { Vec::new() } else { known.collect() };
+        let known: Vec<usize> = if width < BESIDE_TOKENS { Vec::new() } else { known.collect() };
         let numbers = known.iter().map(|tokens| columns(&short(*tokens as u64))).max();
         let largest = known.into_iter().max().unwrap_or(0);
-        Self { tokens, largest, numbers: numbers.unwrap_or(0) }
+        Self { tokens, largest, numbers: numbers.unwrap_or(0), has_bars: width >= BESIDE_BARS }
     }
 
     fn columns(&self) -> usize {
-        if self.numbers == 0 { 0 } else { 2 + self.numbers + 1 + BAR }
+        match (self.numbers, self.has_bars) {
+            (0, _) => 0,
+            (numbers, false) => 2 + numbers,
+            (numbers, true) => 2 + numbers + 1 + BAR,
+        }
     }
 
     /// The number and the bar of a frame, as wide as those of all others.
@@ -308,10 +316,14 @@ impl<'n> Sizes<'n> {
         if tokens == 0 {
             return " ".repeat(self.columns());
         }
+        let number = format!("  {:>width$}", short(tokens as u64), width = self.numbers);
+        if !self.has_bars {
+            return number;
+        }
         // Half a cell is drawn as half a cell.
         let halves = (tokens * BAR * 2).div_ceil(self.largest.max(1));
         let bar = format!("{}{}", "█".repeat(halves / 2), if halves % 2 == 1 { "▌" } else { "" });
-        format!("  {:>width$} {bar:<BAR$}", short(tokens as u64), width = self.numbers)
+        format!("{number} {bar:<BAR$}")
     }
 }
 

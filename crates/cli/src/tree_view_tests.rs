@@ -120,7 +120,8 @@ fn sizes_stand_beside_frames_where_there_is_room() {
     │ └ ✓ f11 Write the lexer, with every token of it  1m   900 ▌           lexer.rs +90, 3 more files
     └ ○ f12 Document it
     ");
-    assert!(!drawn(Some(80)).contains('█'));
+    assert!(!drawn(Some(80)).contains('█') && drawn(Some(80)).contains("1m   90k"));
+    assert!(!drawn(Some(60)).contains("90k"));
 }
 
 #[test]

@@ -10,6 +10,8 @@
 mod alike;
 mod completions;
 mod config;
+#[cfg(unix)]
+mod demo;
 mod desk;
 mod doctor;
 mod elsewhere;

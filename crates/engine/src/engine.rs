@@ -257,11 +257,12 @@ impl Engine {
 
     /// The frame that a reference (handle, id, former id or a unique prefix) means.
     pub fn resolve(&self, reference: &str) -> Result<Frame, EngineError> {
-        let found = self.store.read(|view| view.resolve(reference));
-        if let Err(StoreError::NoFrame(_)) = &found {
+        self.store.read(|view| {
+            let found = view.resolve(reference);
+            let Err(error @ StoreError::NoFrame(_)) = found else { return Ok(found?) };
             self.tell_log(&LogLine::new("Frame not found").with("reference", reference));
-        }
-        Ok(found?)
+            Err(EngineError::no_frame(error, &view.near(reference)?))
+        })
     }
 
     /// A frame by its handle.

@@ -3,7 +3,8 @@
 
 use callstack_core::decide::Refusal;
 use callstack_core::dialect::Dialect;
-use callstack_core::frame::Status;
+use callstack_core::frame::{FrameNum, Status};
+use callstack_core::secrets::mask;
 use callstack_store::StoreError;
 
 /// Whose problem an error is.
@@ -56,6 +57,18 @@ impl EngineError {
     /// An argument that is not right.
     pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { kind: Kind::Invalid, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// The error of a reference that means no frame, with those that may have been meant and their titles.
+    pub(crate) fn no_frame(error: StoreError, near: &[(FrameNum, String)]) -> Self {
+        let mut error = Self::from(error);
+        let named: Vec<_> =
+            near.iter().map(|(num, title)| format!("{num} \"{}\"", mask(title))).collect();
+        if !named.is_empty() {
+            let see = error.hint.unwrap_or_default();
+            error.hint = Some(format!("Did you mean {}? {see}", named.join(" or ")));
+        }
+        error
     }
 
     /// The error with tools called as the dialect does: those that its message marks as code, since a

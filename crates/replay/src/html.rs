@@ -68,6 +68,14 @@ const WORDS: [(&str, &str); 10] = [
     ("without pauses", "The same if nobody had ever paused."),
 ];
 
+/// What a browser calls the page.
+const TITLE: &str = "callstack replay";
+
+/// Whether a file that begins so is such a page.
+pub fn is_page(head: &[u8]) -> bool {
+    String::from_utf8_lossy(head).contains(&format!("<title>{TITLE}</title>"))
+}
+
 /// The page. Outlines are those of the report's sessions, in their order.
 pub fn html(report: &Report, outlines: &[Outline]) -> String {
     let mut page = String::from(
@@ -75,8 +83,10 @@ pub fn html(report: &Report, outlines: &[Outline]) -> String {
          <meta http-equiv=\"Content-Security-Policy\" \
          content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>callstack replay</title>\n",
+         <title>",
     );
+    page.push_str(TITLE);
+    page.push_str("</title>\n");
     let mut put = |text: &str| page.push_str(text);
     put(&format!(
         "<style>{STYLE}</style>\n</head>\n<body>\n<h1>What frames would have saved</h1>\n"

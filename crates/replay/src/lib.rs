@@ -26,7 +26,7 @@ pub use calibration::{BESIDE, Fit};
 pub use changes::Change;
 pub use dump::dump;
 pub use figures::Figures;
-pub use html::html;
+pub use html::{html, is_page};
 pub use item::{Item, ItemNum, Items};
 pub use outline::{Bar, Line, Outline};
 pub use replay::{Progress, Replay};

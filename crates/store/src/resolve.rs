@@ -9,6 +9,8 @@ use crate::store::View;
 
 /// Candidates that an ambiguity names.
 const NAMED: usize = 5;
+/// Frames that are suggested by their titles.
+const SUGGESTED: i64 = 3;
 
 impl View<'_> {
     /// The frame that a reference means: a handle, an id, a former id, or any unique prefix of these.
@@ -34,6 +36,35 @@ impl View<'_> {
                 Err(StoreError::Ambiguous { reference: reference.to_owned(), candidates })
             }
         }
+    }
+
+    /// Frames that somebody may have meant by a reference that means none, with their titles: the one with this
+    /// number, else the newest with these words in their titles.
+    pub fn near(&self, reference: &str) -> Result<Vec<(FrameNum, String)>, StoreError> {
+        let reference = reference.trim();
+        if let Ok(num) = reference.trim_start_matches(['#', 'f', 'F']).parse().map(FrameNum) {
+            return match self.frame_row(num) {
+                Ok(frame) => Ok(vec![(num, frame.identity.title)]),
+                Err(StoreError::NoFrame(_)) => Ok(Vec::new()),
+                Err(error) => Err(error),
+            };
+        }
+        if reference.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.connection
+            .prepare_cached(
+                "SELECT num, title FROM frames
+                 WHERE detached = 0 AND instr(lower(title), lower(?1)) > 0 ORDER BY num DESC LIMIT ?2",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_map(params![reference, SUGGESTED], |row| {
+                        Ok((frame_num(row.get(0)?), row.get(1)?))
+                    })?
+                    .collect()
+            })
+            .map_err(|source| self.failed(source))
     }
 
     /// The frame that an id or a former id means.

@@ -1,5 +1,5 @@
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, Kind};
@@ -29,12 +29,13 @@ use super::import::usual::{Usual, Wanted};
 /// as recorded; `compaction` replaces it by a summary at the model's limit; `masking` replaces each older tool
 /// output by a line; `window` sends only the newest messages; `frames` folds finished work.
 ///
-/// Requests are counted whole, with system prompt and tools; --verbose also shows them without. `billed` counts
-/// the beginning that a request shares with the one before at 0.1 and the rest at 1.25; after a pause of five
-/// minutes all of it counts 1.25. `kept` is a share of the names, paths, numbers and quoted strings that the agent
-/// wrote next and had read before: how many were still in what was sent. `verbatim` is a share of the edits: how
-/// many still had their old text in what was sent. `with reads` adds the cost of reading a file again for each
-/// edit whose text was gone. The last columns show the shares as if the recording had no pauses.
+/// Requests are counted whole, with system prompt and tools; --verbose also shows them without. `largest` is the
+/// largest request of a session and `input` all of them together, in tokens. `billed` counts the beginning that a
+/// request shares with the one before at 0.1 and the rest at 1.25; after a pause of five minutes all of it counts
+/// 1.25. `kept` is a share of the names, paths, numbers and quoted strings that the agent wrote next and had read
+/// before: how many were still in what was sent. `verbatim` is a share of the edits: how many still had their old
+/// text in what was sent. `with reads` adds the cost of reading a file again for each edit whose text was gone.
+/// The last columns show the shares as if the recording had no pauses.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
     /// Session files, or folders of them [default: the sessions of this project in the usual places]
@@ -73,6 +74,9 @@ pub(crate) fn run(
     } else {
         Sources::named(args.files.iter().map(|file| start.join(file)).collect())
     };
+    if let Some(page) = &args.html {
+        refuse_other(&start.join(page))?;
+    }
     let mut report = Report::default();
     let mut pages = Vec::new();
     if let Some(folder) = &args.dump {
@@ -152,6 +156,28 @@ pub(crate) fn run(
     Ok(())
 }
 
+/// Refuses to write a page over a file that is none: a name that was mistyped costs nobody a recording.
+fn refuse_other(file: &Path) -> Result<(), Failure> {
+    if !file.metadata().is_ok_and(|it| it.is_file() && it.len() > 0) {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    File::open(file)
+        .and_then(|file| file.take(HEAD).read_to_end(&mut head))
+        .map_err(|error| Failure::of_file("read", file, &error))?;
+    if callstack_replay::is_page(&head) {
+        return Ok(());
+    }
+    Err(EngineError {
+        kind: Kind::Conflict,
+        message: format!("{} is there already, and is no page of a replay", file.display()),
+        hint: Some("Give --html another name, or remove the file first.".to_owned()),
+    }
+    .into())
+}
+
+/// Bytes of a file by which a page of a replay is known.
+const HEAD: u64 = 4_096;
 /// Letters of a session's id in a file's name.
 const NAME: usize = 60;
 

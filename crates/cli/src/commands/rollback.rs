@@ -69,7 +69,11 @@ pub(crate) fn run(
             }
             output.page(&page)?;
         }
-        let question = format!("Restore {count} as {} found them?", plan.frame);
+        let question = if args.undo {
+            format!("Take back the last rollback of {} in {count}?", plan.frame)
+        } else {
+            format!("Restore {count} as {} found them?", plan.frame)
+        };
         if !output.confirm(&question, unasked)? {
             return output.either(&json!(null), |page| {
                 page.put(PLAIN, "nothing was restored").end();
@@ -78,12 +82,16 @@ pub(crate) fn run(
     }
     let done = engine.roll_back(&plan)?;
     output.either(&json!(done), |page| {
-        page.put(PLAIN, &format!("restored {}", files(done.restored.len()))).end();
+        let (did, undo, what) = if args.undo {
+            ("took the rollback back in", "", "to roll back again")
+        } else {
+            ("restored", " --undo", "to take it back")
+        };
+        page.put(PLAIN, &format!("{did} {}", files(done.restored.len()))).end();
         if args.agreement.yes || done.restored.len() != plan.restored.len() {
             tell(page, &done);
         }
-        let back = format!("callstack rollback {} --undo", plan.frame);
-        page.put(DIM, &format!("to take it back: {back}")).end();
+        page.put(DIM, &format!("{what}: callstack rollback {}{undo}", plan.frame)).end();
     })
 }
 

@@ -159,3 +159,31 @@ fn finished_frames_become_one() {
     └ ▶ f5 Write the parser  TIME  ← open
     "#);
 }
+
+#[test]
+fn going_on_where_nothing_is_open_begins_with_what_stands_above() {
+    let desk = Desk::new();
+    desk.ok(&["push", "Parser", "-c", "It parses", "--here"]);
+    desk.ok(&["plan", "Lexer", "-c", "It lexes"]);
+    desk.ok(&["plan", "Tokens", "-c", "Each has a kind", "--parent", "f2"]);
+    desk.ok(&["pop", "-r", "Left."]);
+    says!(desk, ["go", "f3"], @"
+    exit 4
+    --- stderr
+    error: no frame is open in this session
+    hint: `callstack reopen` brings f1 back, which is completed.
+    ");
+    says!(desk, ["go", "3"], @r#"
+    exit 3
+    --- stderr
+    error: there is no frame `3`
+    hint: Did you mean f3 "Tokens"? See all frames with `callstack tree`.
+    "#);
+    desk.ok(&["plan", "Release", "-c", "It is out"]);
+    says!(desk, ["go", "f4"], @r#"
+    exit 4
+    --- stderr
+    error: no frame is open in this session
+    hint: `callstack activate` begins f4 "Release".
+    "#);
+}

@@ -17,6 +17,24 @@ fn frames_that_are_unknown_or_ambiguous() {
     error: there is no frame `nonsense`
     hint: See all frames with `callstack tree`.
     "#);
+    says!(desk, ["show", "7"], @"
+    exit 3
+    --- stderr
+    error: there is no frame `7`
+    hint: See all frames with `callstack tree`.
+    ");
+    says!(desk, ["show", "5"], @r#"
+    exit 3
+    --- stderr
+    error: there is no frame `5`
+    hint: Did you mean f5 "Write the parser"? See all frames with `callstack tree`.
+    "#);
+    says!(desk, ["show", "the GRAMMAR"], @r#"
+    exit 3
+    --- stderr
+    error: there is no frame `the GRAMMAR`
+    hint: Did you mean f2 "Read the grammar"? See all frames with `callstack tree`.
+    "#);
     says!(desk, ["show", ""], @r#"
     exit 3
     --- stderr

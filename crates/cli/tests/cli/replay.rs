@@ -221,8 +221,8 @@ fn what_is_written_down_is_for_its_owner_and_without_secrets() {
     let text = session().replace("Find out what parses dates.", &words);
     let text = text.replace("parse_3_7 in", &format!("DB_PASSWORD={token} parse_3_7 in"));
     fs::write(desk.project().join("session.jsonl"), text).unwrap();
-    // A file that is there already may be for everybody.
-    fs::write(desk.project().join("page.html"), "older").unwrap();
+    // A page that is there already may be for everybody.
+    fs::write(desk.project().join("page.html"), "<title>callstack replay</title>").unwrap();
     let args = ["replay", "session.jsonl", "--html", "page.html", "--dump", "sent"];
     let told = desk.ok(&args);
     let sent = fs::read_dir(desk.project().join("sent")).unwrap().next().unwrap().unwrap().path();
@@ -239,6 +239,22 @@ fn what_is_written_down_is_for_its_owner_and_without_secrets() {
     }
     desk.ok(&[&args[..], &["--reveal"]].concat());
     assert!(texts()[0].contains(&words));
+}
+
+#[test]
+fn a_page_takes_the_place_of_an_older_page_only() {
+    let desk = desk();
+    let recording = fs::read_to_string(desk.project().join("session.jsonl")).unwrap();
+    for _ in 0..2 {
+        desk.ok(&["replay", "session.jsonl", "--html", "page.html"]);
+    }
+    says!(desk, ["replay", "session.jsonl", "--html", "session.jsonl"], @"
+    exit 4
+    --- stderr
+    error: $ROOT/project/session.jsonl is there already, and is no page of a replay
+    hint: Give --html another name, or remove the file first.
+    ");
+    assert_eq!(fs::read_to_string(desk.project().join("session.jsonl")).unwrap(), recording);
 }
 
 #[test]

@@ -176,6 +176,13 @@ fn a_rollback_can_be_taken_back() {
         paths(&again["restored"]),
         [("src/lexer.rs", "removed"), ("src/old.rs", "reverted")]
     );
+    says!(desk, ["rollback", "f2", "--undo", "--yes"], @"
+    exit 0
+    took the rollback back in 2 files
+      src/lexer.rs  brought back
+      src/old.rs  as it was
+    to roll back again: callstack rollback f2
+    ");
 }
 
 /// The frame is made when the agent has worked for a while; how the files were is known from before.

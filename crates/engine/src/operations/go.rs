@@ -41,7 +41,7 @@ impl Operate for Navigate {
     ) -> Result<Answer, EngineError> {
         let stack = engine.stack(&caller.session)?;
         let Some(open) = stack.last() else {
-            return Err(refused("no frame is open in this session", opening(engine, &params.to)));
+            return Err(refused("no frame is open in this session", opening(engine, &params.to)?));
         };
         let target = target(engine, open, &params.to)?;
         if kept(engine, &stack, Some(target.num))? == Some(stack.len()) {
@@ -182,14 +182,21 @@ fn kept(
 }
 
 /// How a session in which nothing is open comes to a frame.
-fn opening(engine: &Engine, to: &str) -> String {
-    let above = engine.resolve(to).and_then(|frame| {
-        let parent = frame.parent.map(|parent| engine.frame(parent)).transpose()?;
-        Ok::<_, EngineError>([parent, Some(frame)])
-    });
-    let above = above.unwrap_or_default();
-    let over = above.into_iter().flatten().find(|frame| frame.status.is_terminal());
-    over.map_or_else(|| "`stack_frame_push` opens one.".to_owned(), |over| brings_back(&over))
+fn opening(engine: &Engine, to: &str) -> Result<String, EngineError> {
+    if matches!(to, "parent" | "next" | "previous") {
+        return Ok("`stack_frame_push` opens one.".to_owned());
+    }
+    let frame = engine.resolve(to)?;
+    let mut upwards = engine.store.read(|view| view.ancestors(frame.num))?;
+    upwards.insert(0, frame);
+    if let Some(over) = upwards.iter().rfind(|frame| frame.status.is_terminal()) {
+        return Ok(brings_back(over));
+    }
+    let first = upwards.iter().rfind(|frame| frame.status != Status::InProgress);
+    Ok(first.map_or_else(
+        || "It is worked in by another session.".to_owned(),
+        |first| format!("`stack_frame_activate` begins {} {:?}.", first.num, first.identity.title),
+    ))
 }
 
 /// What is done first where a frame is not the open one.
