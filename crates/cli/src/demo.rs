@@ -107,6 +107,10 @@ fn show(
         page.end().put(BOLD, "The tree").end();
         let drawing = Drawing { all: true, width, now: SystemWorld.now(), ..Drawing::default() };
         drawing.draw(page, &lines, &notes);
+        if let Some(line) = lines.iter().find(|line| line.active) {
+            let goes_on = "stays open: it is the session itself, and goes on with the next request";
+            page.put(DIM, &format!("{} {goes_on}", line.frame.num)).end();
+        }
         page.end();
         if args.verbose {
             report::write(page, &calls, width);

@@ -60,12 +60,15 @@ pub struct Said {
     /// Those with decisions or pins.
     #[serde(serialize_with = "handles::many")]
     pub notes: Vec<FrameNum>,
+    /// Those with the names of files that they changed.
+    #[serde(serialize_with = "handles::many")]
+    pub files: Vec<FrameNum>,
 }
 
 impl Said {
     /// Whether nothing is.
     pub fn is_empty(&self) -> bool {
-        self.titles.is_empty() && self.results.is_empty() && self.notes.is_empty()
+        [&self.titles, &self.results, &self.notes, &self.files].iter().all(|it| it.is_empty())
     }
 }
 
@@ -184,6 +187,9 @@ impl Engine {
                 if !frame.decisions.is_empty() || !frame.pins.is_empty() {
                     plan.kept.notes.push(*num);
                 }
+                if !frame.artifacts.is_empty() {
+                    plan.kept.files.push(*num);
+                }
             }
             plan.removed.titles.extend(identities);
             plan.removed.results.extend(results);
@@ -192,8 +198,8 @@ impl Engine {
     }
 
     /// Removes what a plan says, on behalf of `by`: the messages, and what callstack copied out of them.
-    /// What frames were told stays: titles, results, decisions and pins that an agent or a person gave; so
-    /// does what the host itself keeps.
+    /// What frames were told stays: titles, results, decisions and pins that an agent or a person gave. So do the
+    /// names of files that were changed, and what the host itself keeps.
     pub fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
         self.store
             .purge(self.now(), &plan.purge(by), &|view, span| self.returned_anew(view, span))?;

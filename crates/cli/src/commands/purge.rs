@@ -15,7 +15,8 @@ use crate::wording::counted;
 /// Every version of the messages is deleted from the database, search and logs; for a frame also those of the
 /// frames below it. They are not stored again if the agent's program shows them again. What callstack derived from
 /// them goes as well: titles that quote the user, and results that were extracted. Titles, results, decisions and
-/// pins that an agent or a person gave stay, and so does whatever the agent's program keeps itself.
+/// pins that an agent or a person gave stay, and so do the names of changed files and whatever the agent's program
+/// keeps itself.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PurgeArgs {
     /// A frame (handle such as f3, or the beginning of an id) or a session (its id or the beginning of it)
@@ -78,20 +79,21 @@ pub(crate) fn run(
 
 /// What of the frames goes, and what stays.
 fn tell_said(plan: &PurgePlan, page: &mut Page) {
-    let parts = |said: &Said, what: [&str; 3]| {
-        let parts = what.into_iter().zip([&said.titles, &said.results, &said.notes]);
+    let parts = |said: &Said, what: [&str; 4]| {
+        let parts = what.into_iter().zip([&said.titles, &said.results, &said.notes, &said.files]);
         let parts = parts.filter(|(_, frames)| !frames.is_empty());
         let parts: Vec<_> =
             parts.map(|(what, frames)| format!("{what} of {}", list(frames))).collect();
         parts.join(", ")
     };
     if !plan.removed.is_empty() {
-        let taken = parts(&plan.removed, ["titles and criteria", "results", ""]);
+        let taken = parts(&plan.removed, ["titles and criteria", "results", "", ""]);
         page.put(DIM, &format!("  with them, as taken from messages: {taken}")).end();
     }
     if !plan.kept.is_empty() {
-        let given = parts(&plan.kept, ["titles and criteria", "results", "decisions and pins"]);
-        page.put(DIM, &format!("  stays, as given by an agent or a person: {given}")).end();
+        let kinds = ["titles and criteria", "results", "decisions and pins", "names of files"];
+        let given = parts(&plan.kept, kinds);
+        page.put(DIM, &format!("  stays: {given}")).end();
     }
 }
 

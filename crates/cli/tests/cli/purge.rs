@@ -93,7 +93,11 @@ fn names_and_results_of_a_past_session_go_with_its_messages() {
     ");
     let plan = desk.json(&["purge", SESSION, "--dry-run"]);
     assert_eq!(plan["removed"]["titles"], plan["frames"], "{plan}");
-    assert_eq!(plan["kept"], json!({"titles": [], "results": [], "notes": []}), "{plan}");
+    assert_eq!(
+        plan["kept"],
+        json!({"titles": [], "results": [], "notes": [], "files": []}),
+        "{plan}"
+    );
     let done = desk.json(&["purge", SESSION, "--yes"]);
     assert_eq!(done["removed"], plan["removed"]);
     nothing_is_left(&desk);
@@ -104,7 +108,11 @@ fn names_and_results_of_a_past_session_go_with_its_messages() {
     desk.ok(&["import", "past.jsonl"]);
     nothing_is_left(&desk);
     let again = desk.json(&["purge", SESSION, "--dry-run"]);
-    assert_eq!(again["removed"], json!({"titles": [], "results": [], "notes": []}), "{again}");
+    assert_eq!(
+        again["removed"],
+        json!({"titles": [], "results": [], "notes": [], "files": []}),
+        "{again}"
+    );
 }
 
 #[test]
@@ -128,12 +136,13 @@ fn what_an_agent_gave_is_told_and_stays() {
     let desk = Desk::new();
     desk.ok(&["push", "Deploy", "-c", "It is deployed"]);
     desk.ok(&["pin", "never on Fridays"]);
+    desk.ok(&["artifact", "deploy.sh"]);
     desk.ok(&["pop", "-r", "Deployed"]);
     says!(desk, ["purge", "f1", "--dry-run"], @r#"
     exit 0
     would remove 0 messages (0 bytes) of f1 "Deploy" and 1 log file
       .callstack/logs/f1.md
-      stays, as given by an agent or a person: titles and criteria of f1, results of f1, decisions and pins of f1
+      stays: titles and criteria of f1, results of f1, decisions and pins of f1, names of files of f1
     "#);
     desk.ok(&["purge", "f1", "--yes"]);
     let shown = desk.ok(&["show", "f1"]);
