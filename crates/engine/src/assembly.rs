@@ -1,20 +1,19 @@
 //! Gathers what a frame's context is rendered from, and makes the texts that answer a push and a pop.
 //! What is read is bounded, however large the tree is.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod surroundings;
+
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use callstack_core::context::{
-    ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render_since,
-};
+use callstack_core::context::{ContextInput, Parts, RenderedContext, StatusCounts, render_since};
 use callstack_core::decide::{goes_on_in, nearest_chosen, unfinished_below};
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::log_line::LogLine;
 use callstack_core::results::ResultsSource;
 use callstack_core::returned::{Pushed, Returned, Unpushed, pushed, returned, unpushed};
-use callstack_core::text::extract_keywords;
 use callstack_core::transcript::{Span, SpanOrigin};
 use callstack_store::View;
 use serde_json::json;
@@ -27,34 +26,14 @@ use crate::operation::{Answer, Caller};
 use crate::requests::stated;
 use crate::settings::Placement;
 use crate::staleness::Looks;
+use surroundings::surroundings;
 
-/// Finished siblings that are looked at because they are the newest, and for each word because they
-/// are about it. The budget shows ten or so; more to choose from costs time at every push.
-const NEWEST: u32 = 8;
-const A_WORD: u32 = 2;
-/// Words of a frame by which siblings are looked for.
-const WORDS: usize = 8;
 /// Planned children that are looked at.
 const PLANNED: u32 = 24;
 
 /// Finished frames inside a finished one that it names, and that it gathers decisions and artifacts of.
 const CHILDREN: u32 = 12;
 const DESCENDANTS: usize = 40;
-
-/// Everything around a frame that its context may show.
-struct Surroundings {
-    frame: Frame,
-    ancestors: Vec<Frame>,
-    siblings: Vec<Frame>,
-    sibling_counts: StatusCounts,
-    next_sibling: Option<Frame>,
-    planned_siblings: Vec<Frame>,
-    planned: Vec<Frame>,
-    planned_count: usize,
-    pins: Vec<ScopedPin>,
-    visible: BTreeSet<FrameNum>,
-    seen: BTreeMap<FrameNum, String>,
-}
 
 impl Engine {
     /// The XML context of a frame as a session is given it, with what it costs in estimated tokens. It is
@@ -110,7 +89,8 @@ impl Engine {
             return Ok(kept);
         }
         let calibration = tokens_per_estimate(view, session)?;
-        let mut around = surroundings(view, num)?;
+        let settings = self.settings_in(view)?;
+        let mut around = surroundings(view, num, settings.imported_siblings)?;
         if !parts.current {
             around.sibling_counts = StatusCounts::default();
             if Self::begins_with_context(view, session)? {
@@ -135,7 +115,7 @@ impl Engine {
         input.new_session = around.frame.parent.is_none()
             && around.planned_count == 0
             && view.counts(Some(num))?.is_empty();
-        input.budget = self.settings_in(view)?.budget;
+        input.budget = settings.budget;
         input.calibration = calibration;
         input.parts = parts;
         input.dialect = self.dialect();
@@ -432,78 +412,6 @@ fn untold(ancestors: Vec<Frame>, session: &str) -> Vec<Frame> {
     ancestors.into_iter().take(outermost).filter(|frame| !is_own(frame)).collect()
 }
 
-/// Whether a frame is worked on, or may be, without the conversation in which its parent is.
-fn is_alone(frame: &Frame, parent: Option<&Frame>) -> bool {
-    parent.is_some_and(|parent| frame.session.is_none() || frame.session != parent.session)
-}
-
-fn surroundings(view: &View<'_>, num: FrameNum) -> Result<Surroundings, EngineError> {
-    let frame = view.frame(num)?;
-    let ancestors = view.ancestors(num)?;
-    let about = format!("{} {}", frame.identity.title, frame.identity.success_criteria);
-    let mut words = extract_keywords(&about);
-    words.truncate(WORDS);
-    let mut siblings = view.sibling_candidates(&frame, &words, NEWEST, A_WORD)?.frames;
-    let mut planned_siblings = Vec::new();
-    if is_alone(&frame, ancestors.first()) {
-        // Nothing in its conversation tells what the frames beside its ancestors returned, nor what is planned.
-        for above in ancestors.iter().filter(|above| above.parent.is_some()) {
-            siblings.extend(view.sibling_candidates(above, &words, NEWEST, A_WORD)?.frames);
-        }
-        planned_siblings = view.children_with(frame.parent, Status::Planned, PLANNED)?;
-        planned_siblings.retain(|planned| planned.num != num);
-    }
-    let mut sibling_counts = StatusCounts::default();
-    for (status, count) in view.counts(frame.parent)? {
-        let itself = u64::from(status == frame.status);
-        *slot(&mut sibling_counts, status) =
-            usize::try_from(count.saturating_sub(itself)).unwrap_or(usize::MAX);
-    }
-    let next_sibling = view
-        .children_with(frame.parent, Status::Planned, 2)?
-        .into_iter()
-        .find(|sibling| sibling.num != num && frame.parent.is_some());
-    let planned = view.children_with(Some(num), Status::Planned, PLANNED)?;
-    let planned_count = view.counts(Some(num))?.get(&Status::Planned).copied().unwrap_or(0);
-    let owners = ancestors.iter().rev().chain(std::iter::once(&frame));
-    let pins = owners
-        .flat_map(|owner| {
-            owner.pins.iter().map(|pin| ScopedPin { owner: owner.num, pin: pin.clone() })
-        })
-        .collect();
-    // In its parent's own session a finished sibling's fold stands above, in the same request, and so
-    // does what one returned that this session had given to another.
-    let mut visible = BTreeSet::new();
-    for sibling in siblings.iter().filter(|it| it.session.is_some() && frame.session.is_some()) {
-        let told = || {
-            let errand = sibling.session.as_deref().map(|session| view.errand_in(session));
-            let errand = errand.transpose()?.flatten();
-            Ok::<_, EngineError>(errand.is_some_and(|it| {
-                it.errand.frame == sibling.num && Some(it.errand.caller) == frame.session
-            }))
-        };
-        if sibling.session == frame.session || told()? {
-            visible.insert(sibling.num);
-        }
-    }
-    // Where a fold stands above, what was seen stands in it.
-    let elsewhere = siblings.iter().map(|it| it.num).filter(|num| !visible.contains(num));
-    let seen = view.evidence_briefs(elsewhere)?;
-    Ok(Surroundings {
-        frame,
-        ancestors,
-        siblings,
-        sibling_counts,
-        next_sibling,
-        planned_siblings,
-        planned,
-        planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
-        pins,
-        visible,
-        seen,
-    })
-}
-
 /// Whether a span ended with its frame, and not before it.
 fn ends_frame(view: &View<'_>, span: &Span) -> Result<bool, EngineError> {
     let spans = view.frame_spans(span.frame)?;
@@ -579,15 +487,4 @@ fn below(view: &View<'_>, num: FrameNum, found: &mut Vec<Frame>) -> Result<(), E
         below(view, num, found)?;
     }
     Ok(())
-}
-
-fn slot(counts: &mut StatusCounts, status: Status) -> &mut usize {
-    match status {
-        Status::Planned => &mut counts.planned,
-        Status::InProgress => &mut counts.in_progress,
-        Status::Completed => &mut counts.completed,
-        Status::Failed => &mut counts.failed,
-        Status::Blocked => &mut counts.blocked,
-        Status::Invalidated => &mut counts.invalidated,
-    }
 }

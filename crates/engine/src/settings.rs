@@ -105,6 +105,8 @@ pub struct Settings {
     pub reasoning: ReasoningPolicy,
     /// `STACK_TOKEN_BUDGET_TOTAL`, `_ANCESTORS`, `_SIBLINGS`, `_CURRENT`.
     pub budget: TokenBudget,
+    /// `STACK_CONTEXT_IMPORTED`: whether contexts of other sessions' frames tell of imported sessions.
+    pub imported_siblings: bool,
     /// `STACK_FRAME_SESSIONS`.
     pub sessions: FrameSessions,
     /// `STACK_LIMIT_DEPTH`, `STACK_LIMIT_CHILDREN`, `STACK_LIMIT_LIVE_FRAMES`,
@@ -159,6 +161,7 @@ impl Default for Settings {
             placement: Placement::default(),
             reasoning: ReasoningPolicy::default(),
             budget: TokenBudget::default(),
+            imported_siblings: false,
             sessions: FrameSessions::default(),
             limits: Limits::default(),
             consolidate_above: 100,
@@ -271,6 +274,8 @@ impl Settings {
                 current: number(var, "STACK_TOKEN_BUDGET_CURRENT")?.unwrap_or(budget.current),
                 ..budget
             },
+            imported_siblings: flag(var, "STACK_CONTEXT_IMPORTED")?
+                .unwrap_or(self.imported_siblings),
             sessions: known(var, "STACK_FRAME_SESSIONS", &FrameSessions::NAMED)?
                 .unwrap_or(self.sessions),
             limits: Limits {

@@ -9,6 +9,7 @@
 )]
 
 mod bad_input;
+mod beside;
 #[path = "../examples/evidence/check/mod.rs"]
 #[allow(dead_code, reason = "what the example prints")]
 mod check;

@@ -15,7 +15,7 @@ use crate::store::View;
 pub use counts::StatusCounts;
 use rows::{FRAME, frame_of, is, pin_of};
 pub(crate) use rows::{frame_num, json_list};
-pub use siblings::SiblingCandidates;
+pub use siblings::{Beside, SiblingCandidates};
 
 impl View<'_> {
     /// A frame without its artifacts, decisions and pins.

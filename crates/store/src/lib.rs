@@ -47,7 +47,7 @@ pub use change::Change;
 pub use compactions::CompactionCounts;
 pub use errands::StoredErrand;
 pub use error::StoreError;
-pub use frames::{SiblingCandidates, StatusCounts};
+pub use frames::{Beside, SiblingCandidates, StatusCounts};
 pub use locate::{DATABASE, FOLDER, find, prepare, project_root, restrict};
 pub use logs::{LOGS, LogDue, log_path};
 pub use masks::StoredMask;

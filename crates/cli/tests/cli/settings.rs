@@ -1,6 +1,8 @@
 //! Every setting is seen to change something that a user, an agent or another program sees: set in the
 //! environment, there under its name of the first generation, and with `callstack config`.
 
+use std::path::Path;
+
 use callstack_engine::{Scope, Setting};
 use callstack_testkit::{Asked, Loopback, Reply};
 use serde_json::{Value, json};
@@ -30,6 +32,7 @@ const CASES: &[Case] = &[
     case("STACK_FRAME_MODE", "off", frame_of_the_user, "f1", "none"),
     case("STACK_TOOLS", "full", lists_the_tree, "no", "yes"),
     case("STACK_CONTEXT_PLACEMENT", "system", place_of_the_context, "push", "system"),
+    case("STACK_CONTEXT_IMPORTED", "on", tells_of_imported, "no", "yes"),
     case("STACK_FOLD_REASONING", "wait", folds_a_busy_step, "yes", "no"),
     case("STACK_FRAME_SESSIONS", "always", place_of_a_push, "here", "create_session"),
     case("STACK_ROLLBACK", "off", records_files, "yes", "no"),
@@ -490,6 +493,16 @@ fn what_is_whole(trial: &Trial) -> String {
     let whole = ["ancestor", "sibling", "current"].into_iter();
     let whole = whole.filter(|last| context.contains(&long(last)));
     whole.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a new session's frame is told what an imported one returned.
+fn tells_of_imported(trial: &Trial) -> String {
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosts/tests/recordings");
+    std::fs::copy(recordings.join("swe-agent.traj"), trial.desk.project().join("a.traj")).unwrap();
+    trial.desk.ok(&["import", "a.traj"]);
+    let preview = calls("stack_context_preview", 2, &json!({}));
+    let answers = trial.host(&[says(A, "The discount is wrong again"), preview]);
+    yes(output(&answers[1]).contains("The discount is right now."))
 }
 
 /// How many of three pushes go well.

@@ -45,6 +45,18 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 ("system", "in the system prompt"),
             ]),
             setting(
+                "STACK_CONTEXT_IMPORTED",
+                Values::Switch,
+                "off",
+                "Whether the contexts of new frames tell what imported sessions returned. `search`, \
+                 `show` and `log` find these either way, and a frame that is pushed below an \
+                 imported one is told of what stands beside it.",
+            )
+            .meaning(&[
+                ("on", "new frames are told of imported sessions"),
+                ("off", "imported sessions stay out of new contexts"),
+            ]),
+            setting(
                 "STACK_FOLD_REASONING",
                 Values::OneOf(&["strip", "wait"]),
                 "strip",

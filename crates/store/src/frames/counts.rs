@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use callstack_core::frame::{FrameNum, Status};
+use rusqlite::{Params, params};
 
 use crate::error::StoreError;
 use crate::project::{ROOTS, WHOLE, sql};
@@ -22,12 +23,30 @@ impl View<'_> {
         self.counted(WHOLE)
     }
 
+    /// How many attached roots of each status are those of sessions that were only read from recordings,
+    /// `but` one.
+    pub(super) fn recorded_roots(&self, but: Option<&str>) -> Result<StatusCounts, StoreError> {
+        self.grouped(
+            "SELECT f.status, count(*) FROM sessions AS s JOIN frames AS f ON f.num = s.root
+             WHERE s.recorded = 1 AND s.id IS NOT ?1 AND f.session = s.id AND f.parent IS NULL
+             AND f.detached = 0 AND f.consolidated IS NULL GROUP BY f.status",
+            params![but],
+        )
+    }
+
     fn counted(&self, parent: i64) -> Result<StatusCounts, StoreError> {
+        self.grouped(
+            "SELECT status, n FROM frame_counts WHERE parent = ?1 AND n > 0",
+            params![parent],
+        )
+    }
+
+    fn grouped(&self, query: &str, params: impl Params) -> Result<StatusCounts, StoreError> {
         let rows: Vec<(String, i64)> = self
             .connection
-            .prepare_cached("SELECT status, n FROM frame_counts WHERE parent = ?1 AND n > 0")
+            .prepare_cached(query)
             .and_then(|mut statement| {
-                statement.query_map([parent], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+                statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
             })
             .map_err(|source| self.failed(source))?;
         Ok(rows

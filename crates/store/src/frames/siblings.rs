@@ -8,6 +8,29 @@ use crate::error::StoreError;
 use crate::project::{ROOTS, sql};
 use crate::store::View;
 
+use super::StatusCounts;
+
+/// The condition under which a frame of the table `frames` is beside another one; ?3 is that one's
+/// session.
+fn among(frame: &Frame, beside: Beside) -> &'static str {
+    match (frame.parent, beside) {
+        (None, Beside::Worked) => {
+            "(session IS NULL OR session IS ?3 OR NOT EXISTS (
+               SELECT 1 FROM sessions WHERE id = frames.session AND recorded = 1))"
+        }
+        _ => "TRUE",
+    }
+}
+
+/// Which roots count as standing beside one another. Below a frame all do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// Those of other sessions that were only read from recordings, too.
+    All,
+    /// Only those that were worked in here, and those of the frame's own session.
+    Worked,
+}
+
 /// Finished siblings that a context may choose from.
 #[derive(Debug, Clone, Default)]
 pub struct SiblingCandidates {
@@ -28,24 +51,32 @@ impl View<'_> {
     }
 
     /// Finished siblings that are worth looking at: the newest `newest`, and for each of `words` the
-    /// newest `a_word` that are about it. The cost depends on these numbers alone.
+    /// newest `a_word` that are about it. The cost depends on these numbers alone, and among roots on
+    /// how many there are from recordings.
     pub fn sibling_candidates(
         &self,
         frame: &Frame,
         words: &[String],
         newest: u32,
         a_word: u32,
+        beside: Beside,
     ) -> Result<SiblingCandidates, StoreError> {
+        let (own, other) = (frame.session.as_deref(), among(frame, beside));
         let mut nums: Vec<i64> = self.numbers(
-            "SELECT num FROM frames WHERE parent IS ?1 AND finished = 1 AND num <> ?2
-             ORDER BY ended_at DESC LIMIT ?3",
-            params![frame.parent.map(sql), sql(frame.num), newest],
+            &format!(
+                "SELECT num FROM frames WHERE parent IS ?1 AND finished = 1 AND num <> ?2
+                 AND {other} ORDER BY ended_at DESC LIMIT ?4"
+            ),
+            params![frame.parent.map(sql), sql(frame.num), own, newest],
         )?;
         for word in words {
             nums.extend(self.numbers(
-                "SELECT frame FROM frame_words WHERE parent = ?1 AND word = ?2
-                 ORDER BY frame DESC LIMIT ?3",
-                params![frame.parent.map_or(ROOTS, sql), word, a_word],
+                &format!(
+                    "SELECT frame FROM frame_words WHERE parent = ?1 AND word = ?2
+                     AND EXISTS (SELECT 1 FROM frames WHERE num = frame_words.frame AND {other})
+                     ORDER BY frame DESC LIMIT ?4"
+                ),
+                params![frame.parent.map_or(ROOTS, sql), word, own, a_word],
             )?);
         }
         nums.sort_unstable();
@@ -59,13 +90,25 @@ impl View<'_> {
         )?;
         frames.sort_by_key(|sibling| (std::cmp::Reverse(sibling.ended_at), sibling.num));
         let total = self
-            .counts(frame.parent)?
+            .counts_beside(frame, beside)?
             .into_iter()
             .filter(|(status, _)| status.is_finished())
             .map(|(_, count)| count)
             .sum::<u64>()
             .saturating_sub(u64::from(frame.status.is_finished()));
         Ok(SiblingCandidates { frames, total })
+    }
+
+    /// How many attached frames of each status there are beside a frame, itself among them.
+    pub fn counts_beside(&self, frame: &Frame, beside: Beside) -> Result<StatusCounts, StoreError> {
+        let mut counts = self.counts(frame.parent)?;
+        if frame.parent.is_none() && beside == Beside::Worked {
+            for (status, count) in self.recorded_roots(frame.session.as_deref())? {
+                let found = counts.entry(status).or_default();
+                *found = found.saturating_sub(count);
+            }
+        }
+        Ok(counts)
     }
 
     fn numbers(&self, query: &str, params: impl Params) -> Result<Vec<i64>, StoreError> {

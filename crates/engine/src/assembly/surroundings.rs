@@ -1,0 +1,123 @@
+//! What stands around a frame, as far as its context may show it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use callstack_core::context::{ScopedPin, StatusCounts};
+use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::text::extract_keywords;
+use callstack_store::{Beside, View};
+
+use super::PLANNED;
+use crate::error::EngineError;
+
+/// Finished siblings that are looked at because they are the newest, and for each word because they
+/// are about it. The budget shows ten or so; more to choose from costs time at every push.
+const NEWEST: u32 = 8;
+const A_WORD: u32 = 2;
+/// Words of a frame by which siblings are looked for.
+const WORDS: usize = 8;
+/// Everything around a frame that its context may show.
+pub(super) struct Surroundings {
+    pub(super) frame: Frame,
+    pub(super) ancestors: Vec<Frame>,
+    pub(super) siblings: Vec<Frame>,
+    pub(super) sibling_counts: StatusCounts,
+    pub(super) next_sibling: Option<Frame>,
+    pub(super) planned_siblings: Vec<Frame>,
+    pub(super) planned: Vec<Frame>,
+    pub(super) planned_count: usize,
+    pub(super) pins: Vec<ScopedPin>,
+    pub(super) visible: BTreeSet<FrameNum>,
+    pub(super) seen: BTreeMap<FrameNum, String>,
+}
+
+/// Whether a frame is worked on, or may be, without the conversation in which its parent is.
+fn is_alone(frame: &Frame, parent: Option<&Frame>) -> bool {
+    parent.is_some_and(|parent| frame.session.is_none() || frame.session != parent.session)
+}
+
+/// Reads what stands around a frame. Sessions that were only read from recordings stand beside it where
+/// `imported`.
+pub(super) fn surroundings(
+    view: &View<'_>,
+    num: FrameNum,
+    imported: bool,
+) -> Result<Surroundings, EngineError> {
+    let frame = view.frame(num)?;
+    let ancestors = view.ancestors(num)?;
+    let about = format!("{} {}", frame.identity.title, frame.identity.success_criteria);
+    let mut words = extract_keywords(&about);
+    words.truncate(WORDS);
+    let beside = if imported { Beside::All } else { Beside::Worked };
+    let mut siblings = view.sibling_candidates(&frame, &words, NEWEST, A_WORD, beside)?.frames;
+    let mut planned_siblings = Vec::new();
+    if is_alone(&frame, ancestors.first()) {
+        // Nothing in its conversation tells what the frames beside its ancestors returned, nor what is planned.
+        for above in ancestors.iter().filter(|above| above.parent.is_some()) {
+            let found = view.sibling_candidates(above, &words, NEWEST, A_WORD, beside)?;
+            siblings.extend(found.frames);
+        }
+        planned_siblings = view.children_with(frame.parent, Status::Planned, PLANNED)?;
+        planned_siblings.retain(|planned| planned.num != num);
+    }
+    let mut sibling_counts = StatusCounts::default();
+    for (status, count) in view.counts_beside(&frame, beside)? {
+        let itself = u64::from(status == frame.status);
+        *slot(&mut sibling_counts, status) =
+            usize::try_from(count.saturating_sub(itself)).unwrap_or(usize::MAX);
+    }
+    let next_sibling = view
+        .children_with(frame.parent, Status::Planned, 2)?
+        .into_iter()
+        .find(|sibling| sibling.num != num && frame.parent.is_some());
+    let planned = view.children_with(Some(num), Status::Planned, PLANNED)?;
+    let planned_count = view.counts(Some(num))?.get(&Status::Planned).copied().unwrap_or(0);
+    let owners = ancestors.iter().rev().chain(std::iter::once(&frame));
+    let pins = owners
+        .flat_map(|owner| {
+            owner.pins.iter().map(|pin| ScopedPin { owner: owner.num, pin: pin.clone() })
+        })
+        .collect();
+    // In its parent's own session a finished sibling's fold stands above, in the same request, and so
+    // does what one returned that this session had given to another.
+    let mut visible = BTreeSet::new();
+    for sibling in siblings.iter().filter(|it| it.session.is_some() && frame.session.is_some()) {
+        let told = || {
+            let errand = sibling.session.as_deref().map(|session| view.errand_in(session));
+            let errand = errand.transpose()?.flatten();
+            Ok::<_, EngineError>(errand.is_some_and(|it| {
+                it.errand.frame == sibling.num && Some(it.errand.caller) == frame.session
+            }))
+        };
+        if sibling.session == frame.session || told()? {
+            visible.insert(sibling.num);
+        }
+    }
+    // Where a fold stands above, what was seen stands in it.
+    let elsewhere = siblings.iter().map(|it| it.num).filter(|num| !visible.contains(num));
+    let seen = view.evidence_briefs(elsewhere)?;
+    Ok(Surroundings {
+        frame,
+        ancestors,
+        siblings,
+        sibling_counts,
+        next_sibling,
+        planned_siblings,
+        planned,
+        planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
+        pins,
+        visible,
+        seen,
+    })
+}
+
+fn slot(counts: &mut StatusCounts, status: Status) -> &mut usize {
+    match status {
+        Status::Planned => &mut counts.planned,
+        Status::InProgress => &mut counts.in_progress,
+        Status::Completed => &mut counts.completed,
+        Status::Failed => &mut counts.failed,
+        Status::Blocked => &mut counts.blocked,
+        Status::Invalidated => &mut counts.invalidated,
+    }
+}
