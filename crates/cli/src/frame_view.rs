@@ -1,13 +1,15 @@
 //! A frame on a page: what came of it, and where to read more.
 
+use std::collections::BTreeSet;
+
 use callstack_core::evidence::CheckRun;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::secrets::mask;
 use callstack_engine::FrameMetadata;
-use callstack_engine::tree::sign;
+use callstack_engine::tree::{LEFT_OPEN, sign};
 use callstack_replay::lines_of;
 
-use crate::page::{BAD, BOLD, DIM, GOOD, PLAIN, Page, WARN, ago, columns, fitted, style, took};
+use crate::page::{BAD, BOLD, DIM, GOOD, PLAIN, Page, WARN, columns, fitted, style, took, when};
 
 /// Columns of a page that goes to a file or a pipe.
 const UNBOUNDED: usize = 100;
@@ -24,6 +26,8 @@ pub(crate) struct FrameView<'a> {
     pub(crate) parent: Option<&'a Frame>,
     /// Frames below it, in the order in which they are shown.
     pub(crate) children: Vec<&'a Frame>,
+    /// Those of all of them that never ended in imported sessions.
+    pub(crate) left_open: BTreeSet<FrameNum>,
     /// Files that were changed since it ended, with what became of them.
     pub(crate) changed_since: Vec<(String, String)>,
     /// Why its steps are still sent though it has ended; empty if they are not.
@@ -64,19 +68,27 @@ impl FrameView<'_> {
 
     fn head(&self, page: &mut Page) {
         let frame = self.frame;
-        page.put(style(frame.status), sign(frame.status));
+        let left_open = frame.handle.parse().is_ok_and(|num| self.left_open.contains(&num));
+        if left_open {
+            page.put(DIM, LEFT_OPEN);
+        } else {
+            page.put(style(frame.status), sign(frame.status));
+        }
         page.put(PLAIN, &format!(" {} ", frame.handle)).put(BOLD, &frame.title).end();
         let begun = frame.begun_at.unwrap_or(frame.created_at);
-        let mut about = vec![frame.status.as_str().replace('_', " ")];
+        let mut about = vec![match left_open {
+            true => "imported, never ended".to_owned(),
+            false => frame.status.as_str().replace('_', " "),
+        }];
         match frame.ended_at {
             Some(ended) => {
                 about.push(format!("took {}", took(ended.saturating_sub(begun))));
-                about.push(format!("ended {}", ago(self.now.saturating_sub(ended))));
+                about.push(format!("ended {}", when(ended, self.now)));
             }
             None if frame.status == Status::Planned => {
-                about = vec![format!("planned {}", ago(self.now.saturating_sub(frame.created_at)))];
+                about = vec![format!("planned {}", when(frame.created_at, self.now))];
             }
-            None => about.push(format!("begun {}", ago(self.now.saturating_sub(begun)))),
+            None => about.push(format!("begun {}", when(begun, self.now))),
         }
         if let Some(session) = &frame.worked_in {
             about.push(format!("session {session}"));
@@ -189,13 +201,19 @@ impl FrameView<'_> {
         }
         heading(page, "Below it");
         for child in &self.children {
+            let left_open = self.left_open.contains(&child.num);
+            let until = if left_open { child.updated_at } else { self.now };
             let took = match child.status {
                 Status::Planned => String::new(),
-                _ => format!("  {}", took(child.worked(self.now))),
+                _ => format!("  {}", took(child.worked(until))),
             };
             let title = self.safe(&child.identity.title);
             let room = self.width.unwrap_or(UNBOUNDED).saturating_sub(columns(&took) + 10);
-            page.put(PLAIN, "  ").put(style(child.status), sign(child.status));
+            let (style, sign) = match left_open {
+                true => (DIM, LEFT_OPEN),
+                false => (style(child.status), sign(child.status)),
+            };
+            page.put(PLAIN, "  ").put(style, sign);
             page.put(PLAIN, &format!(" {} {}", child.num, fitted(&title, room.max(8))));
             page.put(DIM, &took).end();
         }

@@ -5,7 +5,7 @@ use callstack_core::json::UNREADABLE;
 use callstack_core::secrets::mask;
 use callstack_core::text::format_duration;
 use callstack_engine::LogEntry;
-use callstack_engine::tree::sign;
+use callstack_engine::tree::{LEFT_OPEN, sign};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -46,10 +46,14 @@ impl LogView {
     }
 
     /// Draws what stands above the messages.
-    pub(crate) fn head(&self, frame: &Frame, total: u64, page: &mut Page) {
+    pub(crate) fn head(&self, frame: &Frame, left_open: bool, total: u64, page: &mut Page) {
         let title = &frame.identity.title;
         let title = if self.reveal { title.clone() } else { mask(title).into_owned() };
-        page.put(style(frame.status), sign(frame.status));
+        if left_open {
+            page.put(DIM, LEFT_OPEN);
+        } else {
+            page.put(style(frame.status), sign(frame.status));
+        }
         page.put(PLAIN, &format!(" {} ", frame.num)).put(BOLD, &title).end();
         let about = match total {
             0 => "no messages are kept".to_owned(),

@@ -8,6 +8,8 @@ use anstyle::{AnsiColor, Style};
 use callstack_core::control::{escape_line, escape_text};
 use callstack_core::frame::Status;
 use callstack_core::text::format_duration;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use unicode_width::UnicodeWidthStr as _;
 
 /// No decoration.
@@ -97,9 +99,23 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escape_line(text)
 }
 
-/// How long ago something was, from the milliseconds that have passed.
-pub(crate) fn ago(ms: i64) -> String {
-    if ms < 1000 { "just now".to_owned() } else { format!("{} ago", format_duration(ms)) }
+/// Milliseconds after which a day says more than how long ago it was.
+const LONG_AGO: i64 = 7 * 86_400_000;
+
+/// When something was, in milliseconds since 1970: how long ago, or after some days the date.
+pub(crate) fn when(at: i64, now: i64) -> String {
+    let passed = now.saturating_sub(at);
+    match passed {
+        ..1000 => "just now".to_owned(),
+        LONG_AGO.. => date(at).unwrap_or_else(|| format!("{} ago", format_duration(passed))),
+        _ => format!("{} ago", format_duration(passed)),
+    }
+}
+
+/// A day such as `11 Feb 2026` where the user is, from milliseconds since 1970.
+pub(crate) fn date(at: i64) -> Option<String> {
+    let at = Timestamp::from_millisecond(at).ok()?.to_zoned(TimeZone::system());
+    Some(at.strftime("%-d %b %Y").to_string())
 }
 
 /// How long something took, in milliseconds, to a second.
@@ -140,6 +156,17 @@ mod tests {
         let mut page = Page::default();
         page.block("  ", "one\r\n\n\u{1b}]0;x\u{7}\ttwo");
         assert_eq!(page.as_str(), "  one\n\n  \\u{1b}]0;x\\u{7}\ttwo\n");
+    }
+
+    #[test]
+    fn what_was_long_ago_has_a_date() {
+        const DAY: i64 = 86_400_000;
+        let at = 1_770_811_200_000;
+        let told = |passed| when(at, at + passed);
+        assert_eq!([told(-DAY), told(999)], ["just now", "just now"]);
+        assert_eq!([told(61_000), told(6 * DAY)], ["1m 1s ago", "6d ago"]);
+        assert_eq!([told(7 * DAY), told(284 * DAY)], ["11 Feb 2026", "11 Feb 2026"]);
+        assert!(when(i64::MIN, 0).ends_with(" ago"), "no day of any calendar");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::secrets::mask;
-use callstack_engine::tree::{ChangedFile, TreeLine, TreeNotes, sign};
+use callstack_engine::tree::{ChangedFile, TreeLine, TreeNotes};
 use callstack_replay::short;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -208,7 +208,8 @@ impl Drawing<'_> {
                     let room = if deep { width.saturating_sub(columns(mark)) } else { left };
                     let title = fitted(&title(line), room.saturating_sub(lead).max(1));
                     let used = lead + columns(&title);
-                    page.put(style(frame.status), sign(frame.status));
+                    let style = if line.left_open { DIM } else { style(frame.status) };
+                    page.put(style, line.sign());
                     page.put(DIM, &format!(" {} ", frame.num));
                     page.put(if line.active { BOLD } else { PLAIN }, &title);
                     let mut rest = String::new();

@@ -9,7 +9,7 @@ fn frame(num: u64, parent: Option<u64>, title: &str, status: Status) -> TreeLine
     let planned = Frame::planned(FrameNum(num), format!("frm-{num}"), parent, 0, identity, 1_000);
     let ended = status.is_finished().then_some(61_000);
     let frame = Frame { status, ended_at: ended, session: Some("ses_1".to_owned()), ..planned };
-    TreeLine { branches: String::new(), frame, active: false, still_sent: false }
+    TreeLine { branches: String::new(), frame, active: false, left_open: false, still_sent: false }
 }
 
 /// A root with a planned, an open, a failed child, and seven that are done.

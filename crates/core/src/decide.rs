@@ -53,6 +53,9 @@ pub trait Neighbourhood {
     fn child_count(&self, num: Option<FrameNum>) -> Result<u64, Self::Error>;
     /// Frames in progress in the whole store.
     fn live_frames(&self) -> Result<u64, Self::Error>;
+    /// How many of these were left open in recorded sessions, so that nobody works in them. Reads all
+    /// frames in progress.
+    fn left_open_frames(&self) -> Result<u64, Self::Error>;
     /// Sessions of their own that work on a frame in progress, in the whole store.
     fn live_sessions(&self) -> Result<u64, Self::Error>;
     /// Attached children that are planned; the first twenty are enough.

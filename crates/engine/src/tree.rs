@@ -1,6 +1,6 @@
 //! The tree as text, for agents and terminals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use callstack_core::event::Session;
@@ -15,6 +15,9 @@ use crate::still_sent::still_sent;
 /// Estimated tokens of a frame's criteria in a tree.
 const CRITERIA: usize = 40;
 
+/// The sign of a frame that never ended in a session that was imported.
+pub const LEFT_OPEN: &str = "◌";
+
 /// One line of a drawn tree.
 #[derive(Clone, Debug)]
 pub struct TreeLine {
@@ -24,8 +27,22 @@ pub struct TreeLine {
     pub frame: Frame,
     /// Whether it is the one that the session (or, without one, anybody last) works in.
     pub active: bool,
+    /// Whether it never ended in a session that was imported: nobody works in it.
+    pub left_open: bool,
     /// Whether it is finished but still sent step by step, since folding it was not worth it.
     pub still_sent: bool,
+}
+
+impl TreeLine {
+    /// The sign before its handle.
+    pub fn sign(&self) -> &'static str {
+        if self.left_open { LEFT_OPEN } else { sign(self.frame.status) }
+    }
+
+    /// Its status in a word or two.
+    fn status(&self) -> &'static str {
+        if self.left_open { "imported" } else { self.frame.status.as_str() }
+    }
 }
 
 /// A file that was changed, and by how many lines.
@@ -62,6 +79,16 @@ pub struct SessionNote {
 }
 
 impl Engine {
+    /// Whether a frame never ended in a session that was imported: nobody works in it.
+    pub fn is_left_open(&self, frame: &Frame) -> Result<bool, EngineError> {
+        match &frame.session {
+            Some(session) if frame.status == Status::InProgress => {
+                Ok(self.store.read(|view| view.is_recorded(session))?)
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// The notes to the frames of a tree. Reads the evidence of all frames.
     pub fn tree_notes(&self, lines: &[TreeLine]) -> Result<TreeNotes, EngineError> {
         self.store.read(|view| {
@@ -92,18 +119,20 @@ impl Engine {
     /// The tree in drawing order: below each frame its children, in the order in which they came to
     /// be. `session` decides which frame counts as active.
     pub fn tree(&self, session: Option<&str>) -> Result<Vec<TreeLine>, EngineError> {
-        let (frames, active, still_sent) = self.store.read(|view| {
+        let (frames, active, left_open, still_sent) = self.store.read(|view| {
             let active = match session {
+                Some(session) if view.is_recorded(session)? => None,
                 Some(session) => view.session_row(session)?.and_then(|session| session.active),
                 None => view.most_recently_active()?,
             };
-            Ok::<_, EngineError>((view.all_frames()?, active, still_sent(view, None)?))
+            let left_open = view.left_open()?;
+            Ok::<_, EngineError>((view.all_frames()?, active, left_open, still_sent(view, None)?))
         })?;
         let mut children = Children::new();
         for frame in frames {
             children.entry(frame.shown_below()).or_default().push(frame);
         }
-        let mut lines = drawn(children, active);
+        let mut lines = drawn(children, active, &left_open);
         for line in &mut lines {
             line.still_sent = still_sent.contains_key(&line.frame.num);
         }
@@ -131,10 +160,17 @@ fn add_up(tokens: &mut BTreeMap<FrameNum, usize>, lines: &[TreeLine]) {
 pub(crate) type Children = BTreeMap<Option<FrameNum>, Vec<Frame>>;
 
 /// The lines of a tree.
-pub(crate) fn drawn(mut children: Children, active: Option<FrameNum>) -> Vec<TreeLine> {
+pub(crate) fn drawn(
+    mut children: Children,
+    active: Option<FrameNum>,
+    left_open: &BTreeSet<FrameNum>,
+) -> Vec<TreeLine> {
     let mut lines = Vec::new();
     for root in children.remove(&None).unwrap_or_default() {
         draw(root, "", "", active, &mut children, &mut lines);
+    }
+    for line in &mut lines {
+        line.left_open = left_open.contains(&line.frame.num);
     }
     lines
 }
@@ -150,7 +186,13 @@ fn draw(
     let num = frame.num;
     let active_here = active == Some(num);
     let branches = before.to_owned();
-    lines.push(TreeLine { branches, frame, active: active_here, still_sent: false });
+    lines.push(TreeLine {
+        branches,
+        frame,
+        active: active_here,
+        left_open: false,
+        still_sent: false,
+    });
     let inner = children.remove(&Some(num)).unwrap_or_default();
     let count = inner.len();
     for (at, child) in inner.into_iter().enumerate() {
@@ -184,10 +226,10 @@ pub(crate) fn plain(lines: &[TreeLine]) -> String {
             text,
             "{}{} {} {} [{}]{}{active}",
             line.branches,
-            sign(line.frame.status),
+            line.sign(),
             line.frame.num,
             line.frame.identity.title,
-            line.frame.status,
+            line.status(),
             criteria(&line.frame)
         );
     }

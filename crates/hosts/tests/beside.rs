@@ -1,8 +1,9 @@
 //! What recorded sessions are to the work that goes on beside them.
 
+use callstack_core::limits::Limits;
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Answer, Caller};
-use callstack_engine::{Engine, Settings, SystemWorld, operations};
+use callstack_engine::{Engine, EngineError, Settings, SystemWorld, operations};
 use callstack_hosts::recording::{import, read};
 use serde_json::{Value, json};
 
@@ -26,6 +27,10 @@ impl Project {
     }
 
     fn call(&self, session: &str, name: &str, arguments: Value) -> Answer {
+        self.try_call(session, name, arguments).unwrap()
+    }
+
+    fn try_call(&self, session: &str, name: &str, arguments: Value) -> Result<Answer, EngineError> {
         let caller = Caller {
             session: session.to_owned(),
             host: "cli".to_owned(),
@@ -33,7 +38,7 @@ impl Project {
             agent: None,
             performs: false,
         };
-        operations::find(name).unwrap().run(&self.engine, &caller, arguments).unwrap()
+        operations::find(name).unwrap().run(&self.engine, &caller, arguments)
     }
 
     fn push(&self, session: &str, title: &str) -> String {
@@ -89,4 +94,42 @@ fn frames_below_an_imported_one_are_told_what_stands_beside_them() {
     let frame = project.push("5e55-0001", "Compute the discount of the basket");
     let told = project.context("5e55-0001", &frame);
     assert!(told.contains("The discount is computed in basket.py."), "{told}");
+}
+
+#[test]
+fn what_a_recording_left_open_is_not_in_progress() {
+    let project = Project::with(Settings::default());
+    project.import("claude-code/5e55-0001.jsonl");
+    for session in ["here", "5e55-0001"] {
+        let status = project.call(session, "stack_status", json!({}));
+        assert!(status.text.contains("No frame is open in this session."), "{}", status.text);
+        assert!(status.text.contains("In all: 3 completed, 3 imported."), "{}", status.text);
+        assert_eq!(status.data["counts"], json!({ "completed": 3, "imported": 3 }));
+        assert_eq!(status.data["stack"], json!([]));
+        let tree = project.call(session, "stack_tree", json!({}));
+        assert!(tree.text.contains("◌ f6 Round [imported]"), "{}", tree.text);
+        assert!(tree.text.contains("◌ imported, never ended"), "{}", tree.text);
+        assert!(!tree.text.contains("active"), "{}", tree.text);
+    }
+    let details = project.call("here", "stack_frame_details", json!({ "frame": "f6" }));
+    assert!(details.text.contains("nobody works in it"), "{}", details.text);
+    assert!(!details.text.contains("open for"), "{}", details.text);
+    assert_eq!(details.data["imported"], true);
+    // Work that goes on beside it is.
+    project.push("here", "Round");
+    let status = project.call("here", "stack_status", json!({}));
+    assert!(status.text.contains("1 in_progress, 3 completed, 3 imported."), "{}", status.text);
+}
+
+#[test]
+fn what_a_recording_left_open_takes_no_place_in_the_limits() {
+    let limits = Limits { live_frames: 2, ..Limits::default() };
+    let project = Project::with(Settings { limits, ..Settings::default() });
+    // Three frames that never ended, whatever the limit is.
+    project.import("claude-code/5e55-0001.jsonl");
+    project.push("here", "One");
+    project.push("here", "Two");
+    let third = json!({ "title": "Three", "successCriteria": "It is there" });
+    let refused = project.try_call("here", "stack_frame_push", third).unwrap_err();
+    assert!(refused.message.contains("3"), "{}", refused.message);
 }

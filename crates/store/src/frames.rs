@@ -5,6 +5,8 @@ mod neighbourhood;
 mod rows;
 mod siblings;
 
+use std::collections::BTreeSet;
+
 use callstack_core::frame::{Frame, FrameNum, Pin, Status};
 use rusqlite::{OptionalExtension as _, params};
 
@@ -173,6 +175,20 @@ impl View<'_> {
         }
         pins.sort_by_key(|(_, pin)| pin.num);
         Ok(pins)
+    }
+
+    /// The frames that never ended in sessions that were only read from recordings: nobody works in them.
+    pub fn left_open(&self) -> Result<BTreeSet<FrameNum>, StoreError> {
+        self.connection
+            .prepare_cached(&format!(
+                "SELECT num FROM frames WHERE {} AND detached = 0
+                 AND session IN (SELECT id FROM sessions WHERE recorded = 1)",
+                is(Status::InProgress)
+            ))
+            .and_then(|mut statement| {
+                statement.query_map([], |row| Ok(frame_num(row.get(0)?)))?.collect()
+            })
+            .map_err(|source| self.failed(source))
     }
 
     /// The frame that was most recently made active in any session that is worked in, and still is.

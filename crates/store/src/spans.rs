@@ -223,6 +223,15 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// Whether a session was only read from a recording.
+    pub fn is_recorded(&self, session: &str) -> Result<bool, StoreError> {
+        self.connection
+            .prepare_cached("SELECT recorded FROM sessions WHERE id = ?1")
+            .and_then(|mut statement| statement.query_row([session], |row| row.get(0)).optional())
+            .map(Option::unwrap_or_default)
+            .map_err(|source| self.failed(source))
+    }
+
     /// The sessions that a session started.
     pub fn sessions_below(&self, session: &str) -> Result<Vec<Session>, StoreError> {
         self.connection

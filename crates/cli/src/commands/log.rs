@@ -99,7 +99,7 @@ fn shown(
     if !args.raw {
         let mut page = Page::default();
         match &view {
-            Some(view) => view.head(frame, total, &mut page),
+            Some(view) => view.head(frame, engine.is_left_open(frame)?, total, &mut page),
             None => head(frame, total, args.reveal, &mut page),
         }
         output.page(&page)?;

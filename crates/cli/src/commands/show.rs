@@ -39,7 +39,9 @@ pub(crate) fn run(
     let changed_since = data["changedArtifacts"].as_object().into_iter().flatten();
     let changed_since = changed_since
         .map(|(path, since)| (path.clone(), since.as_str().unwrap_or_default().to_owned()));
-    let frames: Vec<_> = engine.tree(None)?.into_iter().map(|line| line.frame).collect();
+    let lines = engine.tree(None)?;
+    let left_open = lines.iter().filter(|line| line.left_open).map(|line| line.frame.num).collect();
+    let frames: Vec<_> = lines.into_iter().map(|line| line.frame).collect();
     let (parent, children) = match frame.handle.parse() {
         Ok(num) => neighbours(&frames, num),
         Err(_) => (None, Vec::new()),
@@ -48,6 +50,7 @@ pub(crate) fn run(
         frame: &frame,
         parent,
         children,
+        left_open,
         changed_since: changed_since.collect(),
         still_sent: data["stillSent"]["told"].as_str().unwrap_or_default(),
         evidence: args.evidence,

@@ -16,10 +16,10 @@ const REDRAW: Duration = Duration::from_millis(500);
 
 /// Show frames as a tree
 ///
-/// Signs: ○ planned, ▶ in progress, ✓ completed, ✗ failed, ‖ blocked, ⊘ invalidated. The title is
-/// followed by how long the frame took, about how many tokens were said and done in it (from 72 columns on),
-/// the files that it changed, how its checks ended, and the beginning of its results. `still sent` marks a
-/// finished frame whose steps the model still reads, because folding so little does not pay. Several finished
+/// Signs: ○ planned, ▶ in progress, ✓ completed, ✗ failed, ‖ blocked, ⊘ invalidated, ◌ never ended in an imported
+/// session. The title is followed by how long the frame took, about how many tokens were said and done in it (from
+/// 72 columns on), the files that it changed, how its checks ended, and the beginning of its results. `still sent`
+/// marks a finished frame whose steps the model still reads, because folding so little does not pay. Several finished
 /// frames in a row are shown as one line; --all shows each.
 ///
 /// --json prints the whole state: every frame by its id, the roots, and the frame that was open last. Keys,

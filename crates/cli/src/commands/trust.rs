@@ -8,7 +8,7 @@ use crate::args::Agreement;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::page::{DIM, GOOD, PLAIN, Page, WARN, ago};
+use crate::page::{DIM, GOOD, PLAIN, Page, WARN, when};
 use crate::project::Place;
 use crate::user::registry;
 use crate::wording::{bytes, counted};
@@ -219,8 +219,7 @@ fn tell(page: &mut Page, found: &Inspection) {
         );
     }
     if let Some(changed) = found.changed {
-        let passed = SystemWorld.now().saturating_sub(changed);
-        line(DIM, &format!("last changed {}", ago(passed)));
+        line(DIM, &format!("last changed {}", when(changed, SystemWorld.now())));
     }
     if let Some(owner) = found.owner {
         line(DIM, &format!("belongs to user {owner}"));

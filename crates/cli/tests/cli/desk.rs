@@ -173,6 +173,7 @@ pub(crate) const VARIES: &[(&str, &str)] = &[
     (r"((\d+(ms|s|m|h|d) ?)+ ago|just now)", "TIME"),
     (r"(?m) {2,}(<1s|\d+[smhd]( \d+[smhd])?)(  |$)", "  TIME$3"),
     (r"· \d+ [A-Z][a-z]{2} \d{4}, \d\d:\d\d", "· DATE"),
+    (r"(begun|ended|planned) \d+ [A-Z][a-z]{2} \d{4}", "$1 DATE"),
     (r"for (\d+(ms|s|m|h|d) ?)+", "for TIME"),
     (r"took (<1s|\d+[smhd]( \d+[smhd])?)", "took TIME"),
     (r#" (age|duration|took)="[^"]*""#, r#" $1="TIME""#),

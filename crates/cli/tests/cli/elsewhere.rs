@@ -148,12 +148,12 @@ fn past_sessions_of_agents() {
     says!(desk, ["tree"], @"
     exit 0
     Claude Code · 5e55-0001 · DATE
-    ▶ f1 Discounts for the shop  TIME  142 ██████████  basket.py +1 −1 · checks fail
+    ◌ f1 Discounts for the shop  TIME  142 ██████████  basket.py +1 −1 · checks fail
     ├ ✓ f2 Compute the discount  TIME   86 ██████▌     basket.py +1 −1 · checks fail · The discount i…
     ├ ✓ f3 Test the discount  TIME   36 ███
     │ └ ✓ f4 Write the tests  TIME   29 ██▌         test_basket.py +1 · Four tests are in test_bas…
-    └ ▶ f5 Go on with the rounding  TIME
-      └ ▶ f6 Round  TIME
+    └ ◌ f5 Go on with the rounding  TIME
+      └ ◌ f6 Round  TIME
     swe-agent · swe-agent-bd · DATE
     ✓ f7 The discount is wrong  TIME   26 ██          The discount is right now.
     ");
@@ -171,7 +171,7 @@ fn past_sessions_of_agents() {
     says!(desk, ["show", "f2"], @"
     exit 0
     ✓ f2 Compute the discount
-      completed · took TIME · ended TIME · session 5e55-0001
+      completed · took TIME · ended DATE · session 5e55-0001
       below f1 Discounts for the shop
 
     Result, the agent's last words, without a pop
@@ -188,6 +188,23 @@ fn past_sessions_of_agents() {
       - Test the discount
 
     `callstack show f2 --evidence` for all that was seen, `callstack log f2` for what was said
+    ");
+    says!(desk, ["show", "f5"], @"
+    exit 0
+    ◌ f5 Go on with the rounding
+      imported, never ended · begun DATE · session 5e55-0001
+      below f1 Discounts for the shop
+
+    Below it
+      ◌ f6 Round  TIME
+
+    `callstack log f5` for what was said
+    ");
+    says!(desk, ["status"], @"
+    exit 0
+    session cli
+    no frame is open
+    in all: 4 completed, 3 imported
     ");
     says!(desk, ["search", "1 failed"], @"
     exit 0

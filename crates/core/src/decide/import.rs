@@ -120,7 +120,8 @@ pub fn import<N: Neighbourhood>(
     let mut order: Vec<usize> = (0..fresh.len()).collect();
     order.sort_by_key(|place| (depths[*place], nums[*place]));
     let mut frames = Vec::with_capacity(fresh.len());
-    let mut live = tree.live_frames().map_err(Refusal::Store)?;
+    let left_open = tree.left_open_frames().map_err(Refusal::Store)?;
+    let mut live = tree.live_frames().map_err(Refusal::Store)?.saturating_sub(left_open);
     for place in order {
         let it = fresh[place];
         let mut frame = it.frame.clone();

@@ -398,7 +398,11 @@ pub(super) fn check_live<N: Neighbourhood>(
     tree: &N,
     limits: &Limits,
 ) -> Result<(), Refusal<N::Error>> {
-    let found = tree.live_frames().map_err(Refusal::Store)? + 1;
+    let mut found = tree.live_frames().map_err(Refusal::Store)? + 1;
+    if found > limits.live_frames {
+        // Only here, since it costs more: what a recording left open takes nobody's place.
+        found = found.saturating_sub(tree.left_open_frames().map_err(Refusal::Store)?);
+    }
     if found > limits.live_frames {
         return Err(Refusal::Limit {
             what: "the number of frames in progress",

@@ -59,8 +59,13 @@ impl Operate for Details {
         let artifacts: Vec<_> = artifacts.collect();
         let around = Around::of(engine, &frame)?;
         around.tell(&mut data);
+        let left_open = engine.is_left_open(&frame)?;
+        if left_open {
+            data["imported"] = json!(true);
+        }
         let mut rows = Rows::of(engine.dialect(), &frame);
         rows.identity(&frame);
+        rows.row("imported", left_open.then_some("it never ended, and nobody works in it"));
         rows.row("parent", around.parent.as_deref());
         rows.row("worked in session", frame.session.as_deref());
         rows.results(&frame);
@@ -79,6 +84,7 @@ impl Operate for Details {
         match (frame.ended_at, frame.status) {
             (Some(_), _) => rows.row("took", Some(&worked)),
             (None, frame::Status::Planned) => {}
+            (None, _) if left_open => {}
             (None, _) => rows.row("open for", Some(&worked)),
         }
         Ok(Answer { title: frame.label(), text: rows.text(), data, ..Answer::default() })

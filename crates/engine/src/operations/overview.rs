@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller, Operate};
-use crate::tree::{self, Children};
+use crate::tree::{self, Children, TreeLine};
 
 /// Children of an open frame that its status names: of those that are not finished the first, of the others the
 /// newest.
@@ -34,12 +34,15 @@ impl Operate for StatusOf {
     type Params = NoParams;
 
     fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
-        let stack = engine.stack(&caller.session)?;
-        let (children, hidden, counts) = engine.store.read(|view| {
+        // Nobody works in a session that was only read from a recording.
+        let is_recorded = engine.store.read(|view| view.is_recorded(&caller.session))?;
+        let stack = if is_recorded { Vec::new() } else { engine.stack(&caller.session)? };
+        let (children, hidden, counts, left_open) = engine.store.read(|view| {
             let (children, hidden) = around(view, &caller.session, &stack)?;
-            Ok::<_, EngineError>((children, hidden, view.all_counts()?))
+            Ok::<_, EngineError>((children, hidden, view.all_counts()?, view.left_open()?))
         })?;
-        let lines = tree::drawn(children, stack.last().map(|frame| frame.num));
+        let counts = Counts { of: counts, left_open: left_open.len() as u64 };
+        let lines = tree::drawn(children, stack.last().map(|frame| frame.num), &left_open);
         let mut text = String::new();
         if stack.is_empty() {
             text.push_str("No frame is open in this session.\n");
@@ -52,30 +55,34 @@ impl Operate for StatusOf {
             // Writing to a string can't fail.
             let _ = writeln!(text, "{count} more right below {frame}: {tool} shows all.");
         }
-        text.push_str(&in_all(&counts));
-        let shown: Vec<_> = lines.iter().map(|line| shown(&line.frame, line.active)).collect();
+        text.push_str(&counts.told());
+        let shown: Vec<_> = lines.iter().map(shown).collect();
         let metadata = |frame| Ok(engine.metadata(frame)?.spoken(engine.dialect()));
         let open: Vec<_> = stack.iter().map(metadata).collect::<Result<_, EngineError>>()?;
         let data = json!({
             "session": caller.session,
             "stack": open,
             "tree": shown,
-            "counts": counts.iter().map(|(status, count)| (status.to_string(), *count))
-                .collect::<BTreeMap<_, _>>(),
+            "counts": counts.each().collect::<BTreeMap<_, _>>(),
         });
         Ok(Answer { title: "status".to_owned(), text, data, ..Answer::default() })
     }
 }
 
-fn shown(frame: &Frame, active: bool) -> Value {
-    json!({
+fn shown(line: &TreeLine) -> Value {
+    let frame = &line.frame;
+    let mut value = json!({
         "handle": frame.num.to_string(),
         "parent": frame.parent.map(|parent| parent.to_string()),
         "title": frame.identity.title,
         "successCriteriaCompacted": frame.identity.success_criteria_compacted,
         "status": frame.status,
-        "active": active,
-    })
+        "active": line.active,
+    });
+    if line.left_open {
+        value["imported"] = json!(true);
+    }
+    value
 }
 
 /// The open frames of a session, or its root where none is open, with the frames right below each; and how many of
@@ -109,10 +116,29 @@ fn around(
     Ok((children, hidden))
 }
 
-/// Such as "In all: 1 planned, 2 completed."
-fn in_all(counts: &StatusCounts) -> String {
-    let told: Vec<_> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
-    format!("In all: {}.", if told.is_empty() { "none".into() } else { told.join(", ") })
+/// How many frames there are.
+struct Counts {
+    of: StatusCounts,
+    /// Those in progress that were left open in imported sessions.
+    left_open: u64,
+}
+
+impl Counts {
+    /// Each status and its number; what was left open in imported sessions is not in progress.
+    fn each(&self) -> impl Iterator<Item = (String, u64)> {
+        let left = |status| if status == Status::InProgress { self.left_open } else { 0 };
+        let of = self
+            .of
+            .iter()
+            .map(move |(status, count)| (status.to_string(), count.saturating_sub(left(*status))));
+        of.chain([("imported".to_owned(), self.left_open)]).filter(|(_, count)| *count > 0)
+    }
+
+    /// Such as "In all: 1 planned, 2 completed."
+    fn told(&self) -> String {
+        let told: Vec<_> = self.each().map(|(status, count)| format!("{count} {status}")).collect();
+        format!("In all: {}.", if told.is_empty() { "none".into() } else { told.join(", ") })
+    }
 }
 
 /// `stack_tree`.
@@ -130,12 +156,18 @@ impl Operate for Tree {
         for line in &lines {
             *counts.entry(line.frame.status).or_default() += 1;
         }
+        let left_open = lines.iter().filter(|line| line.left_open).count() as u64;
+        let imported = match left_open {
+            0 => String::new(),
+            _ => format!("  {} imported, never ended", tree::LEFT_OPEN),
+        };
+        let counts = Counts { of: counts, left_open };
         let deepest = lines.iter().map(|line| line.frame.depth + 1).max().unwrap_or(0);
         let text = format!(
-            "{}\n○ planned  ▶ in progress  ✓ completed  ✗ failed  ‖ blocked  ⊘ invalidated\n\
+            "{}\n○ planned  ▶ in progress  ✓ completed  ✗ failed  ‖ blocked  ⊘ invalidated{imported}\n\
              {} Levels: {deepest}.",
             tree::plain(&lines),
-            in_all(&counts)
+            counts.told()
         );
         let data = state(engine)?;
         Ok(Answer { title: "tree".to_owned(), text, data, ..Answer::default() })

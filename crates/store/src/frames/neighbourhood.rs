@@ -46,6 +46,10 @@ impl Neighbourhood for View<'_> {
         Ok(self.all_counts()?.get(&Status::InProgress).copied().unwrap_or(0))
     }
 
+    fn left_open_frames(&self) -> Result<u64, StoreError> {
+        Ok(self.left_open()?.len() as u64)
+    }
+
     fn live_sessions(&self) -> Result<u64, StoreError> {
         self.live_errands()
     }
