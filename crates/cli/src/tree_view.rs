@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::secrets::mask;
-use callstack_engine::tree::{ChangedFile, TreeLine, TreeNotes};
+use callstack_engine::tree::{ChangedFile, TreeLine, TreeNotes, of_session};
 use callstack_replay::short;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -36,7 +36,7 @@ const RUN: usize = 5;
 pub(crate) struct Drawing<'a> {
     /// Only this frame and what is below it.
     pub(crate) below: Option<FrameNum>,
-    /// Only frames of this session.
+    /// Only frames of this session, and what is below them.
     pub(crate) session: Option<&'a str>,
     /// Levels below the first that are drawn; all without one.
     pub(crate) depth: Option<usize>,
@@ -69,7 +69,7 @@ impl Drawing<'_> {
         let tree = Tree::of(lines);
         let mut rows = Vec::new();
         let mut session = None;
-        for root in self.roots(&tree) {
+        for root in self.roots(&tree, lines) {
             let frame = &root.frame;
             if self.below.is_none() && frame.session.as_deref() != session {
                 session = frame.session.as_deref();
@@ -81,14 +81,13 @@ impl Drawing<'_> {
         rows.len()
     }
 
-    fn roots<'t>(&self, tree: &Tree<'t>) -> Vec<&'t TreeLine> {
-        if let Some(below) = self.below {
-            return tree.frames.get(&below).copied().into_iter().collect();
-        }
-        let is_meant = |line: &&TreeLine| {
-            self.session.is_none_or(|session| line.frame.session.as_deref() == Some(session))
+    fn roots<'t>(&self, tree: &Tree<'t>, lines: &[TreeLine]) -> Vec<&'t TreeLine> {
+        let named = match (self.below, self.session) {
+            (Some(below), _) => vec![below],
+            (None, Some(session)) => of_session(lines, session).1,
+            (None, None) => return tree.children(None).to_vec(),
         };
-        tree.children(None).iter().copied().filter(is_meant).collect()
+        named.iter().filter_map(|frame| tree.frames.get(frame).copied()).collect()
     }
 
     /// Names a session of an agent; the one of the terminal needs no name.

@@ -9,15 +9,29 @@ use callstack_core::frame::FrameNum;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::state::{FrameMetadata, StackState};
+use crate::tree::of_session;
 
 impl Engine {
     /// The whole tree, or a frame with all that is below it as a tree of its own. Reads every frame.
     pub fn export(&self, root: Option<FrameNum>) -> Result<StackState, EngineError> {
-        let Some(root) = root else { return self.state() };
-        let frame = self.frame(root)?;
+        match root {
+            Some(root) => self.export_below(&[root]),
+            None => self.state(),
+        }
+    }
+
+    /// The frames of a session with all that is below them as a tree of their own. Reads every frame.
+    pub fn export_session(&self, session: &str) -> Result<StackState, EngineError> {
+        let lines = self.tree(None)?;
+        self.export_below(&of_session(&lines, session).1)
+    }
+
+    fn export_below(&self, roots: &[FrameNum]) -> Result<StackState, EngineError> {
+        let roots = roots.iter().map(|root| Ok(self.frame(*root)?.id));
+        let roots: Vec<String> = roots.collect::<Result<_, EngineError>>()?;
         let whole = self.state()?;
         let children = whole.children();
-        let mut inside = vec![frame.id.as_str()];
+        let mut inside: Vec<&str> = roots.iter().map(String::as_str).collect();
         let mut next = 0;
         while let Some(id) = inside.get(next) {
             inside.extend(children.get(id).into_iter().flatten().map(|it| it.session_id.as_str()));
@@ -28,12 +42,14 @@ impl Engine {
             .filter_map(|id| whole.frames.get_key_value(*id))
             .map(|(id, frame)| (id.clone(), frame.clone()))
             .collect();
-        if let Some(top) = frames.get_mut(&frame.id) {
-            top.parent_session_id = None;
+        for root in &roots {
+            if let Some(top) = frames.get_mut(root) {
+                top.parent_session_id = None;
+            }
         }
         Ok(StackState {
             active_frame_id: whole.active_frame_id.filter(|id| frames.contains_key(id)),
-            root_frame_ids: vec![frame.id],
+            root_frame_ids: roots,
             updated_at: frames.values().map(|frame| frame.updated_at).max().unwrap_or(0),
             frames,
             ..StackState::default()

@@ -151,6 +151,15 @@ impl Engine {
     /// Finds places that hold what is looked for: words that nothing holds are looked for as a string as it stands,
     /// which may begin and end within words.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, EngineError> {
+        self.search_in(request, None)
+    }
+
+    /// The same in what was said in a session, and in its frames, where `session` is given.
+    pub fn search_in(
+        &self,
+        request: &SearchRequest,
+        session: Option<&str>,
+    ) -> Result<SearchAnswer, EngineError> {
         let query = if request.exact {
             Query::exact(&request.text)
         } else {
@@ -171,12 +180,12 @@ impl Engine {
         }
         let as_it_stands = Query::exact(request.text.trim().trim_matches('"'));
         self.store.read(|view| {
-            let words = Finding::new(view, &query, request)?.answer()?;
+            let words = Finding::new(view, &query, request, session)?.answer()?;
             let Some(query) = as_it_stands.filter(|_| words.places.is_empty() && !request.exact)
             else {
                 return Ok(words);
             };
-            let string = Finding::new(view, &query, request)?.answer()?;
+            let string = Finding::new(view, &query, request, session)?.answer()?;
             Ok(SearchAnswer { more: words.more || string.more, ..string })
         })
     }

@@ -39,8 +39,8 @@ impl TreeLine {
         if self.left_open { LEFT_OPEN } else { sign(self.frame.status) }
     }
 
-    /// Its status in a word or two.
-    fn status(&self) -> &'static str {
+    /// Its status, or that it was left open in an imported session.
+    pub fn status(&self) -> &'static str {
         if self.left_open { "imported" } else { self.frame.status.as_str() }
     }
 }
@@ -138,6 +138,23 @@ impl Engine {
         }
         Ok(lines)
     }
+}
+
+/// The lines of a session's frames and of all below these, with the outermost of them, wherever they stand.
+/// `lines` are in drawing order.
+pub fn of_session<'l>(lines: &'l [TreeLine], session: &str) -> (Vec<&'l TreeLine>, Vec<FrameNum>) {
+    let mut inside = BTreeSet::new();
+    let mut outermost = Vec::new();
+    let is_meant = |line: &&TreeLine| -> bool {
+        let frame = &line.frame;
+        let is_below = frame.shown_below().is_some_and(|above| inside.contains(&above));
+        let is_own = frame.session.as_deref() == Some(session);
+        if is_own && !is_below {
+            outermost.push(frame.num);
+        }
+        (is_own || is_below) && inside.insert(frame.num)
+    };
+    (lines.iter().filter(is_meant).collect(), outermost)
 }
 
 /// Has each frame have at least the tokens of those below it: what is done in their sessions or has no end yet is not

@@ -13,9 +13,9 @@ use crate::page::PLAIN;
 
 /// Write frames to a file, for people or for another store
 ///
-/// `callstack import` reads the JSON form: frames keep their ids, and in an empty store their handles too. Keys,
-/// tokens and passwords of known forms are masked unless --reveal is given. Evidence, and whatever else was
-/// taken from messages, never contains them.
+/// `callstack import` reads the JSON form: frames keep their ids, and in an empty store their handles too. With
+/// --session only the frames of that session are written. Keys, tokens and passwords of known forms are masked
+/// unless --reveal is given. Evidence, and whatever else was taken from messages, never contains them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
     /// Handle such as f3, or the beginning of an id; what is below it comes along [default: the whole tree]
@@ -46,7 +46,12 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
     let root = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
-    let state = engine.export(root.map(|frame| frame.num))?;
+    let state = match root {
+        None if invocation.names_a_session() => {
+            engine.export_session(&invocation.caller(&engine)?.session)?
+        }
+        root => engine.export(root.map(|frame| frame.num))?,
+    };
     let state = if args.reveal { state } else { state.masked() };
     let value = json!(state);
     let text = match args.format {

@@ -11,7 +11,8 @@ use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
 ///
 /// Looks through results, evidence and every message. Several words have to stand in the same place, in any order
 /// and case. "Quoted strings" and, with --exact, the whole query are found as they stand; so is a query whose words
-/// nothing holds. Keys, tokens and passwords of known forms are masked. Ends with 3 if nothing is found.
+/// nothing holds. Keys, tokens and passwords of known forms are masked. With --session only that session is
+/// looked through. Ends with 3 if nothing is found.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SearchArgs {
     /// What to look for
@@ -46,15 +47,22 @@ pub(crate) fn run(
     let engine = invocation.engine()?;
     let query = args.query.join(" ");
     let frame = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
-    let found = engine.search(&SearchRequest {
+    let caller = match (&frame, invocation.names_a_session()) {
+        (None, true) => Some(invocation.caller(&engine)?),
+        _ => None,
+    };
+    let session = caller.as_ref().map(|caller| caller.session.as_str());
+    let request = SearchRequest {
         text: query.clone(),
         exact: args.exact,
         frame: frame.as_ref().map(|frame| frame.num),
         limit: args.limit.clamp(1, MOST),
         depth: if args.raw { Depth::Raw } else { Depth::Thorough },
         reveal: args.reveal,
-    })?;
-    let scope = frame.map(|frame| frame.num.to_string());
+    };
+    let found = engine.search_in(&request, session)?;
+    let scope = frame.map(|frame| format!(" in {} or below it", frame.num));
+    let scope = scope.or_else(|| session.map(|session| format!(" in session {session}")));
     output.either(&json!(found), |page| draw(page, args, &query, scope.as_deref(), &found))?;
     if found.places.is_empty() {
         return Err(Failure::Reported(Kind::NotFound));
@@ -71,7 +79,7 @@ fn draw(
 ) {
     if found.places.is_empty() {
         let what = if args.raw { "message" } else { "text" };
-        let scope = scope.map(|frame| format!(" in {frame} or below it")).unwrap_or_default();
+        let scope = scope.unwrap_or_default();
         page.put(PLAIN, &format!("no {what} that is kept{scope} holds {query}")).end();
         if !args.raw {
             page.put(DIM, "--raw looks through ids and encoded data, too").end();

@@ -1,8 +1,10 @@
+use std::collections::BTreeMap;
+
 use callstack_core::saving::Saving;
 use callstack_core::secrets::mask_value;
-use callstack_engine::FrameMetadata;
 use callstack_engine::saving::Savings;
-use callstack_engine::tree::sign;
+use callstack_engine::tree::{of_session, sign};
+use callstack_engine::{Engine, FrameMetadata};
 use serde_json::{Value, json};
 
 use super::show;
@@ -41,9 +43,13 @@ pub(crate) fn run(
             .try_for_each(show::mask)?;
         mask_value(&mut data["tree"]);
     }
-    let session = data["session"].as_str().unwrap_or_default();
-    let savings = engine.savings(session)?;
+    let session = data["session"].as_str().unwrap_or_default().to_owned();
+    let savings = engine.savings(&session)?;
     data["requests"] = told(&savings);
+    let is_narrowed = invocation.names_a_session();
+    if is_narrowed {
+        data["counts"] = json!(counted_in(&engine, &session)?);
+    }
     let stack: Vec<FrameMetadata> =
         serde_json::from_value(data["stack"].clone()).map_err(|error| Failure::of_shape(&error))?;
     output.either(&data, |page| {
@@ -61,7 +67,8 @@ pub(crate) fn run(
         if stack.is_empty() {
             page.put(PLAIN, "no frame is open").end();
         }
-        page.put(DIM, &counts(&data["counts"])).end();
+        let whole = if is_narrowed { "in this session" } else { "in all" };
+        page.put(DIM, &counts(whole, &data["counts"])).end();
         if savings.session.requests > 0 {
             page.put(DIM, &line("this session", &savings.session)).end();
         }
@@ -112,12 +119,21 @@ fn line(who: &str, saving: &Saving) -> String {
     }
 }
 
-fn counts(counts: &Value) -> String {
+/// How many frames of each status are in a session, those below its own among them.
+fn counted_in(engine: &Engine, session: &str) -> Result<BTreeMap<String, u64>, Failure> {
+    let mut counts = BTreeMap::new();
+    for line in of_session(&engine.tree(None)?, session).0 {
+        *counts.entry(line.status().to_owned()).or_default() += 1;
+    }
+    Ok(counts)
+}
+
+fn counts(whole: &str, counts: &Value) -> String {
     let told: Vec<String> = counts
         .as_object()
         .into_iter()
         .flatten()
         .map(|(status, count)| format!("{count} {}", status.replace('_', " ")))
         .collect();
-    format!("in all: {}", if told.is_empty() { "none".to_owned() } else { told.join(", ") })
+    format!("{whole}: {}", if told.is_empty() { "none".to_owned() } else { told.join(", ") })
 }

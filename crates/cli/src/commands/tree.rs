@@ -2,6 +2,7 @@ use std::thread;
 use std::time::Duration;
 
 use callstack_core::frame::FrameNum;
+use callstack_engine::tree::of_session;
 use callstack_engine::{Engine, EngineError, FrameMetadata, StackState, SystemWorld, World as _};
 use serde_json::{Value, json};
 
@@ -55,9 +56,13 @@ pub(crate) fn run(
         let state: StackState = serde_json::from_value(answer.data.clone())
             .map_err(|error| Failure::of_shape(&error))?;
         let mut value = if args.reveal { answer.data } else { json!(state.masked()) };
-        if let Some(frame) = &args.frame {
-            let id = &engine.resolve(frame)?.id;
-            narrow(&mut value, id);
+        if let Some(below) = below {
+            narrow(&mut value, &[engine.frame(below)?.id]);
+        } else if invocation.names_a_session() {
+            let lines = engine.tree(None)?;
+            let (_, outermost) = of_session(&lines, &invocation.caller(&engine)?.session);
+            let ids = outermost.into_iter().map(|frame| Ok(engine.frame(frame)?.id));
+            narrow(&mut value, &ids.collect::<Result<Vec<_>, EngineError>>()?);
         }
         return output.value(&value);
     }
@@ -104,8 +109,8 @@ fn drawn(
     Ok(page)
 }
 
-/// Leaves of a state only a frame, by its id, and what is below it.
-fn narrow(state: &mut Value, id: &str) {
+/// Leaves of a state only frames, by their ids, and what is below them.
+fn narrow(state: &mut Value, ids: &[String]) {
     let Some(frames) = state.get_mut("frames").and_then(Value::as_object_mut) else { return };
     let parents: Vec<(String, Option<String>)> = frames
         .iter()
@@ -121,7 +126,7 @@ fn narrow(state: &mut Value, id: &str) {
     let is_below = |frame: &str| {
         let mut at = Some(frame.to_owned());
         while let Some(here) = at {
-            if here == id {
+            if ids.contains(&here) {
                 return true;
             }
             at = parent(&here);
@@ -129,5 +134,5 @@ fn narrow(state: &mut Value, id: &str) {
         false
     };
     frames.retain(|frame, _| is_below(frame));
-    state["rootFrameIDs"] = json!([id]);
+    state["rootFrameIDs"] = json!(ids);
 }

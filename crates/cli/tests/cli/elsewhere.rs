@@ -228,6 +228,59 @@ fn past_sessions_of_agents() {
     desk.is_whole(&["f1", "f2", "f3", "f4", "f5", "f6", "f7"]);
 }
 
+/// A session is named by the beginning of its id.
+#[test]
+fn one_of_several_sessions() {
+    let desk = Desk::new();
+    recorded(&desk);
+    desk.ok(&["import", "past"]);
+    desk.ok(&["push", "Round", "-c", "It is rounded"]);
+    says!(desk, ["tree", "--session", "swe"], @"
+    exit 0
+    swe-agent · swe-agent-bd · DATE
+    ✓ f7 The discount is wrong  TIME  26 ██████████  The discount is right now.
+    ");
+    says!(desk, ["status", "--session", "swe"], @"
+    exit 0
+    session swe-agent-bdb6633616300169
+    no frame is open
+    in this session: 1 completed
+    ");
+    says!(desk, ["status", "--session", "5e55-0001"], @"
+    exit 0
+    session 5e55-0001
+    no frame is open
+    in this session: 3 completed, 3 imported
+    ");
+    says!(desk, ["tree", "--session", "cli"], @"
+    exit 0
+    ▶ f8 Round  TIME  ← open
+    ");
+    says!(desk, ["search", "--session", "cli", "pytest"], @"
+    exit 3
+    no text that is kept in session cli holds pytest
+    --raw looks through ids and encoded data, too
+    ");
+    let found = desk.json(&["search", "--session", "swe", "discount"]);
+    let found = found["places"].as_array().unwrap();
+    assert!(!found.is_empty() && found.iter().all(|it| it["frame"]["handle"] == "f7"), "{found:?}");
+    let ids = |args: &[&str]| {
+        let state = desk.json(args);
+        let frames = state["frames"].as_object().unwrap().values();
+        let mut handles: Vec<_> =
+            frames.map(|frame| frame["handle"].as_str().unwrap().to_owned()).collect();
+        handles.sort();
+        handles.join(" ")
+    };
+    assert_eq!(ids(&["tree", "--session", "swe"]), "f7");
+    assert_eq!(ids(&["tree"]), "f1 f2 f3 f4 f5 f6 f7 f8");
+    let named: Vec<String> = ["5e55-0001", "swe", "cli"]
+        .iter()
+        .map(|session| ids(&["export", "--session", session]))
+        .collect();
+    assert_eq!(named, ["f1 f2 f3 f4 f5 f6", "f7", "f8"]);
+}
+
 #[test]
 fn what_is_no_session_is_refused_before_anything_is_done() {
     let desk = Desk::without_store();

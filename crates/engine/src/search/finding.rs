@@ -34,6 +34,8 @@ pub(super) struct Finding<'s> {
     view: &'s View<'s>,
     query: &'s Query,
     request: &'s SearchRequest,
+    /// The only session that is looked through, if it is one.
+    session: Option<&'s str>,
     /// Where messages of the frame lie that is named, and of those below it.
     within: Option<Vec<Stretch>>,
     /// Whether some is stored that the index does not know.
@@ -71,13 +73,21 @@ impl<'s> Finding<'s> {
         view: &'s View<'s>,
         query: &'s Query,
         request: &'s SearchRequest,
+        session: Option<&'s str>,
     ) -> Result<Self, EngineError> {
-        let within = request.frame.map(|frame| stretches(view, frame)).transpose()?;
+        let within = match (request.frame, session) {
+            (Some(frame), _) => Some(stretches(view, frame)?),
+            (None, Some(session)) => {
+                Some(vec![Stretch { session: session.to_owned(), first: 0, last: u64::MAX }])
+            }
+            (None, None) => None,
+        };
         let is_bounded = request.depth == Depth::Quick && within.is_none();
         Ok(Self {
             view,
             query,
             request,
+            session,
             within,
             is_behind: view.is_behind()?,
             left: if is_bounded { EXAMINED } else { usize::MAX },
@@ -143,7 +153,7 @@ impl<'s> Finding<'s> {
             return Ok((candidates, false));
         }
         let mut looked_at = BTreeSet::new();
-        let is_bounded = self.request.depth == Depth::Quick && self.request.frame.is_none();
+        let is_bounded = self.request.depth == Depth::Quick && self.within.is_none();
         let most = if is_bounded { FRAMES } else { usize::MAX };
         for question in questions {
             for num in self.view.frames_known_by(question, most.saturating_add(1))? {
@@ -170,7 +180,7 @@ impl<'s> Finding<'s> {
         // Some of the words may stand in what is said, and others in what was seen.
         let all = format!("{seen}\n{said}");
         // Masking is only worth its cost where there is something to show.
-        if self.query.find(&all).is_none() || !self.is_wanted(Some(num))? {
+        if self.query.find(&all).is_none() || !self.is_wanted(&frame)? {
             return Ok(None);
         }
         let in_title = self.query.find(&frame.identity.title).is_some();
@@ -228,7 +238,8 @@ impl<'s> Finding<'s> {
             let json = &found.message.json;
             let text = if self.is_raw() { json.clone() } else { texts(json, false) };
             if let Some(matched) = self.query.find(&text)
-                && (self.request.frame.is_none() || self.is_wanted(self.frame_of(&found)?)?)
+                && self.session.is_none_or(|session| session == found.session)
+                && (self.request.frame.is_none() || self.is_below(self.frame_of(&found)?)?)
             {
                 let what = Holder::Message(found.num);
                 candidates.push(Candidate { score: matched.score, what });
@@ -296,7 +307,13 @@ impl<'s> Finding<'s> {
         Ok(frame)
     }
 
-    fn is_wanted(&self, frame: Option<FrameNum>) -> Result<bool, EngineError> {
+    fn is_wanted(&self, frame: &Frame) -> Result<bool, EngineError> {
+        let is_own = self.session.is_none_or(|session| frame.session.as_deref() == Some(session));
+        Ok(is_own && self.is_below(Some(frame.num))?)
+    }
+
+    /// Whether a frame is the one that was named, or below it.
+    fn is_below(&self, frame: Option<FrameNum>) -> Result<bool, EngineError> {
         let Some(wanted) = self.request.frame else { return Ok(true) };
         let Some(frame) = frame else { return Ok(false) };
         Ok(frame == wanted
