@@ -26,7 +26,7 @@ use crate::xml::visible;
 
 /// The version of the texts made here and of the context's XML. It goes up when either changes, so
 /// that kept texts say what made them.
-pub const RENDERER_VERSION: u32 = 4;
+pub const RENDERER_VERSION: u32 = 5;
 
 const POP: &str = "stack_frame_pop";
 const ACTIVATE: &str = "stack_frame_activate";
@@ -138,6 +138,18 @@ pub fn told_late(returned: &str) -> String {
     )
 }
 
+/// Where work goes on behind a frame's end, as this is told.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum WentOn<'a> {
+    /// In its parent.
+    #[default]
+    Parent,
+    /// In another frame, which was opened since, or which is open because the parent has ended, too.
+    In(&'a Frame),
+    /// In none.
+    Nowhere,
+}
+
 /// A frame that ended, and where that leads.
 #[derive(Clone, Copy, Debug)]
 pub struct Returned<'a> {
@@ -160,6 +172,8 @@ pub struct Returned<'a> {
     pub closed: Option<&'a ClosedCalls>,
     /// The frame that work goes on in; none behind a root.
     pub parent: Option<&'a Frame>,
+    /// Whether it does.
+    pub went_on: WentOn<'a>,
     /// Whether the parent's criteria stand further up in what the reader has before it.
     pub parent_above: bool,
     /// Whether the parent is worked on in another session than that of the reader, who has nothing
@@ -443,16 +457,20 @@ impl Text {
             self.line(open_now(None));
             return;
         };
-        if returned.closed.is_some() {
-            self.line(open_now(Some(parent)));
-            return;
-        }
         if returned.elsewhere {
             self.line(
                 "That was the whole work of this session: end your turn now, with what the session \
                  that asked for it should know.",
             );
             return;
+        }
+        match returned.went_on {
+            WentOn::Parent if returned.closed.is_some() => {
+                return self.line(open_now(Some(parent)));
+            }
+            WentOn::Parent => {}
+            WentOn::In(open) => return self.line(open_now(Some(open))),
+            WentOn::Nowhere => return self.line(open_now(None)),
         }
         if !parent.identity_derived && !returned.parent_above {
             self.criteria(&format!("{} of {}", self.aim(), parent.num), parent);

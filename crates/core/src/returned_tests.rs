@@ -61,6 +61,7 @@ fn of<'a>(frame: &'a Frame, parent: Option<&'a Frame>) -> Returned<'a> {
         unseen: &[],
         closed: None,
         parent,
+        went_on: WentOn::Parent,
         planned: &[],
         planned_count: 0,
         pins: &[],
@@ -168,6 +169,23 @@ fn failed_blocked_and_invalidated_say_what_that_means() {
     let invalidated = text(Status::Invalidated);
     assert!(invalidated.contains("It is no longer relevant"));
     assert!(invalidated.contains("Reason: the format was dropped"));
+}
+
+#[test]
+fn where_work_went_on_meanwhile_no_next_step_is_told() {
+    let done = finished();
+    let parent = frame(2, Some(1), Status::InProgress, "Parser", "The parser reads the corpus");
+    let open = frame(5, Some(2), Status::InProgress, "Fuzz it", "x");
+    let planned = [frame(6, Some(2), Status::Planned, "Document it", "x")];
+    let behind = |went_on| {
+        let text = returned(&Returned { planned: &planned, went_on, ..of(&done, Some(&parent)) });
+        let (_, behind) = text.rsplit_once("\n\n").unwrap();
+        behind.to_owned()
+    };
+    assert_eq!(behind(WentOn::In(&open)), "[callstack] f5 is open now: Fuzz it\n");
+    let none = "[callstack] no frame is open now: the user's next request opens one.\n";
+    assert_eq!(behind(WentOn::Nowhere), none);
+    assert!(behind(WentOn::Parent).contains("Next: start f6"));
 }
 
 #[test]

@@ -13,12 +13,13 @@ use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::log_line::LogLine;
 use callstack_core::results::ResultsSource;
-use callstack_core::returned::{Pushed, Returned, Unpushed, pushed, returned, unpushed};
+use callstack_core::returned::{Pushed, Returned, Unpushed, WentOn, pushed, returned, unpushed};
 use callstack_core::transcript::{Span, SpanOrigin};
 use callstack_store::View;
 use serde_json::json;
 
 use crate::conversation::calibration::tokens_per_estimate;
+use crate::conversation::fixing::{OpenNow, Saying};
 use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::evidence;
@@ -196,7 +197,7 @@ impl Engine {
         evidence: &Evidence,
         reader: &str,
     ) -> Result<String, EngineError> {
-        self.returned_as(view, &view.frame(num)?, left, evidence, reader)
+        self.returned_as(view, &view.frame(num)?, left, evidence, (reader, Saying::Now))
     }
 
     /// The same for a frame whose results are told in other words.
@@ -206,7 +207,7 @@ impl Engine {
         frame: &Frame,
         left: &[Frame],
         evidence: &Evidence,
-        reader: &str,
+        (reader, saying): (&str, Saying),
     ) -> Result<String, EngineError> {
         let num = frame.num;
         let parent = match not_invalidated(view, frame.parent)? {
@@ -247,6 +248,7 @@ impl Engine {
                 below(view, within, &mut inside)?;
             }
         }
+        let open = saying.open(view, reader, parent.as_ref())?;
         Ok(returned(&Returned {
             frame,
             opened_above: stands_above(view, num, reader)?,
@@ -258,6 +260,7 @@ impl Engine {
             unseen: &evidence.unseen,
             closed: evidence.closed.as_ref(),
             parent: parent.as_ref(),
+            went_on: open.as_ref().map_or(WentOn::Parent, OpenNow::told),
             elsewhere,
             planned: &planned,
             planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
@@ -310,6 +313,7 @@ impl Engine {
         &self,
         view: &View<'_>,
         span: &Span,
+        saying: Saying,
     ) -> Result<String, EngineError> {
         let evidence = view.span_evidence(span.num)?;
         let mut frame = view.frame(span.frame)?;
@@ -334,7 +338,7 @@ impl Engine {
             Some(_) => Vec::new(),
             None => unfinished_below(view, frame.num)?,
         };
-        self.returned_as(view, &frame, &left, &evidence, reader)
+        self.returned_as(view, &frame, &left, &evidence, (reader, saying))
     }
 
     /// The answer of a call that has ended frames, about the one that ended last.

@@ -6,7 +6,7 @@ pub(crate) mod calibration;
 mod children;
 mod copied;
 mod files_before;
-mod fixing;
+pub(crate) mod fixing;
 mod folding;
 mod fork;
 mod framing;

@@ -6,6 +6,7 @@ use callstack_core::frame::FrameNum;
 use callstack_store::{Copies, Erased, Purge, REMOVED, Stretch, log_path};
 use serde::Serialize;
 
+use crate::conversation::fixing::Saying;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::handles;
@@ -201,8 +202,9 @@ impl Engine {
     /// What frames were told stays: titles, results, decisions and pins that an agent or a person gave. So do the
     /// names of files that were changed, and what the host itself keeps.
     pub fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
-        self.store
-            .purge(self.now(), &plan.purge(by), &|view, span| self.returned_anew(view, span))?;
+        self.store.purge(self.now(), &plan.purge(by), &|view, span| {
+            self.returned_anew(view, span, Saying::Later)
+        })?;
         let emptied = plan.purge("").emptied();
         let told = emptied.iter().chain(&plan.removed.titles).chain(&plan.removed.results);
         let forgotten = self.log.forget(&told.copied().collect(), plan.session.as_deref());

@@ -212,6 +212,44 @@ fn each_frame_of_one_step_has_seen_its_own_calls() {
 }
 
 #[test]
+fn the_next_step_is_what_is_so_once_the_step_of_the_pop_is_over() {
+    // What a frame returned ends with, if these calls stand behind the pop in its step.
+    let footer = |behind: &[(&'static str, &'static str, Value)]| {
+        let folder = tempfile::tempdir().unwrap();
+        let project = project(folder.path());
+        let engine = &project.engine;
+        let titles = ["one", "two", "three"].map(|it| json!({"title": it, "successCriteria": it}));
+        project.did(A, "stack_frame_plan", json!({"children": titles}));
+        call(engine, "a1", "begin", "stack_frame_activate", json!({"frame": "f2"}));
+        let mut plugin = Plugin::default();
+        let mut shown = vec![user("u1"), step("a1", &[made("begin", "stack_frame_activate")])];
+        plugin.sync(engine, A, &shown);
+        let told = pop(engine, "a2", "pop");
+        assert!(told.contains("Next: start f3") && told.contains("behind it: f4"), "{told}");
+        let mut calls = vec![made("pop", "stack_frame_pop")];
+        for (id, name, arguments) in behind {
+            call(engine, "a2", id, name, arguments.clone());
+            calls.push(made(id, name));
+        }
+        shown.push(step("a2", &calls));
+        plugin.sync(engine, A, &shown);
+        returned(&plugin, "begin").rsplit_once("\n\n").unwrap().1.to_owned()
+    };
+    let opens = ("open", "stack_frame_activate", json!({"frame": "f3"}));
+    let ends = ("end", "stack_frame_pop", json!({"results": "all is well"}));
+    let drops = |id, frame: &str| {
+        (id, "stack_frame_invalidate", json!({"frame": frame, "reason": "it is not needed"}))
+    };
+    assert_eq!(footer(&[opens.clone()]), "[callstack] f3 is open now: two\n");
+    assert!(footer(&[opens, ends.clone()]).starts_with("Next: start f4 "));
+    assert!(footer(&[drops("drop", "f3")]).starts_with("Next: start f4 "));
+    let all_dropped = footer(&[drops("drop", "f3"), drops("drop 2", "f4")]);
+    assert!(all_dropped.starts_with("Next: hold what is done against "), "{all_dropped}");
+    let none = "[callstack] no frame is open now: the user's next request opens one.\n";
+    assert_eq!(footer(&[ends]), none);
+}
+
+#[test]
 fn files_are_rolled_back_only_to_a_state_without_what_calls_beside_the_push_wrote() {
     let folder = tempfile::tempdir().unwrap();
     let project = project(folder.path());

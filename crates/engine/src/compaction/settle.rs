@@ -17,6 +17,7 @@ use callstack_store::{Change, View};
 use super::{Failure, Summary};
 use crate::conversation::Conversation;
 use crate::conversation::broken::Broken;
+use crate::conversation::fixing::Saying;
 use crate::effect::{Effect, Reaction};
 use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
@@ -177,7 +178,13 @@ impl Engine {
             Some(_) => Vec::new(),
             None => view.children_with(Some(frame.num), Status::Planned, 20)?,
         };
-        let whole = self.returned_as(view, &frame, &planned, &completion.seen, &pending.session)?;
+        let whole = self.returned_as(
+            view,
+            &frame,
+            &planned,
+            &completion.seen,
+            (&pending.session, Saying::Now),
+        )?;
         // A root is never folded: nothing above says what it returned.
         let call = pending.anchor.call.clone().filter(|_| frame.parent.is_some());
         Ok(notice(pending, call, whole, brief))

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use callstack_core::event::Event;
 use callstack_core::evidence::Evidence;
-use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::frame::{Frame, Status};
+use callstack_core::returned::{RENDERER_VERSION, WentOn};
 use callstack_core::transcript::{Fold, Held, Span};
 use callstack_store::{Change, View};
 
@@ -22,6 +23,47 @@ pub(crate) enum Unshown {
     Waits,
     /// Now: the step will never be shown.
     IsFixed,
+}
+
+/// When what stands for a frame is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Saying {
+    /// At its end, or at the first request behind that: where work goes on is what is so now.
+    Now,
+    /// Long after: what is open now was not open then.
+    Later,
+}
+
+/// Where work goes on that does not do so in the parent of a frame that ended.
+pub(crate) enum OpenNow {
+    In(Box<Frame>),
+    Nowhere,
+}
+
+impl OpenNow {
+    pub(crate) fn told(&self) -> WentOn<'_> {
+        match self {
+            Self::In(frame) => WentOn::In(frame),
+            Self::Nowhere => WentOn::Nowhere,
+        }
+    }
+}
+
+impl Saying {
+    /// Where the session `reader` works that would work in `parent`; none where it does.
+    pub(crate) fn open(
+        self,
+        view: &View<'_>,
+        reader: &str,
+        parent: Option<&Frame>,
+    ) -> Result<Option<OpenNow>, EngineError> {
+        let Some(parent) = parent.filter(|_| self == Self::Now) else { return Ok(None) };
+        Ok(match view.session_row(reader)?.and_then(|session| session.active) {
+            Some(open) if open == parent.num => None,
+            Some(open) => Some(OpenNow::In(Box::new(view.frame(open)?))),
+            None => parent.status.is_finished().then_some(OpenNow::Nowhere),
+        })
+    }
 }
 
 /// What is known of a span once its last step is over.
@@ -112,9 +154,14 @@ impl Engine {
             AtTheEnd::Seen(evidence) => {
                 let taken = taken(&change.view(), span.frame, span.num, evidence)?;
                 change.append(self.now(), taken.as_slice())?;
-                fold.text = self.returned_anew(&change.view(), span)?;
-                fold.renderer = RENDERER_VERSION;
             }
+        }
+        // What was invalidated under the work in it has the text of that work.
+        let is_own = span.outcome.as_ref().is_none_or(|it| it.status != Status::Invalidated);
+        if is_own || matches!(seen, AtTheEnd::Seen(_)) {
+            // Frames may have begun and ended since, with calls of the same step.
+            fold.text = self.returned_anew(&change.view(), span, Saying::Now)?;
+            fold.renderer = RENDERER_VERSION;
         }
         fold.held = None;
         Ok(change.append(self.now(), &[Event::FoldSet { span: span.num, fold }])?)
