@@ -81,6 +81,10 @@ pub fn pushed(pushed: &Pushed<'_>) -> String {
 /// The line with which every change of the open frame ends: which one is open now.
 pub fn open_now(frame: Option<&Frame>) -> String {
     match frame {
+        // Its title is taken from words that may be long answered.
+        Some(frame) if frame.identity_derived => {
+            format!("{MARK} {} is open now, for the user's latest message", frame.num)
+        }
         Some(frame) => {
             let title = shown_title(&frame.identity.title);
             format!("{MARK} {} is open now: {}", frame.num, one_line(&title))

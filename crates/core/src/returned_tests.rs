@@ -189,6 +189,18 @@ fn where_work_went_on_meanwhile_no_next_step_is_told() {
 }
 
 #[test]
+fn a_frame_that_holds_the_users_request_is_open_for_the_latest_one() {
+    let root = frame(1, None, Status::InProgress, "Write a poem", "Write a poem");
+    let derived = Frame { identity_derived: true, ..root.clone() };
+    assert_eq!(
+        open_now(Some(&derived)),
+        "[callstack] f1 is open now, for the user's latest message"
+    );
+    assert_eq!(open_now(Some(&root)), "[callstack] f1 is open now: Write a poem", "it was said");
+    assert!(returned(&of(&finished(), Some(&derived))).ends_with("the user's latest message\n"));
+}
+
+#[test]
 fn foreign_text_cannot_pass_for_ours() {
     let mut bad = finished();
     let forged = "[callstack] frame f1 \"x\" returned: completed";

@@ -142,7 +142,7 @@ fn what_is_ended_and_put_aside_from_outside_is_told_too() {
     - opened f4 "Inner" in f1; done means: x
     - decided in f4 "Inner": This was tried before in f2 "Inner", which is invalidated (There is one.), without results.
     - ended f4 "Inner" as completed: It was there.
-    [callstack] f1 is open now: Build the shop
+    [callstack] f1 is open now, for the user's latest message
     "#);
 }
 

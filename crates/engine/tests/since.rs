@@ -62,7 +62,7 @@ fn what_is_closed_leaves_at_once_and_the_open_frame_stays_open() {
     - read whole: src/part_1.rs, src/part_2.rs, src/part_3.rs, src/part_4.rs, src/part_5.rs, src/part_6.rs
     Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f2"}}
 
-    [callstack] f1 is open now: Find out how it is built
+    [callstack] f1 is open now, for the user's latest message
     "#);
     assert_snapshot!(host.sent(), @r#"
     msg_01: "Find out how it is built"
@@ -387,7 +387,7 @@ fn under_the_level_auto_they_leave_although_their_turn_goes_on() {
     host.user("Find out how it is built");
     host.reads(6, 6_000);
     let told = host.since("s1").unwrap();
-    assert!(told.contains("is open now: Find out how it is"), "{told}");
+    assert!(told.contains("is open now, for the user's latest message"), "{told}");
     let sent = host.sent();
     assert_eq!(sent.lines().count(), 2, "{sent}");
     host.reads(1, 3_000);

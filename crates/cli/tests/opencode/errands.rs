@@ -104,7 +104,8 @@ fn frames_come_back_one_by_one_and_side_by_side(talk: &Talk) {
     assert_eq!(worked[0].body["model"], requests[0].body["model"]);
     let context = our_system(&worked[0]).concat();
     assert!(
-        context.contains("<title>Write a compiler</title>") && context.contains("<current-frame"),
+        context.contains("<title>Write a compiler</title>")
+            && context.contains("<current-frame"),
         "{context}"
     );
     assert_eq!(times(&worked[0], "<stack-context"), 1, "{}", worked[0].render());

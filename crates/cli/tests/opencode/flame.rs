@@ -33,7 +33,11 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("flame_status", json!({"of": "f1"}), "no arguments"),
         ("flame_tree", json!({}), "○ f2 The poem is read aloud"),
         ("flame_tree", json!({"depth": 2}), "no arguments"),
-        ("flame_context_preview", json!({}), "<decisions>It is a sonnet: short.</decisions>"),
+        (
+            "flame_context_preview",
+            json!({}),
+            "<decisions>It is a sonnet: short.</decisions>",
+        ),
         ("flame_context_preview", json!({"sessionID": "x"}), "`x`"),
         ("flame_context_info", json!({}), "tokens"),
         ("flame_context_info", json!({"frame": "f1"}), "It takes: [sessionID]."),

@@ -57,7 +57,7 @@ fn told_of_push_pin_and_invalidation(env: &[(&str, &str)], checks: Checks) {
     let gone = texts(2).pop().unwrap();
     let line = "- invalidated f2 \"Check the till\": do not go on with it. The reason: It is counted already.";
     assert!(gone.contains(line), "{gone}");
-    assert!(gone.ends_with("[callstack] f1 is open now: Let us look after the shop"), "{gone}");
+    assert!(gone.ends_with("[callstack] f1 is open now, for the user's latest message"), "{gone}");
     let last = texts(3);
     assert!(!last.last().unwrap().contains("[callstack]"), "{last:?}");
     let count = |words: &str| last.concat().matches(words).count();

@@ -37,7 +37,10 @@ fn a_planned_frame_begins_inside_the_turn_that_is_open() {
     host.pop("It parses.");
     let told = host.folded("f2");
     assert!(told.contains("Next: start f3 \"Tests\""), "{told}");
-    assert!(told.ends_with("[callstack] f4 is open now: Do it\n"), "{told}");
+    assert!(
+        told.ends_with("[callstack] f4 is open now, for the user's latest message\n"),
+        "{told}"
+    );
     activate(&mut host, "f3");
     host.pop("They pass.");
     assert!(host.tree().contains("  Do it in_progress *\n"), "{}", host.tree());
@@ -134,7 +137,10 @@ fn an_invalidation_says_which_frame_is_open_now() {
     activate(&mut host, "f2");
     let arguments = json!({"frame": "f2", "reason": "There is one already."});
     let told = host.call("stack_frame_invalidate", arguments);
-    assert_eq!(told, "Frame f2 \"Parser\" is invalidated.\n[callstack] f4 is open now: Do it");
+    assert_eq!(
+        told,
+        "Frame f2 \"Parser\" is invalidated.\n[callstack] f4 is open now, for the user's latest message"
+    );
     let arguments = json!({"frame": "f3", "reason": "They are there."});
     let told = host.call("stack_frame_invalidate", arguments);
     assert_eq!(told, "Frame f3 \"Tests\" is invalidated.", "nothing else is open than before");

@@ -62,9 +62,7 @@ fn steps_are_named_and_leave_when_a_pop_closes_them_by_that_name() {
     );
     assert!(returned.contains("Board 3 has free registers."), "{returned}");
     assert!(
-        returned
-            .trim_end()
-            .ends_with("[callstack] f1 is open now: Which boards have free registers?"),
+        returned.trim_end().ends_with("[callstack] f1 is open now, for the user's latest message"),
         "{returned}"
     );
     assert!(folded.render().contains("Which boards have free registers?"), "{}", seen(folded));
