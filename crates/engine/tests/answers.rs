@@ -156,12 +156,12 @@ fn what_a_context_costs_is_told_by_section_with_what_was_chosen() {
         cache.starts_with("Cache: ") && cache.ends_with(" of 50 entries; each is good for 30s.")
     );
     insta::assert_snapshot!(text, @r#"
-    Context of f8 "lexer": 562 of 4000 tokens, estimated.
+    Context of f8 "lexer": 567 of 4000 tokens, estimated.
     - ancestors: 45 of 1500; 1 shown (f1), 0 left out
     - siblings: 0 of 1500; 0 shown, 5 left out
-    - current frame 40 and planned children 28 of 800; 1 shown (f9), 0 left out
+    - current frame 43 and planned children 28 of 800; 1 shown (f9), 0 left out
     - pins: 0, outside of every budget
-    - guidance: 390; tags and budgets: 59
+    - guidance: 393; tags and budgets: 58
     "#);
     let chosen = &answer.data["context"];
     assert_eq!(chosen["ancestors"], json!(["f1"]));

@@ -105,7 +105,7 @@ fn frames_come_back_one_by_one_and_side_by_side(talk: &Talk) {
     let context = our_system(&worked[0]).concat();
     assert!(
         context.contains("<title>Write a compiler</title>")
-            && context.contains("<current-frame"),
+            && context.contains("<open-when-written"),
         "{context}"
     );
     assert_eq!(times(&worked[0], "<stack-context"), 1, "{}", worked[0].render());

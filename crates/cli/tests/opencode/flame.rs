@@ -36,7 +36,7 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         (
             "flame_context_preview",
             json!({}),
-            "<decisions>It is a sonnet: short.</decisions>",
+            "<decisions by=\"f5\" for=\"f5 and below\">It is a sonnet: short.</decisions>",
         ),
         ("flame_context_preview", json!({"sessionID": "x"}), "`x`"),
         ("flame_context_info", json!({}), "tokens"),
@@ -185,10 +185,10 @@ fn flame_variables_count_in_a_session_and_the_context_has_its_own_elements() {
         "<completed-siblings count=\"1\">",
         "summary=\"above\"",
         "31 tests of the lexer pass",
-        "<current-frame id=\"f3\" status=\"in_progress\">",
+        "<open-when-written id=\"f3\" status=\"in_progress\">",
         "<goal>The parser's lexer is fast</goal>",
         "<artifacts>src/lexer.rs</artifacts>",
-        "<decisions>No regex</decisions>",
+        "<decisions by=\"f3\" for=\"f3 and below\">No regex</decisions>",
     ] {
         assert!(context.contains(element), "{element} is missing in\n{context}");
     }

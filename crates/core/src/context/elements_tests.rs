@@ -36,7 +36,7 @@ fn every_element_of_the_stack_context_at_once() {
         "<philosophy>",
         "<initial-planning priority=\"HIGH\">",
         "<when-to-create-child-frames>",
-        "<current-frame>",
+        "<open-when-written>",
         "<title>",
         "<success-criteria>",
         "<status>in_progress</status>",
@@ -48,18 +48,19 @@ fn every_element_of_the_stack_context_at_once() {
         "<rule>",
         "<metadata>",
         "<budget total=\"4000\" ancestors=\"85\" siblings=\"1500\" current=\"800\" />",
-        "<truncation ancestors-omitted=\"1\" siblings-filtered=\"1\" />",
+        "<truncation ancestors-omitted=\"1\" siblings-omitted=\"1\" />",
         "<ancestors count=\"1\" omitted=\"1\">",
         "<frame id=\"f2\" status=\"in_progress\"",
-        "<completed-siblings count=\"2\" filtered=\"1\">",
+        "<completed-siblings count=\"2\" omitted=\"1\">",
         "<results>",
         "<evidence>`make f4`: exit 0</evidence>",
         "<artifacts>src/api.rs</artifacts>",
         "<planned-children count=\"2\">",
         "<frame id=\"f8\" title=",
-        "<current-frame id=\"f6\" status=\"in_progress\">",
+        "<open-when-written id=\"f6\" status=\"in_progress\">",
         "<artifacts>src/api/cursor.rs</artifacts>",
-        "<decisions>cursors are opaque</decisions>",
+        "<decisions by=\"f4\" for=\"f2 and below\">no PATCH</decisions>",
+        "<decisions by=\"f6\" for=\"f6 and below\">cursors are opaque</decisions>",
     ] {
         assert!(text.contains(element), "{element} is missing in\n{text}");
     }
@@ -74,17 +75,17 @@ fn every_element_of_the_flame_context_at_once() {
         "<flame-context session=",
         "<metadata>",
         "<budget total=\"4000\" ancestors=\"85\" siblings=\"1500\" current=\"800\" />",
-        "<truncation ancestors-omitted=\"1\" siblings-filtered=\"1\" />",
+        "<truncation ancestors-omitted=\"1\" siblings-omitted=\"1\" />",
         "<ancestors count=\"1\" omitted=\"1\">",
         "<frame id=\"f2\" status=\"in_progress\"",
         "<goal>API routes: REST with pagination</goal>",
         "<summary truncated=\"true\">",
         "<summary>",
         "<artifacts>src/api.rs</artifacts>",
-        "<completed-siblings count=\"2\" filtered=\"1\">",
+        "<completed-siblings count=\"2\" omitted=\"1\">",
         "<evidence>`make f4`: exit 0</evidence>",
-        "<current-frame id=\"f6\" status=\"in_progress\">",
-        "<decisions>cursors are opaque</decisions>",
+        "<open-when-written id=\"f6\" status=\"in_progress\">",
+        "<decisions by=\"f6\" for=\"f6 and below\">cursors are opaque</decisions>",
         "</flame-context>",
     ] {
         assert!(text.contains(element), "{element} is missing in\n{text}");
@@ -139,7 +140,7 @@ fn siblings_that_are_not_worth_showing_need_no_element() {
     assert!(!out.text.contains("completed-siblings"), "{}", out.text);
     assert_eq!(out.metadata.siblings_omitted, 1);
     let whole = render(&ContextInput { parts: Parts::full(), ..input });
-    let told = "<truncation ancestors-omitted=\"0\" siblings-filtered=\"1\" />";
+    let told = "<truncation ancestors-omitted=\"0\" siblings-omitted=\"1\" />";
     assert!(whole.text.contains(told), "{}", whole.text);
 }
 

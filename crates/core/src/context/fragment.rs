@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::dialect::Dialect;
-use crate::frame::{Frame, Identity};
+use crate::frame::{Frame, FrameNum, Identity};
 use crate::secrets::mask;
 use crate::text::{
     CUT, UNITS_PER_TOKEN, cap, estimate_units, estimate_units_to, first_sentence, first_words,
@@ -80,6 +80,8 @@ struct Field {
     /// Its share of the room, when there is too little.
     weight: usize,
     truncated: bool,
+    /// The frame whose it is, and the one in which it holds, with all below.
+    holds: Option<(FrameNum, FrameNum)>,
 }
 
 /// `frame` in at most `limit` units; none if not even its title fits.
@@ -201,11 +203,17 @@ impl Fields {
         if truncated {
             escaped.push_str(CUT);
         }
-        self.fields.push(Field { tag, is_key, text: escaped, weight, truncated });
+        self.fields.push(Field { tag, is_key, text: escaped, weight, truncated, holds: None });
     }
 
-    fn decisions(&mut self, frame: &Frame) {
+    /// They outlive the frame: once it is over, those beside it go by them, too.
+    fn decisions(&mut self, frame: &Frame, relation: Relation) {
+        let before = self.fields.len();
         self.add("decisions", &joined(frame.taken(), "; ", self.max_bytes), 2);
+        let around = frame.parent.filter(|_| relation == Relation::Sibling);
+        if let Some(field) = self.fields.get_mut(before) {
+            field.holds = Some((frame.num, around.unwrap_or(frame.num)));
+        }
     }
 
     /// What it was given for the work in it, which is over in a sibling, and which a prompt repeats.
@@ -245,7 +253,7 @@ fn fields(frame: &Frame, beside: Beside<'_>, manner: Manner, limit: usize) -> Ve
     }
     fields.facts(frame, manner);
     fields.add("results", &beside.results(frame), outcome);
-    fields.decisions(frame);
+    fields.decisions(frame, relation);
     fields.artifacts(frame);
     fields.add("evidence", beside.seen, 1);
     fields.fields
@@ -264,7 +272,7 @@ fn flame_fields(frame: &Frame, beside: Beside<'_>, manner: Manner, limit: usize)
     fields.facts(frame, manner);
     fields.add("summary", &beside.results(frame), outcome);
     fields.artifacts(frame);
-    fields.decisions(frame);
+    fields.decisions(frame, manner.relation);
     fields.add("evidence", beside.seen, 1);
     fields.fields
 }
@@ -322,7 +330,11 @@ fn line(
 ) -> (String, usize) {
     let says_so = truncated && manner.dialect == Dialect::Flame;
     let mut xml = XmlWriter::new(level(manner.relation) + 1);
-    xml.tag(field.tag).attr_if("truncated", says_so.then_some("true")).escaped(escaped);
+    xml.tag(field.tag)
+        .attr_if("by", field.holds.map(|(by, _)| by))
+        .attr_if("for", field.holds.map(|(_, around)| format!("{around} and below")))
+        .attr_if("truncated", says_so.then_some("true"))
+        .escaped(escaped);
     let xml = xml.finish();
     let units = estimate_units_to(&xml, most);
     (xml, units)
@@ -385,7 +397,8 @@ fn empty(frame: &Frame, manner: Manner) -> Option<Fragment> {
 
 const fn name_of(relation: Relation) -> &'static str {
     match relation {
-        Relation::Current => "current-frame",
+        // It stands as it is written while the tree goes on.
+        Relation::Current => "open-when-written",
         _ => "frame",
     }
 }

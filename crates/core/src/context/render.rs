@@ -144,7 +144,7 @@ impl Page<'_> {
         self.metadata(self.metadata.ancestors_omitted, self.metadata.siblings_omitted)
     }
 
-    fn metadata(&self, ancestors_omitted: usize, siblings_filtered: usize) -> Section {
+    fn metadata(&self, ancestors_omitted: usize, siblings_omitted: usize) -> Section {
         let budget = &self.input.budget;
         let mut xml = XmlWriter::new(1);
         xml.tag("metadata").open();
@@ -154,10 +154,10 @@ impl Page<'_> {
             .attr("siblings", budget.siblings)
             .attr("current", budget.current)
             .empty();
-        if ancestors_omitted > 0 || siblings_filtered > 0 {
+        if ancestors_omitted > 0 || siblings_omitted > 0 {
             xml.tag("truncation")
                 .attr("ancestors-omitted", ancestors_omitted)
-                .attr("siblings-filtered", siblings_filtered)
+                .attr("siblings-omitted", siblings_omitted)
                 .empty();
         }
         xml.close("metadata");
@@ -209,14 +209,14 @@ impl Page<'_> {
             Some((fragment, room))
         });
         let Some((fragment, room)) = found else {
-            self.metadata.left_out.push("current-frame");
+            self.metadata.left_out.push("open-when-written");
             return Section::default();
         };
         if fragment.truncated {
             self.metadata.truncated.push(frame.num);
         }
         let section = Section { xml: fragment.xml, units: fragment.units };
-        self.spend(section, room, "current-frame")
+        self.spend(section, room, "open-when-written")
     }
 
     fn ancestors(&mut self, room: usize) -> Section {
@@ -435,9 +435,8 @@ fn listed(name: &'static str, chosen: &[Chosen<'_>], omitted: usize) -> Section 
 /// `lines`, which cost `units`, in an element that says how many they are and how many are missing.
 fn wrapped(name: &'static str, count: usize, omitted: usize, lines: &str, units: usize) -> Section {
     let mut xml = XmlWriter::new(1);
-    let missing = if name == SIBLINGS { "filtered" } else { "omitted" };
     let omitted = (omitted > 0).then_some(omitted);
-    let tag = xml.tag(name).attr("count", count).attr_if(missing, omitted);
+    let tag = xml.tag(name).attr("count", count).attr_if("omitted", omitted);
     if lines.is_empty() {
         tag.empty();
         return Section::of(xml.finish());
@@ -465,7 +464,7 @@ const PLANNED_SIBLINGS: &str = "planned-siblings";
 const ALL_SECTIONS: [&str; 7] = [
     "stack-task-management",
     "metadata",
-    "current-frame",
+    "open-when-written",
     "planned-children",
     "ancestors",
     SIBLINGS,

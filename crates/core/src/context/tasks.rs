@@ -89,13 +89,13 @@ fn current_frame(xml: &mut XmlWriter, frame: &Frame) {
     };
     let criteria = mask(criteria.trim());
     let criteria = cap(&criteria, 2048);
-    xml.tag("current-frame").open();
+    xml.tag("open-when-written").open();
     xml.element("title", &title(frame));
     if !criteria.is_empty() {
         xml.element("success-criteria", &truncate_to_units(criteria, BRIEF_UNITS, CUT));
     }
     xml.element("status", frame.status.as_str());
-    xml.close("current-frame");
+    xml.close("open-when-written");
 }
 
 fn title(frame: &Frame) -> String {
