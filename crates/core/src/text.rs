@@ -13,6 +13,7 @@ pub(crate) use keywords::{
     Stretch, for_each_stretch, for_each_word, is_joint, is_unspaced, parts, stem_hash,
 };
 pub use sentence::first_sentence;
+pub(crate) use sentence::sentences;
 pub use time::iso_time;
 pub use tokens::estimate_tokens;
 pub(crate) use tokens::{UNITS_PER_TOKEN, estimate_units, estimate_units_to, prefix_within};

@@ -69,34 +69,11 @@ pub fn dense(text: &str) -> String {
 fn sentences(text: &str) -> Vec<String> {
     let is_heading = |line: &&str| line.trim_start().starts_with('#');
     let bare = text.lines().all(|line| is_heading(&line) || line.trim().is_empty());
-    let mut sentences = Vec::new();
-    for line in text.lines().filter(|line| bare || !is_heading(line)) {
-        let mut line = line.trim().trim_start_matches(['#', '-', '*', '>', ' ']);
-        while !line.is_empty() {
-            let (sentence, rest) = line.split_at(sentence_end(line));
-            let words: Vec<_> = sentence.split_whitespace().collect();
-            sentences.push(words.join(" "));
-            if sentences.len() == SENTENCES {
-                return sentences;
-            }
-            line = rest.trim_start();
-        }
-    }
-    sentences
-}
-
-/// Where the first sentence of a line ends: at a full stop before white space and a new beginning.
-fn sentence_end(line: &str) -> usize {
-    for (at, stop) in line.match_indices(['.', '!', '?']) {
-        let end = at + stop.len();
-        let rest = line.get(end..).unwrap_or_default();
-        let next = rest.trim_start();
-        let begins = next.starts_with(|char: char| !char.is_lowercase() && !char.is_numeric());
-        if next.len() < rest.len() && begins {
-            return end;
-        }
-    }
-    line.len()
+    let lines = text.lines().filter(|line| bare || !is_heading(line));
+    let lines = lines.map(|line| line.trim().trim_start_matches(['#', '-', '*', '>', ' ']));
+    let sentences = lines.flat_map(crate::text::sentences);
+    let words = |it: &str| it.split_whitespace().collect::<Vec<_>>().join(" ");
+    sentences.map(words).filter(|it| !it.is_empty()).take(SENTENCES).collect()
 }
 
 /// What a sentence names: paths, identifiers, numbers, addresses, and what stands in backticks.

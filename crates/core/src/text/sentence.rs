@@ -1,4 +1,4 @@
-//! The first sentence of a text, as a title on one line.
+//! The sentences of a text, and the first of them as a title on one line.
 
 use super::{READ, cap, is_markup, without_tags};
 use crate::secrets::blank;
@@ -7,10 +7,56 @@ use crate::secrets::blank;
 const SENTENCE_CHARS: usize = 120;
 
 /// Words that a full stop stands behind without ending a sentence, in small letters and without it.
-const ABBREVIATED: [&str; 22] = [
-    "approx", "art", "bzw", "ca", "cf", "dr", "etc", "evtl", "fig", "ggf", "incl", "inkl", "max",
-    "min", "mr", "mrs", "nr", "resp", "usw", "vgl", "viz", "vs",
+const ABBREVIATED: [&str; 26] = [
+    "al", "approx", "art", "bspw", "bzw", "ca", "cf", "dr", "eg", "etc", "evtl", "fig", "ggf",
+    "ie", "incl", "inkl", "max", "min", "mr", "mrs", "nr", "resp", "usw", "vgl", "viz", "vs",
 ];
+
+/// The sentences of a text, each with the white space behind it: together they are the text. A line is at least
+/// one. They end where those of a title do ([`first_sentence`]) and a new one begins behind that, which is no
+/// small letter and no digit, but never within what stands in backticks, nor behind a list item's number.
+pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n').flat_map(|line| {
+        let mut rest = line;
+        std::iter::from_fn(move || {
+            let (sentence, behind) = rest.split_at(sentence_end(rest, rest.len() == line.len()));
+            rest = behind;
+            (!sentence.is_empty()).then_some(sentence)
+        })
+    })
+}
+
+/// Where the first sentence of a line ends, with the white space behind it.
+fn sentence_end(line: &str, begins_line: bool) -> usize {
+    let mut at = 0;
+    let mut may_be_sign = begins_line;
+    let mut quoted = false;
+    while at < line.len() {
+        let rest = &line[at..];
+        let from = at + (rest.len() - rest.trim_start().len());
+        let rest = &line[from..];
+        let word = rest.split(char::is_whitespace).next().unwrap_or_default();
+        let next = rest[word.len()..].split_whitespace().next();
+        let is_sign = may_be_sign && is_list_sign(word);
+        may_be_sign = is_sign;
+        let (part, ends) = ended(word, next);
+        quoted ^= part.matches('`').count() % 2 == 1;
+        let is_inside = quoted && line[from + part.len()..].contains('`');
+        let inner = part.len() < word.len();
+        let begins = next.is_none_or(begins_sentence);
+        if ends && !is_sign && !is_inside && (inner || begins) {
+            let behind = &line[from + part.len()..];
+            return line.len() - behind.trim_start().len();
+        }
+        quoted ^= word[part.len()..].matches('`').count() % 2 == 1;
+        at = from + word.len();
+    }
+    line.len()
+}
+
+fn begins_sentence(word: &str) -> bool {
+    word.starts_with(|char: char| !char.is_lowercase() && !char.is_numeric())
+}
 
 /// The first sentence that a user wrote, on one line and without Markdown or tags: a title for the frame that
 /// it opens. Empty if there are no words.
@@ -129,3 +175,7 @@ fn without_end(title: &str) -> &str {
     let bare = title.trim_end_matches(['.', ',', ';', ':', '。', '｡', ' ']);
     if has_letters(bare) { bare } else { title.trim_end() }
 }
+
+#[cfg(test)]
+#[path = "sentence_tests.rs"]
+mod tests;
