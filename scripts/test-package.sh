@@ -82,7 +82,7 @@ try_deb() {
     done
     try deb "$to/usr/bin"
     PATH=$PATH:/usr/sbin:/sbin "${dpkg[@]}" -P callstack >/dev/null 2>&1 || fail "deb: it can't be removed"
-    [ -z "$(find "$to/usr" -name '*callstack*')" ] || fail "deb: removing it leaves something"
+    [ -z "$(find "$to" -name '*callstack*')" ] || fail "deb: removing it leaves something"
 }
 
 for kind; do

@@ -135,5 +135,5 @@ fn below_a_root_that_is_over_the_way_is_to_bring_it_back() {
         assert_eq!(hint, way, "{name} {argument}");
     }
     let nowhere = project.call("ses_a", "stack_navigate", json!({"to": "f9"})).unwrap_err();
-    assert_eq!(nowhere.hint.as_deref(), Some("`stack_frame_push` opens one."));
+    assert_eq!(nowhere.message, "there is no frame `f9`");
 }

@@ -53,8 +53,8 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                  imported one is told of what stands beside it.",
             )
             .meaning(&[
-                ("on", "new frames are told of imported sessions"),
-                ("off", "imported sessions stay out of new contexts"),
+                ("on", "new frames are told of them"),
+                ("off", "they are left out"),
             ]),
             setting(
                 "STACK_FOLD_REASONING",
