@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use callstack_core::control::{escape_line, escape_text};
-use callstack_core::frame::FrameNum;
+use callstack_core::frame::{FrameNum, Status};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -58,7 +58,7 @@ impl Engine {
 }
 
 impl StackState {
-    /// The children of each frame by its id, in the order in which they came to be.
+    /// The children of each frame by its id, in the order in which they came to be, and of their plan.
     fn children(&self) -> HashMap<&str, Vec<&FrameMetadata>> {
         let mut children: HashMap<&str, Vec<&FrameMetadata>> = HashMap::new();
         for frame in self.frames.values() {
@@ -66,8 +66,11 @@ impl StackState {
                 children.entry(parent).or_default().push(frame);
             }
         }
-        for siblings in children.values_mut() {
+        for (parent, siblings) in &mut children {
             siblings.sort_by_key(|frame| (handle(frame), frame.created_at));
+            if let Some(parent) = self.frames.get(*parent) {
+                put_in_order(siblings, &parent.planned_children);
+            }
         }
         children
     }
@@ -89,6 +92,19 @@ impl StackState {
             text.push_str("There are no frames yet.\n");
         }
         text
+    }
+}
+
+/// Deals the places of planned siblings out among them in the order of their plan.
+fn put_in_order(siblings: &mut [&FrameMetadata], plan: &[String]) {
+    let is_planned = |frame: &&FrameMetadata| frame.status == Status::Planned;
+    let mut planned: Vec<_> = siblings.iter().copied().filter(is_planned).collect();
+    let order: HashMap<&str, usize> = plan.iter().map(String::as_str).zip(0..).collect();
+    planned
+        .sort_by_key(|frame| order.get(frame.session_id.as_str()).copied().unwrap_or(usize::MAX));
+    let places = siblings.iter_mut().filter(|frame| frame.status == Status::Planned);
+    for (place, frame) in places.zip(planned) {
+        *place = frame;
     }
 }
 

@@ -71,6 +71,7 @@ impl Engine {
             });
             summary.skipped.extend(found.skipped);
             import.frames.extend(found.frames);
+            import.planned.extend(found.planned);
             import.active = import.active.or(found.active);
         }
         summary.counts = self.take_over(&import)?;

@@ -56,6 +56,35 @@ fn worked() -> Project {
     project
 }
 
+/// A plan that was put in another order stays in it, below a frame and among roots.
+#[test]
+fn the_order_of_a_plan_survives_an_export() {
+    let project = worked();
+    let child = |title: &str| json!({"title": title, "successCriteria": title});
+    let children: Vec<Value> = ["One", "Two", "Three", "Four"].map(child).into();
+    project.did("ses_a", "stack_frame_plan", json!({ "children": children }));
+    let handles = |project: &Project, frame: &str| {
+        let frame = project.engine.resolve(frame).unwrap();
+        let planned = project.engine.metadata(&frame).unwrap().planned_children;
+        let handle = |id: &String| project.engine.resolve(id).unwrap().num.to_string();
+        planned.iter().map(handle).collect::<Vec<_>>().join(" ")
+    };
+    let parent = project.engine.resolve("f8").unwrap().parent.unwrap().to_string();
+    for (frame, before) in [("f11", "f8"), ("f10", "f9")] {
+        project.did("ses_a", "stack_frame_replan", json!({"frame": frame, "before": before}));
+    }
+    let order = handles(&project, &parent);
+    assert!(order.ends_with("f11 f8 f10 f9"), "{order}");
+    let exported = project.engine.export(None).unwrap();
+    let document = exported.to_markdown();
+    let places = ["f11", "f8", "f10", "f9"].map(|it| document.find(&format!("# {it} ")).unwrap());
+    assert!(places.is_sorted(), "{document}");
+    let second = Project::new();
+    take(&second, &json!(exported));
+    assert_eq!(handles(&second, &parent), order);
+    assert_eq!(second.engine.export(None).unwrap(), exported);
+}
+
 #[test]
 fn what_is_exported_is_the_same_tree_in_an_empty_store() {
     let from = worked();

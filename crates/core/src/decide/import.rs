@@ -19,6 +19,8 @@ const FARTHEST: u64 = 1_000_000;
 pub struct Import {
     /// The frames; ids that come twice count once.
     pub frames: Vec<Imported>,
+    /// The ids of planned frames, those of siblings in the order of their plan.
+    pub planned: Vec<String>,
     /// The id of the one that was made active last.
     pub active: Option<String>,
     /// The host of sessions that are not known yet.
@@ -144,6 +146,7 @@ pub fn import<N: Neighbourhood>(
     counts.imported = frames.len() as u64;
     let mut events = sessions_of(tree, &frames, &import.host)?;
     create(tree, &frames, &mut events)?;
+    put_in_order(&frames, &import.planned, &mut events);
     activate(tree, &frames, import.active.as_deref(), &mut events)?;
     Ok(Takeover { events, counts })
 }
@@ -294,6 +297,27 @@ fn create<N: Neighbourhood>(
         }
     }
     Ok(())
+}
+
+/// Puts planned siblings in the order of their plan, where that is another one than that of their handles.
+fn put_in_order(frames: &Ready<'_>, planned: &[String], events: &mut Vec<(i64, Event)>) {
+    let places: HashMap<&str, usize> =
+        planned.iter().enumerate().rev().map(|(place, id)| (id.as_str(), place)).collect();
+    let mut groups: BTreeMap<Option<FrameNum>, Vec<&Frame>> = BTreeMap::new();
+    for (frame, _) in frames.iter().filter(|(frame, _)| frame.status == Status::Planned) {
+        groups.entry(frame.parent).or_default().push(frame);
+    }
+    for siblings in groups.into_values() {
+        let mut wanted = siblings.clone();
+        wanted.sort_by_key(|it| places.get(it.id.as_str()).copied().unwrap_or(usize::MAX));
+        if wanted.iter().zip(&siblings).all(|(wanted, made)| wanted.num == made.num) {
+            continue;
+        }
+        for pair in wanted.windows(2).rev() {
+            let (frame, before) = (pair[0].num, pair[1].num);
+            events.push((pair[0].updated_at, Event::PlanOrdered { frame, before }));
+        }
+    }
 }
 
 /// Lets sessions that came with the frames go on where they were: in their deepest frame in progress.

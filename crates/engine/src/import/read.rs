@@ -22,6 +22,8 @@ use callstack_store::plain;
 pub(super) struct Found {
     pub(super) frames: Vec<Imported>,
     pub(super) active: Option<String>,
+    /// The ids of planned frames, those of siblings in the order of their plan.
+    pub(super) planned: Vec<String>,
     pub(super) format: &'static str,
     pub(super) skipped: Vec<Skipped>,
 }
@@ -60,6 +62,7 @@ struct Raw {
     derived: Option<bool>,
     artifact_hashes: Option<BTreeMap<String, String>>,
     evidence: Option<Value>,
+    planned_children: Option<Value>,
 }
 
 /// Whether a folder looks as if frames were in it.
@@ -142,6 +145,7 @@ impl Reader {
             return false;
         }
         self.found.active = value.get("activeFrameID").and_then(Value::as_str).map(str::to_owned);
+        self.found.planned.extend(ids(value.get("rootFrameIDs")));
         for (id, frame) in frames {
             match frame.as_object() {
                 Some(fields) => self.frame(Some(id), fields),
@@ -195,6 +199,7 @@ impl Reader {
         }
         let mut left_out: BTreeMap<String, Option<String>> = BTreeMap::new();
         for (id, raw) in std::mem::take(&mut self.raw) {
+            self.found.planned.extend(ids(raw.planned_children.as_ref()));
             let parent = raw.parent_session_id.clone().filter(|parent| !parent.is_empty());
             match imported(&id, raw, self.now) {
                 Ok(frame) => self.found.frames.push(frame),
@@ -296,6 +301,15 @@ fn pins(told: BTreeMap<String, String>) -> Vec<Pin> {
         .collect();
     pins.sort_by_key(|pin| pin.num);
     pins
+}
+
+/// The ids in a list, if it is one.
+fn ids(list: Option<&Value>) -> impl Iterator<Item = String> {
+    list.and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
 }
 
 /// A time as JavaScript writes it.
