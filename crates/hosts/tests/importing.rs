@@ -71,6 +71,36 @@ fn tasks_turns_and_subagents_of_claude_code_become_frames() {
     insta::assert_snapshot!(project.tree());
 }
 
+/// A subagent whose call is marked as failed, or returned what its program says of a model that could not be
+/// asked, has failed, whatever its last words were.
+#[test]
+fn subagents_that_failed_are_failed_frames() {
+    let said = r#"{"type": "text", "text": "Four tests are in test_basket.py."}"#;
+    let error = r#"{"type": "text", "text": "API Error: 529 overloaded"}"#;
+    let answer = r#"{"tool_use_id": "s1", "type": "tool_result","#;
+    let marked = r#"{"tool_use_id": "s1", "type": "tool_result", "is_error": true,"#;
+    for (from, to, result) in
+        [(said, error, "API Error: 529 overloaded"), (answer, marked, "Four tests are in")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = fs::read_to_string(fixture("claude-code/5e55-0001.jsonl")).unwrap();
+        assert!(whole.contains(from), "{from}");
+        let file = folder.path().join("5e55-0001.jsonl");
+        fs::write(&file, whole.replace(from, to)).unwrap();
+        let below = "5e55-0001/subagents/agent-b1.jsonl";
+        let copy = folder.path().join(below);
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(fixture(&format!("claude-code/{below}")), copy).unwrap();
+        let project = Project::new();
+        project.import(&file);
+        let frame = project.engine.resolve("f4").unwrap();
+        assert_eq!(frame.identity.title, "Write the tests");
+        assert_eq!(frame.status, Status::Failed, "{result}");
+        let results = frame.results.unwrap_or_default();
+        assert!(results.starts_with(result), "{results}");
+    }
+}
+
 #[test]
 fn a_codex_session_becomes_frames() {
     let project = Project::new();

@@ -400,6 +400,8 @@ impl<'a> Takeover<'a> {
         let (status, results) = match (closing, &session.outcome) {
             // An open frame in it is one that the agent has left open.
             (Some(_), None) if open.len() > 1 => return Ok(()),
+            // Whatever it had said before: what it was asked for did not come.
+            (_, Some((Status::Failed, said))) => (Status::Failed, said.clone()),
             (Some(words), _) => (Status::Completed, words),
             (None, Some((status, said))) => (*status, said.clone()),
             (None, None) => return Ok(()),

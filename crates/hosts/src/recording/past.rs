@@ -17,6 +17,8 @@ use crate::opencode::decode;
 
 /// What a failure or a command line is told with: its beginning.
 const LINE: usize = 200;
+/// How Claude Code begins what it says where a model could not be asked.
+const API_ERROR: &str = "API Error";
 
 impl Format {
     /// The program's name in a store. What was exported from OpenCode is not what was followed there.
@@ -91,12 +93,23 @@ fn aside(recording: &Recording, left: &Left) -> PastAside {
 }
 
 fn returned(call: &RecordedCall) -> Option<(Status, String)> {
-    let status = match call.state {
+    let status = match state_of(call) {
         CallState::Open => return None,
         CallState::Completed => Status::Completed,
         CallState::Failed => Status::Failed,
     };
     Some((status, call.output.clone()?))
+}
+
+/// How a call ended. What the program says in the name of a subagent that it could not go on with is no
+/// result, though the call is not marked as failed.
+fn state_of(call: &RecordedCall) -> CallState {
+    let is_subagent = matches!(call.division, Some(Division::Subagent { .. }));
+    let says = |output: &String| output.trim_start().starts_with(API_ERROR);
+    if is_subagent && call.output.as_ref().is_some_and(says) {
+        return CallState::Failed;
+    }
+    call.state
 }
 
 /// SWE-agent ends with a call that hands its work in and says nothing more.
@@ -169,7 +182,7 @@ fn mark(call: &RecordedCall, division: Division) -> Mark {
             title,
             prompt,
             result: call.output.clone(),
-            state: call.state,
+            state: state_of(call),
         },
     }
 }
