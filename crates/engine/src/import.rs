@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::layout;
+use crate::layout::{self, Present};
 
 /// How an import went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -60,22 +60,30 @@ impl Engine {
     /// change: where a path can't be read at all, nothing is taken over, and the error says why.
     pub fn import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
         let paths = if paths.is_empty() { self.own_sources()? } else { paths.to_vec() };
-        let mut summary = ImportSummary::default();
-        let mut import = Import { host: "opencode".to_owned(), ..Import::default() };
-        for path in paths {
-            let found = read::read(&path, self.now())?;
-            summary.sources.push(ImportSource {
-                path,
-                format: found.format,
-                frames: found.frames.len() as u64,
-            });
-            summary.skipped.extend(found.skipped);
-            import.frames.extend(found.frames);
-            import.planned.extend(found.planned);
-            import.active = import.active.or(found.active);
-        }
+        let (mut summary, import) = gathered(&paths, self.now())?;
         summary.counts = self.take_over(&import)?;
         Ok(summary)
+    }
+
+    /// What an import of these paths would do.
+    pub fn would_import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
+        let (mut summary, frames) = gathered(paths, self.now())?;
+        let limits = self.settings().limits;
+        summary.counts =
+            self.store.read(|view| Ok::<_, EngineError>(import(view, &frames, &limits)?.counts))?;
+        Ok(summary)
+    }
+
+    /// The same for a store that is not there yet: all that is there is new to it.
+    pub fn frames_in(paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
+        let (mut summary, frames) = gathered(paths, 0)?;
+        summary.counts.imported = frames.frames.len() as u64;
+        Ok(summary)
+    }
+
+    /// Whether frames lie in this project that [`Engine::import`] takes over without any path.
+    pub fn has_frames_of_others(&self) -> Result<bool, EngineError> {
+        Ok(!self.sources_of_others()?.is_empty())
     }
 
     /// Whether a folder holds frames that [`Engine::import`] takes over.
@@ -104,14 +112,25 @@ impl Engine {
         })
     }
 
-    /// What lies in this project, that which was set aside for us among it.
+    /// What lies in this project, that which was set aside for us among it, but for what this store writes
+    /// there for other programs.
+    fn sources_of_others(&self) -> Result<Vec<PathBuf>, EngineError> {
+        let own = self.store.read(|view| view.identity())?;
+        let mut found = sources_in(&self.project().join(layout::HOST_FOLDER));
+        found.retain(|folder| match layout::lies_in(folder) {
+            Ok(Present::State(state)) => own.is_none() || state.store != own,
+            _ => true,
+        });
+        Ok(found)
+    }
+
     fn own_sources(&self) -> Result<Vec<PathBuf>, EngineError> {
-        let found = sources_in(&self.project().join(layout::HOST_FOLDER));
+        let found = self.sources_of_others()?;
         if found.is_empty() {
             return Err(EngineError {
                 kind: Kind::NotFound,
                 message: format!(
-                    "there is neither .opencode/stack nor .opencode/flame in {}",
+                    "there is neither .opencode/stack nor .opencode/flame of another program in {}",
                     self.project().display()
                 ),
                 hint: Some("Name the folder or file to import.".to_owned()),
@@ -119,6 +138,25 @@ impl Engine {
         }
         Ok(found)
     }
+}
+
+/// What is in folders and files; `now` stands for times that are missing.
+fn gathered(paths: &[PathBuf], now: i64) -> Result<(ImportSummary, Import), EngineError> {
+    let mut summary = ImportSummary::default();
+    let mut import = Import { host: "opencode".to_owned(), ..Import::default() };
+    for path in paths {
+        let found = read::read(path, now)?;
+        summary.sources.push(ImportSource {
+            path: path.clone(),
+            format: found.format,
+            frames: found.frames.len() as u64,
+        });
+        summary.skipped.extend(found.skipped);
+        import.frames.extend(found.frames);
+        import.planned.extend(found.planned);
+        import.active = import.active.or(found.active);
+    }
+    Ok((summary, import))
 }
 
 /// The folders with frames in OpenCode's own folder, by name.

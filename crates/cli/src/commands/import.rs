@@ -1,6 +1,7 @@
 mod course;
 pub(super) mod sessions;
 pub(super) mod usual;
+mod would;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ use usual::{Usual, Wanted};
 /// Take over past sessions of agents, or frames of another store
 ///
 /// Without files, it looks for sessions of this project in the places where Claude Code, Codex, pi and OpenCode
-/// keep them, and for frames in the project's .opencode folder.
+/// keep them, and for frames that another program left in the project's .opencode folder.
 ///
 /// Files and folders may hold sessions of Claude Code (with its subagents), Codex, pi, `opencode export`,
 /// SWE-agent and mini-swe-agent; their content tells which. Tasks, todo items, subagents and turns become frames,
@@ -32,7 +33,7 @@ use usual::{Usual, Wanted};
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
     /// Files or folders [default: what there is of this project in the usual places]
-    #[arg(conflicts_with_all = ["all", "dry_run"])]
+    #[arg(conflicts_with = "all")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     usual: Usual,
@@ -84,11 +85,13 @@ pub(crate) fn run(
     if let Some(error) = nothing.filter(|_| frames.is_empty() && sessions.is_empty()) {
         return Err(EngineError::from(error).into());
     }
+    let sources = (!sessions.is_empty()).then(|| Sources::named(sessions));
+    if args.usual.only_lists() {
+        return would::tell(&frames, sources.as_ref(), invocation, output);
+    }
     let engine = invocation.engine_or_new(args.new, output)?;
-    let has_frames = sessions.is_empty() || !frames.is_empty();
-    let frames = has_frames.then(|| engine.import(&frames)).transpose()?;
-    let sessions = (!sessions.is_empty()).then(|| Sources::named(sessions));
-    take_all(&engine, frames.as_ref(), sessions.as_ref(), output)
+    let frames = (!frames.is_empty()).then(|| engine.import(&frames)).transpose()?;
+    take_all(&engine, frames.as_ref(), sources.as_ref(), output)
 }
 
 /// Imports what lies around: frames in the project's own folders, and the sessions of agents.
@@ -104,11 +107,17 @@ fn from_usual_places(
     let found = match args.usual.find("import", &invocation.place, output)? {
         Wanted::Shown => return Ok(()),
         Wanted::Nothing(why) if !Engine::holds_frames(&project) => return Err(why.into()),
-        Wanted::Nothing(_) => None,
-        Wanted::Read(found) => Some(found),
+        Wanted::Nothing(why) => Err(why),
+        Wanted::Read(found) => Ok(found),
     };
     let engine = invocation.engine_or_new(args.new, output)?;
-    let frames = Engine::holds_frames(&project).then(|| engine.import(&[])).transpose()?;
+    // What this store writes there for other programs is no news to it.
+    let has_frames = engine.has_frames_of_others()?;
+    let found = match found {
+        Err(why) if !has_frames => return Err(why.into()),
+        found => found.ok(),
+    };
+    let frames = has_frames.then(|| engine.import(&[])).transpose()?;
     let sessions = found.map(|found| found.sources(output)).transpose()?;
     take_all(&engine, frames.as_ref(), sessions.as_ref(), output)
 }
@@ -126,7 +135,7 @@ fn take_all(
     }
     output.either(&value, |page| {
         if let Some(frames) = frames {
-            tell_frames(frames, page);
+            tell_frames(frames, "imported", page);
         }
         if let Some(taken) = &taken {
             tell_sessions(taken, page);
@@ -194,13 +203,14 @@ fn told_of(recordings: &[Recording], session: usize, message: usize) -> String {
     format!("session {}/{all}: {host}{of}, message {}/{messages}", session + 1, message + 1)
 }
 
-fn tell_frames(summary: &ImportSummary, page: &mut Page) {
+/// `became` is what became of frames that are new, or would.
+fn tell_frames(summary: &ImportSummary, became: &str, page: &mut Page) {
     for source in &summary.sources {
         let frames = counted(source.frames, "frame");
         let from = format!("read {} ({frames}, {})", source.path.display(), source.format);
         page.put(DIM, &from).end();
     }
-    page.put(PLAIN, &told(summary)).end();
+    page.put(PLAIN, &told(summary, became)).end();
     let skipped = summary.skipped.iter().map(|it| format!("left out {}: {}", it.what, it.why));
     warn(skipped, page);
 }
@@ -253,9 +263,9 @@ fn warn(told: impl ExactSizeIterator<Item = String>, page: &mut Page) {
     }
 }
 
-fn told(summary: &ImportSummary) -> String {
+fn told(summary: &ImportSummary, became: &str) -> String {
     let counts = &summary.counts;
-    let mut told = vec![format!("{} imported", counted(counts.imported, "frame"))];
+    let mut told = vec![format!("{} {became}", counted(counts.imported, "frame"))];
     for (count, what) in [
         (counts.known, "here already"),
         (summary.skipped.len() as u64, "left out"),

@@ -85,7 +85,6 @@ fn from_the_plugins_that_came_before() {
     says!(desk, ["import"], @r"
     exit 0
     read $ROOT/project/.opencode/flame (1 frame, flame)
-    read $ROOT/project/.opencode/stack (1 frame, stack)
     0 frames imported, 1 here already, 1 left out
     ! left out $ROOT/project/.opencode/flame/frames/ses_2.json: is not whole JSON: EOF while parsing a string at line 1 column 25
     ");
@@ -115,9 +114,61 @@ fn the_tree_of_an_earlier_program_survives_the_first_change() {
     .unwrap();
     desk.ok(&["push", "New", "-c", "x"]);
     let told = desk.json(&["import"]);
-    assert_eq!((told["imported"].as_u64(), told["known"].as_u64()), (Some(1), Some(1)));
+    assert_eq!((told["imported"].as_u64(), told["known"].as_u64()), (Some(1), Some(0)));
     let titles = desk.ok(&["tree"]);
     assert!(titles.contains("Old") && titles.contains("New"), "{titles}");
+}
+
+/// What the store itself writes for other programs is no news to it.
+#[test]
+fn its_own_files_are_not_imported() {
+    let desk = Desk::new();
+    fs::create_dir(desk.project().join(".opencode")).unwrap();
+    desk.ok(&["push", "New", "-c", "x"]);
+    assert!(desk.project().join(".opencode/stack/state.json").exists());
+    says!(desk, ["import"], @"
+    exit 3
+    --- stderr
+    error: no session of $ROOT/project is in the usual places of agents
+    hint: Name files with sessions, or folders of them.
+    ");
+    // Where somebody names them they are read.
+    let told = desk.json(&["import", ".opencode/stack"]);
+    assert_eq!((told["imported"].as_u64(), told["known"].as_u64()), (Some(0), Some(1)));
+}
+
+#[test]
+fn what_files_hold_is_told_before_anything_is_imported() {
+    let desk = Desk::without_store();
+    recorded(&desk);
+    let from = Desk::with_frames();
+    fs::write(desk.project().join("tree.json"), from.ok(&["export"])).unwrap();
+    says!(desk, ["import", "--dry-run", "past", "tree.json"], @"
+    exit 0
+    read $ROOT/project/tree.json (5 frames, stack)
+    5 frames would be imported
+    3 sessions would be imported
+      Claude Code  5e55-0001                   1 Mar 2026 · 19 messages · Discounts for the shop
+      SWE-agent    swe-agent-bdb6633616300169  4 messages
+      Claude Code  5e55-0001.agent-b1          1 Mar 2026 · 3 messages
+    nothing was written: without --dry-run it is
+    ");
+    assert!(!desk.project().join(".callstack").exists(), "only looked");
+    desk.ok(&["import", "--here", "past/run.traj", "tree.json"]);
+    says!(desk, ["import", "--dry-run", "past", "tree.json"], @"
+    exit 0
+    read $ROOT/project/tree.json (5 frames, stack)
+    0 frames would be imported, 5 here already
+    2 sessions would be imported, 1 here already, of which only what is new would be
+      Claude Code  5e55-0001                   1 Mar 2026 · 19 messages · Discounts for the shop
+      SWE-agent    swe-agent-bdb6633616300169  4 messages · here already
+      Claude Code  5e55-0001.agent-b1          1 Mar 2026 · 3 messages
+    nothing was written: without --dry-run it is
+    ");
+    let told = desk.json(&["import", "--dry-run", "past", "tree.json"]);
+    assert_eq!(told["recorded"]["sessions"][1]["known"], true, "{told:#}");
+    assert_eq!((&told["imported"], &told["known"]), (&0.into(), &5.into()));
+    assert_eq!(desk.handles().len(), 6, "nothing was added");
 }
 
 /// Sessions that were written for the tests of what reads them.
