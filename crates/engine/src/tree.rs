@@ -79,6 +79,11 @@ pub struct SessionNote {
 }
 
 impl Engine {
+    /// How many sessions were imported.
+    pub fn imported_sessions(&self) -> Result<u64, EngineError> {
+        Ok(self.store.read(|view| view.recorded_sessions())?.len() as u64)
+    }
+
     /// Whether a frame never ended in a session that was imported: nobody works in it.
     pub fn is_left_open(&self, frame: &Frame) -> Result<bool, EngineError> {
         match &frame.session {

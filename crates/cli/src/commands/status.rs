@@ -19,6 +19,7 @@ use crate::wording::{counted, thousands};
 /// The tokens sent are those that the agent's program reports for the session's requests. Beside them stands an
 /// estimate for the same session without callstack: with everything that was folded away, and without callstack's
 /// own tools, guidance and calls. A bill counts tokens from the provider's cache at 0.1 and all others at 1.25.
+/// Imported sessions are only counted: `callstack replay` measures them.
 ///
 /// Keys, tokens and passwords of known forms are masked unless --reveal is given.
 #[derive(Debug, clap::Args)]
@@ -50,6 +51,10 @@ pub(crate) fn run(
     if is_narrowed {
         data["counts"] = json!(counted_in(&engine, &session)?);
     }
+    let imported = if is_narrowed { 0 } else { engine.imported_sessions()? };
+    if imported > 0 {
+        data["imported"] = json!({ "sessions": imported, "measured": false });
+    }
     let stack: Vec<FrameMetadata> =
         serde_json::from_value(data["stack"].clone()).map_err(|error| Failure::of_shape(&error))?;
     output.either(&data, |page| {
@@ -69,6 +74,11 @@ pub(crate) fn run(
         }
         let whole = if is_narrowed { "in this session" } else { "in all" };
         page.put(DIM, &counts(whole, &data["counts"])).end();
+        if imported > 0 {
+            let sessions = counted(imported, "imported session");
+            let way = "`callstack replay FILE…` tells what frames would have saved";
+            page.put(DIM, &format!("{sessions}, not measured: {way}")).end();
+        }
         if savings.session.requests > 0 {
             page.put(DIM, &line("this session", &savings.session)).end();
         }

@@ -256,7 +256,10 @@ fn past_sessions_of_agents() {
     session cli
     no frame is open
     in all: 4 completed, 3 imported
+    3 imported sessions, not measured: `callstack replay FILE…` tells what frames would have saved
     ");
+    let told = desk.json(&["status"]);
+    assert_eq!(told["imported"], serde_json::json!({ "sessions": 3, "measured": false }));
     says!(desk, ["search", "1 failed"], @"
     exit 0
     f2 Compute the discount, message 1 (assistant)
