@@ -1,7 +1,5 @@
 //! What a person did to the frames from outside a session, for the agent that works in it.
 
-use std::fmt::Write as _;
-
 use crate::event::Event;
 use crate::frame::{self, Frame, FrameNum, Status};
 use crate::returned::{MARK, given, label, one_line, open_now};
@@ -22,6 +20,8 @@ pub struct OutsideChange {
     pub frame: FrameNum,
     /// The line.
     pub text: String,
+    /// Whether it matters to the work around the frame although the frame is over.
+    pub outlasts: bool,
 }
 
 /// The changes among the events of a command that is about `named`, the frame it names first. `frame` reads a frame
@@ -36,7 +36,8 @@ pub fn outside_changes<E>(
         let Some(num) = subject(event, named) else { continue };
         let frame = frame(num)?;
         if let Some(text) = line(event, &frame, events, named) {
-            changes.push(OutsideChange { frame: num, text });
+            let outlasts = matches!(event, Event::FrameEnded { .. } | Event::FilesRestored { .. });
+            changes.push(OutsideChange { frame: num, text, outlasts });
         }
     }
     Ok(changes)
@@ -113,15 +114,23 @@ fn line(event: &Event, frame: &Frame, all: &[Event], named: &[FrameNum]) -> Opti
     })
 }
 
-/// The note that tells a session's agent of changes, with the frame that is open now.
-pub fn told_from_outside(lines: &[String], open: Option<&Frame>) -> String {
-    let mut text = format!("{MARK} The user changed frames from outside this session:\n");
-    for line in lines {
-        // Writing to a string can't fail.
-        let _ = writeln!(text, "- {line}");
-    }
+/// The note that tells a session's agent of changes, with the frame that is open now. `again` where it was told
+/// before, in what has left since.
+pub fn told_from_outside(lines: &[&str], open: Option<&Frame>, again: bool) -> String {
+    let told = if again { "Told before, and still so: the user" } else { "The user" };
+    let mut text = format!("{MARK} {told} changed frames from outside this session:\n");
+    lines.iter().for_each(|line| text.push_str(&item(line)));
     text.push_str(&open_now(open));
     text
+}
+
+/// Whether such a note tells of a change.
+pub fn tells_of(note: &str, line: &str) -> bool {
+    note.contains(&item(line))
+}
+
+fn item(line: &str) -> String {
+    format!("- {line}\n")
 }
 
 /// Whether nobody asked for a frame: a session's root that its first words name, or a turn.

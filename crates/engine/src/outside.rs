@@ -7,14 +7,33 @@ use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::outside::outside_changes;
 use callstack_core::returned::RENDERER_VERSION;
-use callstack_store::{Change, View};
+use callstack_store::{Change, StoreError, View};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::TERMINAL;
 
-/// Where a session's changes are kept until it is told of them; behind it stands what tells one from the others.
+/// Where a session's changes are kept until it is told of them; behind it stands what tells one from the others, its
+/// frame, and whether it matters when that is over.
 pub(crate) const SLOT: &str = "outside:";
+
+const OUTLASTS: &str = " outlasts";
+
+/// Whether a change that is kept there still matters. Of those that an earlier version kept nothing is known.
+pub(crate) fn still_matters(view: &View<'_>, kept: &str) -> Result<bool, StoreError> {
+    let (place, outlasts) = match kept.strip_suffix(OUTLASTS) {
+        Some(place) => (place, true),
+        None => (kept, false),
+    };
+    let frame = place.split_once(' ').and_then(|(_, frame)| frame.parse().ok());
+    let Some(num) = frame else { return Ok(false) };
+    let mut frame = view.frame(num)?;
+    if outlasts && frame.status.is_finished() {
+        let Some(parent) = frame.parent else { return Ok(false) };
+        frame = view.frame(parent)?;
+    }
+    Ok(!frame.detached && !frame.status.is_finished())
+}
 
 /// Whether a person changes something just now.
 #[derive(Debug, Default)]
@@ -57,10 +76,11 @@ impl Engine {
         let newest = view.revision()?;
         let mut kept = Vec::new();
         for outside in changes {
+            let over = if outside.outlasts { OUTLASTS } else { "" };
             for session in concerned(&view, outside.frame)? {
                 kept.push(Event::Rendered {
                     session,
-                    slot: format!("{SLOT}{newest}.{}", kept.len()),
+                    slot: format!("{SLOT}{newest}.{} {}{over}", kept.len(), outside.frame),
                     text: outside.text.clone(),
                     renderer: RENDERER_VERSION,
                 });

@@ -1,6 +1,8 @@
 //! What a person does at a terminal reaches the agents whose work it concerns.
 
-use callstack_core::transcript::{FoldOp, Message, Part, PartBody, Role, Standing};
+use callstack_core::transcript::{
+    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{Settings, Shown};
 use serde_json::{Value, json};
@@ -186,4 +188,59 @@ fn a_session_below_the_frame_is_told_and_one_elsewhere_is_not() {
     other.sync(&desk.project.engine, "ses_other", &shown);
     assert_eq!(desk.notes().len(), 1);
     assert!(other.ops.is_empty(), "{:?}", other.ops);
+}
+
+/// A step of the agent with a call that opens or ends a frame.
+fn step(desk: &mut Desk, name: &str, arguments: Value) {
+    let id = format!("msg_{:03}", desk.shown.len());
+    let call = format!("call_{id}");
+    let anchor = Anchor { message: Some(id.clone()), call: Some(call.clone()) };
+    let agent = Caller { anchor, host: "test".to_owned(), ..caller(A) };
+    let operation = callstack_engine::operations::find(name).unwrap();
+    operation.run(&desk.project.engine, &agent, arguments).unwrap();
+    let mut shown = said(desk.shown.len(), Role::Assistant);
+    let body = PartBody::Tool { call, tool: name.to_owned(), state: CallState::Completed };
+    shown.message.parts = vec![Part { id: format!("prt-{id}"), body }];
+    desk.shown.push(shown);
+    desk.request();
+}
+
+#[test]
+fn what_was_told_in_a_frame_that_left_is_told_again_where_it_still_matters() {
+    let mut desk = Desk::new();
+    desk.turn();
+    let plans = [json!({"title": "One", "successCriteria": "x"})];
+    desk.outside("stack_frame_plan", json!({"children": plans}));
+    step(&mut desk, "stack_frame_push", json!({"title": "Inner", "successCriteria": "x"}));
+    desk.shown.push(said(desk.shown.len(), Role::Assistant));
+    desk.request();
+    desk.outside("stack_add_decision", json!({"decision": "SQLite", "frame": "f1"}));
+    desk.outside("stack_add_decision", json!({"decision": "no tests here", "frame": "f3"}));
+    desk.outside("stack_frame_invalidate", json!({"frame": "f2", "reason": "It is done."}));
+    desk.request();
+    let noted =
+        |desk: &Desk, words: &str| desk.notes().iter().filter(|note| note.contains(words)).count();
+    assert_eq!((noted(&desk, "SQLite"), noted(&desk, "no tests")), (1, 1), "{:?}", desk.notes());
+    desk.shown.push(said(desk.shown.len(), Role::Assistant));
+    step(&mut desk, "stack_frame_pop", json!({"results": "all is well"}));
+    assert_eq!(noted(&desk, "SQLite"), 0, "it leaves: {:?}", desk.notes());
+    let before = desk.plugin.ops.clone();
+    desk.shown.push(said(desk.shown.len(), Role::Assistant));
+    desk.request();
+    assert_eq!(desk.plugin.ops[..before.len()], before[..], "what was sent stays");
+    for again in [false, true] {
+        desk.shown.push(said(desk.shown.len(), Role::Assistant));
+        if again {
+            desk.plugin = Plugin::default();
+        }
+        desk.request();
+    }
+    insta::assert_snapshot!(desk.notes().last().unwrap(), @r#"
+    at msg_008:
+    [callstack] Told before, and still so: the user changed frames from outside this session:
+    - decided in f1 "Build the shop": SQLite
+    - invalidated f2 "One": do not go on with it. The reason: It is done.
+    [callstack] f1 is open now, for the user's latest message
+    "#);
+    assert_eq!((noted(&desk, "SQLite"), noted(&desk, "no tests")), (1, 0), "{:?}", desk.notes());
 }

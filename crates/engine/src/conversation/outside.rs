@@ -1,78 +1,132 @@
-//! A session's agent is told what a person changed from outside: at the next request, once.
+//! A session's agent is told what a person changed from outside: at the next request, once; and once more where that
+//! left with a finished frame while it still matters.
 
-use callstack_core::fold::Placement;
-use callstack_core::outside::told_from_outside;
-use callstack_core::transcript::{Anchor, Role};
+use callstack_core::fold::{Note, Placement};
+use callstack_core::outside::{tells_of, told_from_outside};
+use callstack_core::transcript::{Anchor, FoldOp, Role};
 use callstack_store::{StoreError, View};
 
+use super::folding::live;
 use super::{Conversation, notes};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::outside::SLOT;
+use crate::outside::{SLOT, still_matters};
 
 /// Tells the note of changes from others at its place; behind it stands the event of the newest one.
 const NOTE: &str = "outside";
+/// The same where they are told again.
+const AGAIN: &str = "again outside";
 
 /// The changes of a session that a person made from outside, and how far its agent was told of them.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
-    /// Each with the event that holds it, in order.
-    changes: Vec<(i64, String)>,
+    changes: Vec<Changed>,
     /// The messages with a note, each with the newest event that it tells of.
     told: Vec<(String, i64)>,
+    /// All notes that tell of changes, first and again.
+    notes: Vec<Note>,
+}
+
+#[derive(Debug)]
+struct Changed {
+    /// The event that holds it.
+    seq: i64,
+    line: String,
+    /// Whether it is to be told again where that has left.
+    matters: bool,
 }
 
 impl Outside {
     pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Self, StoreError> {
-        let changes = view.renders(session, SLOT)?.into_iter();
-        let changes: Vec<_> = changes.map(|(_, text, seq)| (seq, text)).collect();
-        if changes.is_empty() {
-            return Ok(Self::default());
+        let mut changes = Vec::new();
+        for (kept, line, seq) in view.renders(session, SLOT)? {
+            changes.push(Changed { seq, line, matters: still_matters(view, &kept)? });
         }
-        let told = notes::rows(view, session)?.into_iter().filter_map(|(note, once)| {
-            Some((note.message, once.strip_prefix(NOTE)?.parse().ok()?))
-        });
-        Ok(Self { changes, told: told.collect() })
+        let mut outside = Self { changes, ..Self::default() };
+        if outside.changes.is_empty() {
+            return Ok(outside);
+        }
+        for (note, once) in notes::rows(view, session)? {
+            let until = once.strip_prefix(NOTE).and_then(|until| until.parse().ok());
+            outside.told.extend(until.map(|until| (note.message.clone(), until)));
+            if until.is_some() || once.starts_with(AGAIN) {
+                outside.notes.push(note);
+            }
+        }
+        Ok(outside)
     }
 }
 
 impl Conversation {
     /// Whether the agent has still to be told of a change.
     pub(super) fn has_outside_to_tell(&self) -> bool {
-        !self.outside_to_tell().is_empty()
+        !self.outside_to_tell().is_empty() || !self.outside_that_left(&self.sent).is_empty()
     }
 
     /// The changes that the agent was not told of. What was said at a message that was undone was not.
-    fn outside_to_tell(&self) -> &[(i64, String)] {
-        let Outside { changes, told } = &self.outside;
+    fn outside_to_tell(&self) -> &[Changed] {
+        let Outside { changes, told, .. } = &self.outside;
         let undone = |message: &str| {
             !self.transcript.iter().any(|shown| shown.id == message)
                 && self.has_undone(&Anchor { message: Some(message.to_owned()), call: None })
         };
         let until = told.iter().filter(|(message, _)| !undone(message)).map(|(_, until)| *until);
         let until = until.max().unwrap_or(0);
-        let known = changes.iter().take_while(|(seq, _)| *seq <= until).count();
+        let known = changes.iter().take_while(|change| change.seq <= until).count();
         &changes[known..]
+    }
+
+    /// The changes that still matter, and whose notes stand among what is shown but leave by these operations.
+    fn outside_that_left(&self, ops: &[FoldOp]) -> Vec<&Changed> {
+        let shown = |note: &&Note| self.transcript.iter().any(|shown| shown.id == note.message);
+        let notes: Vec<_> = self.outside.notes.iter().filter(shown).collect();
+        let is_sent = |note: &Note| {
+            ops.iter().any(|op| match op {
+                FoldOp::Append { text, .. } | FoldOp::Insert { text, .. } => {
+                    text.contains(&note.text)
+                }
+                _ => false,
+            })
+        };
+        let has_left = |change: &&Changed| {
+            let mut telling = notes.iter().filter(|note| tells_of(&note.text, &change.line));
+            telling.clone().next().is_some() && telling.all(|note| !is_sent(note))
+        };
+        let changes = self.outside.changes.iter();
+        changes.filter(|change| change.matters).filter(has_left).collect()
     }
 }
 
 impl Engine {
-    /// Tells of the changes that the agent does not know of, with the frame that is open now.
+    /// Tells of the changes that the agent does not know of, or whose note has left, with the frame that is open now.
     pub(super) fn tell_outside(
         &self,
         conversation: &mut Conversation,
         session: &str,
     ) -> Result<(), EngineError> {
-        let changes = conversation.outside_to_tell();
-        let (Some((newest, _)), Some(last)) = (changes.last(), conversation.last()) else {
+        let Some(last) = conversation.last() else { return Ok(()) };
+        if conversation.outside.changes.is_empty() {
             return Ok(());
-        };
-        let lines: Vec<_> = changes.iter().map(|(_, line)| line.clone()).collect();
+        }
+        let ops = conversation.fold(&live(&conversation.spans)).ops;
+        let told = [
+            (conversation.outside_that_left(&ops), true),
+            (conversation.outside_to_tell().iter().collect(), false),
+        ];
         let open = self.active(session)?.map(|num| self.frame(num)).transpose()?;
         let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
-        let text = told_from_outside(&lines, open.as_ref());
-        let note = notes::note(session, (&last.id, placement), &format!("{NOTE}{newest}"), text);
-        self.store.write(|change| change.append(self.now(), &[note]))?;
+        let mut events = Vec::new();
+        for (changes, again) in &told {
+            let Some(newest) = changes.last() else { continue };
+            let lines: Vec<_> = changes.iter().map(|change| change.line.as_str()).collect();
+            let text = told_from_outside(&lines, open.as_ref(), *again);
+            let once = format!("{}{}", if *again { AGAIN } else { NOTE }, newest.seq);
+            events.push(notes::note(session, (&last.id, placement.clone()), &once, text));
+        }
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.store.write(|change| change.append(self.now(), &events))?;
         self.load_spans(conversation, session)
     }
 }
