@@ -2,7 +2,8 @@
 //! weight.
 //!
 //! Steps are looked at right before a call of the model. Where closing those from some point on would pay, they are
-//! named once, in the output of the last call of them, which no request has shown yet.
+//! named once, in the output of the next call, which no request has shown yet: what the last one returned may be
+//! what they were for, and is not among them.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +44,7 @@ pub struct NamedSteps {
     pub num: u64,
     /// The first call of them.
     pub first: Anchor,
-    /// The call in whose output the name stands.
+    /// The later call in whose output the name stands.
     pub last: Anchor,
 }
 
@@ -102,8 +103,8 @@ fn told(call: &Call) -> String {
 pub fn naming(num: u64, first: &Call, calls: usize, chars: usize, dialect: Dialect) -> String {
     let (name, first, chars) = (name_of(num), told(first), thousands(chars));
     let calls = match calls {
-        1 => format!("this call, `{first}`"),
-        calls => format!("the last {calls} calls, from `{first}` on"),
+        1 => format!("the call in front of this step, `{first}`"),
+        calls => format!("the {calls} calls in front of this step, from `{first}` on"),
     };
     let pop = dialect.tool("stack_frame_pop");
     format!(

@@ -67,7 +67,7 @@ fn steps_are_named_by_their_first_call() {
     insta::assert_snapshot!(
         naming(14, &ran("python probe.py\n# again"), 9, 35_000, Dialect::Stack),
         @r#"
-        [callstack] s14: the last 9 calls, from `python probe.py # again` on, 35,000 characters. Needed no more? stack_frame_pop with since "s14" closes them and what follows, and leaves only what you return; the open frame stays open. Possible while they are in your context and every frame begun after them is popped.
+        [callstack] s14: the 9 calls in front of this step, from `python probe.py # again` on, 35,000 characters. Needed no more? stack_frame_pop with since "s14" closes them and what follows, and leaves only what you return; the open frame stays open. Possible while they are in your context and every frame begun after them is popped.
         "#
     );
     let read = Call {
@@ -78,7 +78,7 @@ fn steps_are_named_by_their_first_call() {
     insta::assert_snapshot!(
         naming(3, &read, 1, 1_234_567, Dialect::Flame),
         @r#"
-        [callstack] s3: this call, `read src/'a'.rs`, 1,234,567 characters. Needed no more? flame_pop with since "s3" closes them and what follows, and leaves only what you return; the open frame stays open. Possible while they are in your context and every frame begun after them is popped.
+        [callstack] s3: the call in front of this step, `read src/'a'.rs`, 1,234,567 characters. Needed no more? flame_pop with since "s3" closes them and what follows, and leaves only what you return; the open frame stays open. Possible while they are in your context and every frame begun after them is popped.
         "#
     );
 }

@@ -37,11 +37,11 @@ fn steps_are_named_once_where_closing_them_pays() {
         assert!(host.plugin.ops.starts_with(&before), "step {step}");
         named.push(host.names().len());
     }
-    assert_eq!(named, [0, 0, 0, 0, 1, 1, 1, 1, 1], "it goes on with what has a name");
+    assert_eq!(named, [0, 0, 0, 0, 0, 1, 1, 1, 1], "a later call stands behind what has a name");
     assert_snapshot!(host.names()[0], @r#"
-    [callstack] s1: the last 5 calls, from `read src/part_1.rs` on, 30,000 characters. Needed no more? stack_frame_pop with since "s1" closes them and what follows, and leaves only what you return; the open frame stays open. Possible while they are in your context and every frame begun after them is popped.
+    [callstack] s1: the 5 calls in front of this step, from `read src/part_1.rs` on, 30,000 characters. Needed no more? stack_frame_pop with since "s1" closes them and what follows, and leaves only what you return; the open frame stays open. Possible while they are in your context and every frame begun after them is popped.
     "#);
-    assert!(host.sent().contains("msg_06: think read(src/part_5.rs) + [callstack] s1\n"));
+    assert!(host.sent().contains("msg_07: think read(src/part_6.rs) + [callstack] s1\n"));
     // Another run of work gets a name of its own.
     for _ in 0..9 {
         host.call("bash", "make", 4_000);
@@ -97,7 +97,7 @@ fn what_planned_frames_may_need_is_named_once_they_are_over() {
         assert!(host.names().is_empty(), "{:?}", host.names());
         host.pop();
     }
-    host.reads(1, 6_000);
+    host.reads(2, 6_000);
     assert_eq!(host.names().len(), 1);
     assert!(host.names()[0].contains("from `read src/part_1.rs` on"), "{:?}", host.names());
     // What they returned stays with what is returned for all.
@@ -135,29 +135,20 @@ fn steps_whose_files_were_changed_since_are_offered_once_more() {
 }
 
 #[test]
-fn inside_a_pushed_frame_they_are_closed_into_it() {
+fn inside_a_frame_that_was_pushed_or_activated_nothing_is_named() {
     let (mut host, _folder) = new();
-    host.reads(2, 9_000);
     host.push("Probe");
-    host.reads(6, 6_000);
-    assert!(
-        host.names()[0].contains("the last 4 calls, from `read src/part_4.rs` on"),
-        "{:?}",
-        host.names()
-    );
-    let told = host.since("s1").unwrap();
-    assert!(told.trim_end().ends_with("f2 is open now: Probe"), "{told}");
-    assert_eq!(host.engine.resolve("f3").unwrap().parent.map(|it| it.0), Some(2));
-    host.reads(1, 100);
+    host.reads(8, 9_000);
+    assert!(host.names().is_empty(), "its pop closes them: {:?}", host.names());
+    let planned = json!([{"title": "Lexer", "successCriteria": "it is known"}]);
+    host.ours("stack_frame_plan", json!({"children": planned})).unwrap();
+    host.ours("stack_frame_activate", json!({"frame": "f3"})).unwrap();
+    host.reads(8, 9_000);
+    assert!(host.names().is_empty(), "{:?}", host.names());
     host.pop();
-    assert_snapshot!(host.sent(), @r#"
-    msg_01: "Find out how it is built"
-    msg_02: think read(src/part_1.rs)
-    msg_03: think read(src/part_2.rs)
-    msg_04: think stack_frame_push() = [callstack] frame f2 "Probe" returned: completed after 45s
-    "#);
-    let returned = host.output("msg_04");
-    assert!(returned.contains("f3 \"Survey\" completed: there are 3 parts"), "{returned}");
+    host.pop();
+    host.reads(8, 9_000);
+    assert_eq!(host.names().len(), 1, "{:?}", host.names());
 }
 
 #[test]
@@ -241,8 +232,8 @@ fn what_can_not_be_closed_is_refused_with_the_reason() {
     refuse(&mut host, json!({"since": "s1", "results": results}));
     (host.session, host.shown, host.plugin) = (session, shown, plugin);
     assert_snapshot!(refused.join("\n"), @r#"
-    invalid: `f1` is no name of steps. callstack names steps, such as s14, in the output of the last call of them.
-    not_found: no steps are named s9. callstack names steps in the output of the last call of them; other work is closed by `stack_frame_push` before it and `stack_frame_pop` behind it.
+    invalid: `f1` is no name of steps. callstack names steps, such as s14, in the output of a later call.
+    not_found: no steps are named s9. callstack names steps in the output of a later call; other work is closed by `stack_frame_push` before it and `stack_frame_pop` behind it.
     invalid: steps are closed with `since` as completed or failed, with results that you give. Leave out frame and generateSummary; `results` say all that later work needs of them.
     invalid: steps are closed with `since` as completed or failed, with results that you give. Leave out frame and generateSummary; `results` say all that later work needs of them.
     invalid: steps are closed with `since` as completed or failed, with results that you give. Leave out frame and generateSummary; `results` say all that later work needs of them.
@@ -251,16 +242,21 @@ fn what_can_not_be_closed_is_refused_with_the_reason() {
     invalid: a title goes with `since` alone. The open frame has the title that it was pushed with.
     conflict: frame f2 "Probe" is open and began in the steps that are to be closed. Pop f2 first, then close the steps.
     conflict: the steps of s1 are closed already, as frame f3 "Survey". What it returned stands in place of their first call.
-    not_found: s1 names steps of another session. callstack names steps in the output of the last call of them; other work is closed by `stack_frame_push` before it and `stack_frame_pop` behind it.
+    not_found: s1 names steps of another session. callstack names steps in the output of a later call; other work is closed by `stack_frame_push` before it and `stack_frame_pop` behind it.
     "#);
 }
 
 #[test]
 fn steps_that_left_with_a_frame_or_a_compaction_are_refused() {
-    let (mut host, _folder) = new();
-    host.push("Probe");
+    let folder = TempDir::new().unwrap();
+    let mut host = Host::new(folder.path(), at_level(Level::Auto));
+    host.user("Find out how it is built");
     host.reads(6, 6_000);
-    host.pop();
+    assert_eq!(host.names().len(), 1);
+    host.reply("It is built with make.");
+    host.user("And how is it tested?");
+    host.pass(6);
+    host.reads(1, 10);
     let gone = "the steps of s1 are not in the context any more";
     assert_eq!(host.since("s1").unwrap_err().message, gone);
 

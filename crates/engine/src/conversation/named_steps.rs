@@ -1,4 +1,5 @@
-//! Steps of a session that are named where closing them would pay, and what is still sent of them when they are.
+//! Steps of a session that are named where closing them would pay, and what is still sent of them when they are. They
+//! are named in a later call, and in no frame that somebody began: what is in one leaves with it.
 
 mod overtaken;
 
@@ -70,8 +71,9 @@ impl Naming {
         self.up_to(message + 1) - self.up_to(message)
     }
 
+    /// By what stands in front of the newest message, which is never among the steps that are named.
     fn is_worth_a_look(&self) -> bool {
-        let looks = |messages| self.up_to(messages) / LOOK;
+        let looks = |messages: usize| self.up_to(messages.saturating_sub(1)) / LOOK;
         self.returned.len() > self.old && looks(self.returned.len()) > looks(self.old)
     }
 }
@@ -82,6 +84,11 @@ struct Unnamed {
     last: Anchor,
     calls: usize,
     chars: usize,
+}
+
+/// Whether a frame is open that somebody began, and whose steps leave when it is popped.
+fn is_worked_in(span: &Span) -> bool {
+    span.live_close().is_none() && span.foldable && !span.origin.is_automatic()
 }
 
 /// The events that name the same steps in another session, where messages have other ids.
@@ -117,17 +124,21 @@ fn is_step(message: &Message) -> bool {
 }
 
 impl Conversation {
-    /// The steps that are to be named at the end of what is shown; `ops` are the request's.
+    /// The steps that are to be named in the newest one; `ops` are the request's. What that one returned nobody has
+    /// read yet, so it is not among them.
     fn unnamed(&self, ops: &[FoldOp]) -> Option<Unnamed> {
         if !self.naming.is_worth_a_look() || self.has_gap {
             return None;
         }
         let last = self.newest_call()?;
         let live = live(&self.spans);
+        if live.iter().any(is_worked_in) {
+            return None;
+        }
         let request = Request::of(&self.transcript, ops, self.masking.weights());
-        let (from, unnamed) = self.first_unnamed(&live, &request);
-        let read: Vec<Read> =
-            (from..self.transcript.len()).filter_map(|at| self.read(&live, &request, at)).collect();
+        let unnamed = self.first_unnamed(&request);
+        let in_front = 0..self.transcript.len() - 1;
+        let read: Vec<Read> = in_front.filter_map(|at| self.read(&live, &request, at)).collect();
         let unnamed = read.iter().take_while(|it| it.at < unnamed).count();
         let steps: Vec<Step> = read.iter().map(|it| it.step).collect();
         let (tokens, calls) = self.weight(&request);
@@ -180,18 +191,12 @@ impl Conversation {
         looks.then_some(newest.id.as_str())
     }
 
-    /// The first message of the innermost frame that somebody opened, and the first one behind the last steps in it
-    /// that have a name in what is sent.
-    fn first_unnamed(&self, live: &[Span], request: &Request<'_>) -> (usize, usize) {
+    /// The first message behind the last steps that have a name in what is sent.
+    fn first_unnamed(&self, request: &Request<'_>) -> usize {
         let place = |id: &str| self.transcript.iter().rposition(|message| message.id == id);
         let at = |anchor: &Anchor| place(anchor.message.as_deref()?);
-        let open = live.iter().filter(|span| {
-            span.live_close().is_none() && span.foldable && !span.origin.is_automatic()
-        });
         let named = self.naming.named.iter().filter_map(|steps| at(&steps.last));
-        let named = named.filter(|at| !request.cut[*at]).map(|at| at + 1);
-        let from = open.filter_map(|span| at(&span.open)).max().unwrap_or(0);
-        (from, named.max().unwrap_or(0))
+        named.filter(|at| !request.cut[*at]).max().unwrap_or(0)
     }
 
     /// A message as a step; none of one that is no step.

@@ -83,7 +83,7 @@ fn named(view: &View<'_>, session: &str, name: &str) -> Result<NamedSteps, Engin
     let num = number_of(name).ok_or_else(|| {
         EngineError::invalid(
             format!("`{name}` is no name of steps"),
-            "callstack names steps, such as s14, in the output of the last call of them.",
+            "callstack names steps, such as s14, in the output of a later call.",
         )
     })?;
     let known = view.named_steps(session)?.into_iter().find(|steps| steps.num == num);
@@ -93,7 +93,7 @@ fn named(view: &View<'_>, session: &str, name: &str) -> Result<NamedSteps, Engin
         } else {
             format!("no steps are named {}", name_of(num))
         };
-        let hint = "callstack names steps in the output of the last call of them; other work is closed by \
+        let hint = "callstack names steps in the output of a later call; other work is closed by \
                     `stack_frame_push` before it and `stack_frame_pop` behind it.";
         return Err(EngineError { kind: Kind::NotFound, message, hint: Some(hint.to_owned()) });
     };

@@ -60,14 +60,14 @@ impl Conversation {
     /// they read.
     fn changed_since(&self, steps: &NamedSteps) -> Option<(Vec<String>, usize)> {
         let (first, last) = (self.place(&steps.first)?, self.place(&steps.last)?);
-        let within = self.facts.get(first..=last)?.iter().flatten();
+        let within = self.facts.get(first..last)?.iter().flatten();
         let read: BTreeSet<&str> = within
             .filter_map(|fact| match fact {
                 Fact::Read { path } => Some(path.as_str()),
                 _ => None,
             })
             .collect();
-        let later: BTreeSet<&str> = self.facts[last + 1..]
+        let later: BTreeSet<&str> = self.facts[last..]
             .iter()
             .flatten()
             .filter_map(|fact| match fact {
