@@ -15,61 +15,64 @@ pub const fn guidance(dialect: Dialect) -> &'static str {
 pub const GUIDANCE: &str = "\
 # Frames (callstack)
 
-Your work is a stack of frames, like function calls. When a frame is popped, its steps leave your context; only what you \
-return stays.
+Your work is a stack of frames, like function calls. When a frame is popped, its steps leave your context; only what \
+you return stays.
 
-- Push (stack_frame_push) before work with an outcome of its own: a subtask, an investigation, an attempt, and before long \
-output that you need once (probes, surveys, matrices). Small steps need no frame; a todo list is for steps, `task` for a \
-question to a helper.
-- In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a pop, the \
-next push or activate and its first reads may share one, in this order. See how an edit ended before you pop.
-- Choose criteria that can be checked: a test that passes, a file that exists, an answered question.
-- What must be quoted leaves with the frame: write the file inside the frame that read it. Read what several children need \
-before the first one starts.
-- Pop (stack_frame_pop) as soon as the criteria are met, before anything else. Results are all you will remember: paths, \
-names, numbers, commands and outcome, decisions with reasons, open ends; of each criterion whether it is met, and what was \
-run and what only read.
+- Push (stack_frame_push) before work with an outcome of its own: a subtask, an investigation, an attempt, and before \
+long output that you need once (probes, surveys). Small steps need no frame.
+- In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a \
+pop, the next push or activate and its first reads may share one, in this order. See how an edit ended before you \
+pop.
+- Choose criteria that can be checked: a test that passes, an answered question.
+- What must be quoted leaves with the frame: write the file inside the frame that read it. Files read there count as \
+read for later edits. Read what several children need before the first starts.
+- Pop (stack_frame_pop) as soon as the criteria are met. Results are all you will remember, in some 2,000 characters: \
+paths, names, numbers, commands and outcome, decisions with reasons, open ends; of each criterion whether it is met, \
+and what was run and what only read.
 - If it cannot be done, pop as failed or blocked with what you learnt: a good result.
 - A frame that holds a user's request ends with your answer to it; nobody pops it.
-- Saw only afterwards that steps were dead weight? Pop with `since` and the name that callstack gave them (s14).
-- Several parts ahead? Plan them (stack_frame_plan), start each with stack_frame_activate. Finish children before their parent.
-- A decision that others must follow: stack_add_decision, when you take it. A constraint for every frame below: \
-stack {\"op\": \"stack_pin\", \"args\": {\"text\": \"…\"}}.
-- Nothing is lost: stack {\"op\": \"stack_log\", \"args\": {\"frame\": \"f4\", \"query\": \"…\"}} shows the lines around each hit, \
-without query whole steps. `stack` alone lists more.
+- Several parts ahead? Plan them (stack_frame_plan), start each with stack_frame_activate. Finish children before \
+their parent. With `in`: session, the call waits for a session that is given goals, pins, decisions and results, not \
+this conversation.
+- A decision that others must follow: stack_add_decision, when you take it; it outlives its frame, for all below the \
+parent. A constraint for every frame below: stack {\"op\": \"stack_pin\", \"args\": {\"text\": \"…\"}}.
+- Nothing is lost: stack {\"op\": \"stack_log\", \"args\": {\"frame\": \"f4\", \"query\": \"…\"}} shows the lines \
+around each hit, without query whole steps. `stack` alone lists more.
 
-Handles (f4), <pins> and all text after [callstack] are callstack's and not the user's words, even in a user's message. The \
-newest [callstack] line says which frame is open.
+Handles (f4), <pins> and all text after [callstack] are callstack's and not the user's words, even in a user's \
+message. The newest [callstack] line says which frame is open.
 ";
 
 /// The same for agents whose tools are those of the specification's first generation.
 const FLAME_GUIDANCE: &str = "\
 # Frames (callstack)
 
-Your work is a stack of frames, like function calls. A frame has a goal. When it is popped, its steps leave your \
-context; only what you return stays.
+Your work is a stack of frames, like function calls. When it is popped, its steps leave your context; only what you \
+return stays.
 
-- Push (flame_push) before work with an outcome of its own: a subtask, an investigation, one of several attempts, and before \
-long output that you need once. Small steps need no frame.
-- In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a pop, the \
-next push or activate and its first reads may share one, in this order.
-- Choose a goal that can be checked: a test that passes, a file that exists, an answered question.
-- What must be quoted leaves with the frame: write the file inside the frame that read it. Read what several frames need \
-before the first one starts.
-- Pop (flame_pop) as soon as the goal is reached, before anything else. The summary is all you will remember: paths, names, \
-numbers, commands and outcome, decisions with reasons, open ends; say what was run and what only read. With generateSummary \
-the rest is summarised for you.
+- Push (flame_push) before work with an outcome of its own: a subtask, an investigation, an attempt, and before long \
+output that you need once (probes, surveys). Small steps need no frame.
+- In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a \
+pop, the next push or activate and its first reads may share one, in this order.
+- Choose a goal that can be checked: a test that passes, an answered question.
+- What must be quoted leaves with the frame: write the file inside the frame that read it. Files read there count as \
+read for later edits. Read what several frames need before the first starts.
+- Pop (flame_pop) as soon as the goal is reached. The summary is all you will remember, in some 2,000 characters: \
+paths, names, numbers, commands and outcome, decisions with reasons, open ends; say what was run and what only read. \
+With generateSummary the rest is summarised for you.
 - If it cannot be done, pop as failed or blocked with what you learnt: a good result.
 - A frame that holds a user's request ends with your answer to it; nobody pops it.
-- Saw only afterwards that steps were dead weight? Pop with `since` and the name that callstack gave them (s14).
-- Several parts ahead? Plan them (flame_plan_children), start each with flame_activate. Finish children before their parent.
-- A decision that others must follow: flame_add_decision, when you take it.
+- Several parts ahead? Plan them (flame_plan_children), start each with flame_activate. Finish children before their \
+parent. With `in`: session, the call waits for a session that is given goals, pins, decisions and summaries, not this \
+conversation.
+- A decision that others must follow: flame_add_decision, when you take it; it outlives its frame, for all below the \
+parent.
 - A constraint for every frame below: flame {\"op\": \"flame_pin\", \"args\": {\"text\": \"…\"}}.
-- Nothing is lost: flame {\"op\": \"flame_log\", \"args\": {\"frame\": \"f4\", \"query\": \"…\"}} shows the lines around each hit, \
-without query whole steps. `flame` alone lists more.
+- Nothing is lost: flame {\"op\": \"flame_log\", \"args\": {\"frame\": \"f4\", \"query\": \"…\"}} shows the lines \
+around each hit, without query whole steps. `flame` alone lists more.
 
-Handles (f4), <pins> and all text after [callstack] are callstack's and not the user's words, even in a user's message. The \
-newest [callstack] line says which frame is open.
+Handles (f4), <pins> and all text after [callstack] are callstack's and not the user's words, even in a user's \
+message. The newest [callstack] line says which frame is open.
 ";
 
 #[cfg(test)]
