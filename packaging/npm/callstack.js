@@ -10,7 +10,8 @@ function find() {
     return require.resolve(`${holder}/bin/callstack`)
   } catch {
     console.error(`callstack: the package ${holder} is not installed.`)
-    console.error("Install without --omit=optional; where there is no such package, build from source with cargo.")
+    console.error("Install it beside this one: npm leaves it out with --omit=optional, and where only this file was named.")
+    console.error("Where there is no such package, build from source with cargo.")
     return undefined
   }
 }

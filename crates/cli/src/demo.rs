@@ -119,7 +119,7 @@ fn show(
         if let Some(kept) = &kept {
             let look = format!("callstack -C {kept} show f2");
             page.put(PLAIN, "Look around: ").put(HINT, &look);
-            page.put(DIM, "  (also log, tree, search)").end();
+            page.put(DIM, "  (also log, tree, search, status)").end();
         }
         if !args.verbose {
             page.put(DIM, "What each call was sent: callstack demo --verbose").end();
@@ -144,16 +144,22 @@ impl<'a> Watch<'a> {
         if output.json() {
             return Ok(());
         }
-        let mut page = Page::default();
-        for line in self.engine.tree(None)? {
+        let lines = self.engine.tree(None)?;
+        let changed = lines.iter().filter(|line| {
             let frame = &line.frame;
-            if self.shown.insert(frame.num, frame.status) != Some(frame.status) {
-                // Each level of a tree has three columns of branches.
-                let depth = line.branches.chars().count() / 3;
-                page.put(PLAIN, &"  ".repeat(depth + 1));
-                page.put(style(frame.status), sign(frame.status));
-                page.put(PLAIN, &format!(" {} {}", frame.num, frame.identity.title)).end();
-            }
+            self.shown.insert(frame.num, frame.status) != Some(frame.status)
+        });
+        // Of several that began since the last look the outer ones did so first, and of those that ended the inner ones.
+        let (ended, begun): (Vec<_>, Vec<_>) =
+            changed.partition(|line| line.frame.status.is_finished());
+        let mut page = Page::default();
+        for line in begun.into_iter().chain(ended.into_iter().rev()) {
+            let frame = &line.frame;
+            // Each level of a tree has three columns of branches.
+            let depth = line.branches.chars().count() / 3;
+            page.put(PLAIN, &"  ".repeat(depth + 1));
+            page.put(style(frame.status), sign(frame.status));
+            page.put(PLAIN, &format!(" {} {}", frame.num, frame.identity.title)).end();
         }
         output.page(&page)
     }

@@ -30,9 +30,9 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "config",
         &[
             ("callstack config", "Show all settings"),
-            ("callstack config frame-mode auto", "Open and close frames by itself here"),
-            ("callstack config --user frame-mode auto", "The same in all projects"),
-            ("callstack config frame-mode --reset", "As it was"),
+            ("callstack config autonomy-level auto", "Open and close frames by itself here"),
+            ("callstack config --user autonomy-level auto", "The same in all projects"),
+            ("callstack config autonomy-level --reset", "As it was"),
         ],
     ),
     (
@@ -186,7 +186,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("set", "config"),
     ("settings", "config"),
     ("setup", "init opencode"),
-    ("start", "push"),
+    ("start", "activate"),
     ("stats", "status"),
     ("undo", "rollback"),
     ("uninstall", "init opencode --remove"),
@@ -227,6 +227,8 @@ pub(crate) fn meant(error: &clap::Error) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callstack_engine::Setting;
+
     use crate::args::{GROUPS, command};
 
     /// The words of a command line, as a shell tells them apart.
@@ -250,6 +252,13 @@ mod tests {
                 assert!(line.starts_with(&format!("callstack {name}")), "{line}");
                 let outcome = command().try_get_matches_from(words(line));
                 assert!(outcome.is_ok(), "{line}: {}", outcome.unwrap_err());
+                let config = outcome.unwrap().remove_subcommand().filter(|(it, _)| it == "config");
+                let value_of = |mut it: clap::ArgMatches| {
+                    Some((it.remove_one::<String>("name")?, it.remove_one::<String>("value")?))
+                };
+                if let Some((name, value)) = config.and_then(|(_, it)| value_of(it)) {
+                    Setting::meant(&name).unwrap().read(&value).unwrap();
+                }
             }
         }
     }

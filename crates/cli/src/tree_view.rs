@@ -240,9 +240,9 @@ impl Drawing<'_> {
     }
 
     fn time(&self, line: &TreeLine, notes: &TreeNotes) -> String {
-        match line.frame.status {
-            Status::Planned => String::new(),
-            _ => took(line.frame.worked(self.until(&line.frame, notes))),
+        match (line.frame.status, line.frame.worked(self.until(&line.frame, notes))) {
+            (Status::Planned, _) | (Status::Invalidated, 0) => String::new(),
+            (_, worked) => took(worked),
         }
     }
 
@@ -263,7 +263,9 @@ impl Drawing<'_> {
             Some(false) => "checks fail",
             None => "",
         };
-        let results = line.frame.results.as_deref().unwrap_or_default();
+        // What an open frame has returned is from before it was taken up again.
+        let is_open = line.frame.status == Status::InProgress && !line.left_open;
+        let results = line.frame.results.as_deref().filter(|_| !is_open).unwrap_or_default();
         let results = results.split_whitespace().collect::<Vec<_>>().join(" ");
         let said: Vec<&str> =
             [&changed, checked, &results].into_iter().filter(|it| !it.is_empty()).collect();

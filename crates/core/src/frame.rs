@@ -264,9 +264,14 @@ impl Frame {
         }
     }
 
-    /// How long it has been worked in until it ended, or until `now`, in milliseconds; 0 while it is planned.
+    /// How long it has been worked in until it ended, or until `now`, in milliseconds; 0 for one that never began.
     pub fn worked(&self, now: i64) -> i64 {
-        if self.status == Status::Planned {
+        let never_began = match self.status {
+            Status::Planned => true,
+            Status::Invalidated => self.begun_at.is_none() && self.session.is_none(),
+            _ => false,
+        };
+        if never_began {
             return 0;
         }
         let begun = self.begun_at.unwrap_or(self.created_at);

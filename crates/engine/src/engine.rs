@@ -20,7 +20,7 @@ pub use callstack_store::{Health, LeftOut, Omitted, Rebuilt};
 
 use crate::configuration::{Laid, Reread};
 use crate::conversation::Conversation;
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, Kind, NAME_OR_PUSH};
 use crate::evidence::{self, Reader};
 use crate::files;
 use crate::layout;
@@ -289,9 +289,8 @@ impl Engine {
         let found = self.store.read(|view| {
             Ok::<_, EngineError>(view.session_row(session)?.and_then(|session| session.root))
         })?;
-        found.ok_or_else(|| {
-            EngineError::invalid("this session has no root frame yet", "Name the frame.")
-        })
+        found
+            .ok_or_else(|| EngineError::invalid("this session has no root frame yet", NAME_OR_PUSH))
     }
 
     /// Makes sure that the calling session is known, so that a frame can begin in it.

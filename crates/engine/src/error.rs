@@ -7,6 +7,9 @@ use callstack_core::frame::{FrameNum, Status};
 use callstack_core::secrets::mask;
 use callstack_store::StoreError;
 
+/// What to do where no frame is open that could be meant.
+pub(crate) const NAME_OR_PUSH: &str = "Name a frame, or begin one with `stack_frame_push`.";
+
 /// Whose problem an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -169,12 +172,12 @@ impl From<Refusal<StoreError>> for EngineError {
                 Kind::Conflict,
                 format!("Activate {} first with `stack_frame_activate`.", frame.num),
             ),
-            Refusal::Transition { .. } => (
-                Kind::Conflict,
-                "A frame ends as completed, failed or blocked; planned and blocked ones can be \
-                 activated."
-                    .to_owned(),
-            ),
+            Refusal::Transition { frame, .. } if frame.status == Status::InProgress => {
+                (Kind::Conflict, format!("`stack_frame_pop` ends {}.", frame.num))
+            }
+            Refusal::Transition { frame, .. } => {
+                (Kind::Conflict, format!("`stack_frame_activate` takes {} up again.", frame.num))
+            }
             Refusal::Undone(_) => {
                 (Kind::Conflict, "Redo it in the host, or push a frame like it.".to_owned())
             }
@@ -192,7 +195,8 @@ impl From<Refusal<StoreError>> for EngineError {
                 (Kind::Conflict, format!("Pop {} first, then close the steps.", open.num))
             }
             Refusal::NotOnTop { open, .. } => {
-                (Kind::Conflict, format!("Work goes depth-first: pop {} first.", open.num))
+                let aside = "or go elsewhere with `stack_navigate`, which sets it aside";
+                (Kind::Conflict, format!("Work goes depth-first: pop {} first, {aside}.", open.num))
             }
             Refusal::ParentNotOpen { parent, .. } if parent.status == Status::Planned => {
                 (Kind::Conflict, format!("Activate {} first.", parent.num))

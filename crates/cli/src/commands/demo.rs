@@ -1,7 +1,8 @@
 /// Watch an agent work in frames, in a real OpenCode session
 ///
-/// A scripted model plays the agent unless you name one of your own; without one, the network is used only to
-/// download OpenCode where it is missing. The demo's project is kept, so that you can look around.
+/// A scripted model plays the agent unless you name one of your own; without one, nothing of yours is sent anywhere.
+/// The network is used to download OpenCode where it is missing, and by OpenCode itself, which fetches a package for
+/// its plugins. The demo's project is kept, so that you can look around.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
     /// Run on a real provider's model instead

@@ -18,7 +18,8 @@ use crate::user::registry;
 /// Let an agent work in frames, in this project
 ///
 /// For OpenCode this writes the plugin `.opencode/plugin/callstack.ts` and the slash commands `/push`, `/pop`,
-/// `/plan` and `/frame-status` in `.opencode/command`, and makes a store in `.callstack`. It touches nothing else.
+/// `/plan` and `/frame-status` in `.opencode/command`, and makes a store in `.callstack`. Outside the project it writes
+/// only to `~/.local/state/callstack`: where the program is, and that the store is yours.
 /// Run it again after an update of callstack to bring these files up to date; slash commands that somebody has
 /// changed are left alone.
 #[derive(Debug, clap::Args)]

@@ -25,7 +25,7 @@ pub(crate) struct RollbackArgs {
     /// commands may have changed them, or somebody else
     #[arg(long, conflicts_with = "undo")]
     all: bool,
-    /// Undo the frame's last rollback
+    /// Undo the frame's last rollback; a second time, roll back again
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(crate) fn run(
             output.page(&page)?;
         }
         let question = if args.undo {
-            format!("Take back the last rollback of {} in {count}?", plan.frame)
+            format!("Take back what the last rollback of {} did to {count}?", plan.frame)
         } else {
             format!("Restore {count} as {} found them?", plan.frame)
         };
@@ -83,7 +83,7 @@ pub(crate) fn run(
     let done = engine.roll_back(&plan)?;
     output.either(&json!(done), |page| {
         let (did, undo, what) = if args.undo {
-            ("took the rollback back in", "", "to roll back again")
+            ("changed back", " --undo", "to take that back")
         } else {
             ("restored", " --undo", "to take it back")
         };

@@ -56,9 +56,10 @@ pub(super) fn verdict(page: &mut Page, calls: &[ModelCall]) {
         thousands(sent),
         thousands(without)
     );
-    let about = "Below, the conversation alone at the last call. A session as short as this costs more than it saves";
+    let about = "Below, what the last call was sent of the conversation. With system prompt and tools counted, a session";
     page.put(DIM, about).end();
-    page.put(DIM, "in whole requests: `callstack status` counts them.").end();
+    page.put(DIM, "as short as this costs more than it saves: `status` there tells by how much.")
+        .end();
     page.put(BOLD, &line).put(GOOD, &format!(", {}", change(without, sent))).end();
 }
 

@@ -9,7 +9,7 @@ pub enum Refusal<E> {
     #[error(transparent)]
     Store(E),
     /// The change of status is not legal.
-    #[error("frame {} is {} and can't become {next}", .frame.label(), .frame.status)]
+    #[error("frame {} is {}", .frame.label(), standing(.frame, *.next))]
     Transition {
         /// The frame.
         frame: Box<Frame>,
@@ -108,4 +108,24 @@ pub enum Refusal<E> {
 
 fn labels(frames: &[Frame]) -> String {
     frames.iter().map(Frame::label).collect::<Vec<_>>().join(", ")
+}
+
+/// Where a frame stands, and what it therefore can't become.
+fn standing(frame: &Frame, next: Status) -> String {
+    let status = match frame.status {
+        Status::InProgress => "open",
+        status => status.as_str(),
+    };
+    if frame.status == next {
+        return format!("{status} already");
+    }
+    let change = match next {
+        Status::InProgress => "begin",
+        Status::Failed => "fail",
+        Status::Planned => "be planned",
+        Status::Completed => "be completed",
+        Status::Blocked => "be blocked",
+        Status::Invalidated => "be invalidated",
+    };
+    format!("{status} and can't {change}")
 }

@@ -203,7 +203,15 @@ pub(super) fn kind(segment: &str) -> Option<Kind> {
             let rest: Vec<&str> =
                 rest.iter().copied().skip_while(|it| it.starts_with('-')).collect();
             match rest.split_first() {
-                Some((&("run" | "exec"), rest)) => kind(rest.join(" ").trim_start_matches("-- ")),
+                Some((&("run" | "exec"), rest)) => {
+                    let rest = rest.join(" ");
+                    let command = rest.trim_start_matches("-- ");
+                    // What mise runs are tasks of the project.
+                    kind(command).or_else(|| {
+                        let task = command.split_whitespace().next().filter(|_| name == "mise");
+                        task.and_then(script_kind)
+                    })
+                }
                 Some((&"test", _)) => tests,
                 _ => None,
             }

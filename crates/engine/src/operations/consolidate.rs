@@ -41,11 +41,15 @@ impl Operate for Consolidate {
             let Some(num) = engine.consolidate_in(change, parent.num, keep)? else {
                 return Err(EngineError {
                     kind: Kind::Conflict,
-                    message: format!(
-                        "{} has less than two finished children besides the newest {keep}",
-                        parent.label()
-                    ),
-                    hint: Some("Give a smaller `keep` to take in newer ones.".to_owned()),
+                    message: match keep {
+                        0 => format!("{} has less than two finished children", parent.label()),
+                        keep => format!(
+                            "{} has less than two finished children besides the newest {keep}",
+                            parent.label()
+                        ),
+                    },
+                    hint: (keep > 0)
+                        .then(|| "Give a smaller `keep` to take in newer ones.".to_owned()),
                 });
             };
             let view = change.view();

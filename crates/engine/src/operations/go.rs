@@ -130,7 +130,7 @@ fn keep(
         return Err(match (&target.session, parent) {
             (Some(session), _) if target.status == Status::InProgress => refused(
                 format!("frame {} is worked in by session {session}", target.label()),
-                "Go on there.",
+                format!("Go on there; from a terminal `--session {session}` acts in it."),
             ),
             (_, Some(parent)) => refused(
                 format!(

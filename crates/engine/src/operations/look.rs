@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::rows::{Around, Rows};
 use crate::engine::{Engine, lock};
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, Kind, NAME_OR_PUSH};
 use crate::operation::{Answer, Caller, Operate};
 use crate::staleness::Looks;
 use crate::still_sent::{StillSent, still_sent};
@@ -247,9 +247,9 @@ pub(super) fn target(
     if let Some(reference) = reference {
         return engine.resolve(reference);
     }
-    let active = engine.active(&caller.session)?.ok_or_else(|| {
-        EngineError::invalid("no frame is open in this session", "Name the frame.")
-    })?;
+    let active = engine
+        .active(&caller.session)?
+        .ok_or_else(|| EngineError::invalid("no frame is open in this session", NAME_OR_PUSH))?;
     engine.frame(active)
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::begin::identity;
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, NAME_OR_PUSH};
 use crate::operation::{Answer, Caller, Operate};
 
 /// `stack_add_decision`.
@@ -206,9 +206,9 @@ fn target(
 ) -> Result<FrameNum, EngineError> {
     match reference {
         Some(reference) => Ok(engine.resolve(reference)?.num),
-        None => engine.active(&caller.session)?.ok_or_else(|| {
-            EngineError::invalid("no frame is open in this session", "Name the frame.")
-        }),
+        None => engine
+            .active(&caller.session)?
+            .ok_or_else(|| EngineError::invalid("no frame is open in this session", NAME_OR_PUSH)),
     }
 }
 

@@ -117,7 +117,7 @@ fn go_on(
                     "no results were given, and nothing was recorded in {} that they could be made of",
                     frame.num
                 ),
-                "Say what was done and what later work needs to know.",
+                "Say in `results` what was done and what later work needs to know.",
             ));
         }
     };
