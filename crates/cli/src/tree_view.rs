@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
+use callstack_core::event::RecordedFigures;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::secrets::mask;
 use callstack_engine::tree::{ChangedFile, TreeLine, TreeNotes, of_session};
@@ -10,7 +11,8 @@ use callstack_replay::short;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::page::{BOLD, DIM, PLAIN, Page, columns, fitted, style, took};
+use crate::page::{BOLD, DIM, PLAIN, Page, columns, date, fitted, style, took};
+use crate::wording::counted;
 
 /// Columns that titles keep on a narrow terminal, at the price of the columns after them.
 const TITLE: usize = 16;
@@ -26,6 +28,8 @@ const BESIDE_BARS: usize = 90;
 const BESIDE_TOKENS: usize = 72;
 /// Characters of a session's id.
 const ID: usize = 12;
+/// Characters of the first group of a UUID.
+const GROUP: usize = 8;
 /// Columns of a drawing that goes to a file or a pipe.
 const UNBOUNDED: usize = 120;
 /// The length from which a run of finished frames without children is drawn as one line.
@@ -92,7 +96,8 @@ impl Drawing<'_> {
 
     /// Names a session of an agent; the one of the terminal needs no name.
     fn heading<'r>(session: &str, root: &Frame, notes: &TreeNotes) -> Option<Row<'r>> {
-        let host = match notes.sessions.get(session)?.host.as_str() {
+        let note = notes.sessions.get(session)?;
+        let host = match note.host.as_str() {
             "cli" => return None,
             "opencode" => "OpenCode",
             "claude-code" => "Claude Code",
@@ -100,14 +105,26 @@ impl Drawing<'_> {
             "pi" => "pi",
             other => other,
         };
-        let begun = root.begun_at.unwrap_or(root.created_at);
-        let date = Timestamp::from_millisecond(begun).ok()?.to_zoned(TimeZone::system());
-        // As much of an id as `--session` needs to know it by.
-        let id: String = session.chars().take(ID).collect();
+        let mut told = vec![host.to_owned(), Self::known_by(session, notes)];
+        if let (true, Some(figures)) = (note.recorded, note.figures) {
+            told.extend(recorded(&figures));
+        } else {
+            let begun = root.begun_at.unwrap_or(root.created_at);
+            let at = Timestamp::from_millisecond(begun).ok()?.to_zoned(TimeZone::system());
+            told.push(at.strftime("%-d %b %Y, %H:%M").to_string());
+        }
+        Some(Row { branches: String::new(), what: What::Session(told.join(" · ")) })
+    }
+
+    /// As much of a session's id as `--session` needs to know it by.
+    fn known_by(session: &str, notes: &TreeNotes) -> String {
+        // The first group of a UUID says enough.
+        let first = session.split('-').next().unwrap_or_default();
+        let is_group = first.len() == GROUP && first.bytes().all(|it| it.is_ascii_hexdigit());
+        let length = if is_group { GROUP } else { ID };
+        let id: String = session.chars().take(length).collect();
         let same = notes.sessions.keys().filter(|other| other.starts_with(&id)).count();
-        let id = if same > 1 { session.to_owned() } else { id };
-        let text = format!("{host} · {id} · {}", date.strftime("%-d %b %Y, %H:%M"));
-        Some(Row { branches: String::new(), what: What::Session(text) })
+        if same > 1 { session.to_owned() } else { id }
     }
 
     fn rows<'t>(
@@ -327,6 +344,18 @@ impl<'n> Sizes<'n> {
         let bar = format!("{}{}", "█".repeat(halves / 2), if halves % 2 == 1 { "▌" } else { "" });
         format!("{number} {bar:<BAR$}")
     }
+}
+
+/// What an imported session took, as far as its recording tells: such as `11 Feb 2026 · 180 calls · 1h 48m ·
+/// largest request 145k`.
+fn recorded(figures: &RecordedFigures) -> Vec<String> {
+    let mut told = Vec::new();
+    told.extend(figures.times.and_then(|(begun, _)| date(begun)));
+    told.extend((figures.calls > 0).then(|| counted(figures.calls, "call")));
+    let took_of = |(begun, ended): (i64, i64)| ended.saturating_sub(begun);
+    told.extend(figures.times.map(took_of).filter(|passed| *passed > 0).map(took));
+    told.extend(figures.largest.map(|tokens| format!("largest request {}", short(tokens))));
+    told
 }
 
 fn mark(line: &TreeLine) -> &'static str {

@@ -29,7 +29,7 @@ fn notes() -> TreeNotes {
     notes.changed.insert(FrameNum(8), vec![file("src/a.rs", 3, 0), file("src/b.rs", 1, 12)]);
     notes.changed.insert(FrameNum(11), vec![file("lexer.rs", 90, 0); 4]);
     notes.checked.extend([(FrameNum(8), true), (FrameNum(9), false)]);
-    let session = SessionNote { host: "cli".to_owned(), recorded: false };
+    let session = SessionNote { host: "cli".to_owned(), recorded: false, figures: None };
     notes.sessions.insert("ses_1".to_owned(), session);
     notes
 }
@@ -49,6 +49,44 @@ const WIDE: Drawing<'_> = Drawing {
     now: 301_000,
     reveal: false,
 };
+
+#[test]
+fn an_imported_session_says_what_it_took() {
+    let mut notes = notes();
+    let lines: Vec<TreeLine> = lines().into_iter().take(1).collect();
+    let mut heading = |host: &str, recorded, figures| {
+        let note = SessionNote { host: host.to_owned(), recorded, figures };
+        notes.sessions.insert("ses_1".to_owned(), note);
+        let mut page = Page::default();
+        WIDE.draw(&mut page, &lines, &notes);
+        let text = anstream::adapter::strip_str(page.as_str()).to_string();
+        text.lines().next().unwrap().to_owned()
+    };
+    let begun = 1_770_811_200_000;
+    let times = Some((begun, begun + 6_480_000));
+    let figures = RecordedFigures { calls: 180, times, largest: Some(145_000) };
+    assert_eq!(
+        heading("claude-code", true, Some(figures)),
+        "Claude Code · ses_1 · 11 Feb 2026 · 180 calls · 1h 48m · largest request 145k"
+    );
+    let figures = RecordedFigures { calls: 1, ..RecordedFigures::default() };
+    assert_eq!(heading("swe-agent", true, Some(figures)), "swe-agent · ses_1 · 1 call");
+    // What goes on here has no end yet.
+    assert!(heading("opencode", false, Some(figures)).ends_with("1970, 00:00"));
+}
+
+#[test]
+fn a_uuid_is_named_by_its_first_group() {
+    let mut notes = notes();
+    let note = notes.sessions["ses_1"].clone();
+    let ids = ["6dccd523-0000-4000-8000-000000000001", "ses_0123456789abcdef", "feedbeef"];
+    notes.sessions.extend(ids.map(|id| (id.to_owned(), note.clone())));
+    let known_by = |id: &str, notes: &TreeNotes| Drawing::known_by(id, notes);
+    let named = ids.map(|id| known_by(id, &notes));
+    assert_eq!(named, ["6dccd523", "ses_01234567", "feedbeef"]);
+    notes.sessions.insert("6dccd523-1111".to_owned(), note);
+    assert_eq!(known_by(ids[0], &notes), ids[0]);
+}
 
 #[test]
 fn finished_frames_in_a_row_are_one_line() {

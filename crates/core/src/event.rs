@@ -120,6 +120,19 @@ pub struct GivenAnswer {
     pub closed: Option<FrameNum>,
 }
 
+/// What a recorded session took, as far as its recording tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedFigures {
+    /// Calls of the model.
+    pub calls: u64,
+    /// When it began and when it ended; milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<(i64, i64)>,
+    /// Tokens of the largest request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest: Option<u64>,
+}
+
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -140,6 +153,9 @@ pub enum Event {
     SessionRecorded {
         /// The session.
         session: String,
+        /// What it took, once all that there is of it was read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        figures: Option<RecordedFigures>,
     },
     /// The session works in another frame now, or in none.
     ActiveSet {

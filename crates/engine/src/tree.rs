@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use callstack_core::event::Session;
+use callstack_core::event::{RecordedFigures, Session};
 use callstack_core::evidence::FileChange;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::text::{CUT, truncate_to_token_budget};
@@ -76,6 +76,8 @@ pub struct SessionNote {
     pub host: String,
     /// Whether it was only read from a recording.
     pub recorded: bool,
+    /// What it took then, as far as that is known.
+    pub figures: Option<RecordedFigures>,
 }
 
 impl Engine {
@@ -111,9 +113,11 @@ impl Engine {
                 notes.changed.insert(frame, evidence.changes.into_iter().map(file).collect());
             }
             let recorded = view.recorded_sessions()?;
+            let figures = view.recorded_figures()?;
             let note = |session: Session| {
                 let recorded = recorded.contains(&session.id);
-                (session.id, SessionNote { host: session.host, recorded })
+                let figures = figures.get(&session.id).copied();
+                (session.id, SessionNote { host: session.host, recorded, figures })
             };
             notes.sessions = view.sessions(u32::MAX)?.into_iter().map(note).collect();
             add_up(&mut notes.tokens, lines);

@@ -133,3 +133,29 @@ fn what_a_recording_left_open_takes_no_place_in_the_limits() {
     let refused = project.try_call("here", "stack_frame_push", third).unwrap_err();
     assert!(refused.message.contains("3"), "{}", refused.message);
 }
+
+/// What a recording tells of itself is kept, and told once more when it has grown or was imported before that.
+#[test]
+fn figures_of_a_recording_are_kept() {
+    let project = Project::with(Settings::default());
+    let path = fixture("claude-code/5e55-0001.jsonl");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("5e55-0001.jsonl");
+    let figures = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        import(&project.engine, &read(&file).unwrap(), &mut |_, _| {}).unwrap();
+        let notes = project.engine.tree_notes(&project.engine.tree(None).unwrap()).unwrap();
+        notes.sessions["5e55-0001"].figures.unwrap()
+    };
+    let lines: Vec<&str> = whole.lines().collect();
+    let begun = figures(&lines[..20].join("\n"));
+    let grown = figures(&whole);
+    assert_eq!((begun.calls, grown.calls), (5, 11));
+    assert_eq!(grown.largest, Some(390));
+    assert!(begun.largest.is_some() && begun.largest < grown.largest, "{begun:?}");
+    let took = |(begun, ended): (i64, i64)| (ended - begun) / 1000;
+    assert_eq!(grown.times.map(took), Some(41));
+    assert!(begun.times.map(took) < Some(41), "{begun:?}");
+    assert_eq!(figures(&whole), grown);
+}

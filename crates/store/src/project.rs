@@ -41,8 +41,13 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         ),
         Event::RootSet { session, frame } => writer
             .run("UPDATE sessions SET root = ?2 WHERE id = ?1", params![session, sql(*frame)]),
-        Event::SessionRecorded { session } => {
-            writer.run("UPDATE sessions SET recorded = 1 WHERE id = ?1", params![session])
+        Event::SessionRecorded { session, figures } => {
+            // Plain numbers: nothing of them can fail to be written.
+            let figures = figures.and_then(|figures| serde_json::to_string(&figures).ok());
+            writer.run(
+                "UPDATE sessions SET recorded = 1, figures = coalesce(?2, figures) WHERE id = ?1",
+                params![session, figures],
+            )
         }
         Event::ActiveSet { session, frame } => {
             writer.run(

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use callstack_core::event::Session;
+use callstack_core::event::{RecordedFigures, Session};
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, Fold, Held, Span, SpanNum, SpanOrigin};
 use rusqlite::types::Type;
@@ -220,6 +220,31 @@ impl View<'_> {
         self.connection
             .prepare_cached("SELECT id FROM sessions WHERE recorded = 1")
             .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
+            .map_err(|source| self.failed(source))
+    }
+
+    /// What each session took that was only read from a recording, as far as that is known.
+    pub fn recorded_figures(&self) -> Result<BTreeMap<String, RecordedFigures>, StoreError> {
+        let rows: Vec<(String, Option<RecordedFigures>)> = self
+            .connection
+            .prepare_cached(
+                "SELECT id, figures FROM sessions WHERE recorded = 1 AND figures IS NOT NULL",
+            )
+            .and_then(|mut statement| {
+                statement.query_map([], |row| Ok((row.get(0)?, json_of(row, 1)?)))?.collect()
+            })
+            .map_err(|source| self.failed(source))?;
+        Ok(rows.into_iter().filter_map(|(id, figures)| Some((id, figures?))).collect())
+    }
+
+    /// What a session took that was only read from a recording.
+    pub fn figures_of(&self, session: &str) -> Result<Option<RecordedFigures>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT figures FROM sessions WHERE id = ?1 AND recorded = 1")
+            .and_then(|mut statement| {
+                statement.query_row([session], |row| json_of(row, 0)).optional()
+            })
+            .map(Option::flatten)
             .map_err(|source| self.failed(source))
     }
 

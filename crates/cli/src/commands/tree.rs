@@ -23,6 +23,9 @@ const REDRAW: Duration = Duration::from_millis(500);
 /// marks a finished frame whose steps the model still reads, because folding so little does not pay. Several finished
 /// frames in a row are shown as one line; --all shows each.
 ///
+/// Above an imported session stands what its recording tells of it: the day, how often the model was called, how
+/// long it took, the tokens of its largest request.
+///
 /// --json prints the whole state: every frame by its id, the roots, and the frame that was open last. Keys,
 /// tokens and passwords of known forms are masked unless --reveal is given.
 #[derive(Debug, clap::Args)]

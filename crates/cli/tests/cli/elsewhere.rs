@@ -198,14 +198,14 @@ fn past_sessions_of_agents() {
     ");
     says!(desk, ["tree"], @"
     exit 0
-    Claude Code · 5e55-0001 · DATE
+    Claude Code · 5e55-0001 · 1 Mar 2026 · 11 calls · 41s · largest request 390
     ◌ f1 Discounts for the shop  TIME  142 ██████████  basket.py +1 −1 · checks fail
     ├ ✓ f2 Compute the discount  TIME   86 ██████▌     basket.py +1 −1 · checks fail · The discount i…
     ├ ✓ f3 Test the discount  TIME   36 ███
     │ └ ✓ f4 Write the tests  TIME   29 ██▌         test_basket.py +1 · Four tests are in test_bas…
     └ ◌ f5 Go on with the rounding  TIME
       └ ◌ f6 Round  TIME
-    swe-agent · swe-agent-bd · DATE
+    swe-agent · swe-agent-bd · 2 calls
     ✓ f7 The discount is wrong  TIME   26 ██          The discount is right now.
     ");
     says!(desk, ["import", "past/5e55-0001.jsonl"], @r"
@@ -291,7 +291,7 @@ fn one_of_several_sessions() {
     desk.ok(&["push", "Round", "-c", "It is rounded"]);
     says!(desk, ["tree", "--session", "swe"], @"
     exit 0
-    swe-agent · swe-agent-bd · DATE
+    swe-agent · swe-agent-bd · 2 calls
     ✓ f7 The discount is wrong  TIME  26 ██████████  The discount is right now.
     ");
     says!(desk, ["status", "--session", "swe"], @"

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use callstack_core::decide::{Command, GoOn, Neighbourhood as _, OpenRoot, Pop};
-use callstack_core::event::{Event, Session};
+use callstack_core::event::{Event, RecordedFigures, Session};
 use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::results::ResultsSource;
 use callstack_core::transcript::{Anchor, Outcome, Role, SpanOrigin};
@@ -46,6 +46,8 @@ pub struct PastSession {
     pub title: Option<String>,
     /// How it ended and what it returned, where that is known from elsewhere than its agent's last words.
     pub outcome: Option<(Status, String)>,
+    /// What it took.
+    pub figures: RecordedFigures,
     /// The ids of its messages, in order.
     pub messages: Vec<String>,
     /// Those that were said and left, which only log and search show.
@@ -225,6 +227,7 @@ impl<'a> Takeover<'a> {
                 self.end(session)?;
             }
             self.name(place)?;
+            self.tell_figures(session)?;
             return self.children_of(place);
         }
         self.counts.sessions += 1;
@@ -232,7 +235,22 @@ impl<'a> Takeover<'a> {
         self.engine.forget(&session.session);
         let outcome = self.go(way);
         self.engine.forget(&session.session);
-        outcome
+        outcome?;
+        self.tell_figures(session)
+    }
+
+    /// Stores what a session took, where that is not known yet.
+    fn tell_figures(&self, session: &PastSession) -> Result<(), EngineError> {
+        let (engine, id, figures) = (self.engine, &session.session, session.figures);
+        let is_known = engine.store.read(|view| {
+            let has_all = view.figures_of(id)? == Some(figures);
+            Ok::<_, EngineError>(has_all || !view.is_recorded(id)?)
+        })?;
+        if session.stored || is_known {
+            return Ok(());
+        }
+        let told = Event::SessionRecorded { session: id.clone(), figures: Some(figures) };
+        engine.store.write(|change| Ok(change.append(engine.now(), &[told])?))
     }
 
     /// Whether there is more in a session's last message than the store has of it.
@@ -322,7 +340,7 @@ impl<'a> Takeover<'a> {
                 active: None,
             };
             // At once, so that it never counts as the one that somebody works in.
-            let recorded = Event::SessionRecorded { session: session.clone() };
+            let recorded = Event::SessionRecorded { session: session.clone(), figures: None };
             let events = [Event::SessionOpened { session: opened }, recorded];
             engine.store.write(|change| change.append(engine.now(), &events))?;
         }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use callstack_core::event::RecordedFigures;
 use callstack_core::evidence::Action;
 use callstack_core::frame::Status;
 use callstack_core::framing::Mark;
@@ -77,9 +78,20 @@ fn session(recording: &Recording, parent: Option<&Parent>, all: &[&Recording]) -
         folder: PathBuf::from(&recording.project),
         title: given.or_else(|| recording.title.clone()),
         outcome: caller.map_or_else(|| handed_in(recording), returned),
+        figures: figures(recording),
         messages: recording.messages.iter().map(|message| message.id.clone()).collect(),
         left: recording.left.iter().map(|left| aside(recording, left)).collect(),
         stored: false,
+    }
+}
+
+fn figures(recording: &Recording) -> RecordedFigures {
+    let times = || recording.messages.iter().filter_map(|message| message.at);
+    let requests = recording.messages.iter().filter_map(|message| message.usage.as_ref());
+    RecordedFigures {
+        calls: recording.model_calls() as u64,
+        times: times().min().zip(times().max()),
+        largest: requests.map(|usage| usage.input).max().filter(|tokens| *tokens > 0),
     }
 }
 
