@@ -95,7 +95,10 @@ fn that_were_masked_are_never_taken_over_what_the_store_has() {
     let folder = worked();
     let before = open(&folder).engine.state().unwrap();
     let project = open(&folder);
-    let told = project.engine.import(&[]).unwrap();
+    // Without being named they are left: they are the store's own.
+    assert!(!project.engine.has_frames_of_others().unwrap());
+    let own = folder.path().join(".opencode/stack");
+    let told = project.engine.import(std::slice::from_ref(&own)).unwrap();
     assert_eq!((told.counts.imported, told.counts.known), (0, 3));
     assert_eq!(project.engine.state().unwrap(), before);
     // Nor from files that are older than the frames, or from before one was undone.
@@ -106,7 +109,8 @@ fn that_were_masked_are_never_taken_over_what_the_store_has() {
     undo(&folder, FrameNum(2));
     let before = project.engine.state().unwrap();
     assert_eq!(before.frames.len(), 2);
-    assert_eq!(project.engine.import(&[]).unwrap().counts.imported, 0);
+    assert!(!project.engine.has_frames_of_others().unwrap());
+    assert_eq!(project.engine.import(&[own, aside]).unwrap().counts.imported, 0);
     assert_eq!(project.engine.state().unwrap(), before);
 }
 
