@@ -117,6 +117,20 @@ fn schemas_are_plain_enough_for_every_client() {
 }
 
 #[test]
+fn a_context_says_who_reads_it() {
+    let plan = (operations::find("stack_frame_plan").unwrap().brief)();
+    let activate = (operations::find("stack_frame_activate").unwrap().brief)();
+    let child = &plan["properties"]["children"]["items"];
+    for schema in [child, &activate] {
+        let context = schema["properties"]["context"]["description"].as_str().unwrap();
+        assert!(
+            context.starts_with("Read by whoever works on the frame, when it begins"),
+            "{context}"
+        );
+    }
+}
+
+#[test]
 fn a_plan_declares_all_that_it_takes() {
     for name in ["stack_frame_plan", "stack_frame_plan_children"] {
         let operation = operations::find(name).unwrap();

@@ -141,11 +141,12 @@ pub(crate) struct ActivateParams {
     /// Handle such as f12
     #[serde(alias = "sessionID")]
     frame: String,
-    /// More facts for whoever works on it
+    /// Read by whoever works on the frame, when it begins, behind the context of its plan: what was found since, and
+    /// for another session all that it needs of this conversation
     context: Option<String>,
     /// Default here. `session`: another session works on it while this call waits for its results. It is
-    /// given goals, pins, decisions and results around the frame, and nothing of this conversation: say in
-    /// context what it needs. Choose it for work that needs little of what you have seen. Such calls side by
+    /// given goals, pins, decisions and results around the frame, and nothing of this conversation beside
+    /// `context`. Choose it for work that needs little of what you have seen. Such calls side by
     /// side run at once
     #[serde(rename = "in")]
     place: Option<Where>,

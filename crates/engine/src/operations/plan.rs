@@ -28,7 +28,8 @@ pub(crate) struct Child {
     /// The same, dense
     #[schemars(extend("x-full" = true))]
     success_criteria_compacted: Option<String>,
-    /// Facts for whoever works on it
+    /// Read by whoever works on the frame, when it begins: facts, paths and names that title and criteria leave out
+    /// and that may have left the conversation by then
     context: Option<String>,
     /// Frames below it
     #[schemars(with = "Vec<Inner>")]
