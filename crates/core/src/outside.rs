@@ -119,7 +119,7 @@ fn line(event: &Event, frame: &Frame, all: &[Event], named: &[FrameNum]) -> Opti
 pub fn told_from_outside(lines: &[&str], open: Option<&Frame>, again: bool) -> String {
     let told = if again { "Told before, and still so: the user" } else { "The user" };
     let mut text = format!("{MARK} {told} changed frames from outside this session:\n");
-    lines.iter().for_each(|line| text.push_str(&item(line)));
+    text.extend(lines.iter().map(|line| item(line)));
     text.push_str(&open_now(open));
     text
 }

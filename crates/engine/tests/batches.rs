@@ -240,7 +240,7 @@ fn the_next_step_is_what_is_so_once_the_step_of_the_pop_is_over() {
     let drops = |id, frame: &str| {
         (id, "stack_frame_invalidate", json!({"frame": frame, "reason": "it is not needed"}))
     };
-    assert_eq!(footer(&[opens.clone()]), "[callstack] f3 is open now: two\n");
+    assert_eq!(footer(std::slice::from_ref(&opens)), "[callstack] f3 is open now: two\n");
     assert!(footer(&[opens, ends.clone()]).starts_with("Next: start f4 "));
     assert!(footer(&[drops("drop", "f3")]).starts_with("Next: start f4 "));
     let all_dropped = footer(&[drops("drop", "f3"), drops("drop 2", "f4")]);
