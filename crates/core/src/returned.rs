@@ -447,6 +447,11 @@ impl Text {
     }
 
     fn now(&mut self, returned: &Returned<'_>) {
+        if let WentOn::In(open) = returned.went_on
+            && !returned.elsewhere
+        {
+            return self.line(open_now(Some(open)));
+        }
         let Some(parent) = returned.parent else {
             self.line(match returned.frame.status {
                 Status::Failed => {
@@ -472,8 +477,7 @@ impl Text {
             WentOn::Parent if returned.closed.is_some() => {
                 return self.line(open_now(Some(parent)));
             }
-            WentOn::Parent => {}
-            WentOn::In(open) => return self.line(open_now(Some(open))),
+            WentOn::Parent | WentOn::In(_) => {}
             WentOn::Nowhere => return self.line(open_now(None)),
         }
         if !parent.identity_derived && !returned.parent_above {

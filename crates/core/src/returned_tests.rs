@@ -186,6 +186,8 @@ fn where_work_went_on_meanwhile_no_next_step_is_told() {
     let none = "[callstack] no frame is open now: the user's next request opens one.\n";
     assert_eq!(behind(WentOn::Nowhere), none);
     assert!(behind(WentOn::Parent).contains("Next: start f6"));
+    let root = returned(&Returned { went_on: WentOn::In(&open), ..of(&done, None) });
+    assert!(root.ends_with("\n\n[callstack] f5 is open now: Fuzz it\n"), "{root}");
 }
 
 #[test]

@@ -57,11 +57,16 @@ impl Saying {
         reader: &str,
         parent: Option<&Frame>,
     ) -> Result<Option<OpenNow>, EngineError> {
-        let Some(parent) = parent.filter(|_| self == Self::Now) else { return Ok(None) };
+        if self == Self::Later {
+            return Ok(None);
+        }
         Ok(match view.session_row(reader)?.and_then(|session| session.active) {
-            Some(open) if open == parent.num => None,
+            Some(open) if parent.is_some_and(|parent| parent.num == open) => None,
             Some(open) => Some(OpenNow::In(Box::new(view.frame(open)?))),
-            None => parent.status.is_finished().then_some(OpenNow::Nowhere),
+            None => {
+                let is_over = parent.is_some_and(|parent| parent.status.is_finished());
+                is_over.then_some(OpenNow::Nowhere)
+            }
         })
     }
 }
