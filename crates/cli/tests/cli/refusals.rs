@@ -112,43 +112,43 @@ fn transitions_that_are_not_legal() {
     says!(desk, ["pop", "f2", "-r", "x"], @r#"
     exit 4
     --- stderr
-    error: frame f2 "Read the grammar" is completed and can't become completed
+    error: frame f2 "Read the grammar" is completed already
     hint: Only `callstack reopen` brings f2 back.
     "#);
     says!(desk, ["activate", "f2"], @r#"
     exit 4
     --- stderr
-    error: frame f2 "Read the grammar" is completed and can't become in_progress
+    error: frame f2 "Read the grammar" is completed and can't begin
     hint: Only `callstack reopen` brings f2 back.
     "#);
     says!(desk, ["activate", "f3"], @r#"
     exit 4
     --- stderr
-    error: frame f3 "Try a generator" is failed and can't become in_progress
+    error: frame f3 "Try a generator" is failed and can't begin
     hint: Only `callstack reopen` brings f3 back.
     "#);
     says!(desk, ["pop", "f4", "-r", "x"], @r#"
     exit 4
     --- stderr
-    error: frame f4 "Document the errors" is planned and can't become completed
+    error: frame f4 "Document the errors" is planned and can't be completed
     hint: Activate f4 first with `callstack activate`.
     "#);
     says!(desk, ["activate", "f4"], @r#"
     exit 4
     --- stderr
     error: frame f4 "Document the errors" is not the one to begin now: f5 "Write the parser" is open
-    hint: Work goes depth-first: pop f5 first.
+    hint: Work goes depth-first: pop f5 first, or go elsewhere with `callstack go`, which sets it aside.
     "#);
     says!(desk, ["reopen", "f5"], @r#"
     exit 4
     --- stderr
-    error: frame f5 "Write the parser" is in_progress and can't become in_progress
-    hint: A frame ends as completed, failed or blocked; planned and blocked ones can be activated.
+    error: frame f5 "Write the parser" is open already
+    hint: `callstack pop` ends f5.
     "#);
     says!(desk, ["invalidate", "f2", "-r", "x"], @r#"
     exit 4
     --- stderr
-    error: frame f2 "Read the grammar" is completed and can't become invalidated
+    error: frame f2 "Read the grammar" is completed and can't be invalidated
     hint: Only `callstack reopen` brings f2 back.
     "#);
     says!(desk, ["plan", "x", "--parent", "f2"], @r#"
@@ -175,12 +175,12 @@ fn transitions_that_are_not_legal() {
     error: the title is empty
     hint: Give the frame a name of two to five words.
     "#);
-    says!(desk, ["pop", "-r", " "], @r#"
+    says!(desk, ["pop", "-r", " "], @"
     exit 2
     --- stderr
     error: no results were given, and nothing was recorded in f5 that they could be made of
-    hint: Say what was done and what later work needs to know.
-    "#);
+    hint: Say in `results` what was done and what later work needs to know.
+    ");
     says!(desk, ["plan", "a", "-c", "x", "-c", "y"], @r#"
     exit 2
     --- stderr
@@ -201,12 +201,12 @@ fn nothing_is_open_any_more() {
     error: no frame is open in session cli
     hint: Begin one with `callstack push`, or name a frame.
     "#);
-    says!(desk, ["decision", "x"], @r#"
+    says!(desk, ["decision", "x"], @"
     exit 2
     --- stderr
     error: no frame is open in this session
-    hint: Name the frame.
-    "#);
+    hint: Name a frame, or begin one with `callstack push`.
+    ");
     desk.is_whole(&["f1"]);
 }
 

@@ -178,10 +178,10 @@ fn a_rollback_can_be_taken_back() {
     );
     says!(desk, ["rollback", "f2", "--undo", "--yes"], @"
     exit 0
-    took the rollback back in 2 files
+    changed back 2 files
       src/lexer.rs  brought back
       src/old.rs  as it was
-    to roll back again: callstack rollback f2
+    to take that back: callstack rollback f2 --undo
     ");
 }
 

@@ -184,10 +184,10 @@ fn an_empty_store_says_that_it_is_empty() {
     no frame is open
     in all: none
     "#);
-    says!(desk, ["context"], @r#"
+    says!(desk, ["context"], @"
     exit 2
     --- stderr
     error: no frame is open in this session
-    hint: Name the frame.
-    "#);
+    hint: Name a frame, or begin one with `callstack push`.
+    ");
 }
