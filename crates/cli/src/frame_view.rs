@@ -76,10 +76,8 @@ impl FrameView<'_> {
         }
         page.put(PLAIN, &format!(" {} ", frame.handle)).put(BOLD, &frame.title).end();
         let begun = frame.begun_at.unwrap_or(frame.created_at);
-        let mut about = vec![match left_open {
-            true => "imported, never ended".to_owned(),
-            false => frame.status.as_str().replace('_', " "),
-        }];
+        let status = if left_open { "imported, never ended" } else { frame.status.as_str() };
+        let mut about = vec![status.replace('_', " ")];
         match frame.ended_at {
             Some(ended) => {
                 about.push(format!("took {}", took(ended.saturating_sub(begun))));
@@ -209,9 +207,10 @@ impl FrameView<'_> {
             };
             let title = self.safe(&child.identity.title);
             let room = self.width.unwrap_or(UNBOUNDED).saturating_sub(columns(&took) + 10);
-            let (style, sign) = match left_open {
-                true => (DIM, LEFT_OPEN),
-                false => (style(child.status), sign(child.status)),
+            let (style, sign) = if left_open {
+                (DIM, LEFT_OPEN)
+            } else {
+                (style(child.status), sign(child.status))
             };
             page.put(PLAIN, "  ").put(style, sign);
             page.put(PLAIN, &format!(" {} {}", child.num, fitted(&title, room.max(8))));

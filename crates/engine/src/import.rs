@@ -115,7 +115,7 @@ impl Engine {
     /// What lies in this project, that which was set aside for us among it, but for what this store writes
     /// there for other programs.
     fn sources_of_others(&self) -> Result<Vec<PathBuf>, EngineError> {
-        let own = self.store.read(|view| view.identity())?;
+        let own = self.store.read(|view| Ok::<_, EngineError>(view.identity()?))?;
         let mut found = sources_in(&self.project().join(layout::HOST_FOLDER));
         found.retain(|folder| match layout::lies_in(folder) {
             Ok(Present::State(state)) => own.is_none() || state.store != own,

@@ -83,7 +83,7 @@ pub struct SessionNote {
 impl Engine {
     /// How many sessions were imported.
     pub fn imported_sessions(&self) -> Result<u64, EngineError> {
-        Ok(self.store.read(|view| view.recorded_sessions())?.len() as u64)
+        self.store.read(|view| Ok(view.recorded_sessions()?.len() as u64))
     }
 
     /// Whether a frame never ended in a session that was imported: nobody works in it.

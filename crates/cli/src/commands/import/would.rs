@@ -94,11 +94,11 @@ impl Session {
 fn draw(sessions: &[Session], page: &mut Page) {
     let known = sessions.iter().filter(|session| session.is_known).count();
     let fresh = counted((sessions.len() - known) as u64, "session");
-    let mut line = format!("{fresh} would be imported");
+    page.put(PLAIN, &format!("{fresh} would be imported"));
     if known > 0 {
-        line.push_str(&format!(", {known} here already, of which only what is new would be"));
+        page.put(PLAIN, &format!(", {known} here already, of which only what is new would be"));
     }
-    page.put(PLAIN, &line).end();
+    page.end();
     let widest = sessions.iter().map(|session| columns(&session.id)).max().unwrap_or(0);
     for session in sessions {
         let pad = " ".repeat(widest.saturating_sub(columns(&session.id)));
