@@ -137,7 +137,7 @@ pub struct RecordedFigures {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
-    /// A session was seen for the first time.
+    /// A session was seen for the first time, or is worked in here after it was only known from a recording.
     SessionOpened {
         /// The session, without frames yet.
         session: Session,

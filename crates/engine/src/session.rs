@@ -1,6 +1,7 @@
 //! The life of a host's sessions: their beginning, the user's turns, files that tools write, their end.
 
 use callstack_core::decide::Command;
+use callstack_core::event::{Event, Session};
 use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
 use callstack_core::framing::identity_of;
 use callstack_core::transcript::Anchor;
@@ -23,6 +24,7 @@ impl Engine {
     /// Makes sure that there is a frame to work in when a user has said something.
     pub fn user_message(&self, message: &UserMessage) -> Result<(), EngineError> {
         self.broken(&message.session, |broken| broken.trouble = None)?;
+        self.gone_on_with(message)?;
         let known = self.store.read(|view| view.session_row(&message.session))?;
         if let Some(child) = known.filter(|known| known.parent.is_some()) {
             let anchor = self.behind_the_last(&message.session)?;
@@ -39,6 +41,19 @@ impl Engine {
         };
         self.ensure_root(&message.session, &message.host, identity, anchor)?;
         Ok(())
+    }
+
+    /// Makes a session that was imported one that is worked in here, since its user speaks in it again.
+    fn gone_on_with(&self, message: &UserMessage) -> Result<(), EngineError> {
+        let recorded = self.store.read(|view| {
+            let is_recorded = view.is_recorded(&message.session)?;
+            let row = if is_recorded { view.session_row(&message.session)? } else { None };
+            Ok::<_, EngineError>(row)
+        })?;
+        let Some(session) = recorded else { return Ok(()) };
+        let session = Session { host: message.host.clone(), ..session };
+        self.store
+            .write(|change| Ok(change.append(self.now(), &[Event::SessionOpened { session }])?))
     }
 
     /// Where what begins now in a session begins: behind all that was shown of it or told.

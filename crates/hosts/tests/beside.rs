@@ -3,7 +3,7 @@
 use callstack_core::limits::Limits;
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Answer, Caller};
-use callstack_engine::{Engine, EngineError, Settings, SystemWorld, operations};
+use callstack_engine::{Engine, EngineError, Settings, SystemWorld, UserMessage, operations};
 use callstack_hosts::recording::{import, read};
 use serde_json::{Value, json};
 
@@ -158,4 +158,28 @@ fn figures_of_a_recording_are_kept() {
     assert_eq!(grown.times.map(took), Some(41));
     assert!(begun.times.map(took) < Some(41), "{begun:?}");
     assert_eq!(figures(&whole), grown);
+}
+
+/// A session that was imported and is gone on with is work like any other.
+#[test]
+fn an_imported_session_that_is_gone_on_with_is_worked_in() {
+    let project = Project::with(Settings::default());
+    project.import("opencode.json");
+    assert_eq!(project.engine.latest_session().unwrap(), None);
+    let message = UserMessage {
+        session: "ses_1".to_owned(),
+        host: "opencode".to_owned(),
+        text: "Go on with the discount".to_owned(),
+    };
+    project.engine.user_message(&message).unwrap();
+    assert_eq!(project.engine.latest_session().unwrap().unwrap().0, "ses_1");
+    let status = project.call("ses_1", "stack_status", json!({}));
+    assert!(!status.data["stack"].as_array().unwrap().is_empty(), "{}", status.text);
+    assert!(!status.text.contains("imported"), "{}", status.text);
+    // What is known of it by now is better than what was recorded.
+    let again = read(&fixture("opencode.json")).unwrap();
+    let counts = import(&project.engine, &again, &mut |_, _| {}).unwrap();
+    assert_eq!((counts.followed, counts.known), (1, 0));
+    project.engine.rebuild().unwrap();
+    assert_eq!(project.engine.latest_session().unwrap().unwrap().0, "ses_1");
 }

@@ -28,8 +28,12 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
     let writer = Writer { view, seq, at };
     match event {
         Event::SessionOpened { session } => writer.run(
-            "INSERT OR IGNORE INTO sessions (id, host, parent, root, active, active_seq, changed_seq)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
+            // One that was imported and is gone on with is worked in from now on.
+            "INSERT INTO sessions (id, host, parent, root, active, active_seq, changed_seq)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
+             ON CONFLICT (id) DO UPDATE SET host = excluded.host, recorded = 0, figures = NULL,
+               active_seq = excluded.active_seq, changed_seq = excluded.changed_seq
+             WHERE recorded = 1",
             params![
                 session.id,
                 session.host,
@@ -39,8 +43,9 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
                 seq
             ],
         ),
-        Event::RootSet { session, frame } => writer
-            .run("UPDATE sessions SET root = ?2 WHERE id = ?1", params![session, sql(*frame)]),
+        Event::RootSet { session, frame } => {
+            writer.run("UPDATE sessions SET root = ?2 WHERE id = ?1", params![session, sql(*frame)])
+        }
         Event::SessionRecorded { session, figures } => {
             // Plain numbers: nothing of them can fail to be written.
             let figures = figures.and_then(|figures| serde_json::to_string(&figures).ok());
@@ -86,25 +91,28 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         }
         Event::FrameConsolidated { frame, into } => writer.consolidate(*frame, Some(*into)),
         Event::PlanOrdered { frame, before } => plan::order(view, *frame, *before),
-        Event::IdentitySet { frame, identity, derived } => writer.run(
-            "UPDATE frames SET title = ?2, criteria = ?3, criteria_compacted = ?4,
+        Event::IdentitySet { frame, identity, derived } => writer
+            .run(
+                "UPDATE frames SET title = ?2, criteria = ?3, criteria_compacted = ?4,
                identity_derived = ?5, updated_at = ?6 WHERE num = ?1",
-            params![
-                sql(*frame),
-                identity.title,
-                identity.success_criteria,
-                identity.success_criteria_compacted,
-                derived,
-                at
-            ],
-        )
-        // What the frame is for matters to what is suggested in it.
-        .and_then(|()| writer.run(
-            "UPDATE sessions SET changed_seq = ?2
+                params![
+                    sql(*frame),
+                    identity.title,
+                    identity.success_criteria,
+                    identity.success_criteria_compacted,
+                    derived,
+                    at
+                ],
+            )
+            // What the frame is for matters to what is suggested in it.
+            .and_then(|()| {
+                writer.run(
+                    "UPDATE sessions SET changed_seq = ?2
                  WHERE id = (SELECT session FROM frames WHERE num = ?1)",
-            params![sql(*frame), seq],
-        ))
-        .and_then(|()| logs::changed(&writer, *frame)),
+                    params![sql(*frame), seq],
+                )
+            })
+            .and_then(|()| logs::changed(&writer, *frame)),
         Event::ArtifactRecorded { frame, artifact } => {
             writer.artifact(*frame, &artifact.path, artifact.hash.as_deref())?;
             writer.touch(*frame)?;
