@@ -108,9 +108,9 @@ pub fn naming(num: u64, first: &Call, calls: usize, chars: usize, dialect: Diale
     };
     let pop = dialect.tool("stack_frame_pop");
     format!(
-        "{MARK} {name}: {calls}, {chars} characters. Needed no more? {pop} with since \"{name}\" closes them and what \
-         follows, and leaves only what you return; the open frame stays open. Possible while they are in your \
-         context and every frame begun after them is popped."
+        "{MARK} {name}: {calls}, {chars} characters. Needed no more? {pop} with since \"{name}\" takes them, and your \
+         steps from here to that pop, out of your context. What you return stays, and so do the user's words, what \
+         frames in them returned, and the open frame. Frames that were begun since have to be popped first."
     )
 }
 
@@ -137,10 +137,21 @@ pub fn overtaken(num: u64, changed: &[&str], read: usize, dialect: Dialect) -> S
         format!("{} of the {read} files", changed.len())
     };
     format!(
-        "{mark} {of} read there {were} changed since ({shown}{more}). {pop} with since \"{name}\" closes these steps \
-         and what follows.",
+        "{mark} {of} read there {were} changed since ({shown}{more}). {pop} with since \"{name}\" takes these \
+         steps, and yours up to that pop, out of your context.",
         mark = overtaken_mark(num),
         shown = shown.join(", "),
+        pop = dialect.tool("stack_frame_pop"),
+        name = name_of(num),
+    )
+}
+
+/// Steps that are offered once more, since the user has asked for something else.
+pub fn behind_a_turn(num: u64, dialect: Dialect) -> String {
+    format!(
+        "{mark} the user has asked for something else since. If they are needed no more, {pop} with since \"{name}\" \
+         takes them, and your steps up to that pop, out of your context.",
+        mark = overtaken_mark(num),
         pop = dialect.tool("stack_frame_pop"),
         name = name_of(num),
     )

@@ -66,9 +66,7 @@ fn ran(command: &str) -> Call {
 fn steps_are_named_by_their_first_call() {
     insta::assert_snapshot!(
         naming(14, &ran("python probe.py\n# again"), 9, 35_000, Dialect::Stack),
-        @r#"
-        [callstack] s14: the 9 calls in front of this step, from `python probe.py # again` on, 35,000 characters. Needed no more? stack_frame_pop with since "s14" closes them and what follows, and leaves only what you return; the open frame stays open. Possible while they are in your context and every frame begun after them is popped.
-        "#
+        @r#"[callstack] s14: the 9 calls in front of this step, from `python probe.py # again` on, 35,000 characters. Needed no more? stack_frame_pop with since "s14" takes them, and your steps from here to that pop, out of your context. What you return stays, and so do the user's words, what frames in them returned, and the open frame. Frames that were begun since have to be popped first."#
     );
     let read = Call {
         tool: "read".to_owned(),
@@ -77,21 +75,15 @@ fn steps_are_named_by_their_first_call() {
     };
     insta::assert_snapshot!(
         naming(3, &read, 1, 1_234_567, Dialect::Flame),
-        @r#"
-        [callstack] s3: the call in front of this step, `read src/'a'.rs`, 1,234,567 characters. Needed no more? flame_pop with since "s3" closes them and what follows, and leaves only what you return; the open frame stays open. Possible while they are in your context and every frame begun after them is popped.
-        "#
+        @r#"[callstack] s3: the call in front of this step, `read src/'a'.rs`, 1,234,567 characters. Needed no more? flame_pop with since "s3" takes them, and your steps from here to that pop, out of your context. What you return stays, and so do the user's words, what frames in them returned, and the open frame. Frames that were begun since have to be popped first."#
     );
 }
 
 #[test]
 fn steps_whose_files_were_changed_are_offered_with_their_names() {
     let (changed, one) = (["a.rs", "b.rs"], ["a.rs"]);
-    insta::assert_snapshot!(overtaken(14, &changed, 3, Dialect::Stack), @r#"
-    [callstack] s14 again: 2 of the 3 files read there were changed since (a.rs, b.rs). stack_frame_pop with since "s14" closes these steps and what follows.
-    "#);
-    insta::assert_snapshot!(overtaken(2, &one, 1, Dialect::Flame), @r#"
-    [callstack] s2 again: the file read there was changed since (a.rs). flame_pop with since "s2" closes these steps and what follows.
-    "#);
+    insta::assert_snapshot!(overtaken(14, &changed, 3, Dialect::Stack), @r#"[callstack] s14 again: 2 of the 3 files read there were changed since (a.rs, b.rs). stack_frame_pop with since "s14" takes these steps, and yours up to that pop, out of your context."#);
+    insta::assert_snapshot!(overtaken(2, &one, 1, Dialect::Flame), @r#"[callstack] s2 again: the file read there was changed since (a.rs). flame_pop with since "s2" takes these steps, and yours up to that pop, out of your context."#);
     let many: Vec<String> = (0..9).map(|it| format!("{it}.rs")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let told = overtaken(2, &many, 9, Dialect::Stack);

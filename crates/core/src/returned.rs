@@ -21,7 +21,7 @@ use crate::frame::{Frame, FrameNum, Status};
 use crate::named_steps::ClosedCalls;
 use crate::results::ResultsSource;
 use crate::secrets::{cut_to_token_budget, mask};
-use crate::text::{CUT, cap, format_duration};
+use crate::text::{CUT, cap};
 use crate::xml::visible;
 
 /// The version of the texts made here and of the context's XML. It goes up when either changes, so
@@ -199,10 +199,7 @@ pub struct Returned<'a> {
 pub fn returned(returned: &Returned<'_>) -> String {
     let frame = returned.frame;
     let mut text = Text::new(returned.dialect);
-    let worked = frame.ended_at.map_or(0, |ended| frame.worked(ended));
-    let after =
-        if worked >= 1000 { format!(" after {}", format_duration(worked)) } else { String::new() };
-    text.line(format_args!("{MARK} frame {} returned: {}{after}", label(frame), frame.status));
+    text.line(format_args!("{MARK} frame {} returned: {}", label(frame), frame.status));
     if let Some(meaning) = meaning(frame.status) {
         text.line(returned.dialect.words(meaning));
     }
@@ -450,7 +447,11 @@ impl Text {
         if let WentOn::In(open) = returned.went_on
             && !returned.elsewhere
         {
-            return self.line(open_now(Some(open)));
+            // The answer of the call that opened another one, which comes after this, says so itself.
+            if open.identity_derived {
+                self.line(open_now(Some(open)));
+            }
+            return;
         }
         let Some(parent) = returned.parent else {
             self.line(match returned.frame.status {

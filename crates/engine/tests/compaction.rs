@@ -190,7 +190,7 @@ fn a_frame_with_open_children_is_refused_with_their_names() {
     let error = project.call(A, "stack_frame_pop", arguments).unwrap_err();
     assert!(error.message.contains("f2 \"part\""), "{error}");
     let error = project.call(A, "stack_frame_pop", json!({})).unwrap_err();
-    assert!(error.sentence().contains("Say what was done"), "{}", error.sentence());
+    assert!(error.sentence().contains("Say in `results` what was done"), "{}", error.sentence());
     assert!(!waits(&project));
 }
 

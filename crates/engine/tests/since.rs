@@ -38,9 +38,7 @@ fn steps_are_named_once_where_closing_them_pays() {
         named.push(host.names().len());
     }
     assert_eq!(named, [0, 0, 0, 0, 0, 1, 1, 1, 1], "a later call stands behind what has a name");
-    assert_snapshot!(host.names()[0], @r#"
-    [callstack] s1: the 5 calls in front of this step, from `read src/part_1.rs` on, 30,000 characters. Needed no more? stack_frame_pop with since "s1" closes them and what follows, and leaves only what you return; the open frame stays open. Possible while they are in your context and every frame begun after them is popped.
-    "#);
+    assert_snapshot!(host.names()[0], @r#"[callstack] s1: the 5 calls in front of this step, from `read src/part_1.rs` on, 30,000 characters. Needed no more? stack_frame_pop with since "s1" takes them, and your steps from here to that pop, out of your context. What you return stays, and so do the user's words, what frames in them returned, and the open frame. Frames that were begun since have to be popped first."#);
     assert!(host.sent().contains("msg_07: think read(src/part_6.rs) + [callstack] s1\n"));
     // Another run of work gets a name of its own.
     for _ in 0..9 {
@@ -128,9 +126,21 @@ fn steps_whose_files_were_changed_since_are_offered_once_more() {
     }
     let offered = again(&host);
     assert_eq!(offered.len(), 1, "once: {offered:?}");
-    assert_snapshot!(offered[0], @r#"
-    [callstack] s1 again: 3 of the 5 files read there were changed since (src/part_1.rs, src/part_2.rs, src/part_3.rs). stack_frame_pop with since "s1" closes these steps and what follows.
-    "#);
+    assert_snapshot!(offered[0], @r#"[callstack] s1 again: 3 of the 5 files read there were changed since (src/part_1.rs, src/part_2.rs, src/part_3.rs). stack_frame_pop with since "s1" takes these steps, and yours up to that pop, out of your context."#);
+    host.since("s1").unwrap();
+}
+
+#[test]
+fn steps_behind_which_the_user_spoke_are_offered_once_more() {
+    let (mut host, _folder) = surveyed();
+    host.reads(1, 10);
+    host.user("Now write it down");
+    for _ in 0..6 {
+        host.call("bash", "make", 10);
+    }
+    let offered = again(&host);
+    assert_eq!(offered.len(), 1, "once: {offered:?}");
+    assert_snapshot!(offered[0], @r#"[callstack] s1 again: the user has asked for something else since. If they are needed no more, stack_frame_pop with since "s1" takes them, and your steps up to that pop, out of your context."#);
     host.since("s1").unwrap();
 }
 

@@ -191,6 +191,9 @@ pub(super) fn kind(segment: &str) -> Option<Kind> {
     let first = args.next().unwrap_or_default();
     let second = args.next().unwrap_or_default();
     let has = |flag: &str| rest.contains(&flag);
+    if has("--version") || has("--help") {
+        return None;
+    }
     let tests = Some(Kind::Tests);
     let other = Some(Kind::Other);
     match name {

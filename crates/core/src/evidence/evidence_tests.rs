@@ -262,7 +262,7 @@ fn what_a_thing_is_defined_in_is_not_named_beside_it() {
     ];
     assert_eq!(
         told(&span, "", 200),
-        "a.py +2 -2 (now lines 2, 5): changed Table.row\nno test, build or lint was seen"
+        "a.py +2 -2 (now lines 2, 5): changed Table.row\nno known test, build or lint command was run"
     );
     assert_eq!(
         told(&span[..2], "", 200).lines().next(),

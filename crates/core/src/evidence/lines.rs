@@ -56,7 +56,7 @@ impl Evidence {
 
     fn unchecked_line(&self) -> Option<String> {
         if self.never_checked {
-            return Some("no test, build or lint was seen".to_owned());
+            return Some("no known test, build or lint command was run".to_owned());
         }
         let (first, rest) = self.unchecked.split_first()?;
         let more = match rest.len() {

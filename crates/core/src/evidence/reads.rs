@@ -21,12 +21,16 @@ pub struct FileRead {
     /// First and last of the lines that were read, where not all of it was; empty where nobody knows which.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<(usize, usize)>,
+    /// Whether the last of these lines is known to be the file's.
+    #[serde(skip)]
+    pub to_end: bool,
 }
 
 impl FileRead {
     /// Takes in what else was read of it.
     pub(super) fn and(&mut self, other: Self) {
         self.whole |= other.whole;
+        self.to_end |= other.to_end;
         self.lines.extend(other.lines);
         self.lines.sort_unstable();
         let mut joined: Vec<(usize, usize)> = Vec::new();
@@ -36,6 +40,8 @@ impl FileRead {
                 _ => joined.push((first, last)),
             }
         }
+        // Read in several pieces.
+        self.whole |= self.to_end && matches!(joined.as_slice(), [(1, _)]);
         if !self.whole {
             self.lines = joined;
         }
@@ -70,12 +76,18 @@ pub(super) struct ShownFile<'a> {
     pub lines: Vec<(usize, &'a str)>,
     /// Whether that is all of it.
     pub whole: bool,
+    /// Whether the last of these lines is known to be the file's.
+    pub to_end: bool,
 }
 
 impl ShownFile<'_> {
     pub(super) fn read(&self) -> FileRead {
-        let mut read =
-            FileRead { path: self.path.clone().into_owned(), whole: self.whole, lines: Vec::new() };
+        let mut read = FileRead {
+            path: self.path.clone().into_owned(),
+            whole: self.whole,
+            lines: Vec::new(),
+            to_end: self.to_end,
+        };
         if let (false, Some(first), Some(last)) =
             (self.whole, self.lines.first(), self.lines.last())
         {
@@ -134,7 +146,8 @@ fn read<'a>(call: &'a Call, path: &'a str) -> Option<ShownFile<'a>> {
     let from_start = lines.first().is_none_or(|(first, _)| *first == 1);
     let ends = tail.contains("(End of file");
     let whole = from_start && !goes_on && (ends || !asked) && !output.is_empty();
-    Some(ShownFile { path: path.into(), lines, whole })
+    let to_end = ends && !lines.is_empty();
+    Some(ShownFile { path: path.into(), lines, whole, to_end })
 }
 
 /// Files that commands print whole or in part, where nothing else is in the output.
@@ -172,7 +185,8 @@ fn by_command<'a>(command: &str, call: &'a Call, project: &str) -> Vec<ShownFile
             let path = relative(path, project).to_owned();
             let cut = call.output.contains("truncated");
             let lines = if cut { Vec::new() } else { lines };
-            let mut file = ShownFile { path: path.into(), lines, whole: whole && !cut };
+            let mut file =
+                ShownFile { path: path.into(), lines, whole: whole && !cut, to_end: false };
             if let (Some((first, last)), true) = (range, file.lines.is_empty()) {
                 file.lines = vec![(first, ""), (last, "")];
             }

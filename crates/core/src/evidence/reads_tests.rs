@@ -50,11 +50,18 @@ fn what_commands_print_is_read_too() {
 
 #[test]
 fn lines_that_were_read_in_several_pieces_are_joined() {
-    let mut file = FileRead { path: "a".to_owned(), whole: false, lines: vec![(5, 9)] };
+    let piece =
+        |lines| FileRead { path: "a".to_owned(), lines: vec![lines], ..FileRead::default() };
+    let mut file = piece((5, 9));
     for lines in [(20, 30), (10, 12), (28, 40)] {
-        file.and(FileRead { path: "a".to_owned(), whole: false, lines: vec![lines] });
+        file.and(piece(lines));
     }
     assert_eq!(file.told(), "a lines 5-12, 20-40");
-    file.and(FileRead { path: "a".to_owned(), whole: true, lines: vec![] });
+    file.and(FileRead { whole: true, lines: vec![], ..piece((0, 0)) });
     assert_eq!(file.told(), "a");
+    let mut file = piece((1, 20));
+    file.and(FileRead { to_end: true, ..piece((31, 40)) });
+    assert_eq!(file.told(), "a lines 1-20, 31-40");
+    file.and(piece((18, 30)));
+    assert_eq!(file.told(), "a", "its last line is known");
 }

@@ -188,10 +188,14 @@ pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
             change.why.clear();
         }
     }
-    all.checks.retain(|run| {
+    // Where some are told, those that are missing seem not to have been run.
+    let are_told = all.checks.iter().all(|run| {
         let is_good = run.passed == Some(true) && run.said.contains("passed");
-        !(is_good && tells_outcome(told, &run.said))
+        is_good && tells_outcome(told, &run.said)
     });
+    if are_told {
+        all.checks.clear();
+    }
     let written: Vec<WrittenFile> =
         all.written.iter().map(|path| WrittenFile { path: path.clone(), hash: None }).collect();
     let cost = |evidence: &Evidence| -> usize {

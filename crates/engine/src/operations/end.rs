@@ -48,7 +48,7 @@ impl From<PopStatus> for Status {
 pub(crate) struct PopParams {
     /// Default completed
     status: Option<PopStatus>,
-    /// All that later work needs, in some 100 to 400 words: what was done, decisions and why, paths, names,
+    /// All that later work needs, in some 2,000 characters: what was done, decisions and why, paths, names,
     /// signatures, numbers, commands and what came of them, open ends. Of each criterion whether it is met,
     /// and what was run and what only read
     results: Option<String>,

@@ -260,9 +260,10 @@ fn pinned(frame: FrameNum, num: Option<u64>, (tokens, budget): (usize, usize)) -
 
 /// What an agent is told of something that it has noted down in a frame.
 fn noted(frame: FrameNum, what: &str) -> Answer {
+    let reach = if what == "decision" { ", for every frame below it" } else { "" };
     Answer {
         title: format!("{what} in {frame}"),
-        text: format!("Noted in {frame}."),
+        text: format!("Noted in {frame}{reach}."),
         data: json!({"frame": frame.to_string()}),
         ..Answer::default()
     }

@@ -1,4 +1,4 @@
-//! Named steps whose files were changed since: they are offered for closing once more.
+//! Named steps whose files were changed, or behind which the user spoke: they are offered for closing once more.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use callstack_core::cost::{Closing, pays_to_close};
 use callstack_core::fact::Fact;
 use callstack_core::fold::{Folded, Placement};
 use callstack_core::masking::outputs::Request;
-use callstack_core::named_steps::{NamedSteps, name_of, overtaken, overtaken_mark};
-use callstack_core::transcript::{Anchor, FoldOp};
+use callstack_core::named_steps::{NamedSteps, behind_a_turn, name_of, overtaken, overtaken_mark};
+use callstack_core::transcript::{Anchor, FoldOp, Role, Standing};
 
 use crate::conversation::Conversation;
 use crate::conversation::folding::live;
@@ -20,15 +20,21 @@ pub(super) struct Overtaken {
     steps: NamedSteps,
     /// The call in whose output that is said.
     last: Anchor,
-    /// Files that they read and that were changed since.
-    changed: Vec<String>,
-    /// How many files they read.
-    read: usize,
+    since: Since,
+}
+
+/// What makes them likely to be needed no more.
+enum Since {
+    /// Files that they read were changed; how many they read.
+    Changed(Vec<String>, usize),
+    /// The user asked for something else.
+    Spoken,
 }
 
 impl Conversation {
-    /// The steps to be offered once more at the end of what is shown: named ones that are still sent, of whose files
-    /// half or more were changed since, where closing them pays. `ops` are the request's.
+    /// The steps to be offered once more at the end of what is shown: named ones that are still sent, where closing
+    /// them pays, of whose files half or more were changed since or behind which the user has spoken. `ops` are the
+    /// request's.
     pub(super) fn overtaken(&self, ops: &[FoldOp]) -> Option<Overtaken> {
         let unsaid = |steps: &&NamedSteps| {
             let mark = overtaken_mark(steps.num);
@@ -36,7 +42,13 @@ impl Conversation {
         };
         let named = self.naming.named.iter().filter(unsaid);
         let mut named = named
-            .filter_map(|steps| self.changed_since(steps).map(|changed| (steps, changed)))
+            .filter_map(|steps| {
+                let changed =
+                    self.changed_since(steps).map(|(files, read)| Since::Changed(files, read));
+                let since =
+                    changed.or_else(|| self.spoken_since(steps).then_some(Since::Spoken))?;
+                Some((steps, since))
+            })
             .peekable();
         if self.has_gap || named.peek().is_none() {
             return None;
@@ -44,7 +56,7 @@ impl Conversation {
         let last = self.newest_call()?;
         let live = live(&self.spans);
         let request = Request::of(&self.transcript, ops, self.masking.weights());
-        named.find_map(|(steps, (changed, read))| {
+        named.find_map(|(steps, since)| {
             let (tokens, calls) = self.weight(&request);
             let from = self.place(&steps.first)?;
             let read_again =
@@ -52,7 +64,7 @@ impl Conversation {
             let weight = read_again.map(|it| it.step.tokens).sum();
             let pays = pays_to_close(&Closing { steps: weight, request: tokens, calls });
             let due = pays && !request.cut[from] && self.may_be_closed(&live, &steps.first, &last);
-            due.then(|| Overtaken { steps: steps.clone(), last: last.clone(), changed, read })
+            due.then(|| Overtaken { steps: steps.clone(), last: last.clone(), since })
         })
     }
 
@@ -79,6 +91,14 @@ impl Conversation {
         (!changed.is_empty() && changed.len() * 2 >= read.len()).then_some((changed, read.len()))
     }
 
+    fn spoken_since(&self, steps: &NamedSteps) -> bool {
+        self.place(&steps.last).is_some_and(|last| {
+            self.transcript[last..]
+                .iter()
+                .any(|it| it.role == Role::User && it.standing == Standing::Normal)
+        })
+    }
+
     fn place(&self, anchor: &Anchor) -> Option<usize> {
         let id = anchor.message.as_deref()?;
         self.transcript.iter().rposition(|message| message.id == id)
@@ -94,14 +114,19 @@ impl Engine {
         due: Option<Overtaken>,
         folded: Folded,
     ) -> Result<Folded, EngineError> {
-        let Some(Overtaken { steps, last, changed, read }) = due else { return Ok(folded) };
+        let Some(Overtaken { steps, last, since }) = due else { return Ok(folded) };
         let (Some(first), Some(message), Some(call)) =
             (steps.first.message, last.message, last.call)
         else {
             return Ok(folded);
         };
-        let changed: Vec<&str> = changed.iter().map(String::as_str).collect();
-        let text = overtaken(steps.num, &changed, read, self.dialect());
+        let text = match &since {
+            Since::Changed(files, read) => {
+                let changed: Vec<&str> = files.iter().map(String::as_str).collect();
+                overtaken(steps.num, &changed, *read, self.dialect())
+            }
+            Since::Spoken => behind_a_turn(steps.num, self.dialect()),
+        };
         let once = format!("{call}|{} again|{first}", name_of(steps.num));
         let note = note(session, (&message, Placement::Output(call)), &once, text);
         self.store.write(|change| change.append(self.now(), &[note]))?;

@@ -74,7 +74,7 @@ pub(crate) fn claims(line: &str) -> Vec<Claim> {
     if let Some(rest) = line.strip_prefix("changed after the last check: ") {
         return vec![Claim::Unchecked(rest.split(" and ").next().unwrap_or_default().to_owned())];
     }
-    if line == "no test, build or lint was seen" {
+    if line == "no known test, build or lint command was run" {
         return vec![Claim::NeverChecked];
     }
     if let Some(rest) = line.strip_prefix("line numbers of ") {
