@@ -23,15 +23,15 @@ long output that you need once (probes, surveys). Small steps need no frame.
 - In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a \
 pop, the next push or activate and its first reads may share one, in this order. See how an edit ended before you \
 pop.
-- Choose criteria that can be checked: a test that passes, an answered question.
+- Choose criteria that can be checked: a test that passes.
 - What must be quoted leaves with the frame: write the file inside the frame that read it. Files read there count as \
 read for later edits. Read what several children need before the first starts.
 - Pop (stack_frame_pop) as soon as the criteria are met. Results are all you will remember, in some 2,000 characters: \
 paths, names, numbers, commands and outcome, decisions with reasons, open ends; of each criterion whether it is met, \
 and what was run and what only read.
 - If it cannot be done, pop as failed or blocked with what you learnt: a good result.
-- A frame that holds a user's request ends with your answer to it; nobody pops it.
-- Several parts ahead? Plan them (stack_frame_plan), start each with stack_frame_activate. Finish children before \
+- A frame that holds a user's request ends with your answer, nobody pops it. Push its long work.
+- Several parts ahead? Plan them (stack_frame_plan), start each with stack_frame_activate, finish children before \
 their parent. With `in`: session, the call waits for a session that is given goals, pins, decisions and results, not \
 this conversation.
 - A decision that others must follow: stack_add_decision, when you take it; it outlives its frame, for all below the \
@@ -54,14 +54,14 @@ return stays.
 output that you need once (probes, surveys). Small steps need no frame.
 - In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a \
 pop, the next push or activate and its first reads may share one, in this order.
-- Choose a goal that can be checked: a test that passes, an answered question.
+- Choose a goal that can be checked: a test that passes.
 - What must be quoted leaves with the frame: write the file inside the frame that read it. Files read there count as \
 read for later edits. Read what several frames need before the first starts.
 - Pop (flame_pop) as soon as the goal is reached. The summary is all you will remember, in some 2,000 characters: \
 paths, names, numbers, commands and outcome, decisions with reasons, open ends; say what was run and what only read. \
 With generateSummary the rest is summarised for you.
 - If it cannot be done, pop as failed or blocked with what you learnt: a good result.
-- A frame that holds a user's request ends with your answer to it; nobody pops it.
+- A frame that holds a user's request ends with your answer, nobody pops it. Push its long work.
 - Several parts ahead? Plan them (flame_plan_children), start each with flame_activate. Finish children before their \
 parent. With `in`: session, the call waits for a session that is given goals, pins, decisions and summaries, not this \
 conversation.

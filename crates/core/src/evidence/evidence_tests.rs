@@ -102,6 +102,31 @@ fn a_span_is_told_as_a_colleague_would() {
 }
 
 #[test]
+fn what_failed_with_one_variable_and_went_well_with_another_is_no_failure() {
+    let tried = |path: &str, output: &str, exit| {
+        ran(&format!("PYTHONPATH={path} python zones.py"), output, exit)
+    };
+    let failed = tried("src", "ModuleNotFoundError: no module", 1);
+    assert!(told(std::slice::from_ref(&failed), "", 400).contains("not seen to go well later"));
+    assert!(!told(&[failed, tried("src:lib", "fine", 0)], "", 400).contains("not seen"));
+}
+
+#[test]
+fn where_one_check_is_listed_all_are() {
+    let both = ran(
+        "pytest -q -k any; pytest -q",
+        "16 passed, 221 deselected in 1.0s\n1214 passed in 3.0s",
+        0,
+    );
+    let results = "-k any: 16 passed; the whole suite: 1214 passed";
+    let listed = told(std::slice::from_ref(&both), results, 400);
+    assert!(listed.contains("16 passed, 221 deselected") && listed.contains("1214"), "{listed}");
+    assert!(
+        !told(&[both], "16 passed, 221 deselected. Suite: 1214 passed", 400).contains("checks")
+    );
+}
+
+#[test]
 fn what_results_say_is_not_said_again() {
     assert_snapshot!(told(&work(), "limit is new, cargo test: 3 passed", 400), @"
     src/date.rs +3 -2 (now lines 4, 6-7): added limit; changed parse_date, Date

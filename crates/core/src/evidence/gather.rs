@@ -196,6 +196,19 @@ fn is_own(call: &Call) -> bool {
     }
 }
 
+/// A command without the variables that it is given: what failed with one `PYTHONPATH` may go well with another.
+fn without_assignments(line: &str) -> String {
+    let is_assignment = |word: &str| {
+        word.trim_start_matches('`').split_once('=').is_some_and(|(name, _)| {
+            let plain =
+                |char: char| char.is_ascii_uppercase() || char == '_' || char.is_ascii_digit();
+            !name.is_empty() && name.chars().all(plain)
+        })
+    };
+    let words = line.split_whitespace().filter(|word| !is_assignment(word));
+    words.map(|word| word.trim_matches('`')).collect::<Vec<_>>().join(" ")
+}
+
 fn is_path(path: &str) -> bool {
     !path.is_empty() && !path.contains(['\n', '\r']) && secrets(path).is_empty()
 }
@@ -215,7 +228,8 @@ impl Gathered {
             }
             Action::Read(_) | Action::Other => (String::new(), false),
         };
-        self.failures.retain(|failure| failure.what != what);
+        let bare = without_assignments(&what);
+        self.failures.retain(|failure| without_assignments(&failure.what) != bare);
         if call.has_failed() {
             let output = mask(&call.output);
             let how = errors::telling_line(&call.action, &output);
