@@ -109,8 +109,8 @@ pub fn naming(num: u64, first: &Call, calls: usize, chars: usize, dialect: Diale
     let pop = dialect.tool("stack_frame_pop");
     format!(
         "{MARK} {name}: {calls}, {chars} characters. Needed no more? {pop} with since \"{name}\" takes them, and your \
-         steps from here to that pop, out of your context. What you return stays, and so do the user's words, what \
-         frames in them returned, and the open frame. Frames that were begun since have to be popped first."
+         steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in \
+         them returned, and the open frame. Pop frames that were begun since first."
     )
 }
 

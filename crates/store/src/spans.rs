@@ -278,6 +278,21 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// Other sessions than one, those that were worked in last first; those that were only read from recordings are
+    /// none.
+    pub fn latest_sessions(&self, not: &str, most: usize) -> Result<Vec<String>, StoreError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.connection
+            .prepare_cached(
+                "SELECT id FROM sessions WHERE recorded = 0 AND id <> ?1
+                 ORDER BY active_seq DESC LIMIT ?2",
+            )
+            .and_then(|mut statement| {
+                statement.query_map(params![not, most], |row| row.get(0))?.collect()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
     /// The newest event that changed a session's spans, its active frame or what was said in it; 0 for an
     /// unknown one.
     pub fn session_revision(&self, session: &str) -> Result<i64, StoreError> {

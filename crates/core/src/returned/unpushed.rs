@@ -1,12 +1,17 @@
 //! What stands for a frame that nobody pushed. Its text comes behind the user's next words, so it ends
 //! with nothing that they would have to stand back for.
 
-use super::{MARK, Text, given, label, told_in_a_line};
+use super::{INNER_RESULTS, MARK, Text, given, label, told_in_a_line};
 use crate::context::ScopedPin;
 use crate::dialect::Dialect;
 use crate::evidence::{Gaps, KeptFiles};
 use crate::frame::{Frame, Status};
-use crate::text::format_duration;
+use crate::results::ResultsSource;
+use crate::secrets::cut_to_token_budget;
+use crate::text::{CUT, estimate_tokens, format_duration};
+
+/// Estimated tokens for the results of all children of a frame that nobody pushed.
+const RESULTS: usize = 2_400;
 
 /// A finished user turn or todo item.
 #[derive(Clone, Copy, Debug)]
@@ -69,9 +74,22 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     let all = || std::iter::once(frame).chain(unpushed.inside);
     if !unpushed.inside.is_empty() {
         text.line("Frames inside it:");
+        // Nobody has summed up what these returned, as whoever pops a frame around them does.
+        let stays = |inner: &&Frame| inner.depth <= frame.depth + 1 && is_written(inner);
+        let children = unpushed.inside.iter().filter(stays).count();
+        let room = (RESULTS / children.max(1)).max(INNER_RESULTS);
         for inner in unpushed.inside {
             let below = inner.depth.saturating_sub(frame.depth + 1) as usize;
-            text.line(format_args!("{}- {}", "  ".repeat(below), told_in_a_line(inner)));
+            let results = given(inner.results.as_deref()).filter(|_| stays(&inner));
+            match results.filter(|results| estimate_tokens(results) > INNER_RESULTS) {
+                Some(results) => {
+                    let results = cut_to_token_budget(results, room, CUT);
+                    text.results(&format!("- {} {}", label(inner), inner.status), inner, &results);
+                }
+                None => {
+                    text.line(format_args!("{}- {}", "  ".repeat(below), told_in_a_line(inner)))
+                }
+            }
         }
     }
     text.list("Decisions", all().flat_map(Frame::taken));
@@ -82,6 +100,13 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     text.log(frame, unpushed.gaps);
     text.pins(unpushed.pins);
     text.out
+}
+
+/// Whether the results of a frame were written for whoever goes on.
+fn is_written(frame: &Frame) -> bool {
+    use ResultsSource::{Agent, AgentAndCompaction, Compaction, Model, User};
+    let written = [Agent, AgentAndCompaction, Compaction, Model, User];
+    frame.results_source.is_some_and(|source| written.contains(&source))
 }
 
 #[cfg(test)]
@@ -128,6 +153,35 @@ mod tests {
         - src/date.rs
         Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f2"}}
         "#);
+    }
+
+    #[test]
+    fn results_of_the_frames_in_a_turn_stay_whole_while_they_are_few() {
+        let turn = frame(2, "Add dates", 1);
+        let long =
+            |count: usize| Some("Criteria met. The parser is in src/date.rs.\n".repeat(count));
+        let results_source = Some(ResultsSource::Agent);
+        let child =
+            |num, count| Frame { results: long(count), results_source, ..frame(num, "Part", 2) };
+        let inside = [child(3, 30), Frame { depth: 3, ..child(4, 30) }, child(5, 300)];
+        let shown = unpushed(&Unpushed {
+            frame: &turn,
+            inside: &inside,
+            evidence: &[],
+            files: &KeptFiles::default(),
+            gaps: Gaps::default(),
+            replied: true,
+            goes_on: false,
+            pins: &[],
+            dialect: Dialect::Stack,
+        });
+        let of = |from: &str, to: &str| {
+            let (_, rest) = shown.split_once(from).unwrap();
+            rest.split_once(to).unwrap().0.matches("src/date.rs").count()
+        };
+        assert_eq!(of("- f3 ", "- f4 "), 30, "{shown}");
+        assert!(of("- f4 ", "- f5 ") < 10, "what its parent returned tells of it: {shown}");
+        assert!((60..200).contains(&of("- f5 ", "Every step")), "{shown}");
     }
 
     #[test]

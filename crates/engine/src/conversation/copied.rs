@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::folding::PATIENCE;
 use super::stale::is_step;
+use super::sync::begins_with_steps;
 use super::{Conversation, Shown, SyncRequest};
 use crate::compaction::Summary;
 use crate::engine::Engine;
@@ -20,6 +21,8 @@ use alignment::{Copy, align};
 
 /// Sessions that are compared with a fork at most.
 const COMPARED: usize = 8;
+/// Messages at the beginning of a session by which it is seen whether comparing is worth it: hosts change some.
+const FIRST: usize = 4;
 
 /// What a copy has of its own.
 const OWN: &[&str] = &["id", "messageID", "parentID", "sessionID", "tail_start_id"];
@@ -141,7 +144,8 @@ impl Engine {
         } else {
             Vec::new()
         };
-        if opened.is_empty() && summary.is_none() && named.is_empty() {
+        let is_known = !opened.is_empty() || summary.is_some() || !named.is_empty();
+        if !is_known && !begins_with_steps(conversation, request) {
             return Ok(None);
         }
         // The original may be a session of this process that has just been shown.
@@ -162,6 +166,18 @@ impl Engine {
             }
             unsure.extend(named);
             let likenesses: Vec<_> = request.shown.iter().map(|it| likeness(&it.json)).collect();
+            if !is_known {
+                // Frames that began by themselves have no call that would tell.
+                for other in view.latest_sessions(session, COMPARED)? {
+                    let order = view.message_order(&other)?;
+                    let Some(last) = order.iter().take(FIRST).next_back() else { continue };
+                    let first = view.latest_between(&other, None, Some(last), u32::MAX)?;
+                    let mut first = first.iter().filter_map(|it| likeness(&it.json));
+                    if first.any(|it| likenesses.contains(&Some(it))) {
+                        unsure.push(other);
+                    }
+                }
+            }
             let mut best: Option<Copied> = None;
             let mut compared: Vec<String> = Vec::new();
             let sure = sure.into_iter().map(|it| (it, true));

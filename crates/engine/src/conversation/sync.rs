@@ -272,7 +272,7 @@ fn is_new_step(conversation: &Conversation, message: &Message) -> bool {
 }
 
 /// Whether a session that was never seen shows what its agent did in an earlier turn.
-fn begins_with_steps(conversation: &Conversation, request: &SyncRequest) -> bool {
+pub(super) fn begins_with_steps(conversation: &Conversation, request: &SyncRequest) -> bool {
     let newest = request.shown.iter().rposition(|it| it.message.role == Role::User);
     let earlier = request.shown.iter().take(newest.unwrap_or(0));
     conversation.order.is_empty() && earlier.map(|it| &it.message).any(stale::is_step)
