@@ -87,7 +87,7 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
                     text.results(&format!("- {} {}", label(inner), inner.status), inner, &results);
                 }
                 None => {
-                    text.line(format_args!("{}- {}", "  ".repeat(below), told_in_a_line(inner)))
+                    text.line(format_args!("{}- {}", "  ".repeat(below), told_in_a_line(inner)));
                 }
             }
         }
