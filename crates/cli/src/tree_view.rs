@@ -123,8 +123,9 @@ impl Drawing<'_> {
         let is_group = first.len() == GROUP && first.bytes().all(|it| it.is_ascii_hexdigit());
         let length = if is_group { GROUP } else { ID };
         let id: String = session.chars().take(length).collect();
-        let same = notes.sessions.keys().filter(|other| other.starts_with(&id)).count();
-        if same > 1 { session.to_owned() } else { id }
+        // Sessions of its subagents are called as it is, with more behind.
+        let mut others = notes.sessions.keys().filter(|other| !other.starts_with(session));
+        if others.any(|other| other.starts_with(&id)) { session.to_owned() } else { id }
     }
 
     fn rows<'t>(

@@ -112,6 +112,16 @@ fn what_failed_with_one_variable_and_went_well_with_another_is_no_failure() {
 }
 
 #[test]
+fn what_is_stored_is_what_was_taken() {
+    let end = "<content>\n7: a\n8: b\n\n(End of file - total 8 lines)\n</content>";
+    let span = [read("/home/me/app/src/a.rs", end)];
+    let evidence = take(&span, "", "/home/me/app", all(400), &|_| None);
+    let stored = serde_json::to_string(&evidence).unwrap();
+    assert_eq!(serde_json::from_str::<Evidence>(&stored).unwrap(), evidence);
+    assert_eq!(evidence.lines(), ["read in part: src/a.rs lines 7-8"]);
+}
+
+#[test]
 fn where_one_check_is_listed_all_are() {
     let both = ran(
         "pytest -q -k any; pytest -q",

@@ -180,6 +180,8 @@ pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
     let says = |word: &str| !word.is_empty() && is_told(told, word);
     let known: Vec<String> = all.changes.iter().map(|change| change.path.clone()).collect();
     all.reads.retain(|read| !known.contains(&read.path));
+    // That was needed to join pieces, and is not stored.
+    all.reads.iter_mut().for_each(|read| read.to_end = false);
     for change in &mut all.changes {
         let count = change.symbols.len();
         change.symbols.retain(|it| !says(last_of(&it.name)));
