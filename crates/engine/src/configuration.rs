@@ -187,6 +187,9 @@ impl Engine {
 }
 
 /// A setting that a project may not set so.
+/// Settings that are suggested for a name that none has.
+const SUGGESTED: usize = 3;
+
 fn not_here(setting: &Setting, value: &str) -> EngineError {
     let hint = match setting.scope {
         Scope::OffInProject => {
@@ -213,10 +216,19 @@ impl Setting {
             upper.strip_prefix("STACK").map_or(upper.clone(), str::to_owned)
         };
         let wanted = letters(name);
-        Self::all().find(|setting| letters(setting.name) == wanted).ok_or_else(|| EngineError {
-            kind: Kind::NotFound,
-            message: format!("there is no setting `{name}`"),
-            hint: Some("`callstack config` lists them all.".to_owned()),
+        Self::all().find(|setting| letters(setting.name) == wanted).ok_or_else(|| {
+            let near =
+                Self::all().filter(|it| wanted.len() > 2 && letters(it.name).contains(&wanted));
+            let near: Vec<_> = near.take(SUGGESTED).map(|it| it.name).collect();
+            let all = "`callstack config` lists them all.";
+            EngineError {
+                kind: Kind::NotFound,
+                message: format!("there is no setting `{name}`"),
+                hint: Some(match near.as_slice() {
+                    [] => all.to_owned(),
+                    near => format!("Did you mean {}? {all}", near.join(" or ")),
+                }),
+            }
         })
     }
 }

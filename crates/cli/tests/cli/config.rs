@@ -107,6 +107,12 @@ fn what_is_no_setting_or_no_value_of_it_is_refused() {
     error: there is no setting `STACK_MOOD`
     hint: `callstack config` lists them all.
     ");
+    says!(desk, ["config", "autonomy"], @"
+    exit 3
+    --- stderr
+    error: there is no setting `autonomy`
+    hint: Did you mean STACK_AUTONOMY_LEVEL? `callstack config` lists them all.
+    ");
     says!(desk, ["config", "STACK_TOOLS", "some"], @r"
     exit 2
     --- stderr
