@@ -406,7 +406,7 @@ fn under_the_level_auto_they_leave_although_their_turn_goes_on() {
     assert_snapshot!(host.sent(), @r#"
     msg_01: "Find out how it is built"
     msg_10: "It is built with make."
-    msg_11: "And how is it tested?" [callstack] first turn of frame f1 "Find out how it is built", which goes on: its steps have left the context; the request and the reply to it stand above.
+    msg_11: "And how is it tested?" [callstack] first turn of frame f1 "Find out how it is built", which goes on for the user's latest message: its steps have left the context; the request and the reply to it stand above.
     msg_12: think read(src/part_11.rs) = [callstack] frame f4 "Survey" returned: completed
     "#);
 }

@@ -52,7 +52,7 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     };
     if goes_on {
         text.line(format_args!(
-            "{MARK} first turn of frame {}, which goes on: {what}.",
+            "{MARK} first turn of frame {}, which goes on for the user's latest message: {what}.",
             label(frame)
         ));
     } else {

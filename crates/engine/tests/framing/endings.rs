@@ -25,7 +25,7 @@ fn a_turn_that_the_user_stops_goes_on_with_the_next_message() {
     msg_3
     msg_4
     msg_6
-    msg_7 + [callstack] first turn of frame f1 "Build it", which goes on: its steps have left the context; the request and the reply to it stand above.
+    msg_7 + [callstack] first turn of frame f1 "Build it", which goes on for the user's latest message: its steps have left the context; the request and the reply to it stand above.
     "#);
 }
 

@@ -200,7 +200,7 @@ fn only_the_first_turn_of_a_root_is_its_own() {
     assert_eq!(host.tree(), "Build it in_progress * [turn over]\n  Build it completed\n");
     assert_eq!(host.returned("f1").as_deref(), Some("Built."));
     assert_snapshot!(host.folded("f1"), @r#"
-    [callstack] first turn of frame f1 "Build it", which goes on: its steps have left the context; the request and the reply to it stand above.
+    [callstack] first turn of frame f1 "Build it", which goes on for the user's latest message: its steps have left the context; the request and the reply to it stand above.
     Evidence, recorded by the machine:
     - checks: `make`, `make test`, `make lint`: exit 0
     Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f1"}}

@@ -61,7 +61,7 @@ fn it_is_folded_after_a_pause_and_stays_so() {
         assert!(host.is_sent_whole());
         host.pass(6);
         host.step(&["look"]);
-        let folded = "msg_5 + [callstack] first turn of frame f1 \"Build it\", which goes on: its steps have left";
+        let folded = "msg_5 + [callstack] first turn of frame f1 \"Build it\", which goes on for the user's latest message: its steps have left";
         let sent = host.sent();
         assert_eq!(sent[..2], ["msg_1", "msg_4"]);
         assert!(sent[2].starts_with(folded), "{sent:#?}");
@@ -92,7 +92,7 @@ fn a_small_item_stays_until_the_turn_around_it_is_folded() {
     assert_eq!(host.sent()[..4], sent[..4]);
     host.user("Thanks");
     let sent = host.sent();
-    let turn = "msg_9 + [callstack] first turn of frame f1 \"Add dates\", which goes on: its steps have left";
+    let turn = "msg_9 + [callstack] first turn of frame f1 \"Add dates\", which goes on for the user's latest message: its steps have left";
     assert_eq!(sent[..2], ["msg_1", "msg_8"]);
     assert!(sent[2].starts_with(turn) && sent.len() == 3, "{sent:#?}");
     assert!(host.folded("f1").contains("- f2 \"parser\" completed: It reads."));
