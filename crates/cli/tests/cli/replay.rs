@@ -90,14 +90,14 @@ fn a_session_is_told_as_a_table() {
       compaction    4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
       masking       4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
       window        4,251     4,627     7,948   1.000        59,519         15,092   1.000 100.0 %
-      frames        3,697     3,967     7,927   0.997        51,752         14,491   0.960 100.0 %
+      frames        3,697     3,967     7,927   0.997        51,757         14,498   0.961 100.0 %
       whole requests, with 15,000 tokens of system prompt and tools (assumed), and at most 1,500 of callstack's
                   largest of lin.        billed of lin.    with reads of lin. reads    verbatim  no pauses: largest  with reads
       linear       22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
       compaction   22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
       masking      22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
       window       22,948   1.000        53,342   1.000        53,342   1.000     0         0/0              1.000       1.000
-      frames       24,427   1.064        56,566   1.060        56,566   1.060     0         0/0              1.064       1.060
+      frames       24,427   1.064        56,573   1.061        56,573   1.061     0         0/0              1.064       1.061
     ");
 }
 
