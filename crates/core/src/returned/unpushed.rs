@@ -127,21 +127,28 @@ mod tests {
         }
     }
 
+    fn replied<'a>(frame: &'a Frame, inside: &'a [Frame], files: &'a KeptFiles) -> Unpushed<'a> {
+        Unpushed {
+            frame,
+            inside,
+            evidence: &[],
+            files,
+            gaps: Gaps::default(),
+            replied: true,
+            goes_on: false,
+            pins: &[],
+            dialect: Dialect::Stack,
+        }
+    }
+
     #[test]
     fn a_turn_points_at_what_stands_above_and_says_what_does_not() {
         let mut turn = frame(2, "Add dates", 1);
         turn.artifacts.push(Artifact { path: "src/date.rs".to_owned(), hash: None });
         let inside = [frame(3, "Write the parser", 2)];
         let shown = unpushed(&Unpushed {
-            frame: &turn,
-            inside: &inside,
             evidence: &["commands: `make test` (exit 0)".to_owned()],
-            files: &KeptFiles::default(),
-            gaps: Gaps::default(),
-            replied: true,
-            goes_on: false,
-            pins: &[],
-            dialect: Dialect::Stack,
+            ..replied(&turn, &inside, &KeptFiles::default())
         });
         assert_snapshot!(shown, @r#"
         [callstack] frame f2 "Add dates" completed after 1m 30s: its steps have left the context; the request and the reply to it stand above.
@@ -164,17 +171,7 @@ mod tests {
         let child =
             |num, count| Frame { results: long(count), results_source, ..frame(num, "Part", 2) };
         let inside = [child(3, 30), Frame { depth: 3, ..child(4, 30) }, child(5, 300)];
-        let shown = unpushed(&Unpushed {
-            frame: &turn,
-            inside: &inside,
-            evidence: &[],
-            files: &KeptFiles::default(),
-            gaps: Gaps::default(),
-            replied: true,
-            goes_on: false,
-            pins: &[],
-            dialect: Dialect::Stack,
-        });
+        let shown = unpushed(&replied(&turn, &inside, &KeptFiles::default()));
         let of = |from: &str, to: &str| {
             let (_, rest) = shown.split_once(from).unwrap();
             rest.split_once(to).unwrap().0.matches("src/date.rs").count()
@@ -187,17 +184,8 @@ mod tests {
     #[test]
     fn what_stands_nowhere_else_is_told() {
         let item = frame(3, "Write the parser", 2);
-        let bare = Unpushed {
-            frame: &item,
-            inside: &[],
-            evidence: &[],
-            files: &KeptFiles::default(),
-            gaps: Gaps::default(),
-            replied: false,
-            goes_on: false,
-            pins: &[],
-            dialect: Dialect::Stack,
-        };
+        let files = KeptFiles::default();
+        let bare = Unpushed { replied: false, ..replied(&item, &[], &files) };
         assert_snapshot!(unpushed(&bare), @r#"
         [callstack] frame f3 "Write the parser" completed after 1m 30s: its steps have left the context.
         Results:
