@@ -5,9 +5,11 @@ mod surroundings;
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use callstack_core::context::{ContextInput, Parts, RenderedContext, StatusCounts, render_since};
+use callstack_core::context::{
+    ContextCache, ContextInput, Parts, RenderedContext, StatusCounts, render_since,
+};
 use callstack_core::decide::{goes_on_in, nearest_chosen, unfinished_below};
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
@@ -17,17 +19,18 @@ use callstack_core::returned::{Pushed, Returned, Unpushed, WentOn, pushed, retur
 use callstack_core::transcript::{Span, SpanOrigin};
 use callstack_store::View;
 use serde_json::json;
+use surroundings::surroundings;
 
 use crate::conversation::calibration::tokens_per_estimate;
 use crate::conversation::fixing::{OpenNow, Saying};
-use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::evidence;
+use crate::kernel::{Env, lock};
 use crate::operation::{Answer, Caller};
 use crate::requests::stated;
 use crate::settings::Placement;
-use crate::staleness::Looks;
-use surroundings::surroundings;
+use crate::staleness::{Looks, Seen};
+use crate::system::SystemPrompts;
 
 /// Planned children that are looked at.
 const PLANNED: u32 = 24;
@@ -36,27 +39,40 @@ const PLANNED: u32 = 24;
 const CHILDREN: u32 = 12;
 const DESCENDANTS: usize = 40;
 
-impl Engine {
+impl SystemPrompts {
     /// The XML context of a frame as a session is given it, with what it costs in estimated tokens. It is
     /// rendered anew when anything that it shows has changed, and after 30 seconds.
     ///
     /// `frame` is a handle, an id or a unique prefix; `not_found` where there is none.
-    pub fn generate_frame_context(
+    pub(crate) fn generate_frame_context(
         &self,
         session: &str,
         frame: &str,
     ) -> Result<Arc<RenderedContext>, EngineError> {
-        let num = self.resolve(frame)?.num;
-        self.store.read(|view| self.context(view, session, num, Parts::full()))
+        let num = self.queries.resolve(frame)?.num;
+        self.kernel.read(|view| self.contexts.context(view, session, num, Parts::full()))
+    }
+}
+
+/// Makes the contexts of frames, and what stands for finished ones, from one view of the store.
+pub(crate) struct Contexts {
+    pub(crate) env: Arc<Env>,
+    pub(crate) cache: Mutex<ContextCache>,
+    pub(crate) seen: Mutex<Seen>,
+}
+
+impl Contexts {
+    pub(crate) fn new(env: &Arc<Env>) -> Self {
+        Self { env: Arc::clone(env), cache: Mutex::default(), seen: Mutex::default() }
     }
 
     /// Forgets the rendered contexts of a session; returns how many there were.
-    pub fn invalidate_cache(&self, session: &str) -> usize {
+    pub(crate) fn invalidate_cache(&self, session: &str) -> usize {
         lock(&self.cache).invalidate(session)
     }
 
     /// Forgets all rendered contexts; returns how many there were.
-    pub fn invalidate_all_cache(&self) -> usize {
+    pub(crate) fn invalidate_all_cache(&self) -> usize {
         lock(&self.cache).clear()
     }
 
@@ -81,16 +97,16 @@ impl Engine {
         parts: Parts,
         mut looks: Looks,
     ) -> Result<Arc<RenderedContext>, EngineError> {
-        let now = self.now();
+        let now = self.env.now();
         let mut hasher = DefaultHasher::new();
         (view.revision()?, num, parts).hash(&mut hasher);
         let revision = hasher.finish();
         if let Some(kept) = lock(&self.cache).marked(session, revision, now) {
-            self.log_at(now, &told("Context taken from the cache", session, num, &kept));
+            self.env.log_at(now, &told("Context taken from the cache", session, num, &kept));
             return Ok(kept);
         }
         let calibration = tokens_per_estimate(view, session)?;
-        let settings = self.settings_in(view)?;
+        let settings = self.env.settings_in(view)?;
         let mut around = surroundings(view, num, settings.imported_siblings)?;
         if !parts.current {
             around.sibling_counts = StatusCounts::default();
@@ -119,7 +135,7 @@ impl Engine {
         input.budget = settings.budget;
         input.calibration = calibration;
         input.parts = parts;
-        input.dialect = self.dialect();
+        input.dialect = self.env.dialect();
         // Messages are recorded all the time without changing any context: what has the same state is
         // taken as it was, so that its bytes do not move with the clock.
         let state = input.state_hash();
@@ -146,7 +162,7 @@ impl Engine {
             lock(&self.cache).put(session, state, now, Arc::clone(&context));
             context
         };
-        self.log_at(now, &told(message, session, num, &context));
+        self.env.log_at(now, &told(message, session, num, &context));
         lock(&self.cache).mark(session, state, revision);
         Ok(context)
     }
@@ -161,7 +177,7 @@ impl Engine {
         goal_is_known: bool,
     ) -> Result<Answer, EngineError> {
         let frame = view.frame(num)?;
-        let context = match self.settings_in(view)?.placement {
+        let context = match self.env.settings_in(view)?.placement {
             Placement::Output if frame.status == Status::InProgress => {
                 self.context(view, &caller.session, num, Parts::for_push())?.text.clone()
             }
@@ -176,7 +192,7 @@ impl Engine {
             // A person's call is no part of the conversation.
             goal_is_known: goal_is_known && caller.anchor.call.is_some(),
             context: &context,
-            dialect: self.dialect(),
+            dialect: self.env.dialect(),
         });
         let data = json!({
             "handle": num.to_string(),
@@ -265,7 +281,7 @@ impl Engine {
             planned: &planned,
             planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
             pins: &pins,
-            dialect: self.dialect(),
+            dialect: self.env.dialect(),
         }))
     }
 
@@ -304,7 +320,7 @@ impl Engine {
             replied,
             goes_on,
             pins: &pins,
-            dialect: self.dialect(),
+            dialect: self.env.dialect(),
         }))
     }
 

@@ -1,5 +1,7 @@
 //! What callstack does about frames unasked: it watches the work, and suggests.
 
+use std::sync::Arc;
+
 use callstack_core::autonomy::{
     Heuristic, Kind, LIFETIME, QUIET, Reading, Signals, Suggestion, SuggestionEnd, judge,
 };
@@ -9,8 +11,9 @@ use callstack_core::transcript::{Span, SpanOrigin};
 use callstack_store::{Change, StoreError, StoredSuggestion, View};
 
 use crate::conversation::Conversation;
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::kernel::Kernel;
+use crate::queries::Queries;
 use crate::settings::{AutonomySettings, Level};
 
 /// Where in the work the newest message stands.
@@ -128,10 +131,22 @@ pub(crate) fn threshold(settings: &AutonomySettings, kind: Kind) -> u8 {
     }
 }
 
-impl Engine {
+impl Queries {
     /// How much callstack does unasked, as it counts now.
-    pub fn autonomy(&self) -> Result<AutonomySettings, EngineError> {
-        Ok(self.current_settings()?.autonomy.clone())
+    pub(crate) fn autonomy(&self) -> Result<AutonomySettings, EngineError> {
+        Ok(self.kernel.current_settings()?.autonomy.clone())
+    }
+}
+
+/// Suggests frames where the work looks as if it wants one.
+pub(crate) struct Suggestions {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+}
+
+impl Suggestions {
+    pub(crate) fn new(kernel: &Arc<Kernel>, queries: &Arc<Queries>) -> Self {
+        Self { kernel: Arc::clone(kernel), queries: Arc::clone(queries) }
     }
 
     /// What is seen of the work in an open span of a session.
@@ -141,22 +156,22 @@ impl Engine {
         span: &Span,
     ) -> Result<Signals, EngineError> {
         let (used, limit) = (conversation.used, conversation.limit);
-        let observer = conversation.watch(span, || self.frame(span.frame))?;
+        let observer = conversation.watch(span, || self.queries.frame(span.frame))?;
         Ok(observer.signals(used, limit))
     }
 
     /// The suggestions that wait in a session, for a system prompt that is built anew with every change.
     pub(crate) fn suggestions_in_system(&self, session: &str) -> Result<Vec<String>, EngineError> {
-        self.store.read(|view| {
-            let settings = self.settings_in(view)?;
+        self.kernel.read(|view| {
+            let settings = self.kernel.settings_in(view)?;
             let autonomy = &settings.autonomy;
             if autonomy.level == Level::Manual || !autonomy.suggest_in_context {
                 return Ok(Vec::new());
             }
-            let waiting = view.pending_suggestions(session, self.now())?;
+            let waiting = view.pending_suggestions(session, self.kernel.now())?;
             let texts = waiting.iter().map(|suggestion| {
                 let frame = view.frame(suggestion.frame)?;
-                Ok(suggestion.text(&frame, self.dialect()))
+                Ok(suggestion.text(&frame, self.kernel.dialect()))
             });
             texts.collect()
         })
@@ -167,7 +182,7 @@ impl Engine {
         &self,
         proposals: &[Proposal],
     ) -> Result<Option<(Proposal, Frame)>, EngineError> {
-        self.store.read(|view| {
+        self.kernel.read(|view| {
             for proposal in proposals {
                 if proposal.is_due(&self.lately(view, proposal.frame)?) {
                     return Ok(Some((proposal.clone(), view.frame(proposal.frame)?)));
@@ -187,7 +202,7 @@ impl Engine {
         if !proposal.is_due(&self.lately(&change.view(), proposal.frame)?) {
             return Ok(None);
         }
-        let now = self.now();
+        let now = self.kernel.now();
         let suggestion = Suggestion {
             num: change.view().next_suggestion()?,
             session: session.to_owned(),
@@ -209,7 +224,7 @@ impl Engine {
         view: &View<'_>,
         frame: FrameNum,
     ) -> Result<Vec<StoredSuggestion>, StoreError> {
-        let now = self.now();
+        let now = self.kernel.now();
         view.frame_suggestions(frame, now.saturating_sub(QUIET), now)
     }
 }

@@ -3,6 +3,8 @@
 
 mod settle;
 
+use std::sync::Arc;
+
 use callstack_core::compaction::{
     CompactionType, PendingCompaction, PendingCompletion, PromptInput,
     generate_frame_compaction_prompt,
@@ -15,10 +17,15 @@ use callstack_core::transcript::Outcome;
 use callstack_store::View;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Engine;
+use crate::assembly::Contexts;
+use crate::closing::SpanClosing;
 use crate::error::{EngineError, Kind};
+use crate::evidence::{SpanEvidence, SpanReader};
+use crate::kernel::Kernel;
+use crate::lifecycle::Lifecycle;
 use crate::operation::Caller;
-
+use crate::queries::Queries;
+use crate::sessions::Sessions;
 pub(crate) use settle::{Came, told};
 
 /// Finished siblings that a summariser is told of.
@@ -65,7 +72,38 @@ pub(crate) struct Ending {
     pub(crate) results_compacted: Option<String>,
 }
 
-impl Engine {
+/// Compactions of sessions, and the frames that end with them.
+pub(crate) struct Compactions {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) contexts: Arc<Contexts>,
+    pub(crate) span_reader: Arc<SpanReader>,
+    pub(crate) spans: Arc<SpanEvidence>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) closing: Arc<SpanClosing>,
+}
+
+impl Compactions {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        contexts: &Arc<Contexts>,
+        span_reader: &Arc<SpanReader>,
+        spans: &Arc<SpanEvidence>,
+        sessions: &Arc<Sessions>,
+        closing: &Arc<SpanClosing>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            contexts: Arc::clone(contexts),
+            span_reader: Arc::clone(span_reader),
+            spans: Arc::clone(spans),
+            sessions: Arc::clone(sessions),
+            closing: Arc::clone(closing),
+        }
+    }
+
     /// Registers that the active frame of the calling session ends with the summary of the session's
     /// next compaction. With `requested`, the host is asked to compact at once.
     ///
@@ -88,13 +126,13 @@ impl Engine {
             status: ending.status,
             results: ending.results,
             results_compacted: ending.results_compacted,
-            seen: self.evidence(&caller.session, Some(frame.num), None),
+            seen: self.spans.evidence(&caller.session, Some(frame.num), None),
         };
         let asked = asked(caller, &frame, Some(completion), None, requested);
-        self.store.write(|change| {
+        self.kernel.write(|change| {
             // What could not end now could not end with a summary either.
-            decide(&change.view(), &pop, &self.settings().limits, self.now())?;
-            Ok::<_, EngineError>(change.append(self.now(), &[asked])?)
+            decide(&change.view(), &pop, &self.kernel.env().settings().limits, self.kernel.now())?;
+            Ok::<_, EngineError>(change.append(self.kernel.now(), &[asked])?)
         })?;
         Ok(frame)
     }
@@ -111,7 +149,7 @@ impl Engine {
     ) -> Result<Frame, EngineError> {
         let frame = self.open_frame(caller, None)?;
         let asked = asked(caller, &frame, None, note, requested);
-        self.store.write(|change| {
+        self.kernel.write(|change| {
             let before = change.view().pending_compaction(&caller.session)?;
             if before.is_some_and(|it| it.completion.is_some()) {
                 return Err(EngineError {
@@ -120,42 +158,14 @@ impl Engine {
                     hint: Some("That one is enough: it is made at the next compaction.".to_owned()),
                 });
             }
-            Ok(change.append(self.now(), &[asked])?)
+            Ok(change.append(self.kernel.now(), &[asked])?)
         })?;
         Ok(frame)
     }
 
-    /// What the next compaction of a session is for.
-    pub fn compaction_type(&self, session: &str) -> Result<CompactionType, EngineError> {
-        let pending = self.pending_compaction(session)?;
-        Ok(pending.map_or(CompactionType::Overflow, |pending| pending.kind()))
-    }
-
-    /// The compaction that a session waits for.
-    pub fn pending_compaction(
-        &self,
-        session: &str,
-    ) -> Result<Option<PendingCompaction>, EngineError> {
-        Ok(self.store.read(|view| view.pending_compaction(session))?)
-    }
-
-    /// Waits no longer for a compaction of a session; its frame stays as it is.
-    pub fn clear_compaction_tracking(
-        &self,
-        session: &str,
-        reason: &str,
-    ) -> Result<(), EngineError> {
-        if self.pending_compaction(session)?.is_none() {
-            return Ok(());
-        }
-        let dropped =
-            Event::CompactionDropped { session: session.to_owned(), reason: reason.to_owned() };
-        Ok(self.store.write(|change| change.append(self.now(), &[dropped]))?)
-    }
-
     /// What the summariser of a session that its host is about to compact is told.
-    pub fn compacting(&self, session: &str) -> Result<CompactionPrompt, EngineError> {
-        self.store.read(|view| {
+    pub(crate) fn compacting(&self, session: &str) -> Result<CompactionPrompt, EngineError> {
+        self.kernel.read(|view| {
             let pending = view.pending_compaction(session)?;
             let active = view.session_row(session)?.and_then(|session| session.active);
             let Some(num) = pending.as_ref().map(|pending| pending.frame).or(active) else {
@@ -163,7 +173,7 @@ impl Engine {
             };
             let frame = view.frame(num)?;
             let kind = pending.as_ref().map_or(CompactionType::Overflow, PendingCompaction::kind);
-            let around = self.context(view, session, num, Parts::for_start())?;
+            let around = self.contexts.context(view, session, num, Parts::for_start())?;
             let mut siblings = match frame.parent {
                 Some(parent) => view.finished_children(parent, SIBLINGS)?,
                 None => Vec::new(),
@@ -172,9 +182,9 @@ impl Engine {
             let completion = pending.as_ref().and_then(|pending| pending.completion.as_ref());
             let earlier = view.last_summary(session)?.and_then(|it| it.summary);
             let text = generate_frame_compaction_prompt(&PromptInput {
-                dialect: self.dialect(),
+                dialect: self.kernel.dialect(),
                 kind,
-                now: self.now(),
+                now: self.kernel.now(),
                 frame: &frame,
                 ancestors: &view.ancestors(num)?,
                 siblings: &siblings,
@@ -192,21 +202,16 @@ impl Engine {
         })
     }
 
-    /// Refuses to begin work in a session whose frame is about to end: it would begin inside that one.
-    pub(crate) fn check_nothing_ends(&self, session: &str) -> Result<(), EngineError> {
-        self.store.read(|view| nothing_ends(view, session))
-    }
-
     /// The frame that the calling session works in, which `named` must be.
     fn open_frame(&self, caller: &Caller, named: Option<FrameNum>) -> Result<Frame, EngineError> {
-        let active = self.active(&caller.session)?;
+        let active = self.queries.active(&caller.session)?;
         let Some(num) = named.or(active) else {
             return Err(decide::Refusal::NothingOpen::<callstack_store::StoreError> {
                 session: caller.session.clone(),
             }
             .into());
         };
-        let frame = self.frame(num)?;
+        let frame = self.queries.frame(num)?;
         if active == Some(num) {
             return Ok(frame);
         }
@@ -224,13 +229,50 @@ impl Engine {
     /// A frame with open children is refused for those, whatever else is wrong.
     fn check_children(&self, frame: &Frame) -> Result<(), EngineError> {
         let open = self
-            .store
+            .kernel
             .read(|view| view.children_with(Some(frame.num), Status::InProgress, SIBLINGS))?;
         if open.is_empty() {
             return Ok(());
         }
         let frame = Box::new(frame.clone());
         Err(decide::Refusal::OpenChildren::<callstack_store::StoreError> { frame, open }.into())
+    }
+}
+
+impl Queries {
+    /// What the next compaction of a session is for.
+    pub(crate) fn compaction_type(&self, session: &str) -> Result<CompactionType, EngineError> {
+        let pending = self.pending_compaction(session)?;
+        Ok(pending.map_or(CompactionType::Overflow, |pending| pending.kind()))
+    }
+
+    /// The compaction that a session waits for.
+    pub(crate) fn pending_compaction(
+        &self,
+        session: &str,
+    ) -> Result<Option<PendingCompaction>, EngineError> {
+        Ok(self.kernel.read(|view| view.pending_compaction(session))?)
+    }
+
+    /// Waits no longer for a compaction of a session; its frame stays as it is.
+    pub(crate) fn clear_compaction_tracking(
+        &self,
+        session: &str,
+        reason: &str,
+    ) -> Result<(), EngineError> {
+        if self.pending_compaction(session)?.is_none() {
+            return Ok(());
+        }
+        let dropped =
+            Event::CompactionDropped { session: session.to_owned(), reason: reason.to_owned() };
+        Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[dropped]))?)
+    }
+}
+
+impl Lifecycle {
+    /// Refuses to begin work in a session whose frame is about to end: it would begin inside that one.
+    pub(crate) fn check_nothing_ends(&self, session: &str) -> Result<(), EngineError> {
+        self.kernel.read(|view| nothing_ends(view, session))
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use callstack_store::View;
 
-use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
+use crate::kernel::{Env, Kernel, lock};
 use crate::settings::{Scope, Setting, Settings};
 
 /// Where the value of a setting comes from.
@@ -98,19 +98,14 @@ impl Laid {
 /// Makes the settings again once what they come from has changed.
 pub(crate) type Reread = Box<dyn Fn() -> Option<Settings> + Send + Sync>;
 
-impl Engine {
+impl Env {
     /// Asks `reread` for other settings than those of the start, whenever some are read: the user may have
     /// changed the configuration meanwhile. The first one counts.
-    pub fn reread_settings_with(
+    pub(crate) fn reread_settings_with(
         &self,
         reread: impl Fn() -> Option<Settings> + Send + Sync + 'static,
     ) {
         self.reread.get_or_init(|| Box::new(reread));
-    }
-
-    /// How the engine is to behave just now.
-    pub fn current_settings(&self) -> Result<Arc<Settings>, EngineError> {
-        self.store.read(|view| self.settings_in(view))
     }
 
     /// The same within a transaction. Reads a small table, and makes nothing of it again that is as it
@@ -125,39 +120,6 @@ impl Engine {
             *laid = Laid { base, stored, settings };
         }
         Ok(Arc::clone(&laid.settings))
-    }
-
-    /// Every setting, in the table's order.
-    pub fn configuration(&self) -> Result<Vec<Configured>, EngineError> {
-        let stored = self.stored_settings()?;
-        Ok(Setting::all().map(|setting| self.configured(setting, &stored)).collect())
-    }
-
-    /// What a setting is.
-    pub fn configured_as(&self, setting: &'static Setting) -> Result<Configured, EngineError> {
-        Ok(self.configured(setting, &self.stored_settings()?))
-    }
-
-    /// Sets a setting in the project, or resets it.
-    pub fn configure(
-        &self,
-        setting: &'static Setting,
-        value: Option<&str>,
-    ) -> Result<Configured, EngineError> {
-        let value = value.map(|value| setting.read(value)).transpose()?;
-        // What a project may only switch off is on again once it says nothing, unless the user has it off.
-        let given = lock(&self.laid).base.given(setting.name).map(str::to_owned);
-        let is_off = given.and_then(|it| setting.read(&it).ok());
-        let is_off = is_off.as_deref() == Some("off");
-        let is_reset = setting.scope == Scope::OffInProject && !is_off;
-        let value = value.filter(|value| !(is_reset && value == "on"));
-        if let Some(value) = value.as_deref().filter(|it| !setting.counts_in_project(it)) {
-            return Err(not_here(setting, value));
-        }
-        if self.stored_settings()?.get(setting.name) != value.as_ref() {
-            self.set_setting(setting.name, value.as_deref())?;
-        }
-        self.configured_as(setting)
     }
 
     fn configured(
@@ -183,6 +145,49 @@ impl Engine {
             (None, None) => (setting.default.to_owned(), Source::Default, None),
         };
         Configured { setting, value, source, ignored, overruled }
+    }
+}
+
+impl Kernel {
+    /// How the engine is to behave just now.
+    pub(crate) fn current_settings(&self) -> Result<Arc<Settings>, EngineError> {
+        self.store.read(|view| self.env.settings_in(view))
+    }
+
+    /// Every setting, in the table's order.
+    pub(crate) fn configuration(&self) -> Result<Vec<Configured>, EngineError> {
+        let stored = self.stored_settings()?;
+        Ok(Setting::all().map(|setting| self.env.configured(setting, &stored)).collect())
+    }
+
+    /// What a setting is.
+    pub(crate) fn configured_as(
+        &self,
+        setting: &'static Setting,
+    ) -> Result<Configured, EngineError> {
+        Ok(self.env.configured(setting, &self.stored_settings()?))
+    }
+
+    /// Sets a setting in the project, or resets it.
+    pub(crate) fn configure(
+        &self,
+        setting: &'static Setting,
+        value: Option<&str>,
+    ) -> Result<Configured, EngineError> {
+        let value = value.map(|value| setting.read(value)).transpose()?;
+        // What a project may only switch off is on again once it says nothing, unless the user has it off.
+        let given = lock(&self.env.laid).base.given(setting.name).map(str::to_owned);
+        let is_off = given.and_then(|it| setting.read(&it).ok());
+        let is_off = is_off.as_deref() == Some("off");
+        let is_reset = setting.scope == Scope::OffInProject && !is_off;
+        let value = value.filter(|value| !(is_reset && value == "on"));
+        if let Some(value) = value.as_deref().filter(|it| !setting.counts_in_project(it)) {
+            return Err(not_here(setting, value));
+        }
+        if self.stored_settings()?.get(setting.name) != value.as_ref() {
+            self.set_setting(setting.name, value.as_deref())?;
+        }
+        self.configured_as(setting)
     }
 }
 

@@ -7,7 +7,7 @@ use callstack_core::secrets::cut_to_token_budget;
 use callstack_core::text::CUT;
 use callstack_store::Change;
 
-use crate::engine::{Engine, first};
+use crate::commands::{Commands, first};
 use crate::error::EngineError;
 
 /// Finished children that stay as they are, the newest ones: what comes next builds on these.
@@ -22,7 +22,7 @@ const DENSE: usize = 300;
 /// Artifacts that are named.
 const ARTIFACTS: usize = 100;
 
-impl Engine {
+impl Commands {
     /// Has one frame stand for the older ones, once a frame that has just ended is one too many beside its
     /// siblings.
     pub(crate) fn consolidate_if_many(
@@ -30,7 +30,7 @@ impl Engine {
         change: &mut Change<'_>,
         ended: FrameNum,
     ) -> Result<(), EngineError> {
-        let most = self.settings_in(&change.view())?.consolidate_above;
+        let most = self.env.settings_in(&change.view())?.consolidate_above;
         let Some(parent) = change.view().frame(ended)?.parent.filter(|_| most > 0) else {
             return Ok(());
         };
@@ -60,7 +60,7 @@ impl Engine {
         let command = Command::Consolidate(Consolidate {
             parent,
             children: finished.iter().map(|child| child.num).collect(),
-            id: self.world().id(CONSOLIDATED),
+            id: self.env.world().id(CONSOLIDATED),
             identity: identity(&finished),
             results: results(&finished),
             results_compacted: titles(&finished),

@@ -3,52 +3,52 @@
 
 pub(crate) mod broken;
 pub(crate) mod calibration;
-mod children;
-mod copied;
-mod files_before;
+pub(crate) mod children;
+pub(crate) mod copied;
+pub(crate) mod files_before;
 pub(crate) mod fixing;
-mod folding;
-mod fork;
-mod framing;
+pub(crate) mod folding;
+pub(crate) mod fork;
+pub(crate) mod framing;
 #[cfg(test)]
 mod history_tests;
-mod masking;
+pub(crate) mod masking;
 pub(crate) mod mode;
 pub(crate) mod named_steps;
-mod notes;
-mod outside;
+pub(crate) mod notes;
+pub(crate) mod outside;
 pub(crate) mod past;
-mod results;
+pub(crate) mod results;
 mod shown;
-mod stale;
-mod sync;
-mod undo;
+pub(crate) mod stale;
+pub(crate) mod sync;
+pub(crate) mod undo;
 mod watch;
-mod written;
+pub(crate) mod written;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use calibration::Calibration;
 use callstack_core::autonomy::Seen;
-pub use callstack_core::fact::Fact;
 use callstack_core::fold::{Note, ReasoningPolicy};
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, newest_summary};
 use callstack_store::{MessageBody, StoreError, StoredErrand};
-
-use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::recorder::{Recorder, Ticket};
-use calibration::Calibration;
 use folding::PATIENCE;
 use framing::Framing;
 use masking::Masking;
 use named_steps::Naming;
 use outside::Outside;
-pub use shown::{CallTimes, ReturnedTask, Shown};
 use stale::Stale;
-pub use sync::{SyncAnswer, SyncRequest};
 use watch::Watch;
+
+use crate::error::EngineError;
+use crate::recorder::{Recorder, Ticket};
+use crate::sessions::Sessions;
+pub use callstack_core::fact::Fact;
+pub use shown::{CallTimes, ReturnedTask, Shown};
+pub use sync::{SyncAnswer, SyncRequest};
 
 /// The epoch of a session that was never compacted.
 pub(crate) const START: &str = "start";
@@ -118,9 +118,9 @@ impl Conversation {
         self.past.is_some()
     }
 
-    /// The folder that is worked in.
-    pub(crate) fn folder<'a>(&'a self, engine: &'a Engine) -> &'a Path {
-        self.past.as_deref().unwrap_or(engine.project())
+    /// The folder that is worked in: `project`, but for a recorded session that is taken over.
+    pub(crate) fn folder<'a>(&'a self, project: &'a Path) -> &'a Path {
+        self.past.as_deref().unwrap_or(project)
     }
 
     /// What the machine can tell of the messages behind the one at which a stretch begins, up to the one
@@ -271,9 +271,9 @@ impl Conversation {
     }
 }
 
-impl Engine {
+impl Sessions {
     /// Why messages can't be stored just now, if they can't.
-    pub fn recording_failure(&self) -> Option<EngineError> {
+    pub(crate) fn recording_failure(&self) -> Option<EngineError> {
         self.recorder().map_or_else(Some, Recorder::failure)
     }
 
@@ -281,7 +281,7 @@ impl Engine {
         if conversation.loaded {
             return Ok(());
         }
-        let (order, newest) = self.store.read(|view| {
+        let (order, newest) = self.kernel.read(|view| {
             let order = view.message_order(session)?;
             conversation.masking.load(view, session, order.len() as u64)?;
             Ok::<_, StoreError>((order, view.newest_recording(session)?))
@@ -298,7 +298,7 @@ impl Engine {
         conversation: &mut Conversation,
         session: &str,
     ) -> Result<(), EngineError> {
-        self.store.read(|view| {
+        self.kernel.read(|view| {
             let revision = view.session_revision(session)?;
             // One without any frame has no revision, but may have marks and masks.
             if revision != conversation.revision || revision == 0 {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::subagents::Subagents;
 
 /// Something that a host does for the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -83,9 +83,9 @@ pub struct Reaction {
     pub wake_at: Option<i64>,
 }
 
-impl Engine {
+impl Subagents {
     /// Does what is due by now.
-    pub fn wake(&self) -> Result<Reaction, EngineError> {
+    pub(crate) fn wake(&self) -> Result<Reaction, EngineError> {
         Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? })
     }
 }

@@ -4,6 +4,8 @@
 //! Each step can be taken by another process than the one before, and can be taken twice: what is known
 //! is in the store and in the token.
 
+use std::sync::Arc;
+
 use callstack_core::decide::{Command, Delegate, Plan, PlannedChild, Pop, decide};
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Status};
@@ -14,10 +16,18 @@ use callstack_store::{Change, StoredErrand, View};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::assembly::Contexts;
+use crate::closing::SpanClosing;
+use crate::commands::Commands;
+use crate::conversation::fixing::Fixing;
 use crate::effect::{Effect, EffectOutcome, Next};
-use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
+use crate::evidence::{SpanEvidence, SpanReader};
+use crate::kernel::Kernel;
 use crate::operation::{Answer, Caller};
+use crate::queries::Queries;
+use crate::sessions::Sessions;
+use crate::work_tree::FileStates;
 
 /// What is waited for: a session for the frame, or the session's end.
 #[derive(Deserialize, Serialize)]
@@ -26,10 +36,54 @@ struct Waiting {
     session: Option<String>,
 }
 
-impl Engine {
+/// Has other sessions work on frames.
+pub(crate) struct Delegation {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) commands: Arc<Commands>,
+    pub(crate) contexts: Arc<Contexts>,
+    pub(crate) span_reader: Arc<SpanReader>,
+    pub(crate) spans: Arc<SpanEvidence>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) files: Arc<FileStates>,
+    pub(crate) fixing: Arc<Fixing>,
+    pub(crate) closing: Arc<SpanClosing>,
+}
+
+impl Delegation {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one for each part below it, all of different types"
+    )]
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        commands: &Arc<Commands>,
+        contexts: &Arc<Contexts>,
+        span_reader: &Arc<SpanReader>,
+        spans: &Arc<SpanEvidence>,
+        sessions: &Arc<Sessions>,
+        files: &Arc<FileStates>,
+        fixing: &Arc<Fixing>,
+        closing: &Arc<SpanClosing>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            commands: Arc::clone(commands),
+            contexts: Arc::clone(contexts),
+            span_reader: Arc::clone(span_reader),
+            spans: Arc::clone(spans),
+            sessions: Arc::clone(sessions),
+            files: Arc::clone(files),
+            fixing: Arc::clone(fixing),
+            closing: Arc::clone(closing),
+        }
+    }
+
     /// Has a frame worked on in a session of its own. Answers once it has returned.
     pub(crate) fn delegate(&self, caller: &Caller, num: FrameNum) -> Result<Answer, EngineError> {
-        let (frame, known) = self.store.read(|view| {
+        let (frame, known) = self.kernel.read(|view| {
             self.may_delegate(view, caller, num)?;
             Ok::<_, EngineError>((view.frame(num)?, own_session(view, num)?))
         })?;
@@ -46,12 +100,12 @@ impl Engine {
         caller: &Caller,
         child: PlannedChild,
     ) -> Result<Answer, EngineError> {
-        let frame = self.store.write(|change| {
+        let frame = self.kernel.write(|change| {
             let parent =
                 change.view().session_row(&caller.session)?.and_then(|session| session.active);
             let plan = Command::Plan(Plan { parent, children: vec![child] });
-            let planned = self.carry_out(change, &plan)?;
-            let num = crate::engine::first(&planned)?;
+            let planned = self.commands.carry_out(change, &plan)?;
+            let num = crate::commands::first(&planned)?;
             let view = change.view();
             self.may_delegate(&view, caller, num)?;
             Ok::<_, EngineError>(view.frame(num)?)
@@ -69,17 +123,10 @@ impl Engine {
         let Waiting { frame, session } =
             serde_json::from_value(token).map_err(|error| unreadable("token", &error))?;
         let Some(session) = session else {
-            let session = started(&self.frame(frame)?, outcome)?;
+            let session = started(&self.queries.frame(frame)?, outcome)?;
             return self.entrust(caller, frame, &session);
         };
         self.errand_ended(caller, frame, &session, outcome)
-    }
-
-    /// Whether a frame has been worked on by the session that had its parent open, in between.
-    pub(crate) fn worked_in_place(&self, frame: &Frame) -> Result<bool, EngineError> {
-        let Some(session) = &frame.session else { return Ok(false) };
-        let errand = self.store.read(|view| view.errand_in(session))?;
-        Ok(errand.is_none_or(|stored| stored.errand.frame != frame.num))
     }
 
     fn may_delegate(
@@ -90,8 +137,8 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let session = own_session(view, frame)?.unwrap_or_default();
         let command = Command::Delegate(Self::delegation(view, caller, frame, &session)?);
-        let limits = self.settings_in(view)?.limits;
-        decide(view, &command, &limits, self.now())?;
+        let limits = self.kernel.settings_in(view)?.limits;
+        decide(view, &command, &limits, self.kernel.now())?;
         Ok(())
     }
 
@@ -118,7 +165,7 @@ impl Engine {
         num: FrameNum,
         session: &str,
     ) -> Result<Answer, EngineError> {
-        self.store.write(|change| {
+        self.kernel.write(|change| {
             let view = change.view();
             let given = view.errand_in(session)?.is_some_and(|it| {
                 let errand = it.errand;
@@ -127,13 +174,13 @@ impl Engine {
             });
             if !given {
                 let command = Self::delegation(&view, caller, num, session)?;
-                self.carry_out(change, &Command::Delegate(command))?;
+                self.commands.carry_out(change, &Command::Delegate(command))?;
             }
             Ok::<_, EngineError>(())
         })?;
-        self.wait_until_written(&caller.session);
-        let text = self.store.read(|view| self.prompt_for(view, num, session))?;
-        self.record_begin(num);
+        self.sessions.wait_until_written(&caller.session);
+        let text = self.kernel.read(|view| self.prompt_for(view, num, session))?;
+        self.files.record_begin(num);
         Ok(Answer {
             next: Some(Next {
                 effect: Effect::Prompt {
@@ -157,18 +204,18 @@ impl Engine {
     ) -> Result<String, EngineError> {
         let frame = view.frame(num)?;
         let parent = frame.parent.map(|parent| view.frame(parent)).transpose()?;
-        let context = if self.shows_context(view, session)? {
+        let context = if self.contexts.shows_context(view, session)? {
             String::new()
         } else {
             let parts = callstack_core::context::Parts::for_start();
-            self.context(view, session, num, parts)?.text.clone()
+            self.contexts.context(view, session, num, parts)?.text.clone()
         };
         Ok(entrusted(&Entrusted {
             frame: &frame,
             parent: parent.as_ref(),
-            asked: &self.asked(view, session, num)?,
+            asked: &self.contexts.asked(view, session, num)?,
             context: &context,
-            dialect: self.dialect(),
+            dialect: self.kernel.dialect(),
         }))
     }
 
@@ -181,9 +228,10 @@ impl Engine {
     ) -> Result<Answer, EngineError> {
         let failed = matches!(outcome, EffectOutcome::Error { aborted: false, .. });
         let outcome = match outcome {
-            EffectOutcome::Ok(said) => {
-                self.last_outcome(&self.frame(num)?, said["text"].as_str().unwrap_or_default())?
-            }
+            EffectOutcome::Ok(said) => self.last_outcome(
+                &self.queries.frame(num)?,
+                said["text"].as_str().unwrap_or_default(),
+            )?,
             EffectOutcome::Error { aborted: true, .. } => {
                 cut_off("It was stopped together with the call that waited for it.")
             }
@@ -192,13 +240,13 @@ impl Engine {
                 cut_off(&format!("Its session ended with an error: {message}."))
             }
         };
-        self.wait_until_written(session);
+        self.sessions.wait_until_written(session);
         let mut ended = Vec::new();
-        let answer = self.store.write(|change| {
+        let answer = self.kernel.write(|change| {
             if failed && let Some(unheard) = unheard(&change.view(), num, session)? {
                 // A session that was worked in before may be gone by now.
                 ended = self.end_all(change, num, &outcome)?;
-                change.append(self.now(), &[Event::ErrandDelivered { span: unheard }])?;
+                change.append(self.kernel.now(), &[Event::ErrandDelivered { span: unheard }])?;
                 return Ok(starting(caller, &change.view().frame(num)?));
             }
             if works_in(&change.view().frame(num)?, session) {
@@ -221,7 +269,7 @@ impl Engine {
                 ..Answer::default()
             })
         })?;
-        self.record_ends(&ended);
+        self.files.record_ends(&ended);
         Ok(answer)
     }
 
@@ -229,7 +277,7 @@ impl Engine {
     fn last_outcome(&self, frame: &Frame, said: &str) -> Result<Outcome, EngineError> {
         let said = said.trim();
         if said.is_empty() {
-            let made = self.extracted(&self.happenings_of(frame)?);
+            let made = self.span_reader.extracted(&self.spans.happenings_of(frame)?);
             return Ok(match made {
                 Some(made) => Outcome::with(Status::Completed, made.results, None, made.source),
                 None => Outcome::with(
@@ -253,11 +301,11 @@ impl Engine {
         caller: &str,
     ) -> Result<String, EngineError> {
         let span = change.view().frame_spans(frame.num)?.pop();
-        let fold = span.map(|span| self.fix_now(change, &span)).transpose()?.flatten();
+        let fold = span.map(|span| self.fixing.fix_now(change, &span)).transpose()?.flatten();
         let view = change.view();
         match fold {
             Some(fold) if frame.status.is_finished() => Ok(fold.text),
-            _ => self.returned(&view, frame.num, &[], &view.evidence(frame.num)?, caller),
+            _ => self.contexts.returned(&view, frame.num, &[], &view.evidence(frame.num)?, caller),
         }
     }
 
@@ -281,22 +329,31 @@ impl Engine {
         let session = frame.session.unwrap_or_default();
         let message = change.view().last_message(&session)?;
         let results = outcome.results.as_deref();
-        let evidence = self.evidence_now(&change.view(), &session, num, results)?;
+        let evidence = self.span_reader.evidence_now(&change.view(), &session, num, results)?;
         let command = Command::Pop(Pop {
             session: session.clone(),
             frame: Some(num),
             anchor: Anchor { message, call: None },
             outcome: outcome.clone(),
         });
-        self.end_in(change, &session, &command, &evidence)?;
+        self.closing.end_in(change, &session, &command, &evidence)?;
         ended.push(num);
         Ok(ended)
+    }
+}
+
+impl Queries {
+    /// Whether a frame has been worked on by the session that had its parent open, in between.
+    pub(crate) fn worked_in_place(&self, frame: &Frame) -> Result<bool, EngineError> {
+        let Some(session) = &frame.session else { return Ok(false) };
+        let errand = self.kernel.read(|view| view.errand_in(session))?;
+        Ok(errand.is_none_or(|stored| stored.errand.frame != frame.num))
     }
 
     /// Whether somebody waits for what a session returns, and will end its frame with the session's
     /// last words.
     pub(crate) fn is_errand(&self, session: &str) -> Result<bool, EngineError> {
-        self.store.read(|view| match view.errand_in(session)? {
+        self.kernel.read(|view| match view.errand_in(session)? {
             Some(StoredErrand { errand, delivered: false }) => {
                 Ok(works_in(&view.frame(errand.frame)?, session))
             }

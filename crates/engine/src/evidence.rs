@@ -5,6 +5,7 @@ mod outdated;
 mod span;
 
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use callstack_core::event::Event;
@@ -17,9 +18,10 @@ use callstack_core::named_steps::ClosedCalls;
 use callstack_core::transcript::{Span, SpanNum};
 use callstack_store::{StoreError, View};
 
-use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::files;
+use crate::kernel::{Env, Kernel, lock};
+use crate::sessions::Sessions;
 
 /// How long the end of a frame waits until the messages of its span are on the disk. They are written
 /// behind the hooks that show them, which takes milliseconds; after this time what is there is read.
@@ -29,7 +31,26 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// each with the part's id.
 pub type Reader = fn(&str, &Path) -> Vec<(String, Happening)>;
 
-impl Engine {
+/// The evidence of frames, once the messages of their sessions are on the disk.
+pub(crate) struct SpanEvidence {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) span_reader: Arc<SpanReader>,
+    pub(crate) sessions: Arc<Sessions>,
+}
+
+impl SpanEvidence {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        span_reader: &Arc<SpanReader>,
+        sessions: &Arc<Sessions>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            span_reader: Arc::clone(span_reader),
+            sessions: Arc::clone(sessions),
+        }
+    }
+
     /// What was seen in the open span of a frame, or the innermost one of a session, without what
     /// `results` say. That nothing can be read is no reason not to end a frame.
     pub(crate) fn evidence(
@@ -38,7 +59,7 @@ impl Engine {
         frame: Option<FrameNum>,
         results: Option<&str>,
     ) -> Evidence {
-        let taken = self.store.read(|view| open_span(view, session, frame)).map_err(Into::into);
+        let taken = self.kernel.read(|view| open_span(view, session, frame)).map_err(Into::into);
         let taken = taken.and_then(|span| {
             let Some(span) = span else { return Ok(Evidence::default()) };
             self.evidence_in(&span, results)
@@ -53,23 +74,39 @@ impl Engine {
     }
 
     fn without_evidence(&self, error: EngineError) -> Evidence {
-        self.tell_log(&LogLine::new("Evidence can't be taken").with("why", error.message));
+        self.kernel.tell_log(&LogLine::new("Evidence can't be taken").with("why", error.message));
         Evidence::default()
     }
 
     fn evidence_in(&self, span: &Span, results: Option<&str>) -> Result<Evidence, EngineError> {
-        let is_written = self.wait_until_written(&span.session);
+        let is_written = self.sessions.wait_until_written(&span.session);
         let (folder, open, is_whole) = {
-            let conversation = self.conversation(&span.session);
+            let conversation = self.sessions.conversation(&span.session);
             let conversation = lock(&conversation);
             let open = conversation.open_items(span.open.message.as_deref());
-            (conversation.folder(self).to_path_buf(), open, conversation.is_whole())
+            (
+                conversation.folder(self.kernel.project()).to_path_buf(),
+                open,
+                conversation.is_whole(),
+            )
         };
         let mut evidence =
-            self.store.read(|view| self.evidence_of(view, span, results, &folder))?;
+            self.kernel.read(|view| self.span_reader.evidence_of(view, span, results, &folder))?;
         evidence.remains.list = open.as_deref().map(OpenItems::at_the_end);
         evidence.gaps.missing = !(is_written && is_whole);
         Ok(evidence)
+    }
+}
+
+/// Reads evidence from the stored messages of spans, from one view of the store.
+pub(crate) struct SpanReader {
+    pub(crate) env: Arc<Env>,
+    pub(crate) reader: OnceLock<Reader>,
+}
+
+impl SpanReader {
+    pub(crate) fn new(env: &Arc<Env>) -> Self {
+        Self { env: Arc::clone(env), reader: OnceLock::default() }
     }
 
     /// What was seen in the open span of a frame, of what is on the disk.
@@ -81,7 +118,7 @@ impl Engine {
         results: Option<&str>,
     ) -> Result<Evidence, EngineError> {
         match open_span(view, session, Some(frame))? {
-            Some(span) => self.evidence_of(view, &span, results, self.project()),
+            Some(span) => self.evidence_of(view, &span, results, self.env.project()),
             None => Ok(Evidence::default()),
         }
     }
@@ -95,7 +132,7 @@ impl Engine {
     ) -> Result<Evidence, EngineError> {
         let seen = self.in_span(view, span, folder)?;
         let told = (results.unwrap_or_default(), Budget::default());
-        let contents = |path: &str| files::text(&self.project, path);
+        let contents = |path: &str| files::text(&self.env.project, path);
         let closed = || ClosedCalls::of(seen.happenings.iter().filter_map(Happening::call));
         let mut evidence = Evidence {
             closed: span.origin.has_its_call().then(closed).flatten(),
@@ -104,7 +141,7 @@ impl Engine {
             ..taken_of(&seen.happenings, told, folder, &contents)
         };
         for file in &mut evidence.written {
-            file.hash = files::hash(&self.project, &file.path);
+            file.hash = files::hash(&self.env.project, &file.path);
         }
         evidence.outdated = self.outdated(view, span, &evidence, folder)?;
         evidence.renumbered = Self::renumbered(view, span, &evidence)?;
@@ -124,7 +161,9 @@ impl Engine {
         let (span, gaps) = self.happenings_between(view, session, between, folder)?;
         Ok(Evidence { gaps, ..taken_of(&span, told, folder, &|_| None) })
     }
+}
 
+impl Sessions {
     /// Waits until what this process was shown of a session is on the disk. What is not there by then can't be
     /// read, and nobody waits for it any longer: false.
     pub(crate) fn wait_until_written(&self, session: &str) -> bool {
@@ -187,4 +226,12 @@ pub(crate) fn lines(evidence: &Evidence, frame: &Frame, inside: &[Frame]) -> Vec
     let listed: Vec<_> =
         frames.flat_map(|it| &it.artifacts).map(|artifact| artifact.path.clone()).collect();
     evidence.lines_beside(&listed)
+}
+
+impl SpanReader {
+    /// Has evidence taken from what this makes of a stored message. Without it there is none. The first
+    /// one counts.
+    pub(crate) fn read_messages_with(&self, reader: Reader) {
+        self.reader.get_or_init(|| reader);
+    }
 }

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use callstack_core::control::{escape_line, escape_text};
 use callstack_core::frame::{FrameNum, Status};
 
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::queries::Queries;
 use crate::state::{FrameMetadata, StackState};
 use crate::tree::of_session;
 
-impl Engine {
+impl Queries {
     /// The whole tree, or a frame with all that is below it as a tree of its own. Reads every frame.
-    pub fn export(&self, root: Option<FrameNum>) -> Result<StackState, EngineError> {
+    pub(crate) fn export(&self, root: Option<FrameNum>) -> Result<StackState, EngineError> {
         match root {
             Some(root) => self.export_below(&[root]),
             None => self.state(),
@@ -21,7 +21,7 @@ impl Engine {
     }
 
     /// The frames of a session with all that is below them as a tree of their own. Reads every frame.
-    pub fn export_session(&self, session: &str) -> Result<StackState, EngineError> {
+    pub(crate) fn export_session(&self, session: &str) -> Result<StackState, EngineError> {
         let lines = self.tree(None)?;
         self.export_below(&of_session(&lines, session).1)
     }

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use callstack_core::evidence::{
@@ -20,9 +21,10 @@ use callstack_core::transcript::SpanOrigin;
 use callstack_store::View;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::summarizer::{Answered, SummarizerError, SummaryRequest};
+use crate::evidence::{SpanEvidence, SpanReader};
+use crate::kernel::Kernel;
+use crate::summarizer::{Answered, Asked, Summarizer, SummarizerError, SummaryRequest};
 
 /// Messages of a span that are read, the last ones.
 pub(crate) const READ: u32 = 400;
@@ -63,7 +65,30 @@ pub(crate) enum Making {
     Nothing,
 }
 
-impl Engine {
+/// Makes the results of frames that end without any.
+pub(crate) struct ResultsMaker {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) span_reader: Arc<SpanReader>,
+    pub(crate) spans: Arc<SpanEvidence>,
+    pub(crate) summarizer: OnceLock<Arc<dyn Summarizer>>,
+    pub(crate) asked: Asked,
+}
+
+impl ResultsMaker {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        span_reader: &Arc<SpanReader>,
+        spans: &Arc<SpanEvidence>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            span_reader: Arc::clone(span_reader),
+            spans: Arc::clone(spans),
+            summarizer: OnceLock::default(),
+            asked: Asked::default(),
+        }
+    }
+
     /// Makes results of a frame that is ending as `ending`. With `later`, a model's answer is not waited
     /// for.
     pub(crate) fn make_results(
@@ -72,8 +97,8 @@ impl Engine {
         ending: Status,
         later: bool,
     ) -> Result<Making, EngineError> {
-        let limit = i64::from(self.current_settings()?.summarizer.time_limit);
-        self.make_until(frame, ending, later, self.now().saturating_add(limit))
+        let limit = i64::from(self.kernel.current_settings()?.summarizer.time_limit);
+        self.make_until(frame, ending, later, self.kernel.now().saturating_add(limit))
     }
 
     fn make_until(
@@ -83,15 +108,15 @@ impl Engine {
         later: bool,
         until: i64,
     ) -> Result<Making, EngineError> {
-        let span = self.happenings_of(frame)?;
+        let span = self.spans.happenings_of(frame)?;
         let Some(request) = self.summary_request(frame, ending, &span, until)? else {
-            return Ok(self.extracted(&span).map_or(Making::Nothing, Making::Made));
+            return Ok(self.span_reader.extracted(&span).map_or(Making::Nothing, Making::Made));
         };
         let model = request.settings.model.clone().unwrap_or_default();
         let line = LogLine::new("Summarizer asked").with("frame", frame.num.to_string());
-        self.tell_log(&line.with("model", model));
+        self.kernel.tell_log(&line.with("model", model));
         if later {
-            let summary = self.world().id("summary-");
+            let summary = self.kernel.world().id("summary-");
             self.begin_asking(&summary, request);
             return Ok(Making::Asked(Asking { summary, until }));
         }
@@ -106,7 +131,7 @@ impl Engine {
         ending: Status,
         asking: Asking,
     ) -> Result<Making, EngineError> {
-        let now = self.now();
+        let now = self.kernel.now();
         let answer = match self.asked.take(&asking.summary) {
             Answered::Now(answer) => answer,
             Answered::NotYet if now <= asking.until.saturating_add(GRACE) => {
@@ -122,7 +147,7 @@ impl Engine {
             }
             Answered::Unknown => Err(SummarizerError("the process that asked it ended".to_owned())),
         };
-        let span = self.happenings_of(frame)?;
+        let span = self.spans.happenings_of(frame)?;
         Ok(self.answered(frame, &span, answer))
     }
 
@@ -145,8 +170,8 @@ impl Engine {
             Err(SummarizerError(why)) => why,
         };
         let line = LogLine::new("Summarizer failed").with("frame", frame.num.to_string());
-        self.tell_log(&line.with("why", failure.as_str()));
-        match self.extracted(span) {
+        self.kernel.tell_log(&line.with("why", failure.as_str()));
+        match self.span_reader.extracted(span) {
             Some(made) => Making::Made(Made { failure: Some(failure), ..made }),
             None => Making::Nothing,
         }
@@ -160,11 +185,11 @@ impl Engine {
         span: &[Happening],
         until: i64,
     ) -> Result<Option<SummaryRequest>, EngineError> {
-        let settings = self.current_settings()?.summarizer.clone();
+        let settings = self.kernel.current_settings()?.summarizer.clone();
         if span.is_empty() || !settings.is_set() || self.summarizer.get().is_none() {
             return Ok(None);
         }
-        let inside = self.store.read(|view| view.finished_children(frame.num, INSIDE))?;
+        let inside = self.kernel.read(|view| view.finished_children(frame.num, INSIDE))?;
         let prompt = summary_prompt(&SummaryInput {
             frame,
             ending: ending.as_str(),
@@ -172,14 +197,16 @@ impl Engine {
             span,
             budget: settings.tokens,
         });
-        let left = u64::try_from(until.saturating_sub(self.now())).unwrap_or(0).max(1);
+        let left = u64::try_from(until.saturating_sub(self.kernel.now())).unwrap_or(0).max(1);
         Ok(Some(SummaryRequest { prompt, settings, time_limit: Duration::from_millis(left) }))
     }
+}
 
+impl SpanReader {
     /// Results without a model: what the agent said last; where it said nothing, what it did.
     pub(crate) fn extracted(&self, span: &[Happening]) -> Option<Made> {
         let done = || {
-            let project = self.project().to_string_lossy();
+            let project = self.env.project().to_string_lossy();
             let mut room = Budget::default().of(span_tokens(span));
             room.all = room.all.min(RESULTS_TOKENS);
             let lines = take(span, "", &project, room, &|_| None).lines();
@@ -194,14 +221,6 @@ impl Engine {
         Some(Made { results, source: ResultsSource::Extracted, failure: None })
     }
 
-    /// What was said and done in the span in which a frame was last worked on, as far as it can be read
-    /// back now.
-    pub(crate) fn happenings_of(&self, frame: &Frame) -> Result<Vec<Happening>, EngineError> {
-        let Some(session) = &frame.session else { return Ok(Vec::new()) };
-        self.wait_until_written(session);
-        self.store.read(|view| self.happenings_in(view, frame))
-    }
-
     /// The same within a transaction, where all of it is known to be written.
     pub(crate) fn happenings_in(
         &self,
@@ -211,7 +230,7 @@ impl Engine {
         let mut spans = view.frame_spans(frame.num)?;
         spans.retain(|span| span.origin != SpanOrigin::FirstTurn);
         let Some(span) = spans.pop() else { return Ok(Vec::new()) };
-        Ok(self.in_span(view, &span, self.project())?.happenings)
+        Ok(self.in_span(view, &span, self.env.project())?.happenings)
     }
 
     /// The same for the messages behind the first one up to and including the second, in a session that
@@ -229,5 +248,15 @@ impl Engine {
         let unreadable = messages.iter().filter(|it| !it.purged && !it.is_whole()).count() as u64;
         let gaps = Gaps { unreadable, missing: false };
         Ok((read.map(|(_, happening)| happening).collect(), gaps))
+    }
+}
+
+impl SpanEvidence {
+    /// What was said and done in the span in which a frame was last worked on, as far as it can be read
+    /// back now.
+    pub(crate) fn happenings_of(&self, frame: &Frame) -> Result<Vec<Happening>, EngineError> {
+        let Some(session) = &frame.session else { return Ok(Vec::new()) };
+        self.sessions.wait_until_written(session);
+        self.kernel.read(|view| self.span_reader.happenings_in(view, frame))
     }
 }

@@ -7,13 +7,14 @@
 mod read;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use callstack_core::decide::{Import, ImportCounts, import};
 use callstack_core::event::Event;
 use serde::Serialize;
 
-use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
+use crate::kernel::Kernel;
 use crate::layout::{self, Present};
 
 /// How an import went.
@@ -52,50 +53,60 @@ pub struct Skipped {
     pub why: String,
 }
 
-impl Engine {
+/// Takes over frames from files.
+pub(crate) struct Imports {
+    pub(crate) kernel: Arc<Kernel>,
+}
+
+impl Imports {
+    pub(crate) fn new(kernel: &Arc<Kernel>) -> Self {
+        Self { kernel: Arc::clone(kernel) }
+    }
+
     /// Takes over the frames of folders (`.opencode/stack`, `.opencode/flame`, or a project that has
     /// them) and of files (a state or a single frame). Without any path, those of this project.
     ///
     /// Frames that the store knows are left, so that importing twice changes nothing. All is one
     /// change: where a path can't be read at all, nothing is taken over, and the error says why.
-    pub fn import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
+    pub(crate) fn import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
         let paths = if paths.is_empty() { self.own_sources()? } else { paths.to_vec() };
-        let (mut summary, import) = gathered(&paths, self.now())?;
+        let (mut summary, import) = gathered(&paths, self.kernel.now())?;
         summary.counts = self.take_over(&import)?;
         Ok(summary)
     }
 
     /// What an import of these paths would do.
-    pub fn would_import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
-        let (mut summary, frames) = gathered(paths, self.now())?;
-        let limits = self.settings().limits;
-        summary.counts =
-            self.store.read(|view| Ok::<_, EngineError>(import(view, &frames, &limits)?.counts))?;
+    pub(crate) fn would_import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
+        let (mut summary, frames) = gathered(paths, self.kernel.now())?;
+        let limits = self.kernel.env().settings().limits;
+        summary.counts = self
+            .kernel
+            .read(|view| Ok::<_, EngineError>(import(view, &frames, &limits)?.counts))?;
         Ok(summary)
     }
 
     /// The same for a store that is not there yet: all that is there is new to it.
-    pub fn frames_in(paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
+    pub(crate) fn frames_in(paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
         let (mut summary, frames) = gathered(paths, 0)?;
         summary.counts.imported = frames.frames.len() as u64;
         Ok(summary)
     }
 
     /// Whether frames lie in this project that [`Engine::import`] takes over without any path.
-    pub fn has_frames_of_others(&self) -> Result<bool, EngineError> {
+    pub(crate) fn has_frames_of_others(&self) -> Result<bool, EngineError> {
         Ok(!self.sources_of_others()?.is_empty())
     }
 
     /// Whether a folder holds frames that [`Engine::import`] takes over.
-    pub fn holds_frames(folder: &Path) -> bool {
+    pub(crate) fn holds_frames(folder: &Path) -> bool {
         read::holds_frames(folder)
             || !sources_in(folder).is_empty()
             || !sources_in(&folder.join(layout::HOST_FOLDER)).is_empty()
     }
 
     fn take_over(&self, frames: &Import) -> Result<ImportCounts, EngineError> {
-        let limits = self.settings().limits;
-        self.store.write(|change| {
+        let limits = self.kernel.env().settings().limits;
+        self.kernel.write(|change| {
             let takeover = import(&change.view(), frames, &limits)?;
             let last = change.view().latest_session()?;
             for (at, event) in &takeover.events {
@@ -106,7 +117,7 @@ impl Engine {
                 && !takeover.events.is_empty()
             {
                 let active = Event::ActiveSet { session: last.id, frame: last.active };
-                change.append(self.now(), &[active])?;
+                change.append(self.kernel.now(), &[active])?;
             }
             Ok(takeover.counts)
         })
@@ -115,8 +126,8 @@ impl Engine {
     /// What lies in this project, that which was set aside for us among it, but for what this store writes
     /// there for other programs.
     fn sources_of_others(&self) -> Result<Vec<PathBuf>, EngineError> {
-        let own = self.store.read(|view| Ok::<_, EngineError>(view.identity()?))?;
-        let mut found = sources_in(&self.project().join(layout::HOST_FOLDER));
+        let own = self.kernel.read(|view| Ok::<_, EngineError>(view.identity()?))?;
+        let mut found = sources_in(&self.kernel.project().join(layout::HOST_FOLDER));
         found.retain(|folder| match layout::lies_in(folder) {
             Ok(Present::State(state)) => own.is_none() || state.store != own,
             _ => true,
@@ -131,7 +142,7 @@ impl Engine {
                 kind: Kind::NotFound,
                 message: format!(
                     "there is neither .opencode/stack nor .opencode/flame of another program in {}",
-                    self.project().display()
+                    self.kernel.project().display()
                 ),
                 hint: Some("Name the folder or file to import.".to_owned()),
             });

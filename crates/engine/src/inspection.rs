@@ -1,16 +1,19 @@
 //! Questions that people at a terminal ask, and agents do not.
 
-use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
+use crate::queries::Queries;
 
 /// Sessions that an ambiguity names.
 const NAMED: usize = 5;
 
-impl Engine {
+impl Queries {
     /// The session that a reference (its id or a unique prefix of it) means, with the last message of
     /// its transcript.
-    pub fn find_session(&self, reference: &str) -> Result<(String, Option<String>), EngineError> {
-        self.store.read(|view| {
+    pub(crate) fn find_session(
+        &self,
+        reference: &str,
+    ) -> Result<(String, Option<String>), EngineError> {
+        self.kernel.read(|view| {
             if view.session_row(reference)?.is_some() {
                 return Ok((reference.to_owned(), view.last_message(reference)?));
             }
@@ -34,10 +37,5 @@ impl Engine {
                 }),
             }
         })
-    }
-
-    /// Whether the store can be read but not changed.
-    pub fn is_read_only(&self) -> bool {
-        self.store.is_read_only()
     }
 }

@@ -12,17 +12,16 @@ use callstack_core::transcript::Span;
 use callstack_store::{Store, StoreError, StoredMessage, Stretch};
 use serde_json::Value;
 
-pub(crate) use hits::Hits;
-
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::queries::Queries;
 use crate::search::find;
 use crate::work::pieces;
+pub(crate) use hits::Hits;
 
-impl Engine {
+impl Queries {
     /// The frames that a session works in, the root first and the active one last.
-    pub fn stack(&self, session: &str) -> Result<Vec<Frame>, EngineError> {
-        self.store.read(|view| {
+    pub(crate) fn stack(&self, session: &str) -> Result<Vec<Frame>, EngineError> {
+        self.kernel.read(|view| {
             let Some(active) = view.session_row(session)?.and_then(|session| session.active) else {
                 return Ok(Vec::new());
             };
@@ -34,30 +33,34 @@ impl Engine {
     }
 
     /// The newest version of every message of a session, in order of first appearance.
-    pub fn messages(&self, session: &str) -> Result<Vec<StoredMessage>, EngineError> {
-        self.store.read(|view| Ok(view.messages(session)?))
+    pub(crate) fn messages(&self, session: &str) -> Result<Vec<StoredMessage>, EngineError> {
+        self.kernel.read(|view| Ok(view.messages(session)?))
     }
 
     /// The spans of a session, those that were undone among them.
-    pub fn spans(&self, session: &str) -> Result<Vec<Span>, EngineError> {
-        self.store.read(|view| Ok(view.session_spans(session)?))
+    pub(crate) fn spans(&self, session: &str) -> Result<Vec<Span>, EngineError> {
+        self.kernel.read(|view| Ok(view.session_spans(session)?))
     }
 
     /// The messages of a frame's spans, in order; a root's are all those of its session. Of the step that
     /// opened a frame it has the calls that are the frame's.
-    pub fn log(&self, frame: &Frame) -> Result<Vec<StoredMessage>, EngineError> {
+    pub(crate) fn log(&self, frame: &Frame) -> Result<Vec<StoredMessage>, EngineError> {
         let everything = LogRequest::default();
         Ok(self.read_log(frame, &everything)?.entries.into_iter().map(|it| it.message).collect())
     }
 
     /// Messages in a frame's log.
-    pub fn log_length(&self, frame: &Frame) -> Result<u64, EngineError> {
-        let pieces = self.store.read(|view| pieces(view, frame.num))?;
+    pub(crate) fn log_length(&self, frame: &Frame) -> Result<u64, EngineError> {
+        let pieces = self.kernel.read(|view| pieces(view, frame.num))?;
         Ok(pieces.iter().map(|it| it.stretch.messages()).sum())
     }
 
     /// A part of a frame's log.
-    pub fn read_log(&self, frame: &Frame, request: &LogRequest) -> Result<LogPart, EngineError> {
+    pub(crate) fn read_log(
+        &self,
+        frame: &Frame,
+        request: &LogRequest,
+    ) -> Result<LogPart, EngineError> {
         let mut entries = Vec::new();
         let (total, next) = self.visit_log(frame, request, |entry| {
             entries.push(entry);
@@ -68,7 +71,7 @@ impl Engine {
 
     /// Shows a part of a frame's log to `see`, one message at a time, until it has seen enough; returns how
     /// many messages the log has in all, and the place of the first one behind the part, if there is one.
-    pub fn visit_log<E: From<EngineError> + From<StoreError>>(
+    pub(crate) fn visit_log<E: From<EngineError> + From<StoreError>>(
         &self,
         frame: &Frame,
         request: &LogRequest,
@@ -84,20 +87,21 @@ impl Engine {
         });
         let query = query.transpose()?;
         let (mut count, mut last, mut next) = (0, 0, None);
-        let total = visit(&self.store, frame.num, request.from, request.versions, |entry| {
-            let holds = |query| find(query, &entry.message.json, request.reveal).is_some();
-            if !query.as_ref().is_none_or(holds) {
-                return Ok(ControlFlow::Continue(()));
-            }
-            if entry.position != last {
-                (count, last) = (count + 1, entry.position);
-            }
-            if count > request.most {
-                next = Some(entry.position);
-                return Ok(ControlFlow::Break(()));
-            }
-            see(entry)
-        })?;
+        let total =
+            visit(self.kernel.store(), frame.num, request.from, request.versions, |entry| {
+                let holds = |query| find(query, &entry.message.json, request.reveal).is_some();
+                if !query.as_ref().is_none_or(holds) {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                if entry.position != last {
+                    (count, last) = (count + 1, entry.position);
+                }
+                if count > request.most {
+                    next = Some(entry.position);
+                    return Ok(ControlFlow::Break(()));
+                }
+                see(entry)
+            })?;
         Ok((total, next))
     }
 }

@@ -18,8 +18,8 @@ use callstack_store::open_plain;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::engine::lock;
 use crate::error::EngineError;
+use crate::kernel::lock;
 use crate::log::files::unwritable;
 
 /// The file's name in the store's folder.

@@ -19,7 +19,6 @@ use crate::error::{EngineError, Kind};
 use crate::operation::Caller;
 use crate::operations::compact;
 use crate::state::{FrameMetadata, StackState};
-
 pub use planning::{Invalidated, NewFrame};
 
 /// Everything that can be done to frames, on behalf of one session.
@@ -124,7 +123,7 @@ impl FrameStateManager<'_> {
 
     /// A frame; none where there is none. What could be several frames is an error.
     pub fn get_frame(&self, frame: &str) -> Result<Option<FrameMetadata>, EngineError> {
-        let found = self.engine.store.read(|view| match view.resolve(frame) {
+        let found = self.engine.kernel.read(|view| match view.resolve(frame) {
             Err(StoreError::NoFrame(_)) => Ok(None),
             found => found.map(Some),
         })?;
@@ -148,7 +147,7 @@ impl FrameStateManager<'_> {
     /// The ancestors of a frame, its parent first, the root last.
     pub fn get_ancestors(&self, frame: &str) -> Result<Vec<FrameMetadata>, EngineError> {
         let num = self.engine.resolve(frame)?.num;
-        self.all(&self.engine.store.read(|view| view.ancestors(num))?)
+        self.all(&self.engine.kernel.read(|view| view.ancestors(num))?)
     }
 
     /// The completed siblings of a frame, in the order in which they came to be.
@@ -160,7 +159,7 @@ impl FrameStateManager<'_> {
     /// All siblings of a frame, in the order in which they came to be; itself not among them.
     pub fn get_all_siblings(&self, frame: &str) -> Result<Vec<FrameMetadata>, EngineError> {
         let found = self.engine.resolve(frame)?;
-        let mut siblings = self.engine.store.read(|view| view.children(found.parent))?;
+        let mut siblings = self.engine.kernel.read(|view| view.children(found.parent))?;
         siblings.retain(|sibling| sibling.num != found.num);
         self.all(&siblings)
     }
@@ -174,7 +173,7 @@ impl FrameStateManager<'_> {
     /// All children of a frame, planned ones among them, in the order in which they came to be.
     pub fn get_all_children(&self, frame: &str) -> Result<Vec<FrameMetadata>, EngineError> {
         let num = self.engine.resolve(frame)?.num;
-        self.all(&self.engine.store.read(|view| view.children(Some(num)))?)
+        self.all(&self.engine.kernel.read(|view| view.children(Some(num)))?)
     }
 
     /// The whole tree. Reads every frame.
@@ -256,7 +255,7 @@ impl FrameStateManager<'_> {
 
     fn changed(&self, command: &Command) -> Result<FrameMetadata, EngineError> {
         let decision = self.engine.change(command)?;
-        self.shown(&self.engine.frame(crate::engine::first(&decision)?)?)
+        self.shown(&self.engine.frame(crate::commands::first(&decision)?)?)
     }
 
     fn shown(&self, frame: &Frame) -> Result<FrameMetadata, EngineError> {

@@ -132,7 +132,7 @@ impl Operation {
         caller: &Caller,
         arguments: Value,
     ) -> Result<Answer, EngineError> {
-        let _outside = caller.is_outside().then(|| engine.outside.enter());
+        let _outside = caller.is_outside().then(|| engine.kernel.env().outside.enter());
         let answer = (self.run)(engine, caller, arguments)?;
         engine.record_files_of(&answer);
         Ok(answer)

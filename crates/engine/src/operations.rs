@@ -13,6 +13,7 @@ mod plan;
 mod preset;
 pub(crate) mod reach;
 mod record;
+pub(crate) mod repeated;
 mod replan;
 pub(crate) mod retry;
 mod rows;

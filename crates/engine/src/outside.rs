@@ -9,8 +9,8 @@ use callstack_core::outside::outside_changes;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_store::{Change, StoreError, View};
 
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::kernel::Env;
 use crate::operation::TERMINAL;
 
 /// Where a session's changes are kept until it is told of them; behind it stands what tells one from the others, its
@@ -60,7 +60,7 @@ impl Drop for Entered<'_> {
     }
 }
 
-impl Engine {
+impl Env {
     /// Keeps what events changed for the agents that it concerns, where a person changes it from outside.
     pub(crate) fn tell_of_outside(
         &self,

@@ -1,16 +1,19 @@
 //! Removing what was said in a frame or a session for good.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use callstack_core::frame::FrameNum;
 use callstack_store::{Copies, Erased, Purge, REMOVED, Stretch, log_path};
 use serde::Serialize;
 
+use crate::assembly::Contexts;
 use crate::conversation::fixing::Saying;
-use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::handles;
+use crate::kernel::Kernel;
 use crate::log::files;
+use crate::queries::Queries;
 use crate::work::{Piece, pieces};
 
 /// What a purge would remove.
@@ -98,20 +101,39 @@ impl PurgePlan {
     }
 }
 
-impl Engine {
+/// Removes what must not be kept.
+pub(crate) struct Purges {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) contexts: Arc<Contexts>,
+}
+
+impl Purges {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        contexts: &Arc<Contexts>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            contexts: Arc::clone(contexts),
+        }
+    }
+
     /// What purging a frame (handle, id, beginning of an id) with all below it, or a session (its id or
     /// the beginning of it), would remove. Changes nothing.
-    pub fn purge_plan(&self, reference: &str) -> Result<PurgePlan, EngineError> {
+    pub(crate) fn purge_plan(&self, reference: &str) -> Result<PurgePlan, EngineError> {
         // The id of a session is that of its root frame, too.
-        let exact = self.store.read(|view| view.session_row(reference))?.map(|session| session.id);
+        let exact = self.kernel.read(|view| view.session_row(reference))?.map(|session| session.id);
         let session = match exact {
             Some(session) => session,
-            None => match self.resolve(reference) {
+            None => match self.queries.resolve(reference) {
                 Ok(frame) => return self.plan_of_frame(frame.num, frame.label()),
-                Err(no_frame) => self.find_session(reference).map_err(|_| no_frame)?.0,
+                Err(no_frame) => self.queries.find_session(reference).map_err(|_| no_frame)?.0,
             },
         };
-        let (frames, stretch) = self.store.read(|view| {
+        let (frames, stretch) = self.kernel.read(|view| {
             Ok::<_, EngineError>((view.frames_in(&session)?, view.whole_session(&session)?))
         })?;
         let what = format!("session {session}");
@@ -120,7 +142,7 @@ impl Engine {
     }
 
     fn plan_of_frame(&self, frame: FrameNum, what: String) -> Result<PurgePlan, EngineError> {
-        let (frames, unplaced, shared, stretches) = self.store.read(|view| {
+        let (frames, unplaced, shared, stretches) = self.kernel.read(|view| {
             let frames = view.frames_from(frame)?;
             let (mut unplaced, mut steps, mut stretches) = (Vec::new(), Vec::new(), Vec::new());
             for frame in &frames {
@@ -150,9 +172,9 @@ impl Engine {
         (frames, unplaced): (Vec<FrameNum>, Vec<FrameNum>),
         stretches: Vec<Stretch>,
     ) -> Result<PurgePlan, EngineError> {
-        let (found, bytes) = self.store.read(|view| view.purgeable(&stretches))?;
+        let (found, bytes) = self.kernel.read(|view| view.purgeable(&stretches))?;
         let paths = frames.iter().map(|frame| log_path(*frame));
-        let logs = paths.filter(|path| self.project.join(path).exists()).collect();
+        let logs = paths.filter(|path| self.kernel.project().join(path).exists()).collect();
         let mut plan = PurgePlan {
             what,
             frames,
@@ -174,7 +196,7 @@ impl Engine {
     /// Which titles and results were taken from the messages, and which were given.
     fn tell_said(&self, plan: &mut PurgePlan) -> Result<(), EngineError> {
         let emptied = plan.purge("").emptied();
-        self.store.read(|view| {
+        self.kernel.read(|view| {
             let Copies { identities, results } = view.copies(&emptied, &plan.stretches)?;
             for num in &plan.frames {
                 let frame = view.frame(*num)?;
@@ -201,27 +223,28 @@ impl Engine {
     /// Removes what a plan says, on behalf of `by`: the messages, and what callstack copied out of them.
     /// What frames were told stays: titles, results, decisions and pins that an agent or a person gave. So do the
     /// names of files that were changed, and what the host itself keeps.
-    pub fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
-        self.store.purge(self.now(), &plan.purge(by), &|view, span| {
-            self.returned_anew(view, span, Saying::Later)
+    pub(crate) fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
+        self.kernel.store().purge(self.kernel.now(), &plan.purge(by), &|view, span| {
+            self.contexts.returned_anew(view, span, Saying::Later)
         })?;
         let emptied = plan.purge("").emptied();
         let told = emptied.iter().chain(&plan.removed.titles).chain(&plan.removed.results);
-        let forgotten = self.log.forget(&told.copied().collect(), plan.session.as_deref());
+        let forgotten =
+            self.kernel.env().log.forget(&told.copied().collect(), plan.session.as_deref());
         // No writer may bring back what it read before, nor leave a file that was not there when the plan
         // was made.
-        let lock = files::alone(&self.folder)?;
+        let lock = files::alone(&self.kernel.env().folder)?;
         for frame in &plan.frames {
-            files::remove(&self.project.join(log_path(*frame)))?;
+            files::remove(&self.kernel.project().join(log_path(*frame)))?;
         }
-        files::remove_unfinished(&self.folder)?;
+        files::remove_unfinished(&self.kernel.env().folder)?;
         drop(lock);
         // Logs of other frames hold the messages as well: those around it, those within a session.
-        files::write_due(&self.store, &self.project, &self.folder)?;
-        let erased = self.store.erase()?;
+        files::write_due(self.kernel.store(), self.kernel.project(), &self.kernel.env().folder)?;
+        let erased = self.kernel.store().erase()?;
         // Lines that stay behind are no reason to leave all else behind as well.
         forgotten?;
-        let unreadable = self.store.unreadable_events()?;
+        let unreadable = self.kernel.store().unreadable_events()?;
         Ok(PurgeOutcome { plan, erased: erased == Erased::Wholly, unreadable })
     }
 }

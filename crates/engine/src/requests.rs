@@ -8,7 +8,7 @@ use callstack_core::returned::Asked;
 use callstack_store::View;
 use serde_json::Value;
 
-use crate::engine::Engine;
+use crate::assembly::Contexts;
 use crate::error::EngineError;
 
 /// Messages that are looked through for the newest of the user: few at first, then many.
@@ -40,7 +40,7 @@ pub(crate) fn stated<'a>(
     Ok(stated)
 }
 
-impl Engine {
+impl Contexts {
     /// What the user asked for in another session, for one that works on a frame below its root; empty where it
     /// works for nobody else.
     pub(crate) fn asked(
@@ -54,7 +54,7 @@ impl Engine {
             return Ok(String::new());
         };
         let newest = newest_request(view, users)?;
-        let tokens = self.settings_in(view)?.budget.ancestors;
+        let tokens = self.env.settings_in(view)?.budget.ancestors;
         Ok(Asked { root: &root, newest: newest.as_deref(), tokens }.told())
     }
 

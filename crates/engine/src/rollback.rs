@@ -4,6 +4,7 @@
 //! when it began. What has changed since by other means is left as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use callstack_core::event::{Event, FileMoment, FileRestore};
@@ -11,11 +12,11 @@ use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::transcript::SpanOrigin;
 use serde::Serialize;
 
-use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::files;
-use crate::handles;
-use crate::work_tree::{FileChange, FileChangeKind, FileRecorder, WorkTree, begun};
+use crate::kernel::Kernel;
+use crate::queries::Queries;
+use crate::work_tree::{FileChange, FileChangeKind, FileRecorder, FileStates, WorkTree, begun};
+use crate::{files, handles};
 
 /// How long somebody who rolls files back waits for a state of all files.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -119,12 +120,31 @@ impl RollbackPlan {
     }
 }
 
-impl Engine {
+/// Takes back what frames did to files.
+pub(crate) struct Rollbacks {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) files: Arc<FileStates>,
+}
+
+impl Rollbacks {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        files: &Arc<FileStates>,
+    ) -> Self {
+        Self { kernel: Arc::clone(kernel), queries: Arc::clone(queries), files: Arc::clone(files) }
+    }
+
     /// What rolling back the files of a frame, with those of the frames below it, would do. Changes no
     /// file.
-    pub fn rollback_plan(&self, frame: &str, reach: Reach) -> Result<RollbackPlan, EngineError> {
-        let frame = self.resolve(frame)?;
-        let (begun, ended, is_since) = self.store.read(|view| {
+    pub(crate) fn rollback_plan(
+        &self,
+        frame: &str,
+        reach: Reach,
+    ) -> Result<RollbackPlan, EngineError> {
+        let frame = self.queries.resolve(frame)?;
+        let (begun, ended, is_since) = self.kernel.read(|view| {
             let spans = view.frame_spans(frame.num)?;
             let is_since = spans.iter().any(|span| span.origin == SpanOrigin::Since);
             let ended = view.file_state(frame.num, FileMoment::Ended)?;
@@ -132,7 +152,7 @@ impl Engine {
         })?;
         let (moment, begun) = begun.ok_or_else(|| not_recorded(&frame, is_since))?;
         let from_before = moment == FileMoment::Before;
-        let (work_tree, now) = self.files_now()?;
+        let (work_tree, now) = self.files.files_now()?;
         let ended = if frame.status.is_finished() { ended } else { Some(now.clone()) };
 
         let differing = paths_of(work_tree.changes(&begun, &now)?);
@@ -155,7 +175,7 @@ impl Engine {
                 continue;
             }
             let is_seen = || {
-                let hash = files::hash(self.project(), &path);
+                let hash = files::hash(self.kernel.project(), &path);
                 hash.is_some_and(|hash| written.get(&path).is_some_and(|put| put.contains(&hash)))
             };
             let how = undoing(kind).and_then(|how| {
@@ -194,7 +214,7 @@ impl Engine {
         let untold = written.keys().filter(|path| !told.contains(path));
         let mut there: Vec<String> = untold
             .filter(|path| {
-                self.project().join(path).symlink_metadata().is_ok_and(|it| !it.is_dir())
+                self.kernel.project().join(path).symlink_metadata().is_ok_and(|it| !it.is_dir())
             })
             .cloned()
             .collect();
@@ -206,9 +226,9 @@ impl Engine {
     }
 
     /// What taking back the last rollback of a frame would do.
-    pub fn rollback_undo_plan(&self, frame: &str) -> Result<RollbackPlan, EngineError> {
-        let frame = self.resolve(frame)?;
-        let last = self.store.read(|view| Ok::<_, EngineError>(view.file_restore(frame.num)?))?;
+    pub(crate) fn rollback_undo_plan(&self, frame: &str) -> Result<RollbackPlan, EngineError> {
+        let frame = self.queries.resolve(frame)?;
+        let last = self.kernel.read(|view| Ok::<_, EngineError>(view.file_restore(frame.num)?))?;
         let Some(last) = last else {
             return Err(EngineError {
                 kind: Kind::Conflict,
@@ -216,7 +236,7 @@ impl Engine {
                 hint: Some(format!("`callstack rollback {}` does that.", frame.num)),
             });
         };
-        let (work_tree, now) = self.files_now()?;
+        let (work_tree, now) = self.files.files_now()?;
         let since = paths_of(work_tree.changes(&last.after, &now)?);
         // Not all may have been restored, or somebody has put them back.
         let differing = paths_of(work_tree.changes(&last.before, &now)?);
@@ -245,8 +265,8 @@ impl Engine {
 
     /// Restores what a plan says, and returns what was done. Refused where one of its files has changed since
     /// the plan was made.
-    pub fn roll_back(&self, plan: &RollbackPlan) -> Result<RollbackPlan, EngineError> {
-        let (work_tree, now) = self.files_now()?;
+    pub(crate) fn roll_back(&self, plan: &RollbackPlan) -> Result<RollbackPlan, EngineError> {
+        let (work_tree, now) = self.files.files_now()?;
         let changed = paths_of(work_tree.changes(&plan.now, &now)?);
         if let Some(file) = plan.restored.iter().find(|file| changed.contains(&file.path)) {
             return Err(EngineError {
@@ -262,10 +282,11 @@ impl Engine {
         };
         // Should this process end before it is done, that can be taken back all the same.
         let intent = Event::FilesRestoring { frame, restore: restore(plan.source.clone(), &paths) };
-        self.store.write(|change| Ok::<_, EngineError>(change.append(self.now(), &[intent])?))?;
+        self.kernel
+            .write(|change| Ok::<_, EngineError>(change.append(self.kernel.now(), &[intent])?))?;
         let mut done = plan.clone();
         let left = work_tree.restore(&now, &plan.source, &paths)?;
-        let (_, after) = self.files_now()?;
+        let (_, after) = self.files.files_now()?;
         // Who wrote to one since it was restored keeps that, also where this is taken back.
         let written = paths_of(work_tree.changes(&plan.source, &after)?);
         done.restored.retain(|file| {
@@ -281,28 +302,13 @@ impl Engine {
         done.left.extend(left);
         let restored: Vec<_> = done.restored.iter().map(|file| file.path.clone()).collect();
         let event = Event::FilesRestored { frame, restore: restore(after, &restored) };
-        let _outside = self.outside.enter();
-        self.store.write(|change| {
+        let _outside = self.kernel.env().outside.enter();
+        self.kernel.write(|change| {
             let events = [event];
-            change.append(self.now(), &events)?;
-            self.tell_of_outside(change, &events, &[frame])
+            change.append(self.kernel.now(), &events)?;
+            self.kernel.env().tell_of_outside(change, &events, &[frame])
         })?;
         Ok(done)
-    }
-
-    fn files_now(&self) -> Result<(&dyn WorkTree, String), EngineError> {
-        let work_tree = self.recording.get().map(FileRecorder::work_tree);
-        let state = work_tree.map(|it| it.record(PATIENCE)).transpose()?.flatten();
-        match (work_tree, state) {
-            (Some(work_tree), Some(state)) => Ok((work_tree, state)),
-            _ => Err(EngineError {
-                kind: Kind::Conflict,
-                message: format!("{} is no git work tree", self.project().display()),
-                hint: Some(
-                    "Files can only be rolled back where git is there to record them.".into(),
-                ),
-            }),
-        }
     }
 
     /// Files that a frame and those below it wrote, with what each of them last put there. Which of them
@@ -311,7 +317,7 @@ impl Engine {
         &self,
         frame: FrameNum,
     ) -> Result<BTreeMap<String, BTreeSet<String>>, EngineError> {
-        self.store.read(|view| {
+        self.kernel.read(|view| {
             let mut written = BTreeMap::<_, BTreeSet<_>>::new();
             for num in view.frames_from(frame)? {
                 for artifact in view.frame(num)?.artifacts {
@@ -322,6 +328,23 @@ impl Engine {
             }
             Ok(written)
         })
+    }
+}
+
+impl FileStates {
+    fn files_now(&self) -> Result<(&dyn WorkTree, String), EngineError> {
+        let work_tree = self.recording.get().map(FileRecorder::work_tree);
+        let state = work_tree.map(|it| it.record(PATIENCE)).transpose()?.flatten();
+        match (work_tree, state) {
+            (Some(work_tree), Some(state)) => Ok((work_tree, state)),
+            _ => Err(EngineError {
+                kind: Kind::Conflict,
+                message: format!("{} is no git work tree", self.kernel.project().display()),
+                hint: Some(
+                    "Files can only be rolled back where git is there to record them.".into(),
+                ),
+            }),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! spans and masks as they are kept: whichever processes carried it on.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use callstack_core::fold::Mask;
 use callstack_core::log_line::LogLine;
@@ -14,8 +15,10 @@ use serde_json::Value;
 
 use crate::RECORDED;
 use crate::conversation::calibration::tokens_per_estimate;
-use crate::engine::{Engine, lock};
+use crate::conversation::written::FileWrites;
 use crate::error::EngineError;
+use crate::kernel::{Kernel, lock};
+use crate::sessions::Sessions;
 
 /// What a session and those that it started took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,10 +32,29 @@ pub struct Savings {
     pub total: Saving,
 }
 
-impl Engine {
+/// Sums up what frames saved.
+pub(crate) struct SavingReports {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) writes: Arc<FileWrites>,
+}
+
+impl SavingReports {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        sessions: &Arc<Sessions>,
+        writes: &Arc<FileWrites>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            sessions: Arc::clone(sessions),
+            writes: Arc::clone(writes),
+        }
+    }
+
     /// What a session's requests took and would have taken.
-    pub fn savings(&self, session: &str) -> Result<Savings, EngineError> {
-        self.store.read(|view| {
+    pub(crate) fn savings(&self, session: &str) -> Result<Savings, EngineError> {
+        self.kernel.read(|view| {
             let alone = of_session(view, session)?;
             let mut savings = Savings { session: alone, below: 0, total: alone };
             let mut found = view.sessions_below(session)?;
@@ -47,8 +69,8 @@ impl Engine {
     }
 
     /// Tells the log what the sessions of this process took, before it ends.
-    pub fn sum_up_sessions(&self) {
-        let sessions: Vec<String> = lock(&self.conversations).keys().cloned().collect();
+    pub(crate) fn sum_up_sessions(&self) {
+        let sessions: Vec<String> = lock(&self.sessions.conversations).keys().cloned().collect();
         for session in sessions {
             self.sum_up(&session);
         }
@@ -56,10 +78,10 @@ impl Engine {
 
     /// Tells the log what a session took.
     pub(crate) fn sum_up(&self, session: &str) {
-        let conversation = self.conversation(session);
+        let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        let given = self.give_written(&mut conversation);
-        let written = given.and_then(|()| self.written(&conversation));
+        let given = self.writes.give_written(&mut conversation);
+        let written = given.and_then(|()| self.sessions.written(&conversation));
         drop(conversation);
         let Ok(savings) = written.and_then(|()| self.savings(session)) else { return };
         let Savings { session: alone, below, total } = savings;
@@ -74,10 +96,10 @@ impl Engine {
                 .with("estimatedBilledWithout", saving.billed_without_hundredths / 100)
         };
         let line = LogLine::new("Session summed up").with("sessionID", session);
-        self.tell_log(&told(line, &alone));
+        self.kernel.tell_log(&told(line, &alone));
         if below > 0 {
             let line = LogLine::new("Session summed up with subagents").with("sessionID", session);
-            self.tell_log(&told(line.with("subagents", below), &total));
+            self.kernel.tell_log(&told(line.with("subagents", below), &total));
         }
     }
 }

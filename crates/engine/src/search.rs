@@ -13,8 +13,8 @@ use callstack_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use self::finding::Finding;
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::queries::Queries;
 pub(crate) use texts::{role, texts};
 
 /// Bytes of messages that are indexed in one transaction while somebody waits for what they search.
@@ -147,15 +147,15 @@ pub(crate) fn index(
     Ok(())
 }
 
-impl Engine {
+impl Queries {
     /// Finds places that hold what is looked for: words that nothing holds are looked for as a string as it stands,
     /// which may begin and end within words.
-    pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, EngineError> {
+    pub(crate) fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, EngineError> {
         self.search_in(request, None)
     }
 
     /// The same in what was said in a session, and in its frames, where `session` is given.
-    pub fn search_in(
+    pub(crate) fn search_in(
         &self,
         request: &SearchRequest,
         session: Option<&str>,
@@ -163,7 +163,7 @@ impl Engine {
         let query = if request.exact {
             Query::exact(&request.text)
         } else {
-            Query::words(&relative(&self.project, &request.text))
+            Query::words(&relative(self.kernel.project(), &request.text))
         };
         let query = query.ok_or_else(|| {
             EngineError::invalid(
@@ -171,15 +171,15 @@ impl Engine {
                 "Give words, a \"quoted string\", an identifier or a file's path.",
             )
         })?;
-        if !self.store.is_read_only() {
+        if !self.kernel.is_read_only() {
             let mut steps = if request.depth == Depth::Quick { STEPS } else { usize::MAX };
-            index(&self.store, STEP, || {
+            index(self.kernel.store(), STEP, || {
                 steps -= 1;
                 steps == 0
             })?;
         }
         let as_it_stands = Query::exact(request.text.trim().trim_matches('"'));
-        self.store.read(|view| {
+        self.kernel.read(|view| {
             let words = Finding::new(view, &query, request, session)?.answer()?;
             let Some(query) = as_it_stands.filter(|_| words.places.is_empty() && !request.exact)
             else {

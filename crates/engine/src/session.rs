@@ -1,13 +1,20 @@
 //! The life of a host's sessions: their beginning, the user's turns, files that tools write, their end.
 
+use std::sync::Arc;
+
 use callstack_core::decide::Command;
 use callstack_core::event::{Event, Session};
 use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
 use callstack_core::framing::identity_of;
 use callstack_core::transcript::Anchor;
 
-use crate::engine::{Engine, lock};
+use crate::conversation::written::FileWrites;
 use crate::error::EngineError;
+use crate::frames::Frames;
+use crate::kernel::{Kernel, lock};
+use crate::queries::Queries;
+use crate::sessions::Sessions;
+use crate::subagents::Subagents;
 
 /// A user has said something.
 #[derive(Clone, Debug)]
@@ -20,17 +27,42 @@ pub struct UserMessage {
     pub text: String,
 }
 
-impl Engine {
+/// Follows the turns of users.
+pub(crate) struct UserTurns {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) frames: Arc<Frames>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) subagents: Arc<Subagents>,
+}
+
+impl UserTurns {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        frames: &Arc<Frames>,
+        sessions: &Arc<Sessions>,
+        subagents: &Arc<Subagents>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            frames: Arc::clone(frames),
+            sessions: Arc::clone(sessions),
+            subagents: Arc::clone(subagents),
+        }
+    }
+
     /// Makes sure that there is a frame to work in when a user has said something.
-    pub fn user_message(&self, message: &UserMessage) -> Result<(), EngineError> {
-        self.broken(&message.session, |broken| broken.trouble = None)?;
+    pub(crate) fn user_message(&self, message: &UserMessage) -> Result<(), EngineError> {
+        self.sessions.broken(&message.session, |broken| broken.trouble = None)?;
         self.gone_on_with(message)?;
-        let known = self.store.read(|view| view.session_row(&message.session))?;
+        let known = self.kernel.read(|view| view.session_row(&message.session))?;
         if let Some(child) = known.filter(|known| known.parent.is_some()) {
             let anchor = self.behind_the_last(&message.session)?;
-            return self.child_told(&child, &message.text, anchor);
+            return self.subagents.child_told(&child, &message.text, anchor);
         }
-        if self.active(&message.session)?.is_some() {
+        if self.queries.active(&message.session)?.is_some() {
             return Ok(());
         }
         let anchor = self.behind_the_last(&message.session)?;
@@ -39,36 +71,37 @@ impl Engine {
         } else {
             identity_of(&message.text)
         };
-        self.ensure_root(&message.session, &message.host, identity, anchor)?;
+        self.frames.ensure_root(&message.session, &message.host, identity, anchor)?;
         Ok(())
     }
 
     /// Makes a session that was imported one that is worked in here, since its user speaks in it again.
     fn gone_on_with(&self, message: &UserMessage) -> Result<(), EngineError> {
-        let recorded = self.store.read(|view| {
+        let recorded = self.kernel.read(|view| {
             let is_recorded = view.is_recorded(&message.session)?;
             let row = if is_recorded { view.session_row(&message.session)? } else { None };
             Ok::<_, EngineError>(row)
         })?;
         let Some(session) = recorded else { return Ok(()) };
         let session = Session { host: message.host.clone(), ..session };
-        self.store
-            .write(|change| Ok(change.append(self.now(), &[Event::SessionOpened { session }])?))
+        self.kernel.write(|change| {
+            Ok(change.append(self.kernel.now(), &[Event::SessionOpened { session }])?)
+        })
     }
 
     /// Where what begins now in a session begins: behind all that was shown of it or told.
     fn behind_the_last(&self, session: &str) -> Result<Anchor, EngineError> {
         {
-            let conversation = self.conversation(session);
-            self.written(&lock(&conversation))?;
+            let conversation = self.sessions.conversation(session);
+            self.sessions.written(&lock(&conversation))?;
         }
-        let message = self.store.read(|view| view.last_message(session))?;
+        let message = self.kernel.read(|view| view.last_message(session))?;
         Ok(Anchor { message, call: None })
     }
 
     /// Whether something was said in a session before it had any frame.
     fn is_from_before(&self, session: &str) -> Result<bool, EngineError> {
-        self.store.read(|view| {
+        self.kernel.read(|view| {
             let rooted = view.session_row(session)?.is_some_and(|session| session.root.is_some());
             Ok(!rooted && view.last_message(session)?.is_some())
         })
@@ -76,10 +109,10 @@ impl Engine {
 
     /// Takes back what a root was guessed to be for, in a session that turns out to be older than it.
     pub(crate) fn forget_goal(&self, session: &str) -> Result<(), EngineError> {
-        let Ok(root) = self.session_root(session) else { return Ok(()) };
-        if self.frame(root)?.identity_derived {
+        let Ok(root) = self.queries.session_root(session) else { return Ok(()) };
+        if self.queries.frame(root)?.identity_derived {
             let identity = without_goal();
-            self.change(&Command::SetIdentity {
+            self.frames.change(&Command::SetIdentity {
                 frame: root,
                 identity,
                 derived: true,
@@ -88,13 +121,16 @@ impl Engine {
         }
         Ok(())
     }
+}
 
+impl FileWrites {
     /// Records files that a tool wrote as artifacts of the frame that the step belongs to.
-    pub fn files_written(&self, session: &str, files: &[String]) -> Result<(), EngineError> {
+    pub(crate) fn files_written(&self, session: &str, files: &[String]) -> Result<(), EngineError> {
         let Some(frame) = self.working_frame(session)? else { return Ok(()) };
         for file in files {
-            let (path, hash) = self.project_file(file);
-            self.change(&Command::AddArtifact { frame, artifact: Artifact { path, hash } })?;
+            let (path, hash) = self.kernel.env().project_file(file);
+            self.frames
+                .change(&Command::AddArtifact { frame, artifact: Artifact { path, hash } })?;
         }
         Ok(())
     }
@@ -103,22 +139,27 @@ impl Engine {
     /// also where a push stands in the same step, or the active one if that has ended.
     pub(crate) fn working_frame(&self, session: &str) -> Result<Option<FrameNum>, EngineError> {
         let step = {
-            let conversation = self.conversation(session);
+            let conversation = self.sessions.conversation(session);
             let conversation = lock(&conversation);
             conversation.step_frame
         };
         match step {
             Some(step)
-                if self.frame(step).is_ok_and(|frame| frame.status == Status::InProgress) =>
+                if self
+                    .queries
+                    .frame(step)
+                    .is_ok_and(|frame| frame.status == Status::InProgress) =>
             {
                 Ok(Some(step))
             }
-            _ => self.active(session),
+            _ => self.queries.active(session),
         }
     }
+}
 
+impl Sessions {
     /// Forgets what this process knows of a session; the store keeps all of it.
-    pub fn forget(&self, session: &str) {
+    pub(crate) fn forget(&self, session: &str) {
         lock(&self.conversations).remove(session);
     }
 }

@@ -10,12 +10,12 @@ use callstack_core::transcript::Anchor;
 use serde_json::{Value, json};
 
 use crate::conversation::mode::off;
-use crate::engine::{Engine, lock};
+use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
+use crate::kernel::lock;
 use crate::operation::{Answer, Caller};
-use crate::operations;
 use crate::operations::begin::compact;
-use crate::tree;
+use crate::{operations, tree};
 
 /// A slash command as a host knows it.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +104,7 @@ impl Engine {
             return Ok(None);
         }
         let outcome = match slash.name {
-            _ if !self.frame_mode()? => Err(off()),
+            _ if !self.queries.frame_mode()? => Err(off()),
             "push" => self.slash_push(request, given),
             "pop" => self.slash_pop(request, given),
             "plan" => self.slash_plan(request, given),
@@ -137,7 +137,7 @@ impl Engine {
         }
         let before = Anchor { message: self.newest_message(&request.session)?, call: None };
         let identity = identity_of_goal(goal);
-        self.ensure_root(&request.session, &request.host, identity_of(goal), before)?;
+        self.frames.ensure_root(&request.session, &request.host, identity_of(goal), before)?;
         let own = Anchor { message: request.message.clone(), call: None };
         let answer =
             self.by_hand(request, own, "stack_frame_push", &json!(Arguments::of(&identity)))?;
@@ -148,7 +148,11 @@ impl Engine {
     }
 
     fn slash_pop(&self, request: &SlashRequest, given: &str) -> Result<SlashAnswer, EngineError> {
-        let open = self.active(&request.session)?.map(|num| self.frame(num)).transpose()?;
+        let open = self
+            .queries
+            .active(&request.session)?
+            .map(|num| self.queries.frame(num))
+            .transpose()?;
         let Some(open) = open else {
             return Err(EngineError {
                 kind: Kind::Conflict,
@@ -172,14 +176,15 @@ impl Engine {
             Some(_) => "the words above are its results".to_owned(),
             None => format!(
                 "its results are what was said in it last: {}",
-                compact(&self.frame(open.num)?.results.unwrap_or_default()).replace('\n', " ")
+                compact(&self.queries.frame(open.num)?.results.unwrap_or_default())
+                    .replace('\n', " ")
             ),
         };
-        let now = match self.active(&request.session)? {
+        let now = match self.queries.active(&request.session)? {
             Some(num) => format!(
                 "Go on with that one if something is left to do there; else say in a sentence that the frame is \
                  ended.\n{}",
-                open_now(Some(&self.frame(num)?))
+                open_now(Some(&self.queries.frame(num)?))
             ),
             None => format!("Say in a sentence that the frame is ended.\n{}", open_now(None)),
         };
@@ -195,7 +200,12 @@ impl Engine {
             ));
         }
         let before = Anchor { message: self.newest_message(&request.session)?, call: None };
-        self.ensure_root(&request.session, &request.host, identity_of(given), before.clone())?;
+        self.frames.ensure_root(
+            &request.session,
+            &request.host,
+            identity_of(given),
+            before.clone(),
+        )?;
         let arguments = json!({"children": children});
         let answer = self.by_hand(request, before, "stack_frame_plan", &arguments)?;
         Ok(note(format!(
@@ -208,7 +218,7 @@ impl Engine {
     fn slash_status(&self, request: &SlashRequest) -> Result<SlashAnswer, EngineError> {
         let nowhere = Anchor { message: None, call: None };
         let status = self.by_hand(request, nowhere, "stack_status", &json!({}))?;
-        let lines = self.tree(Some(&request.session))?;
+        let lines = self.queries.tree(Some(&request.session))?;
         let shown = if lines.len() > LINES {
             format!("{}\n(`callstack tree` in a terminal shows all of them.)", status.text)
         } else {
@@ -248,10 +258,10 @@ impl Engine {
 
     /// The newest message of a session that was seen, once all of them are on the disk.
     fn newest_message(&self, session: &str) -> Result<Option<String>, EngineError> {
-        let conversation = self.conversation(session);
+        let conversation = self.sessions.conversation(session);
         let conversation = lock(&conversation);
-        conversation.written(self.recorder()?);
-        Ok(self.store.read(|view| view.last_message(session))?)
+        conversation.written(self.sessions.recorder()?);
+        Ok(self.kernel.read(|view| view.last_message(session))?)
     }
 }
 

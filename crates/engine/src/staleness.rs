@@ -11,9 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use callstack_core::frame::Frame;
 use callstack_store::View;
 
-use crate::engine::{Engine, lock};
+use crate::assembly::Contexts;
 use crate::error::EngineError;
 use crate::files;
+use crate::kernel::lock;
 
 /// Files of one frame that are looked at for a context.
 const LOOKED_AT: usize = 16;
@@ -79,7 +80,7 @@ impl Since {
     }
 }
 
-impl Engine {
+impl Contexts {
     /// What became of the files that a finished frame wrote, by path. Empty for one that goes on.
     pub(crate) fn changed_since(
         &self,
@@ -95,7 +96,7 @@ impl Engine {
             if artifact.hash.is_none() {
                 continue;
             }
-            let since = match self.project().join(&artifact.path).metadata() {
+            let since = match self.env.project().join(&artifact.path).metadata() {
                 Err(_) => Since::Gone,
                 // What had a hash was a file, and none that is too large for one.
                 Ok(metadata) if !metadata.is_file() || metadata.len() > files::LARGEST_FILE => {
@@ -137,8 +138,8 @@ impl Engine {
         if is_same || !looks.take(metadata.len()) {
             return known.map(|(_, hash)| hash);
         }
-        let hash = files::hash(self.project(), path)?;
-        if touched.saturating_add(SETTLED) < self.now() {
+        let hash = files::hash(self.env.project(), path)?;
+        if touched.saturating_add(SETTLED) < self.env.now() {
             let mut seen = lock(&self.seen);
             if seen.0.len() >= IN_MIND {
                 seen.0.clear();

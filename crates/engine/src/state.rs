@@ -11,8 +11,8 @@ use callstack_core::results::ResultsSource;
 use callstack_store::{StoreError, View};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::queries::Queries;
 
 /// The version of this shape.
 pub(crate) const VERSION: u32 = 1;
@@ -251,15 +251,15 @@ impl StackState {
     }
 }
 
-impl Engine {
+impl Queries {
     /// The whole tree. Reads every frame: for exports and people, not for hooks.
-    pub fn state(&self) -> Result<StackState, EngineError> {
-        Ok(self.store.read(StackState::read)?)
+    pub(crate) fn state(&self) -> Result<StackState, EngineError> {
+        Ok(self.kernel.read(StackState::read)?)
     }
 
     /// One frame as the specification shapes it.
-    pub fn metadata(&self, frame: &Frame) -> Result<FrameMetadata, EngineError> {
-        self.store.read(|view| {
+    pub(crate) fn metadata(&self, frame: &Frame) -> Result<FrameMetadata, EngineError> {
+        self.kernel.read(|view| {
             let parent = frame.parent.map(|parent| view.frame(parent)).transpose()?;
             let planned = view.children_with(Some(frame.num), Status::Planned, u32::MAX)?;
             let around = Around {

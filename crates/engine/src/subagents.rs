@@ -4,8 +4,10 @@
 //! when it began; one that has to prove itself first, at the call or the silence that proves it. The
 //! sessions that a frame was activated in have theirs already.
 
-mod ending;
+pub(crate) mod ending;
 mod tracking;
+
+use std::sync::Arc;
 
 use callstack_core::event::{Event, Session};
 use callstack_core::frame::{FrameNum, Identity};
@@ -15,10 +17,17 @@ use callstack_core::subagent::{
 };
 use callstack_core::transcript::Anchor;
 
+use crate::closing::Endings;
+use crate::conversation::framing::WorkFraming;
+use crate::conversation::written::FileWrites;
 use crate::effect::Reaction;
-use crate::engine::{Engine, lock};
 use crate::error::EngineError;
-
+use crate::evidence::{SpanEvidence, SpanReader};
+use crate::frames::Frames;
+use crate::kernel::{Kernel, lock};
+use crate::queries::Queries;
+use crate::saving::SavingReports;
+use crate::sessions::Sessions;
 pub(crate) use ending::Ending;
 pub use tracking::{Standing, SubagentFilter};
 
@@ -35,27 +44,73 @@ pub struct ChildSession {
     pub title: String,
 }
 
-impl Engine {
+impl Queries {
     /// When child sessions get frames and what ends these, as it counts now.
-    pub fn subagent_settings(&self) -> Result<SubagentSettings, EngineError> {
-        let settings = self.current_settings()?;
+    pub(crate) fn subagent_settings(&self) -> Result<SubagentSettings, EngineError> {
+        let settings = self.kernel.current_settings()?;
         let subagents = settings.subagents.clone();
         Ok(SubagentSettings { enabled: subagents.enabled && settings.frame_mode, ..subagents })
     }
+}
+
+/// The frames of subagents' sessions: which get one, and what ends it.
+pub(crate) struct Subagents {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) frames: Arc<Frames>,
+    pub(crate) span_reader: Arc<SpanReader>,
+    pub(crate) spans: Arc<SpanEvidence>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) framing: Arc<WorkFraming>,
+    pub(crate) writes: Arc<FileWrites>,
+    pub(crate) saving: Arc<SavingReports>,
+    pub(crate) endings: Arc<Endings>,
+}
+
+impl Subagents {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one for each part below it, all of different types"
+    )]
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        frames: &Arc<Frames>,
+        span_reader: &Arc<SpanReader>,
+        spans: &Arc<SpanEvidence>,
+        sessions: &Arc<Sessions>,
+        framing: &Arc<WorkFraming>,
+        writes: &Arc<FileWrites>,
+        saving: &Arc<SavingReports>,
+        endings: &Arc<Endings>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            frames: Arc::clone(frames),
+            span_reader: Arc::clone(span_reader),
+            spans: Arc::clone(spans),
+            sessions: Arc::clone(sessions),
+            framing: Arc::clone(framing),
+            writes: Arc::clone(writes),
+            saving: Arc::clone(saving),
+            endings: Arc::clone(endings),
+        }
+    }
 
     /// Takes note of a child session, or of its new title.
-    pub fn child_seen(&self, child: &ChildSession) -> Result<Reaction, EngineError> {
-        let (known, tracked) = self.store.read(|view| {
+    pub(crate) fn child_seen(&self, child: &ChildSession) -> Result<Reaction, EngineError> {
+        let (known, tracked) = self.kernel.read(|view| {
             let tracked = view.subagent(&child.session)?;
             Ok::<_, EngineError>((view.session_row(&child.session)?.is_some(), tracked))
         })?;
         if tracked.as_ref().is_some_and(|tracked| tracked.title == child.title) {
             return Ok(Reaction::default());
         }
-        let settings = self.subagent_settings()?;
+        let settings = self.queries.subagent_settings()?;
         let mut events = Vec::new();
         if !known {
-            self.frame_handing_on(&child.parent)?;
+            self.framing.frame_handing_on(&child.parent)?;
             events.push(Event::SessionOpened {
                 session: Session {
                     id: child.session.clone(),
@@ -69,14 +124,14 @@ impl Engine {
         if settings.enabled {
             let caller = match &tracked {
                 Some(tracked) => tracked.caller,
-                None => self.working_frame(&child.parent)?,
+                None => self.writes.working_frame(&child.parent)?,
             };
             let matches = settings.matches(&child.title);
             let (parent, title) = (child.parent.clone(), child.title.clone());
             events.push(event(&child.session, Change::Seen { parent, title, caller, matches }));
         }
         if !events.is_empty() {
-            self.store.write(|change| change.append(self.now(), &events))?;
+            self.kernel.write(|change| change.append(self.kernel.now(), &events))?;
         }
         Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? })
     }
@@ -88,17 +143,17 @@ impl Engine {
         words: &str,
         anchor: Anchor,
     ) -> Result<(), EngineError> {
-        let tracked = self.store.read(|view| view.subagent(&child.id))?;
+        let tracked = self.kernel.read(|view| view.subagent(&child.id))?;
         if let Some(tracked) = &tracked
             && tracked.is_idle
         {
             self.note(&child.id, Change::Active)?;
         }
-        let settings = self.subagent_settings()?;
+        let settings = self.queries.subagent_settings()?;
         if child.active.is_some() || !settings.enabled {
             return Ok(());
         }
-        let now = self.now();
+        let now = self.kernel.now();
         let again = child.root.is_some();
         let deserves =
             tracked.as_ref().is_some_and(|it| settings.deserves_frame(it, it.message_count, now));
@@ -107,22 +162,22 @@ impl Engine {
         }
         // One that is asked again belongs to whoever asks now.
         let caller = match &child.parent {
-            Some(parent) if again => self.working_frame(parent)?,
+            Some(parent) if again => self.writes.working_frame(parent)?,
             _ => tracked.as_ref().and_then(|tracked| tracked.caller),
         };
         let identity = child_identity(tracked.as_ref(), words);
-        self.ensure_root_below(&child.id, &child.host, identity, anchor, caller)?;
+        self.frames.ensure_root_below(&child.id, &child.host, identity, anchor, caller)?;
         Ok(())
     }
 
     /// Gives a child session that is about to push its own frame to push from, if it has none.
     pub(crate) fn frame_for_push(&self, session: &Session) -> Result<(), EngineError> {
         let framed = session.active.is_some() || session.root.is_some();
-        if framed || session.parent.is_none() || !self.subagent_settings()?.enabled {
+        if framed || session.parent.is_none() || !self.queries.subagent_settings()?.enabled {
             return Ok(());
         }
         let words = {
-            let conversation = self.conversation(&session.id);
+            let conversation = self.sessions.conversation(&session.id);
             let conversation = lock(&conversation);
             conversation.first_words()
         };
@@ -137,28 +192,28 @@ impl Engine {
         host: &str,
         words: &str,
     ) -> Result<FrameNum, EngineError> {
-        let tracked = self.store.read(|view| view.subagent(session))?;
+        let tracked = self.kernel.read(|view| view.subagent(session))?;
         let caller = tracked.as_ref().and_then(|tracked| tracked.caller);
         let identity = child_identity(tracked.as_ref(), words);
         let start = Anchor { message: None, call: None };
-        self.ensure_root_below(session, host, identity, start, caller)
+        self.frames.ensure_root_below(session, host, identity, start, caller)
     }
 
     pub(crate) fn note(&self, session: &str, change: Change) -> Result<(), EngineError> {
         let events = [event(session, change)];
-        Ok(self.store.write(|change| change.append(self.now(), &events))?)
+        Ok(self.kernel.write(|change| change.append(self.kernel.now(), &events))?)
     }
 
     /// Only counts those that have long been over.
     pub(crate) fn forget_subagents(&self) -> Result<(), EngineError> {
-        let before = self.now().saturating_sub(REMEMBERED);
-        let over = self.store.read(|view| view.subagents_over(before))?;
+        let before = self.kernel.now().saturating_sub(REMEMBERED);
+        let over = self.kernel.read(|view| view.subagents_over(before))?;
         if over.is_empty() {
             return Ok(());
         }
         let forgotten: Vec<_> =
             over.iter().map(|session| event(&session.session, Change::Forgotten)).collect();
-        Ok(self.store.write(|change| change.append(self.now(), &forgotten))?)
+        Ok(self.kernel.write(|change| change.append(self.kernel.now(), &forgotten))?)
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use callstack_core::results::{SummaryPrompt, cleaned};
 
-use crate::engine::{Engine, lock};
+use crate::generator::ResultsMaker;
+use crate::kernel::lock;
 use crate::settings::SummarizerSettings;
 
 /// What a model is asked.
@@ -66,14 +67,17 @@ impl Asked {
     }
 }
 
-impl Engine {
+impl ResultsMaker {
     /// Has results that nobody gave written by this, where its settings say so. The first one counts.
-    pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
+    pub(crate) fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
         self.summarizer.get_or_init(|| summarizer);
     }
 
     /// Asks the model, and waits for what comes of it: whole results.
-    pub fn ask_summarizer(&self, request: &SummaryRequest) -> Result<String, SummarizerError> {
+    pub(crate) fn ask_summarizer(
+        &self,
+        request: &SummaryRequest,
+    ) -> Result<String, SummarizerError> {
         match self.summarizer.get() {
             Some(summarizer) => whole(summarizer.as_ref(), request),
             None => Err(SummarizerError("nothing here can ask a model".to_owned())),

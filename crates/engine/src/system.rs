@@ -1,6 +1,8 @@
 //! What stands in the system prompt: constant from a session's start, or from its last compaction, to
 //! the next.
 
+use std::sync::Arc;
+
 use callstack_core::context::{Parts, ScopedPin};
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
@@ -8,9 +10,13 @@ use callstack_core::guidance::guidance;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_store::View;
 
+use crate::assembly::Contexts;
+use crate::autonomy::Suggestions;
 use crate::conversation::START;
-use crate::engine::{Engine, lock};
 use crate::error::EngineError;
+use crate::kernel::{Kernel, lock};
+use crate::queries::Queries;
+use crate::sessions::Sessions;
 use crate::settings::Placement;
 use crate::staleness::Looks;
 
@@ -37,43 +43,69 @@ pub struct SystemRequest {
     pub limit: Option<u64>,
 }
 
-impl Engine {
+/// Makes the system prompts of sessions.
+pub(crate) struct SystemPrompts {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) contexts: Arc<Contexts>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) suggestions: Arc<Suggestions>,
+}
+
+impl SystemPrompts {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        contexts: &Arc<Contexts>,
+        sessions: &Arc<Sessions>,
+        suggestions: &Arc<Suggestions>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            contexts: Arc::clone(contexts),
+            sessions: Arc::clone(sessions),
+            suggestions: Arc::clone(suggestions),
+        }
+    }
+
     /// The texts to be added to a session's system prompt.
-    pub fn system(&self, request: &SystemRequest) -> Result<Vec<String>, EngineError> {
-        let conversation = self.conversation(&request.session);
+    pub(crate) fn system(&self, request: &SystemRequest) -> Result<Vec<String>, EngineError> {
+        let conversation = self.sessions.conversation(&request.session);
         let (epoch, mark) = {
             let mut conversation = lock(&conversation);
             conversation.limit = request.limit.or(conversation.limit);
             let mark = conversation.mark_for_new_system(&request.session);
             (conversation.epoch().to_owned(), mark)
         };
-        let guidance = guidance(self.dialect());
-        let placement = self.current_settings()?.placement;
+        let guidance = guidance(self.kernel.dialect());
+        let placement = self.kernel.current_settings()?.placement;
         let slot = format!("{SLOT}{epoch}");
         if placement == Placement::Output
-            && let Some(kept) = self.store.read(|view| view.render(&request.session, &slot))?
+            && let Some(kept) = self.kernel.read(|view| view.render(&request.session, &slot))?
             && !kept.is_empty()
         {
             return Ok(vec![kept]);
         }
         let Some(active) = self.active_or_last(&request.session)? else {
-            let session = self.store.read(|view| view.session_row(&request.session))?;
+            let session = self.kernel.read(|view| view.session_row(&request.session))?;
             // A child session that gets a frame later keeps what it was written behind.
             if placement == Placement::Output && session.is_some_and(|it| it.parent.is_some()) {
                 let event = rendered(&request.session, slot, guidance.to_owned());
                 let events: Vec<_> = std::iter::once(event).chain(mark).collect();
-                self.store.write(|change| change.append(self.now(), &events))?;
+                self.kernel.write(|change| change.append(self.kernel.now(), &events))?;
             }
             return Ok(vec![guidance.to_owned()]);
         };
         if placement == Placement::System {
-            let context = self
-                .store
-                .read(|view| self.context(view, &request.session, active, Parts::full()))?;
-            let asked =
-                self.store.read(|view| self.asked_unprompted(view, &request.session, active))?;
+            let context = self.kernel.read(|view| {
+                self.contexts.context(view, &request.session, active, Parts::full())
+            })?;
+            let asked = self
+                .kernel
+                .read(|view| self.contexts.asked_unprompted(view, &request.session, active))?;
             let mut text = format!("{}{asked}", context.text);
-            for suggestion in self.suggestions_in_system(&request.session)? {
+            for suggestion in self.suggestions.suggestions_in_system(&request.session)? {
                 text.push('\n');
                 text.push_str(&suggestion);
             }
@@ -81,15 +113,16 @@ impl Engine {
         }
         let context = |view: &View<'_>, looks| {
             let parts = Parts::for_start();
-            let context = self.context_with(view, &request.session, active, parts, looks)?;
-            let asked = self.asked_unprompted(view, &request.session, active)?;
+            let context =
+                self.contexts.context_with(view, &request.session, active, parts, looks)?;
+            let asked = self.contexts.asked_unprompted(view, &request.session, active)?;
             Ok::<_, EngineError>(format!("{}{asked}", context.text))
         };
         // Files are looked at while others may write. What was made then holds until somebody has.
-        let (revision, prepared) = self.store.read(|view| {
+        let (revision, prepared) = self.kernel.read(|view| {
             Ok::<_, EngineError>((view.revision()?, context(view, Looks::for_a_context())?))
         })?;
-        self.store.write(|change| {
+        self.kernel.write(|change| {
             let view = change.view();
             let context = if view.revision()? == revision {
                 prepared
@@ -98,32 +131,10 @@ impl Engine {
             };
             let text = format!("{}\n\n{AS_WRITTEN}\n{context}", guidance.trim_end());
             let event = rendered(&request.session, slot.clone(), text.clone());
-            change.append(self.now(), &[event])?;
-            change.append(self.now(), mark.as_slice())?;
+            change.append(self.kernel.now(), &[event])?;
+            change.append(self.kernel.now(), mark.as_slice())?;
             Ok(vec![text])
         })
-    }
-
-    /// Whether a session's next request shows the context of the frame that it works on, as that is
-    /// when the request is made.
-    pub(crate) fn shows_context(
-        &self,
-        view: &View<'_>,
-        session: &str,
-    ) -> Result<bool, EngineError> {
-        let placement = self.settings_in(view)?.placement;
-        Ok(placement == Placement::System || view.renders(session, SLOT)?.is_empty())
-    }
-
-    /// Whether a session's system prompt tells of the frames around the one that it began with.
-    pub(crate) fn begins_with_context(view: &View<'_>, session: &str) -> Result<bool, EngineError> {
-        Ok(view.renders(session, SLOT)?.iter().any(|(_, text, _)| text.contains(AS_WRITTEN)))
-    }
-
-    /// Whether the system prompt of a context is built.
-    pub(crate) fn has_system(&self, session: &str, epoch: &str) -> Result<bool, EngineError> {
-        let slot = format!("{SLOT}{epoch}");
-        Ok(self.store.read(|view| view.render(session, &slot))?.is_some())
     }
 
     /// Gives a fork the system prompt of its original: what it took along was written behind that. `summary`
@@ -137,10 +148,10 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let Some(written) = summary.or((epoch == START).then_some(START)) else { return Ok(()) };
         let slot = format!("{SLOT}{written}");
-        let text = self.store.read(|view| view.render(original, &slot))?;
+        let text = self.kernel.read(|view| view.render(original, &slot))?;
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
         let event = rendered(fork, format!("{SLOT}{epoch}"), text);
-        Ok(self.store.write(|change| change.append(self.now(), &[event]))?)
+        Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?)
     }
 
     /// The context that a session has still to be told: it got its frame behind a system prompt without one.
@@ -151,26 +162,50 @@ impl Engine {
     ) -> Result<Option<String>, EngineError> {
         let slot = format!("{SLOT}{epoch}");
         let lacks = |text: &String| !text.is_empty() && !text.contains(AS_WRITTEN);
-        if self.current_settings()?.placement == Placement::System
-            || !self.store.read(|view| view.render(session, &slot))?.is_some_and(|it| lacks(&it))
+        if self.kernel.current_settings()?.placement == Placement::System
+            || !self.kernel.read(|view| view.render(session, &slot))?.is_some_and(|it| lacks(&it))
         {
             return Ok(None);
         }
         let Some(active) = self.active_or_last(session)? else { return Ok(None) };
-        let (context, asked) = self.store.read(|view| {
+        let (context, asked) = self.kernel.read(|view| {
             let (parts, looks) = (Parts::for_start(), Looks::for_a_context());
-            let context = self.context_with(view, session, active, parts, looks)?;
-            Ok::<_, EngineError>((context, self.asked_unprompted(view, session, active)?))
+            let context = self.contexts.context_with(view, session, active, parts, looks)?;
+            Ok::<_, EngineError>((context, self.contexts.asked_unprompted(view, session, active)?))
         })?;
         let context = &context.text;
         Ok(Some(format!("[callstack] This session has a frame. {AS_WRITTEN}\n{context}{asked}")))
     }
 
     /// Tokens that a session takes and may take, as its host last told.
-    pub fn usage(&self, session: &str) -> TokenUsage {
-        let conversation = self.conversation(session);
+    pub(crate) fn usage(&self, session: &str) -> TokenUsage {
+        let conversation = self.sessions.conversation(session);
         let conversation = lock(&conversation);
         TokenUsage { used: conversation.used, limit: conversation.limit }
+    }
+
+    fn active_or_last(&self, session: &str) -> Result<Option<FrameNum>, EngineError> {
+        self.kernel.read(|view| {
+            Ok(view.session_row(session)?.and_then(|session| session.active.or(session.root)))
+        })
+    }
+}
+
+impl Contexts {
+    /// Whether a session's next request shows the context of the frame that it works on, as that is
+    /// when the request is made.
+    pub(crate) fn shows_context(
+        &self,
+        view: &View<'_>,
+        session: &str,
+    ) -> Result<bool, EngineError> {
+        let placement = self.env.settings_in(view)?.placement;
+        Ok(placement == Placement::System || view.renders(session, SLOT)?.is_empty())
+    }
+
+    /// Whether a session's system prompt tells of the frames around the one that it began with.
+    pub(crate) fn begins_with_context(view: &View<'_>, session: &str) -> Result<bool, EngineError> {
+        Ok(view.renders(session, SLOT)?.iter().any(|(_, text, _)| text.contains(AS_WRITTEN)))
     }
 
     /// Pins that hold in a frame and were made after its session's system prompt was built: they are
@@ -181,18 +216,20 @@ impl Engine {
         session: &str,
         num: FrameNum,
     ) -> Result<Vec<ScopedPin>, EngineError> {
-        if self.settings_in(view)?.placement == Placement::System {
+        if self.env.settings_in(view)?.placement == Placement::System {
             return Ok(Vec::new());
         }
         let built = view.renders(session, SLOT)?.into_iter().map(|it| it.2).max().unwrap_or(0);
         let pins = view.pins_since(num, built)?;
         Ok(pins.into_iter().map(|(owner, pin)| ScopedPin { owner, pin }).collect())
     }
+}
 
-    fn active_or_last(&self, session: &str) -> Result<Option<FrameNum>, EngineError> {
-        self.store.read(|view| {
-            Ok(view.session_row(session)?.and_then(|session| session.active.or(session.root)))
-        })
+impl Queries {
+    /// Whether the system prompt of a context is built.
+    pub(crate) fn has_system(&self, session: &str, epoch: &str) -> Result<bool, EngineError> {
+        let slot = format!("{SLOT}{epoch}");
+        Ok(self.kernel.read(|view| view.render(session, &slot))?.is_some())
     }
 }
 

@@ -8,8 +8,8 @@ use callstack_core::evidence::FileChange;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::text::{CUT, truncate_to_token_budget};
 
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::queries::Queries;
 use crate::still_sent::still_sent;
 
 /// Estimated tokens of a frame's criteria in a tree.
@@ -80,25 +80,25 @@ pub struct SessionNote {
     pub figures: Option<RecordedFigures>,
 }
 
-impl Engine {
+impl Queries {
     /// How many sessions were imported.
-    pub fn imported_sessions(&self) -> Result<u64, EngineError> {
-        self.store.read(|view| Ok(view.recorded_sessions()?.len() as u64))
+    pub(crate) fn imported_sessions(&self) -> Result<u64, EngineError> {
+        self.kernel.read(|view| Ok(view.recorded_sessions()?.len() as u64))
     }
 
     /// Whether a frame never ended in a session that was imported: nobody works in it.
-    pub fn is_left_open(&self, frame: &Frame) -> Result<bool, EngineError> {
+    pub(crate) fn is_left_open(&self, frame: &Frame) -> Result<bool, EngineError> {
         match &frame.session {
             Some(session) if frame.status == Status::InProgress => {
-                Ok(self.store.read(|view| view.is_recorded(session))?)
+                Ok(self.kernel.read(|view| view.is_recorded(session))?)
             }
             _ => Ok(false),
         }
     }
 
     /// The notes to the frames of a tree. Reads the evidence of all frames.
-    pub fn tree_notes(&self, lines: &[TreeLine]) -> Result<TreeNotes, EngineError> {
-        self.store.read(|view| {
+    pub(crate) fn tree_notes(&self, lines: &[TreeLine]) -> Result<TreeNotes, EngineError> {
+        self.kernel.read(|view| {
             let mut notes = TreeNotes::default();
             for (frame, evidence) in view.all_evidence()? {
                 let ends: Vec<bool> = evidence.checks.iter().filter_map(|run| run.passed).collect();
@@ -127,8 +127,8 @@ impl Engine {
 
     /// The tree in drawing order: below each frame its children, in the order in which they came to
     /// be. `session` decides which frame counts as active.
-    pub fn tree(&self, session: Option<&str>) -> Result<Vec<TreeLine>, EngineError> {
-        let (frames, active, left_open, still_sent) = self.store.read(|view| {
+    pub(crate) fn tree(&self, session: Option<&str>) -> Result<Vec<TreeLine>, EngineError> {
+        let (frames, active, left_open, still_sent) = self.kernel.read(|view| {
             let active = match session {
                 Some(session) if view.is_recorded(session)? => None,
                 Some(session) => view.session_row(session)?.and_then(|session| session.active),

@@ -8,55 +8,78 @@ use callstack_core::context::ContextCache;
 use callstack_core::log_line::LogLine;
 use callstack_store::{Incident, StoreError};
 
+use crate::assembly::Contexts;
 use crate::conversation::Conversation;
-use crate::engine::{Engine, lock};
 use crate::error::EngineError;
+use crate::kernel::{Kernel, lock};
+use crate::sessions::Sessions;
 
-impl Engine {
+/// Notices a store that was deleted, replaced or overwritten under this process.
+pub(crate) struct Presence {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) contexts: Arc<Contexts>,
+    pub(crate) sessions: Arc<Sessions>,
+}
+
+impl Presence {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        contexts: &Arc<Contexts>,
+        sessions: &Arc<Sessions>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            contexts: Arc::clone(contexts),
+            sessions: Arc::clone(sessions),
+        }
+    }
+
     /// Looks before a request of a host whether the store is still there, and makes it again if it is not. What was
     /// known of one that another one has replaced is forgotten: the host is asked for everything.
-    pub fn attend(&self) -> Result<(), EngineError> {
-        match self.store.look() {
+    pub(crate) fn attend(&self) -> Result<(), EngineError> {
+        match self.kernel.store().look() {
             Ok(()) | Err(StoreError::Replaced { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         self.forget_replaced();
-        let incidents = self.store.incidents();
+        let incidents = self.kernel.store().incidents();
         if !incidents.is_empty() {
-            self.log.reopen();
+            self.kernel.env().log.reopen();
         }
         for incident in &incidents {
             let (line, notice) = notice(*incident);
-            self.tell_log(&line);
-            lock(&self.notices).push(notice);
+            self.kernel.tell_log(&line);
+            lock(&self.kernel.notices).push(notice);
         }
         if !incidents.is_empty() {
-            self.write_files();
+            self.kernel.write_files();
         }
         Ok(())
     }
 
+    /// Forgets conversations if another store has taken the place of the one that they were read from. True if so.
+    pub(crate) fn forget_replaced(&self) -> bool {
+        let generation = self.kernel.store().turns().generation();
+        let is_another = self.kernel.generation().swap(generation, Ordering::Relaxed) != generation;
+        if is_another {
+            for conversation in lock(&self.sessions.conversations).values_mut() {
+                *conversation = Arc::new(Mutex::new(Conversation::forgotten()));
+            }
+            *lock(&self.contexts.cache) = ContextCache::default();
+        }
+        is_another
+    }
+}
+
+impl Kernel {
     /// Has a host show a notice to the user.
-    pub fn notify(&self, notice: String) {
+    pub(crate) fn notify(&self, notice: String) {
         lock(&self.notices).push(notice);
     }
 
     /// Returns the notices about the store for the user, each once.
-    pub fn take_notices(&self) -> String {
+    pub(crate) fn take_notices(&self) -> String {
         std::mem::take(&mut *lock(&self.notices)).join("; ")
-    }
-
-    /// Forgets conversations if another store has taken the place of the one that they were read from. True if so.
-    pub(crate) fn forget_replaced(&self) -> bool {
-        let generation = self.store.turns().generation();
-        let is_another = self.generation.swap(generation, Ordering::Relaxed) != generation;
-        if is_another {
-            for conversation in lock(&self.conversations).values_mut() {
-                *conversation = Arc::new(Mutex::new(Conversation::forgotten()));
-            }
-            *lock(&self.cache) = ContextCache::default();
-        }
-        is_another
     }
 }
 

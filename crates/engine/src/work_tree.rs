@@ -5,20 +5,20 @@ mod steps;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
 use callstack_store::{Store, StoreError, Trusted, View};
+use places::Places;
 
 use crate::background::{Background, Work};
-use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
+use crate::kernel::{Kernel, lock};
 use crate::operation::Answer;
 use crate::rollback::LeftAlone;
-use places::Places;
 pub(crate) use places::StateAt;
 pub(crate) use steps::may_write;
 
@@ -180,11 +180,21 @@ pub(crate) fn begun(
     Ok(None)
 }
 
-impl Engine {
+/// The states of the project's files at the begin and end of frames.
+pub(crate) struct FileStates {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) recording: OnceLock<FileRecorder>,
+}
+
+impl FileStates {
+    pub(crate) fn new(kernel: &Arc<Kernel>) -> Self {
+        Self { kernel: Arc::clone(kernel), recording: OnceLock::default() }
+    }
+
     /// Makes sure that states of the project's files can be recorded, where they are to be.
-    pub fn check_work_tree(&self) -> Result<(), EngineError> {
+    pub(crate) fn check_work_tree(&self) -> Result<(), EngineError> {
         match self.recording.get() {
-            Some(recording) if self.current_settings()?.kept.rollback => {
+            Some(recording) if self.kernel.current_settings()?.kept.rollback => {
                 recording.work_tree().check(PATIENCE)
             }
             _ => Ok(()),
@@ -193,8 +203,9 @@ impl Engine {
 
     /// Has the state of the project's files recorded where frames begin and end. Without it they can't be
     /// rolled back. The first one counts.
-    pub fn record_files_with(&self, work_tree: Box<dyn WorkTree>) {
-        self.recording.get_or_init(|| FileRecorder::new(work_tree, Arc::clone(&self.trusted)));
+    pub(crate) fn record_files_with(&self, work_tree: Box<dyn WorkTree>) {
+        self.recording
+            .get_or_init(|| FileRecorder::new(work_tree, Arc::clone(self.kernel.trusted())));
     }
 
     /// Records the state of the files where a call has begun or ended work in a frame. That it can't be
@@ -216,7 +227,7 @@ impl Engine {
     pub(crate) fn record_ends(&self, frames: &[FrameNum]) {
         // Without a beginning there is nothing to go back to.
         let has_begun = |frame: &FrameNum| {
-            let begun = self.store.read(|view| begun(view, *frame));
+            let begun = self.kernel.read(|view| begun(view, *frame));
             begun.is_ok_and(|state| state.is_some())
         };
         let frames: Vec<_> = frames.iter().copied().filter(has_begun).collect();
@@ -227,11 +238,13 @@ impl Engine {
 
     fn record_files(&self, frames: &[FrameNum], moment: FileMoment) {
         let Some(recording) = self.recording.get() else { return };
-        if recording.shared.rests(self.world().now()) {
+        if recording.shared.rests(self.kernel.world().now()) {
             return;
         }
-        let recorded = match self.current_settings() {
-            Ok(settings) if settings.kept.rollback => recording.shared.record(self.world().now()),
+        let recorded = match self.kernel.current_settings() {
+            Ok(settings) if settings.kept.rollback => {
+                recording.shared.record(self.kernel.world().now())
+            }
             _ => return,
         };
         let written = recorded.and_then(|state| {
@@ -241,12 +254,12 @@ impl Engine {
                 Event::FilesRecorded { frame, moment, state }
             };
             let events: Vec<_> = frames.iter().map(recorded).collect();
-            self.store.write(|change| Ok(change.append(self.now(), &events)?))
+            self.kernel.write(|change| Ok(change.append(self.kernel.now(), &events)?))
         });
         if let Err(error) = written {
             let frames: Vec<_> = frames.iter().map(ToString::to_string).collect();
             if let Some(line) = recording.shared.untaken(&frames.join(", "), &error) {
-                self.tell_log(&line);
+                self.kernel.tell_log(&line);
             }
         }
     }

@@ -15,13 +15,14 @@ use callstack_core::transcript::PartBody;
 use callstack_store::{Change, View};
 
 use super::{Failure, Summary};
+use crate::compaction::Compactions;
 use crate::conversation::Conversation;
 use crate::conversation::broken::Broken;
 use crate::conversation::fixing::Saying;
 use crate::effect::{Effect, Reaction};
-use crate::engine::{Engine, lock};
 use crate::error::{EngineError, Kind};
 use crate::generator::Made;
+use crate::kernel::lock;
 
 /// Why there is no summary, where the host has not said anything.
 const NEVER_CAME: &str = "the host did not compact the session";
@@ -53,7 +54,7 @@ impl<'a> Came<'a> {
     }
 }
 
-impl Engine {
+impl Compactions {
     /// Takes over what came of a session's compaction, unless that has been done. What the agent has
     /// to be told of it, if it has asked for it.
     ///
@@ -74,10 +75,10 @@ impl Engine {
             let idle = known || (pending.is_none() && came.message().is_none());
             Ok::<_, EngineError>((!idle).then_some(pending))
         };
-        if self.store.read(look)?.is_none() {
+        if self.kernel.read(look)?.is_none() {
             return Ok(None);
         }
-        self.store.write(|change| {
+        self.kernel.write(|change| {
             let Some(pending) = look(&change.view())? else { return Ok(None) };
             let settled = if let Some(pending) = pending {
                 match &pending.completion {
@@ -93,7 +94,7 @@ impl Engine {
             };
             let notice = settled.notice.clone();
             let event = Event::CompactionSettled { compaction: Box::new(settled) };
-            change.append(self.now(), &[event])?;
+            change.append(self.kernel.now(), &[event])?;
             Ok(notice)
         })
     }
@@ -112,7 +113,9 @@ impl Engine {
         let before = view.frame(pending.frame)?;
         let bare = summary.is_err() && completion.results.is_none() && before.results.is_none();
         let extracted = match made {
-            None if bare => self.extracted(&self.happenings_in(&view, &before)?),
+            None if bare => {
+                self.span_reader.extracted(&self.span_reader.happenings_in(&view, &before)?)
+            }
             _ => None,
         };
         let made = made.or(extracted.as_ref()).map(|it| (it.results.as_str(), it.source));
@@ -132,7 +135,7 @@ impl Engine {
         let mut settled =
             settled(&pending.session, CompactionType::FrameCompletion, Some(pending.frame), came);
         settled.notice =
-            Some(match self.end_in(change, &pending.session, &pop, &completion.seen) {
+            Some(match self.closing.end_in(change, &pending.session, &pop, &completion.seen) {
                 Ok(_) => self.told_of_the_end(&change.view(), pending, completion, summary)?,
                 Err(refused) if matches!(refused.kind, Kind::Unavailable | Kind::Internal) => {
                     return Err(refused);
@@ -178,7 +181,7 @@ impl Engine {
             Some(_) => Vec::new(),
             None => view.children_with(Some(frame.num), Status::Planned, 20)?,
         };
-        let whole = self.returned_as(
+        let whole = self.contexts.returned_as(
             view,
             &frame,
             &planned,
@@ -234,35 +237,40 @@ impl Engine {
         let results = frame_summary(summary).to_owned();
         let results_compacted = dense(&results);
         let event = Event::CheckpointSet { frame: num, results, results_compacted };
-        Ok(change.append(self.now(), &[event])?)
+        Ok(change.append(self.kernel.now(), &[event])?)
     }
 
     /// Notes why a turn of a session's agent ended before its time.
-    pub fn session_failed(&self, session: &str, failure: Failure) -> Result<(), EngineError> {
+    pub(crate) fn session_failed(
+        &self,
+        session: &str,
+        failure: Failure,
+    ) -> Result<(), EngineError> {
         let message =
             if failure.stopped { "its turn was aborted" } else { failure.message.as_str() };
         let trouble = Trouble { aborted: failure.stopped, message: message.to_owned() };
-        self.broken(session, |broken| {
+        self.sessions.broken(session, |broken| {
             *broken = Broken { failure: Some(failure), trouble: Some(trouble) };
         })
     }
 
     /// A session's agent has fallen silent. A compaction that was asked of the host has then come or
     /// will not come any more; an agent that stopped only because it had asked goes on.
-    pub fn compaction_over(&self, session: &str) -> Result<Reaction, EngineError> {
-        let failure = self.broken(session, |broken| broken.failure.take())?;
-        let is_asked = self.pending_compaction(session)?.is_some_and(|pending| pending.requested);
+    pub(crate) fn compaction_over(&self, session: &str) -> Result<Reaction, EngineError> {
+        let failure = self.sessions.broken(session, |broken| broken.failure.take())?;
+        let is_asked =
+            self.queries.pending_compaction(session)?.is_some_and(|pending| pending.requested);
         if is_asked {
             // Results may be taken from what was said a moment ago.
-            self.wait_until_written(session);
+            self.sessions.wait_until_written(session);
         }
-        let conversation = self.conversation(session);
+        let conversation = self.sessions.conversation(session);
         let conversation = lock(&conversation);
         if is_asked {
             let why = failure.as_ref().map_or(NEVER_CAME, |failure| &failure.message);
             self.settle(session, Came::Nothing(why), None)?;
         }
-        let (untold, active) = self.store.read(|view| {
+        let (untold, active) = self.kernel.read(|view| {
             let active = view.session_row(session)?.and_then(|session| session.active);
             Ok::<_, EngineError>((view.untold_compactions(session)?, active))
         })?;
@@ -285,7 +293,7 @@ impl Engine {
     }
 
     /// A session is gone: what waited for its compaction waits no longer.
-    pub fn compaction_gone(&self, session: &str) -> Result<(), EngineError> {
+    pub(crate) fn compaction_gone(&self, session: &str) -> Result<(), EngineError> {
         self.settle(session, Came::Nothing("its session was deleted"), None)?;
         Ok(())
     }

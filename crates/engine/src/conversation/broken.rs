@@ -7,8 +7,8 @@ use callstack_core::subagent::Trouble;
 use serde::{Deserialize, Serialize};
 
 use crate::compaction::Failure;
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::sessions::Sessions;
 
 const SLOT: &str = "broken";
 
@@ -21,14 +21,14 @@ pub(crate) struct Broken {
     pub(crate) trouble: Option<Trouble>,
 }
 
-impl Engine {
+impl Sessions {
     /// Looks at what broke a session's last turn off, and keeps what `change` makes of it.
     pub(crate) fn broken<T>(
         &self,
         session: &str,
         change: impl FnOnce(&mut Broken) -> T,
     ) -> Result<T, EngineError> {
-        let kept = self.store.read(|view| view.render(session, SLOT))?;
+        let kept = self.kernel.read(|view| view.render(session, SLOT))?;
         let before: Broken =
             kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         let mut broken = before.clone();
@@ -40,7 +40,7 @@ impl Engine {
                 text: serde_json::json!(broken).to_string(),
                 renderer: RENDERER_VERSION,
             };
-            self.store.write(|write| write.append(self.now(), &[event]))?;
+            self.kernel.write(|write| write.append(self.kernel.now(), &[event]))?;
         }
         Ok(outcome)
     }

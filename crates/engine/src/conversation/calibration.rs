@@ -5,7 +5,7 @@ use callstack_core::returned::RENDERER_VERSION;
 use callstack_store::View;
 
 use super::{Conversation, Shown};
-use crate::engine::Engine;
+use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
 
 /// Where the store has the factor of a session.
@@ -68,7 +68,7 @@ impl Conversation {
     }
 }
 
-impl Engine {
+impl Conversations {
     /// Keeps a factor that has changed, which it does in few steps.
     pub(super) fn keep_calibration(
         &self,
@@ -79,7 +79,7 @@ impl Engine {
         if conversation.calibrated == Some(factor) {
             return Ok(());
         }
-        if (self.store.read(|view| tokens_per_estimate(view, session))? - factor).abs()
+        if (self.kernel.read(|view| tokens_per_estimate(view, session))? - factor).abs()
             >= STEP / 2.0
         {
             let event = Event::Rendered {
@@ -88,7 +88,7 @@ impl Engine {
                 text: factor.to_string(),
                 renderer: RENDERER_VERSION,
             };
-            self.store.write(|change| change.append(self.now(), &[event]))?;
+            self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
         }
         conversation.calibrated = Some(factor);
         Ok(())

@@ -3,8 +3,11 @@
 use callstack_core::transcript::{PartBody, Role};
 
 use super::{Conversation, PATIENCE, ReturnedTask, SyncRequest};
-use crate::engine::{Engine, lock};
+use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
+use crate::kernel::lock;
+use crate::sessions::Sessions;
+use crate::subagents::Subagents;
 
 impl Conversation {
     /// The beginning of what the session was first told.
@@ -17,28 +20,32 @@ impl Conversation {
     }
 }
 
-impl Engine {
+impl Sessions {
     /// Waits a little until what the session has shown is on the disk.
     pub(crate) fn written(&self, conversation: &Conversation) -> Result<(), EngineError> {
         self.recorder()?.flush(conversation.ticket, PATIENCE);
         Ok(())
     }
+}
 
+impl Subagents {
     /// The calls with child sessions that a request shows for the first time.
     pub(crate) fn fresh_tasks(
         &self,
         request: &SyncRequest,
     ) -> Result<Vec<ReturnedTask>, EngineError> {
-        let conversation = self.conversation(&request.session);
+        let conversation = self.sessions.conversation(&request.session);
         let mut conversation = lock(&conversation);
-        self.load(&mut conversation, &request.session)?;
+        self.sessions.load(&mut conversation, &request.session)?;
         let fresh = request
             .shown
             .iter()
             .filter(|shown| !conversation.order.contains_key(&shown.message.id));
         Ok(fresh.flat_map(|shown| shown.tasks.clone()).collect())
     }
+}
 
+impl Conversations {
     /// Gives a child session that had none a frame, once it has proved to be worth one.
     pub(super) fn frame_if_deserved(
         &self,
@@ -48,21 +55,21 @@ impl Engine {
         if conversation.frameless == Some(false) {
             return Ok(());
         }
-        let known = self.store.read(|view| view.session_row(&request.session))?;
+        let known = self.kernel.read(|view| view.session_row(&request.session))?;
         let Some(known) = known else { return Ok(()) };
         let framed = known.active.is_some() || known.root.is_some();
         conversation.frameless = Some(known.parent.is_some() && !framed);
-        let tracked = self.store.read(|view| view.subagent(&request.session))?;
+        let tracked = self.kernel.read(|view| view.subagent(&request.session))?;
         let (Some(true), Some(tracked)) = (conversation.frameless, tracked) else { return Ok(()) };
         let messages = (request.keep + request.shown.len()) as u64;
-        let settings = self.subagent_settings()?;
-        if !settings.deserves_frame(&tracked, messages, self.now()) {
+        let settings = self.queries.subagent_settings()?;
+        if !settings.deserves_frame(&tracked, messages, self.kernel.now()) {
             return Ok(());
         }
         let told =
             request.shown.iter().find(|it| it.message.role == Role::User && !it.words.is_empty());
         let words = conversation.first_words().or_else(|| told.map(|it| it.words.clone()));
-        self.frame_child(&request.session, &known.host, &words.unwrap_or_default())?;
+        self.subagents.frame_child(&request.session, &known.host, &words.unwrap_or_default())?;
         conversation.frameless = Some(false);
         Ok(())
     }

@@ -6,6 +6,7 @@ mod alignment;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use alignment::{Copy, align};
 use callstack_core::transcript::{PartBody, SpanOrigin, Standing, newest_summary};
 use callstack_store::View;
 use serde_json::Value;
@@ -15,9 +16,8 @@ use super::stale::is_step;
 use super::sync::begins_with_steps;
 use super::{Conversation, Shown, SyncRequest};
 use crate::compaction::Summary;
-use crate::engine::Engine;
+use crate::conversation::fork::Forks;
 use crate::error::EngineError;
-use alignment::{Copy, align};
 
 /// Sessions that are compared with a fork at most.
 const COMPARED: usize = 8;
@@ -116,7 +116,7 @@ impl Copied {
     }
 }
 
-impl Engine {
+impl Forks {
     /// The session that a newly seen one was copied from, if it was. `opened` are the calls that it shows
     /// with the ids of the frames that they opened.
     pub(super) fn copied(
@@ -140,7 +140,7 @@ impl Engine {
         // What was named in the original stands in the copy, too, which may show no frame.
         let named = if conversation.order.is_empty() {
             let calls: Vec<&str> = request.shown.iter().flat_map(calls).collect();
-            self.store.read(|view| view.sessions_that_name(&calls, session))?
+            self.kernel.read(|view| view.sessions_that_name(&calls, session))?
         } else {
             Vec::new()
         };
@@ -149,9 +149,9 @@ impl Engine {
             return Ok(None);
         }
         // The original may be a session of this process that has just been shown.
-        let recorder = self.recorder()?;
-        recorder.flush(recorder.record(self.now(), session, Vec::new()), PATIENCE);
-        self.store.read(|view| {
+        let recorder = self.sessions.recorder()?;
+        recorder.flush(recorder.record(self.kernel.now(), session, Vec::new()), PATIENCE);
+        self.kernel.read(|view| {
             // Some providers number their calls anew in each session: the frame must be the same, or most of
             // what is shown.
             let (mut sure, mut unsure) = (Vec::new(), Vec::new());

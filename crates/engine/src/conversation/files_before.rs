@@ -1,5 +1,7 @@
 //! States of files and files that were written, of frames that are made after the fact: nobody knew where they began.
 
+use std::sync::Arc;
+
 use callstack_core::event::FileMoment;
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Artifact, FrameNum};
@@ -7,10 +9,11 @@ use callstack_core::transcript::{Anchor, Message, PartBody, Span};
 use callstack_store::{StoreError, View};
 
 use super::Conversation;
-use crate::engine::{Engine, lock};
 use crate::error::EngineError;
 use crate::files;
-use crate::work_tree::{StateAt, may_write};
+use crate::kernel::{Kernel, lock};
+use crate::sessions::Sessions;
+use crate::work_tree::{FileStates, StateAt, may_write};
 
 /// Where the state of the files is known, or may be.
 struct Known {
@@ -27,7 +30,26 @@ enum State {
     Of(FrameNum, FileMoment),
 }
 
-impl Engine {
+/// What a session did in steps that may be closed after the fact.
+pub(crate) struct StepQueries {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) files: Arc<FileStates>,
+}
+
+impl StepQueries {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        sessions: &Arc<Sessions>,
+        files: &Arc<FileStates>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            sessions: Arc::clone(sessions),
+            files: Arc::clone(files),
+        }
+    }
+
     /// The state of the files before a call of a session: as it was right in front of it where that is known, else the
     /// nearest one before.
     pub(crate) fn files_before(
@@ -35,15 +57,15 @@ impl Engine {
         session: &str,
         first: &Anchor,
     ) -> Result<Option<(FileMoment, String)>, EngineError> {
-        if self.recording.get().is_none() || !self.current_settings()?.kept.rollback {
+        if self.files.recording.get().is_none() || !self.kernel.current_settings()?.kept.rollback {
             return Ok(None);
         }
-        let conversation = self.conversation(session);
+        let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        self.load(&mut conversation, session)?;
-        self.load_spans(&mut conversation, session)?;
+        self.sessions.load(&mut conversation, session)?;
+        self.sessions.load_spans(&mut conversation, session)?;
         let mut known = conversation.frames_before(first);
-        for StateAt { message, from, until, state } in self.states_at_places(session) {
+        for StateAt { message, from, until, state } in self.files.states_at_places(session) {
             let place = Anchor { message: Some(message), call: None };
             if conversation.was_still_at(&place, (from, until)) {
                 known.extend(conversation.known_at(&place, first, State::Recorded(state)));
@@ -54,7 +76,7 @@ impl Engine {
             let state = match state {
                 State::Recorded(state) => Some(state),
                 State::Of(frame, moment) => {
-                    self.store.read(|view| view.file_state(frame, moment))?
+                    self.kernel.read(|view| view.file_state(frame, moment))?
                 }
             };
             let moment = if is_exact { FileMoment::Begun } else { FileMoment::Before };
@@ -86,7 +108,8 @@ impl Engine {
             for artifact in view.frame(frame)?.artifacts {
                 let is_written = evidence.written.iter().any(|file| file.is_at(&artifact.path));
                 // What it holds now was put there last.
-                let is_last = || artifact.hash == files::hash(self.project(), &artifact.path);
+                let is_last =
+                    || artifact.hash == files::hash(self.kernel.project(), &artifact.path);
                 match found.iter_mut().find(|known| known.path == artifact.path) {
                     Some(known) if is_last() => *known = artifact,
                     None if is_written => found.push(artifact),

@@ -2,6 +2,7 @@
 //! that step has its result, which whoever wrote the results had not seen.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use callstack_core::event::Event;
 use callstack_core::evidence::Evidence;
@@ -12,9 +13,11 @@ use callstack_store::{Change, View};
 
 use super::Conversation;
 use super::folding::PATIENCE;
-use crate::engine::Engine;
+use crate::assembly::Contexts;
 use crate::error::EngineError;
-use crate::evidence::taken;
+use crate::evidence::{SpanReader, taken};
+use crate::kernel::Kernel;
+use crate::sessions::Sessions;
 
 /// When a text is fixed whose last step is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +84,29 @@ enum AtTheEnd {
     Seen(Box<Evidence>),
 }
 
-impl Engine {
+/// Fixes what frames returned once the calls of the step of their pop have their results.
+pub(crate) struct Fixing {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) contexts: Arc<Contexts>,
+    pub(crate) span_reader: Arc<SpanReader>,
+    pub(crate) sessions: Arc<Sessions>,
+}
+
+impl Fixing {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        contexts: &Arc<Contexts>,
+        span_reader: &Arc<SpanReader>,
+        sessions: &Arc<Sessions>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            contexts: Arc::clone(contexts),
+            span_reader: Arc::clone(span_reader),
+            sessions: Arc::clone(sessions),
+        }
+    }
+
     /// Fixes what stands for spans that ended in a session's last steps.
     pub(super) fn fix_returned(
         &self,
@@ -91,15 +116,15 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let unfixed = conversation.spans.iter().filter(|span| is_unfixed(span));
         let unfixed: Vec<Span> = unfixed.cloned().collect();
-        if unfixed.is_empty() || !self.recorder()?.flush(conversation.ticket, PATIENCE) {
+        if unfixed.is_empty() || !self.sessions.recorder()?.flush(conversation.ticket, PATIENCE) {
             return Ok(());
         }
-        let folder = conversation.folder(self).to_path_buf();
-        let seen = self.store.read(|view| {
+        let folder = conversation.folder(self.kernel.project()).to_path_buf();
+        let seen = self.kernel.read(|view| {
             let seen = |span: &Span| self.seen_at_the_end(view, span, &folder, unshown);
             unfixed.iter().map(seen).collect::<Result<Vec<_>, EngineError>>()
         })?;
-        self.store.write(|change| {
+        self.kernel.write(|change| {
             for (span, seen) in unfixed.iter().zip(&seen) {
                 // What another process has fixed in the meantime stays so.
                 if change.view().span_row(span.num)?.fold == span.fold {
@@ -108,7 +133,7 @@ impl Engine {
             }
             Ok::<_, EngineError>(())
         })?;
-        self.load_spans(conversation, session)
+        self.sessions.load_spans(conversation, session)
     }
 
     /// Fixes what stands for a span whose session will show no further step, if that is still to be done.
@@ -120,7 +145,8 @@ impl Engine {
         if !is_unfixed(span) {
             return Ok(span.fold.clone());
         }
-        let seen = self.seen_at_the_end(&change.view(), span, self.project(), Unshown::IsFixed)?;
+        let seen =
+            self.seen_at_the_end(&change.view(), span, self.kernel.project(), Unshown::IsFixed)?;
         self.fix(change, span, &seen)?;
         Ok(change.view().span_row(span.num)?.fold)
     }
@@ -133,13 +159,13 @@ impl Engine {
         folder: &Path,
         unshown: Unshown,
     ) -> Result<AtTheEnd, EngineError> {
-        match self.ends_beside_calls(view, span)? {
+        match self.span_reader.ends_beside_calls(view, span)? {
             None if unshown == Unshown::Waits => return Ok(AtTheEnd::Waits),
             None | Some(false) => return Ok(AtTheEnd::AsKnown),
             Some(true) => {}
         }
         let results = span.outcome.as_ref().and_then(|outcome| outcome.results.as_deref());
-        let mut evidence = self.evidence_of(view, span, results, folder)?;
+        let mut evidence = self.span_reader.evidence_of(view, span, results, folder)?;
         let known = view.span_evidence(span.num)?;
         evidence.remains.list = known.remains.list;
         evidence.gaps.missing |= known.gaps.missing;
@@ -158,18 +184,18 @@ impl Engine {
             AtTheEnd::AsKnown => {}
             AtTheEnd::Seen(evidence) => {
                 let taken = taken(&change.view(), span.frame, span.num, evidence)?;
-                change.append(self.now(), taken.as_slice())?;
+                change.append(self.kernel.now(), taken.as_slice())?;
             }
         }
         // What was invalidated under the work in it has the text of that work.
         let is_own = span.outcome.as_ref().is_none_or(|it| it.status != Status::Invalidated);
         if is_own || matches!(seen, AtTheEnd::Seen(_)) {
             // Frames may have begun and ended since, with calls of the same step.
-            fold.text = self.returned_anew(&change.view(), span, Saying::Now)?;
+            fold.text = self.contexts.returned_anew(&change.view(), span, Saying::Now)?;
             fold.renderer = RENDERER_VERSION;
         }
         fold.held = None;
-        Ok(change.append(self.now(), &[Event::FoldSet { span: span.num, fold }])?)
+        Ok(change.append(self.kernel.now(), &[Event::FoldSet { span: span.num, fold }])?)
     }
 }
 

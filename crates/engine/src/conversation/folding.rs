@@ -1,5 +1,6 @@
 //! Which finished spans go out folded: what is worth it, and is on the disk.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use callstack_core::event::Event;
@@ -8,8 +9,11 @@ use callstack_core::transcript::{Fold, Held, Span};
 
 use super::Conversation;
 use super::fixing::Unshown;
-use crate::engine::Engine;
+use crate::conversation::fixing::Fixing;
 use crate::error::EngineError;
+use crate::evidence::SpanReader;
+use crate::kernel::Kernel;
+use crate::sessions::Sessions;
 
 /// How long a fold waits for its span to be on the disk. The host waits a little longer for us; what
 /// is not there by then is folded at the next call.
@@ -55,7 +59,29 @@ impl Conversation {
     }
 }
 
-impl Engine {
+/// Folds finished work and masks outputs that were replaced.
+pub(crate) struct Folding {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) span_reader: Arc<SpanReader>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) fixing: Arc<Fixing>,
+}
+
+impl Folding {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        span_reader: &Arc<SpanReader>,
+        sessions: &Arc<Sessions>,
+        fixing: &Arc<Fixing>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            span_reader: Arc::clone(span_reader),
+            sessions: Arc::clone(sessions),
+            fixing: Arc::clone(fixing),
+        }
+    }
+
     /// Folds what is worth it, once what is folded away is on the disk.
     pub(super) fn folded(
         &self,
@@ -63,8 +89,8 @@ impl Engine {
         session: &str,
         applied: i64,
     ) -> Result<Folded, EngineError> {
-        self.fix_returned(conversation, session, Unshown::IsFixed)?;
-        let now = self.now();
+        self.fixing.fix_returned(conversation, session, Unshown::IsFixed)?;
+        let now = self.kernel.now();
         let mut live = live(&conversation.spans);
         let weighed = conversation.weigh(&mut live, now);
         let folded = conversation.fold(&live);
@@ -80,10 +106,10 @@ impl Engine {
         if !settles_any && weighed.is_empty() {
             return Ok(folded);
         }
-        if settles_any && !self.recorder()?.flush(conversation.ticket, PATIENCE) {
+        if settles_any && !self.sessions.recorder()?.flush(conversation.ticket, PATIENCE) {
             return Ok(conversation.fold(&without(&live, &folded)));
         }
-        self.store.write(|change| {
+        self.kernel.write(|change| {
             let mut events = Vec::new();
             for span in live.iter().filter(|span| settles(span) || is_weighed(span)) {
                 let known = conversation.spans.iter().find(|known| known.num == span.num);
@@ -101,7 +127,7 @@ impl Engine {
             }
             Ok::<_, EngineError>(change.append(now, &events)?)
         })?;
-        self.load_spans(conversation, session)?;
+        self.sessions.load_spans(conversation, session)?;
         Ok(conversation.fold(&self::live(&conversation.spans)))
     }
 }

@@ -1,6 +1,8 @@
 //! A fork begins with a copy of another session's transcript: other messages, the same calls. It gets
 //! frames of its own for them, so that neither session can touch what the other one does.
 
+use std::sync::Arc;
+
 use callstack_core::decide::{Command, Fork, ForkedSpan};
 use callstack_core::frame::Frame;
 use callstack_core::transcript::{Anchor, Fold, Message, PartBody, Role, Span, SpanOrigin};
@@ -9,10 +11,39 @@ use callstack_store::View;
 use super::copied::Copied;
 use super::stale::Stale;
 use super::{Conversation, named_steps, notes};
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::frames::Frames;
+use crate::kernel::Kernel;
+use crate::queries::Queries;
+use crate::sessions::Sessions;
+use crate::system::SystemPrompts;
 
-impl Engine {
+/// Gives forks of sessions frames of their own.
+pub(crate) struct Forks {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) frames: Arc<Frames>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) system: Arc<SystemPrompts>,
+}
+
+impl Forks {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        frames: &Arc<Frames>,
+        sessions: &Arc<Sessions>,
+        system: &Arc<SystemPrompts>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            frames: Arc::clone(frames),
+            sessions: Arc::clone(sessions),
+            system: Arc::clone(system),
+        }
+    }
+
     /// Copies the frames that a newly seen session works in or has folded: those whose opening calls it
     /// shows, and those that were open when its original was compacted. `opened` are the calls that it
     /// shows with the ids of their frames.
@@ -24,7 +55,7 @@ impl Engine {
         copied: &Copied,
         opened: &[(String, String)],
     ) -> Result<(), EngineError> {
-        let (spans, root) = self.store.read(|view| {
+        let (spans, root) = self.kernel.read(|view| {
             let mut spans = Vec::new();
             for span in view.session_spans(&copied.session)? {
                 let frame = view.frame(span.frame)?;
@@ -42,17 +73,22 @@ impl Engine {
             return self.inherit_marks(conversation, session, copied, false);
         }
         // A fork that shows nothing which the user has said continues what its original is for.
-        if let Some(root) = root.filter(|_| self.session_root(session).is_err()) {
+        if let Some(root) = root.filter(|_| self.queries.session_root(session).is_err()) {
             let start = Anchor { message: None, call: None };
-            self.ensure_root(session, host, root.identity, start)?;
+            self.frames.ensure_root(session, host, root.identity, start)?;
         }
-        if spans.is_empty() || self.session_root(session).is_err() {
+        if spans.is_empty() || self.queries.session_root(session).is_err() {
             return self.inherit_marks(conversation, session, copied, false);
         }
         let worded_anew = spans.iter().any(|it| names_its_frame(conversation, &it.span));
-        let ids = spans.iter().map(|_| self.world().id("frm-")).collect();
-        self.change(&Command::Fork(Fork { session: session.to_owned(), spans, ids }))?;
-        self.inherit_system(session, conversation.epoch(), &copied.session, copied.summary())?;
+        let ids = spans.iter().map(|_| self.kernel.world().id("frm-")).collect();
+        self.frames.change(&Command::Fork(Fork { session: session.to_owned(), spans, ids }))?;
+        self.system.inherit_system(
+            session,
+            conversation.epoch(),
+            &copied.session,
+            copied.summary(),
+        )?;
         self.inherit_marks(conversation, session, copied, worded_anew)
     }
 
@@ -64,7 +100,7 @@ impl Engine {
         worded_anew: bool,
     ) -> Result<(), EngineError> {
         let original = &copied.session;
-        let (stale, noted, masked, named) = self.store.read(|view| {
+        let (stale, noted, masked, named) = self.kernel.read(|view| {
             Ok::<_, EngineError>((
                 Stale::kept(view, original)?,
                 notes::rows(view, original)?,
@@ -80,7 +116,7 @@ impl Engine {
         // behind. So it is where folds name frames, whose copies have other handles.
         let changed = masked || worded_anew;
         marks.extend(conversation.mark_for_new_system(session).filter(|_| changed));
-        self.store.write(|change| change.append(self.now(), &marks))?;
+        self.kernel.write(|change| change.append(self.kernel.now(), &marks))?;
         Ok(())
     }
 }

@@ -6,13 +6,19 @@
 mod carry;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use callstack_core::framing::{Framer, Kind, Mark, Moment, Speaker, Taken, open_items};
 use callstack_core::transcript::{Anchor, Span, SpanOrigin, Standing};
 
 use super::{Conversation, Fact, Shown};
-use crate::engine::{Engine, lock};
+use crate::assembly::Contexts;
+use crate::commands::Commands;
 use crate::error::EngineError;
+use crate::evidence::SpanReader;
+use crate::kernel::{Kernel, lock};
+use crate::queries::Queries;
+use crate::sessions::Sessions;
 use crate::settings::Level;
 
 /// What framing knows of a session in this process. All of it can be had again from the transcript and
@@ -132,7 +138,35 @@ fn moment(shown: &mut Shown) -> Moment {
     Moment::of(&shown.message, shown.words.clone(), shown.said + shown.heard, marks)
 }
 
-impl Engine {
+/// Begins and ends frames that nobody pushed, under the level `auto`.
+pub(crate) struct WorkFraming {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) span_reader: Arc<SpanReader>,
+    pub(crate) contexts: Arc<Contexts>,
+    pub(crate) commands: Arc<Commands>,
+}
+
+impl WorkFraming {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        sessions: &Arc<Sessions>,
+        span_reader: &Arc<SpanReader>,
+        contexts: &Arc<Contexts>,
+        commands: &Arc<Commands>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            sessions: Arc::clone(sessions),
+            span_reader: Arc::clone(span_reader),
+            contexts: Arc::clone(contexts),
+            commands: Arc::clone(commands),
+        }
+    }
+
     /// Reads what is new of a session's work. Whether frames begin or end with it.
     pub(super) fn follow_work(
         &self,
@@ -189,9 +223,9 @@ impl Engine {
     /// Ends what is finished in a session that has fallen silent, without waiting for the user's next
     /// words. The framer itself comes to the same when the host shows them.
     pub(crate) fn frame_resting(&self, session: &str) -> Result<(), EngineError> {
-        let conversation = self.conversation(session);
+        let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        self.load_spans(&mut conversation, session)?;
+        self.sessions.load_spans(&mut conversation, session)?;
         self.follow_work(&mut conversation, session)?;
         self.rest(&mut conversation, session)
     }
@@ -223,15 +257,15 @@ impl Engine {
     /// Makes a frame of a turn from which work is being handed on, so that what is done elsewhere stands
     /// below it.
     pub(crate) fn frame_handing_on(&self, session: &str) -> Result<(), EngineError> {
-        let conversation = self.conversation(session);
+        let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        self.load_spans(&mut conversation, session)?;
+        self.sessions.load_spans(&mut conversation, session)?;
         self.follow_work(&mut conversation, session)?;
         let Some(framer) = &mut conversation.framing.framer else { return Ok(()) };
         framer.hand_on();
         if self.frame_work(&mut conversation, session)? {
             // The step that hands on belongs to the turn that it stands in.
-            conversation.step_frame = self.active(session)?;
+            conversation.step_frame = self.queries.active(session)?;
         }
         Ok(())
     }
@@ -245,7 +279,7 @@ impl Engine {
         let open = |span: &Span| {
             span.origin.is_automatic() && !span.detached && span.live_close().is_none()
         };
-        let settings = self.current_settings()?;
+        let settings = self.kernel.current_settings()?;
         let past = conversation.is_past();
         let begins = past || settings.autonomy.level == Level::Auto;
         if !(past || settings.frame_mode) || (!begins && !conversation.spans.iter().any(open)) {
@@ -255,7 +289,7 @@ impl Engine {
             return Ok(led_by_user);
         }
         // A child session's root is the one thing that it was started for.
-        let row = self.store.read(|view| view.session_row(session))?;
+        let row = self.kernel.read(|view| view.session_row(session))?;
         let led_by_user = row.map(|row| row.parent.is_none());
         conversation.framing.led_by_user = led_by_user;
         Ok(led_by_user == Some(true))
@@ -280,7 +314,7 @@ impl Engine {
                 _ => continue,
             };
             if !span.detached && span.live_close().is_none() {
-                open.push((kind, self.frame(span.frame)?.identity, span.open.clone()));
+                open.push((kind, self.queries.frame(span.frame)?.identity, span.open.clone()));
             }
         }
         Ok(Framer::resume(taken, open))

@@ -21,7 +21,7 @@ use callstack_store::{StoreError, StoredMask, View};
 use super::folding::{PATIENCE, live};
 use super::notes::{LEAVING, note};
 use super::{Conversation, Shown};
-use crate::engine::Engine;
+use crate::conversation::folding::Folding;
 use crate::error::EngineError;
 use crate::generator::READ;
 use crate::settings::{Level, MaskOutputs, Settings};
@@ -223,7 +223,7 @@ impl Conversation {
     }
 }
 
-impl Engine {
+impl Folding {
     /// Whether outputs are to be masked now.
     pub(super) fn masks(settings: &Settings) -> bool {
         match settings.mask_outputs {
@@ -251,7 +251,7 @@ impl Engine {
             text: mask.text.clone(),
         });
         let mut lines: Vec<MaskedOutput> = again.collect();
-        let now = self.now();
+        let now = self.kernel.now();
         if masks && conversation.masking.is_worth_a_look(now) {
             let same = conversation.goes_out_again(&unsettled);
             let due = self.due(conversation, session, same, &folded.ops)?;
@@ -271,8 +271,8 @@ impl Engine {
             settled_at: last,
             settled_serial: conversation.serial,
         };
-        self.store.write(|change| change.append(now, &[event]))?;
-        self.load_spans(conversation, session)?;
+        self.kernel.write(|change| change.append(now, &[event]))?;
+        self.sessions.load_spans(conversation, session)?;
         Ok(conversation.fold(&live(&conversation.spans)))
     }
 
@@ -287,8 +287,8 @@ impl Engine {
             let placement =
                 if last.role == Role::User { Placement::Append } else { Placement::Insert };
             let event = note(session, (&last.id, placement), LEAVING, text.to_owned());
-            self.store.write(|change| change.append(self.now(), &[event]))?;
-            self.load_spans(conversation, session)?;
+            self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
+            self.sessions.load_spans(conversation, session)?;
         }
         Ok(conversation.fold(&live(&conversation.spans)))
     }
@@ -306,7 +306,7 @@ impl Engine {
         let frames = conversation.frames_around();
         request.mark_replaced(|at| frames.get(at).copied().unwrap_or_default());
         let outputs: Vec<_> = request.results.iter().map(|result| result.output).collect();
-        let cached = if masking.has_paused(self.now()) { 0 } else { request.up_to(same) };
+        let cached = if masking.has_paused(self.kernel.now()) { 0 } else { request.up_to(same) };
         let announced_for = conversation.steps_since_announced();
         let usual = Limits::default();
         // What was not announced stays.
@@ -319,7 +319,7 @@ impl Engine {
         };
         let batch: Vec<SentResult<'_>> =
             places.iter().map(|place| request.results[*place]).collect();
-        if !self.recorder()?.flush(conversation.ticket, PATIENCE) {
+        if !self.sessions.recorder()?.flush(conversation.ticket, PATIENCE) {
             return Ok(Due::NotStored);
         }
         let calls = self.calls_of_batch(conversation, session, &batch)?;
@@ -347,7 +347,7 @@ impl Engine {
         }
         let frame = batch.first().and_then(|first| conversation.frame_around(first.message));
         if let (Some(frame), Some(last)) = (frame, lines.last_mut()) {
-            last.text = with_log(&last.text, frame, self.dialect());
+            last.text = with_log(&last.text, frame, self.kernel.dialect());
         }
         Ok(Due::Lines(lines))
     }
@@ -359,14 +359,14 @@ impl Engine {
         session: &str,
         batch: &[SentResult<'b>],
     ) -> Result<HashMap<(&'b str, &'b str), Call>, EngineError> {
-        let Some(reader) = self.reader.get() else { return Ok(HashMap::new()) };
+        let Some(reader) = self.span_reader.reader.get() else { return Ok(HashMap::new()) };
         let in_front = conversation.in_front_of(batch);
         let messages =
-            self.store.read(|view| view.latest_between(session, in_front, None, READ))?;
+            self.kernel.read(|view| view.latest_between(session, in_front, None, READ))?;
         let wanted: HashSet<&str> = batch.iter().map(|result| result.message).collect();
         let mut calls = HashMap::new();
         for message in messages.iter().filter(|message| wanted.contains(message.id.as_str())) {
-            for (part, happening) in reader(&message.json, self.project()) {
+            for (part, happening) in reader(&message.json, self.kernel.project()) {
                 let of_part = |it: &&SentResult<'_>| it.message == message.id && it.part == part;
                 if let (Happening::Called(call), Some(result)) =
                     (happening, batch.iter().find(of_part))

@@ -7,20 +7,23 @@ use callstack_core::returned::RENDERER_VERSION;
 
 use super::sync::common;
 use super::{Conversation, SyncAnswer};
-use crate::engine::Engine;
+use crate::conversation::sync::Conversations;
 use crate::error::{EngineError, Kind};
+use crate::queries::Queries;
 
 /// What says in which mode a session went on last, once anything of ours was sent in it.
 const SLOT: &str = "mode";
 const ON: &str = "on";
 const OFF: &str = "off";
 
-impl Engine {
+impl Queries {
     /// Whether agents work in frames in this project.
-    pub fn frame_mode(&self) -> Result<bool, EngineError> {
-        Ok(self.current_settings()?.frame_mode)
+    pub(crate) fn frame_mode(&self) -> Result<bool, EngineError> {
+        Ok(self.kernel.current_settings()?.frame_mode)
     }
+}
 
+impl Conversations {
     /// Follows a change of the mode: with it the prefix of everything that was written so far is
     /// another one.
     pub(super) fn follow_mode(
@@ -32,7 +35,7 @@ impl Engine {
         if conversation.framed == Some(framed) {
             return Ok(());
         }
-        let (kept, any) = self.store.read(|view| {
+        let (kept, any) = self.kernel.read(|view| {
             let any = !view.renders(session, "system:")?.is_empty();
             Ok::<_, EngineError>((view.render(session, SLOT)?, any))
         })?;
@@ -53,7 +56,7 @@ impl Engine {
             };
             let mark = conversation.mark_for_new_system(session);
             let events: Vec<_> = std::iter::once(mode).chain(mark).collect();
-            self.store.write(|change| change.append(self.now(), &events))?;
+            self.kernel.write(|change| change.append(self.kernel.now(), &events))?;
             conversation.go_stale();
         }
         conversation.steady_since = None;
@@ -69,7 +72,7 @@ impl Engine {
         last_serial: i64,
     ) -> SyncAnswer {
         conversation.step_frame = None;
-        conversation.number_answer(self.now(), last_serial);
+        conversation.number_answer(self.kernel.now(), last_serial);
         let folded = fold(&Input {
             transcript: &conversation.transcript,
             spans: &[],

@@ -18,8 +18,12 @@ use callstack_store::View;
 use super::folding::{PATIENCE, live};
 use super::notes::note;
 use super::{Conversation, Shown};
-use crate::engine::{Engine, lock};
+use crate::conversation::files_before::StepQueries;
+use crate::conversation::folding::Folding;
 use crate::error::EngineError;
+use crate::evidence::SpanReader;
+use crate::kernel::lock;
+use crate::queries::Queries;
 use crate::settings::{Level, Settings};
 use crate::work::message_of;
 
@@ -273,19 +277,21 @@ fn begins_behind(live: &[Span], message: &Message) -> bool {
         || lists.into_iter().any(|(_, tool, _)| tool.starts_with("todo"))
 }
 
-impl Engine {
+impl Queries {
     /// Whether steps are named at all.
     pub(crate) fn names_steps(settings: &Settings) -> bool {
         settings.autonomy.level != Level::Manual && settings.autonomy.suggest_in_context
     }
+}
 
+impl Folding {
     /// Whether steps would be named, or offered again, if the session's next request went out as its last one.
     pub(super) fn would_name_steps(
         &self,
         conversation: &Conversation,
         settings: &Settings,
     ) -> Result<bool, EngineError> {
-        let named = Self::names_steps(settings)
+        let named = Queries::names_steps(settings)
             && conversation.step_frame.is_some()
             && (conversation.unnamed(&conversation.sent).is_some()
                 || conversation.overtaken(&conversation.sent).is_some());
@@ -295,7 +301,7 @@ impl Engine {
     /// Whether planned frames come next in the frame that is worked in: what was read before they begin is read for
     /// them.
     fn plans_wait(&self, conversation: &Conversation) -> Result<bool, EngineError> {
-        self.store.read(|view| {
+        self.kernel.read(|view| {
             let Some(below) = nearest_chosen(view, conversation.step_frame)? else {
                 return Ok(false);
             };
@@ -312,7 +318,7 @@ impl Engine {
         settings: &Settings,
         folded: Folded,
     ) -> Result<Folded, EngineError> {
-        if !Self::names_steps(settings) || conversation.step_frame.is_none() {
+        if !Queries::names_steps(settings) || conversation.step_frame.is_none() {
             return Ok(folded);
         }
         let unnamed = conversation.unnamed(&folded.ops);
@@ -323,29 +329,31 @@ impl Engine {
         let Some(unnamed) = unnamed else {
             return self.offered_again(conversation, session, overtaken, folded);
         };
-        if !self.recorder()?.flush(conversation.ticket, PATIENCE) {
+        if !self.sessions.recorder()?.flush(conversation.ticket, PATIENCE) {
             return Ok(folded);
         }
         let Unnamed { first, last, calls, chars } = unnamed;
         let (Some(message), Some(call)) = (first.message.clone(), last.call.clone()) else {
             return Ok(folded);
         };
-        let made = self.store.read(|view| self.call_at(view, session, &first))?;
+        let made = self.kernel.read(|view| self.span_reader.call_at(view, session, &first))?;
         let Some(made) = made else { return Ok(folded) };
-        self.store.write(|change| {
+        self.kernel.write(|change| {
             let num = change.view().next_named_steps()?;
-            let text = naming(num, &made, calls, chars, self.dialect());
+            let text = naming(num, &made, calls, chars, self.kernel.dialect());
             let once = format!("{call}|{}|{message}", name_of(num));
             let place = (last.message.as_deref().unwrap_or_default(), Placement::Output(call));
             let note = note(session, place, &once, text);
             let steps = NamedSteps { num, first, last: last.clone() };
             let named = Event::StepsNamed { session: session.to_owned(), steps };
-            Ok::<_, EngineError>(change.append(self.now(), &[named, note])?)
+            Ok::<_, EngineError>(change.append(self.kernel.now(), &[named, note])?)
         })?;
-        self.load_spans(conversation, session)?;
+        self.sessions.load_spans(conversation, session)?;
         Ok(conversation.fold(&live(&conversation.spans)))
     }
+}
 
+impl SpanReader {
     /// A call as it is stored; none where it can't be read.
     fn call_at(
         &self,
@@ -360,14 +368,16 @@ impl Engine {
         };
         let Some(message) = message_of(view, session, message)? else { return Ok(None) };
         let parts = crate::work::Parts::of(&message.json);
-        let happenings = reader(&message.json, self.project()).into_iter();
+        let happenings = reader(&message.json, self.env.project()).into_iter();
         let made = happenings.filter(|(part, _)| parts.is_of(part, call));
         Ok(made.map(|(_, happening)| happening).find_map(|it| match it {
             Happening::Called(call) => Some(call),
             Happening::Said(_) | Happening::Thought(_) => None,
         }))
     }
+}
 
+impl StepQueries {
     /// The frames of a session that are open and began in the steps from a call on up to another one; none where the
     /// steps are not sent any more.
     pub(crate) fn begun_since(
@@ -376,10 +386,10 @@ impl Engine {
         first: &Anchor,
         last: &Anchor,
     ) -> Result<Option<Vec<FrameNum>>, EngineError> {
-        let conversation = self.conversation(session);
+        let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        self.load(&mut conversation, session)?;
-        self.load_spans(&mut conversation, session)?;
+        self.sessions.load(&mut conversation, session)?;
+        self.sessions.load_spans(&mut conversation, session)?;
         Ok(conversation.begun_since(first, last))
     }
 }

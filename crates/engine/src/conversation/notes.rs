@@ -1,6 +1,8 @@
 //! Suggestions to the model: each is said once and then stands at its place for ever, so that what was
 //! sent stays as it was.
 
+use std::sync::Arc;
+
 use callstack_core::autonomy::Kind;
 use callstack_core::event::Event;
 use callstack_core::fold::{Note, Placement};
@@ -11,11 +13,15 @@ use callstack_store::{StoreError, View};
 
 use super::Conversation;
 use super::watch::is_user_turn;
-use crate::autonomy::{Boundary, Proposal};
-use crate::compaction::told;
-use crate::engine::Engine;
+use crate::autonomy::{Boundary, Proposal, Suggestions};
+use crate::compaction::{Compactions, told};
+use crate::errands::Delegation;
 use crate::error::EngineError;
+use crate::kernel::Kernel;
+use crate::queries::Queries;
+use crate::sessions::Sessions;
 use crate::settings::{self, AutonomySettings, Level};
+use crate::system::SystemPrompts;
 
 const SLOT: &str = "note:";
 /// Tells the announcement that outputs will leave from other notes.
@@ -88,7 +94,35 @@ pub(super) fn note(session: &str, place: (&str, Placement), once: &str, text: St
     }
 }
 
-impl Engine {
+/// Adds notes to what models are sent.
+pub(crate) struct Notes {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) delegation: Arc<Delegation>,
+    pub(crate) suggestions: Arc<Suggestions>,
+    pub(crate) system: Arc<SystemPrompts>,
+}
+
+impl Notes {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        sessions: &Arc<Sessions>,
+        delegation: &Arc<Delegation>,
+        suggestions: &Arc<Suggestions>,
+        system: &Arc<SystemPrompts>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            sessions: Arc::clone(sessions),
+            delegation: Arc::clone(delegation),
+            suggestions: Arc::clone(suggestions),
+            system: Arc::clone(system),
+        }
+    }
+
     /// Tells what has become known beside the session since its last request.
     pub(super) fn tell_news(
         &self,
@@ -106,14 +140,15 @@ impl Engine {
         conversation: &mut Conversation,
         session: &str,
     ) -> Result<(), EngineError> {
-        let (pending, untold) = self.store.read(|view| {
+        let (pending, untold) = self.kernel.read(|view| {
             Ok::<_, EngineError>((
                 view.pending_compaction(session)?,
                 view.untold_compactions(session)?,
             ))
         })?;
         if pending.is_some_and(|pending| conversation.has_undone(&pending.anchor)) {
-            self.clear_compaction_tracking(session, "the call that asked for it was undone")?;
+            self.queries
+                .clear_compaction_tracking(session, "the call that asked for it was undone")?;
         }
         let Some(last) = conversation.transcript.last().filter(|_| !untold.is_empty()) else {
             return Ok(());
@@ -128,15 +163,9 @@ impl Engine {
             },
             Event::CompactionTold { session: session.to_owned() },
         ];
-        self.store.write(|change| change.append(self.now(), &events))?;
-        conversation.notes = self.store.read(|view| kept(view, session))?;
+        self.kernel.write(|change| change.append(self.kernel.now(), &events))?;
+        conversation.notes = self.kernel.read(|view| kept(view, session))?;
         Ok(())
-    }
-
-    /// Takes note that the agent was told of all compactions so far.
-    pub(crate) fn told_of_compactions(&self, session: &str) -> Result<(), EngineError> {
-        let event = Event::CompactionTold { session: session.to_owned() };
-        Ok(self.store.write(|change| change.append(self.now(), &[event]))?)
     }
 
     /// Tells a session of the frame that it got later than its system prompt, once.
@@ -150,16 +179,18 @@ impl Engine {
         if conversation.spans.is_empty() || conversation.spans.iter().any(pushed) {
             return Ok(());
         }
-        let Some(text) = self.late_context(session, conversation.epoch())? else { return Ok(()) };
-        let told = self.store.read(|view| rows(view, session))?;
+        let Some(text) = self.system.late_context(session, conversation.epoch())? else {
+            return Ok(());
+        };
+        let told = self.kernel.read(|view| rows(view, session))?;
         let Some(last) = conversation.last().filter(|_| told.iter().all(|it| it.1 != CONTEXT))
         else {
             return Ok(());
         };
         let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
         let event = note(session, (&last.id, placement), CONTEXT, text);
-        self.store.write(|change| change.append(self.now(), &[event]))?;
-        conversation.notes = self.store.read(|view| kept(view, session))?;
+        self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
+        conversation.notes = self.kernel.read(|view| kept(view, session))?;
         Ok(())
     }
 
@@ -169,7 +200,7 @@ impl Engine {
         conversation: &mut Conversation,
         session: &str,
     ) -> Result<bool, EngineError> {
-        let settings = self.current_settings()?;
+        let settings = self.kernel.current_settings()?;
         let autonomy = &settings.autonomy;
         if autonomy.level == Level::Manual {
             return Ok(false);
@@ -182,23 +213,25 @@ impl Engine {
             return Ok(false);
         }
         let Some(proposals) = self.proposals(conversation, autonomy)? else { return Ok(false) };
-        let Some((suggestion, frame)) = self.first_due(&proposals)? else { return Ok(false) };
-        let made = self.store.write(|change| {
-            let Some(made) = self.suggest(change, session, suggestion)? else {
+        let Some((suggestion, frame)) = self.suggestions.first_due(&proposals)? else {
+            return Ok(false);
+        };
+        let made = self.kernel.write(|change| {
+            let Some(made) = self.suggestions.suggest(change, session, suggestion)? else {
                 return Ok::<_, EngineError>(None);
             };
             if let Some((message, call)) = place.filter(|_| say) {
-                let text = made.text(&frame, self.dialect());
+                let text = made.text(&frame, self.kernel.dialect());
                 let once = format!("{call}|suggestion {}|{message}", made.num);
                 let note = note(session, (&message, Placement::Output(call)), &once, text);
-                change.append(self.now(), &[note])?;
+                change.append(self.kernel.now(), &[note])?;
             }
             Ok(Some(made))
         })?;
         if made.is_none() || !say {
             return Ok(false);
         }
-        conversation.notes = self.store.read(|view| kept(view, session))?;
+        conversation.notes = self.kernel.read(|view| kept(view, session))?;
         Ok(true)
     }
 
@@ -210,7 +243,7 @@ impl Engine {
         settings: &AutonomySettings,
     ) -> Result<Option<Vec<Proposal>>, EngineError> {
         let Some(span) = conversation.open_span() else { return Ok(None) };
-        let signals = self.signals(conversation, &span)?;
+        let signals = self.suggestions.signals(conversation, &span)?;
         // A pop of what is never folded frees nothing, and what nobody pushed ends by itself.
         let pops = span.foldable && !span.origin.is_automatic();
         let kinds: &[Kind] = if pops { &[Kind::Pop, Kind::Push] } else { &[Kind::Push] };
@@ -218,6 +251,14 @@ impl Engine {
         let boundary = conversation.boundary();
         proposals.retain(|proposal| proposal.belongs_at(boundary));
         Ok(Some(proposals).filter(|proposals| !proposals.is_empty()))
+    }
+}
+
+impl Compactions {
+    /// Takes note that the agent was told of all compactions so far.
+    pub(crate) fn told_of_compactions(&self, session: &str) -> Result<(), EngineError> {
+        let event = Event::CompactionTold { session: session.to_owned() };
+        Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?)
     }
 }
 

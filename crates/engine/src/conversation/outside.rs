@@ -8,7 +8,7 @@ use callstack_store::{StoreError, View};
 
 use super::folding::live;
 use super::{Conversation, notes};
-use crate::engine::Engine;
+use crate::conversation::notes::Notes;
 use crate::error::EngineError;
 use crate::outside::{SLOT, still_matters};
 
@@ -97,7 +97,7 @@ impl Conversation {
     }
 }
 
-impl Engine {
+impl Notes {
     /// Tells of the changes that the agent does not know of, or whose note has left, with the frame that is open now.
     pub(super) fn tell_outside(
         &self,
@@ -113,7 +113,7 @@ impl Engine {
             (conversation.outside_that_left(&ops), true),
             (conversation.outside_to_tell().iter().collect(), false),
         ];
-        let open = self.active(session)?.map(|num| self.frame(num)).transpose()?;
+        let open = self.queries.active(session)?.map(|num| self.queries.frame(num)).transpose()?;
         let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
         let mut events = Vec::new();
         for (changes, again) in &told {
@@ -126,7 +126,7 @@ impl Engine {
         if events.is_empty() {
             return Ok(());
         }
-        self.store.write(|change| change.append(self.now(), &events))?;
-        self.load_spans(conversation, session)
+        self.kernel.write(|change| change.append(self.kernel.now(), &events))?;
+        self.sessions.load_spans(conversation, session)
     }
 }

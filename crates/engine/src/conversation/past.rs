@@ -9,6 +9,7 @@ mod kin;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use callstack_core::decide::{Command, GoOn, Neighbourhood as _, OpenRoot, Pop};
 use callstack_core::event::{Event, RecordedFigures, Session};
@@ -19,10 +20,15 @@ use callstack_store::{MessageBody, StoreError, StoredMessage};
 use serde::Serialize;
 
 use super::{Fact, Shown};
-use crate::engine::{Engine, lock};
+use crate::conversation::framing::WorkFraming;
 use crate::error::{EngineError, Kind};
+use crate::frames::Frames;
+use crate::kernel::{Kernel, lock};
+use crate::lifecycle::Lifecycle;
 use crate::operation::Caller;
+use crate::queries::Queries;
 use crate::search;
+use crate::sessions::Sessions;
 
 /// Under which name a stored message of a recorded session holds what it was read from: `by`, the program,
 /// and `records`, values byte for byte, or texts where they can't be such.
@@ -121,20 +127,48 @@ impl PastCounts {
 /// it.
 pub type PastMessages<'a> = dyn Fn(usize, usize) -> Option<PastMessage> + 'a;
 
-impl Engine {
+/// Takes recorded sessions over into the store.
+pub(crate) struct Takeovers {
+    kernel: Arc<Kernel>,
+    queries: Arc<Queries>,
+    sessions: Arc<Sessions>,
+    frames: Arc<Frames>,
+    framing: Arc<WorkFraming>,
+    lifecycle: Arc<Lifecycle>,
+}
+
+impl Takeovers {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        sessions: &Arc<Sessions>,
+        frames: &Arc<Frames>,
+        framing: &Arc<WorkFraming>,
+        lifecycle: &Arc<Lifecycle>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            sessions: Arc::clone(sessions),
+            frames: Arc::clone(frames),
+            framing: Arc::clone(framing),
+            lifecycle: Arc::clone(lifecycle),
+        }
+    }
+
     /// Takes recorded sessions over. Those that a call of another among them started stand below the
     /// frame of that call. `told` is told the places of the session and the message that are next.
-    pub fn take_over_sessions(
+    pub(crate) fn take_over_sessions(
         &self,
         sessions: &[PastSession],
         messages: &PastMessages<'_>,
         told: &mut dyn FnMut(usize, usize),
     ) -> Result<PastCounts, EngineError> {
         let frames =
-            || self.store.read(|view| -> Result<u64, StoreError> { Ok(view.next_frame()?.0) });
+            || self.kernel.read(|view| -> Result<u64, StoreError> { Ok(view.next_frame()?.0) });
         let before = frames()?;
         let mut takeover = Takeover {
-            engine: self,
+            parts: self,
             sessions,
             messages,
             told,
@@ -144,11 +178,11 @@ impl Engine {
         };
         let outcome = takeover.all();
         let mut counts = takeover.counts;
-        self.set_past(None);
+        self.kernel.env().set_past(None);
         outcome?;
         counts.frames = frames()?.saturating_sub(before);
         if counts.sessions > 0 {
-            search::index(&self.store, search::STEP, || false)?;
+            search::index(self.kernel.store(), search::STEP, || false)?;
         }
         Ok(counts)
     }
@@ -166,7 +200,7 @@ fn children(sessions: &[PastSession]) -> HashMap<(&str, &str), Vec<usize>> {
 }
 
 struct Takeover<'a> {
-    engine: &'a Engine,
+    parts: &'a Takeovers,
     sessions: &'a [PastSession],
     messages: &'a PastMessages<'a>,
     told: &'a mut dyn FnMut(usize, usize),
@@ -207,7 +241,7 @@ impl<'a> Takeover<'a> {
             return Ok(());
         }
         let session = &self.sessions[place];
-        let (row, order) = self.engine.store.read(|view| {
+        let (row, order) = self.parts.kernel.read(|view| {
             let row = view.session_row(&session.session)?;
             Ok::<_, EngineError>((row, view.message_order(&session.session)?))
         })?;
@@ -222,7 +256,7 @@ impl<'a> Takeover<'a> {
             if let Some(caller) = caller {
                 let last = session.messages.len().checked_sub(1);
                 let last = last.and_then(|last| (self.messages)(place, last));
-                self.engine.set_past(last.and_then(|message| message.at));
+                self.parts.kernel.env().set_past(last.and_then(|message| message.at));
                 self.place(session, caller)?;
                 self.end(session)?;
             }
@@ -232,17 +266,17 @@ impl<'a> Takeover<'a> {
         }
         self.counts.sessions += 1;
         let way = Way { session, place, known, caller, at: None, unwritten: Vec::new() };
-        self.engine.forget(&session.session);
+        self.parts.sessions.forget(&session.session);
         let outcome = self.go(way);
-        self.engine.forget(&session.session);
+        self.parts.sessions.forget(&session.session);
         outcome?;
         self.tell_figures(session)
     }
 
     /// Stores what a session took, where that is not known yet.
     fn tell_figures(&self, session: &PastSession) -> Result<(), EngineError> {
-        let (engine, id, figures) = (self.engine, &session.session, session.figures);
-        let is_known = engine.store.read(|view| {
+        let (parts, id, figures) = (self.parts, &session.session, session.figures);
+        let is_known = parts.kernel.read(|view| {
             let has_all = view.figures_of(id)? == Some(figures);
             Ok::<_, EngineError>(has_all || !view.is_recorded(id)?)
         })?;
@@ -250,7 +284,7 @@ impl<'a> Takeover<'a> {
             return Ok(());
         }
         let told = Event::SessionRecorded { session: id.clone(), figures: Some(figures) };
-        engine.store.write(|change| Ok(change.append(engine.now(), &[told])?))
+        parts.kernel.write(|change| Ok(change.append(parts.kernel.now(), &[told])?))
     }
 
     /// Whether there is more in a session's last message than the store has of it.
@@ -265,7 +299,7 @@ impl<'a> Takeover<'a> {
 
     /// Whether the last message that the store has of a session says something else than this one.
     fn differs(&self, session: &str, last: &PastMessage) -> Result<bool, EngineError> {
-        let kept = self.engine.store.read(|view| view.last_messages(session, 1))?;
+        let kept = self.parts.kernel.read(|view| view.last_messages(session, 1))?;
         let is_same = |kept: &StoredMessage| match &kept.as_it_came {
             Some(bytes) => *bytes == last.shown.json.as_bytes(),
             None => kept.json == last.shown.json,
@@ -274,8 +308,8 @@ impl<'a> Takeover<'a> {
     }
 
     fn go(&mut self, mut way: Way<'a>) -> Result<(), EngineError> {
-        let (engine, id) = (self.engine, &way.session.session);
-        lock(&engine.conversation(id)).past = Some(way.session.folder.clone());
+        let (parts, id) = (self.parts, &way.session.session);
+        lock(&parts.sessions.conversation(id)).past = Some(way.session.folder.clone());
         // By what the root is for it is known which turn began it.
         self.name(way.place)?;
         for place in 0..way.session.messages.len() {
@@ -283,54 +317,54 @@ impl<'a> Takeover<'a> {
             let Some(message) = (self.messages)(way.place, place) else { continue };
             if message.shown.message.role == Role::User {
                 // What ends with these words had ended before them.
-                self.counts.messages += way.write(engine)?;
-                engine.frame_resting(id)?;
+                self.counts.messages += way.write(parts)?;
+                parts.framing.frame_resting(id)?;
             }
             way.at = message.at.or(way.at);
-            engine.set_past(way.at);
+            parts.kernel.env().set_past(way.at);
             let is_new = !way.known.contains(&message.shown.message.id);
             if is_new {
-                way.take_aside(place, engine.now());
+                way.take_aside(place, parts.kernel.now());
             }
             // The last one that was known may have been gone on with since.
             let next = way.session.messages.get(place + 1);
             let is_last = !is_new && next.is_none_or(|next| !way.known.contains(next));
             let has_news = is_new || (is_last && self.differs(id, &message)?);
-            if has_news && engine.active(id)?.is_none() {
+            if has_news && parts.queries.active(id)?.is_none() {
                 self.begin(&way, place, &message)?;
             }
             let calls = message.calls.clone();
-            let frame = if has_news { engine.active(id)? } else { None };
+            let frame = if has_news { parts.queries.active(id)? } else { None };
             self.message(&mut way, message, frame)?;
             for call in calls {
                 let Some(started) = self.children.get(&(id.as_str(), call.as_str())) else {
                     continue;
                 };
                 let started = started.clone();
-                self.counts.messages += way.write(engine)?;
+                self.counts.messages += way.write(parts)?;
                 let caller = if is_new {
-                    engine.frame_handing_on(id)?;
-                    engine.active(id)?
+                    parts.framing.frame_handing_on(id)?;
+                    parts.queries.active(id)?
                 } else {
                     self.frame_at(way.session, place)?
                 };
                 for child in started {
                     self.session(child, caller)?;
-                    engine.set_past(way.at);
+                    parts.kernel.env().set_past(way.at);
                 }
             }
         }
-        self.counts.messages += way.write(engine)?;
-        engine.frame_resting(id)?;
+        self.counts.messages += way.write(parts)?;
+        parts.framing.frame_resting(id)?;
         self.name(way.place)?;
         self.end(way.session)
     }
 
     /// Gives a session its root with its first message; one that had ended goes on in the root that it has.
     fn begin(&self, way: &Way<'_>, place: usize, first: &PastMessage) -> Result<(), EngineError> {
-        let engine = self.engine;
+        let parts = self.parts;
         let PastSession { session, host, caller, .. } = way.session;
-        let row = engine.store.read(|view| view.session_row(session))?;
+        let row = parts.kernel.read(|view| view.session_row(session))?;
         if row.is_none() {
             let opened = Session {
                 id: session.clone(),
@@ -342,26 +376,26 @@ impl<'a> Takeover<'a> {
             // At once, so that it never counts as the one that somebody works in.
             let recorded = Event::SessionRecorded { session: session.clone(), figures: None };
             let events = [Event::SessionOpened { session: opened }, recorded];
-            engine.store.write(|change| change.append(engine.now(), &events))?;
+            parts.kernel.write(|change| change.append(parts.kernel.now(), &events))?;
         }
         let before = place.checked_sub(1).and_then(|it| way.session.messages.get(it)).cloned();
         debug_assert!(before.as_ref() != Some(&first.shown.message.id));
         let anchor = Anchor { message: before, call: None };
         if let Some(frame) = row.and_then(|row| row.root) {
             let go_on = GoOn { frame, session: session.clone(), anchor };
-            engine.change(&Command::GoOn(go_on))?;
+            parts.frames.change(&Command::GoOn(go_on))?;
             return Ok(());
         }
         let identity = self.identity(way.place);
         let around = caller.as_ref().filter(|_| way.caller.is_none());
-        engine.change(&Command::OpenRoot(OpenRoot {
+        parts.frames.change(&Command::OpenRoot(OpenRoot {
             session: session.clone(),
             host: host.clone(),
             parent_session: around.map(|caller| caller.session.clone()),
             caller: way.caller,
             identity,
             derived: true,
-            spare_id: engine.world().id("frm-"),
+            spare_id: parts.kernel.world().id("frm-"),
             anchor,
         }))?;
         match way.caller {
@@ -377,41 +411,41 @@ impl<'a> Takeover<'a> {
         message: PastMessage,
         frame: Option<FrameNum>,
     ) -> Result<(), EngineError> {
-        let (engine, id) = (self.engine, &way.session.session);
+        let (parts, id) = (self.parts, &way.session.session);
         let files: Vec<String> = message.shown.facts.iter().filter_map(written).collect();
-        let conversation = engine.conversation(id);
+        let conversation = parts.sessions.conversation(id);
         let mut conversation = lock(&conversation);
         let end = conversation.transcript.len();
         let bodies = conversation.take(end, vec![message.shown]);
-        way.unwritten.extend(bodies.into_iter().map(|body| (engine.now(), body)));
+        way.unwritten.extend(bodies.into_iter().map(|body| (parts.kernel.now(), body)));
         if let Some(frame) = frame {
             for path in files {
                 let artifact = Artifact { path, hash: None };
-                engine.change(&Command::AddArtifact { frame, artifact })?;
+                parts.frames.change(&Command::AddArtifact { frame, artifact })?;
             }
         }
-        engine.load_spans(&mut conversation, id)?;
-        let is_due = engine.follow_work(&mut conversation, id)?;
+        parts.sessions.load_spans(&mut conversation, id)?;
+        let is_due = parts.framing.follow_work(&mut conversation, id)?;
         if is_due || way.unwritten.iter().map(|(_, body)| body.json.len()).sum::<usize>() > STEP {
-            self.counts.messages += way.write(engine)?;
+            self.counts.messages += way.write(parts)?;
         }
-        if engine.frame_work(&mut conversation, id)? {
-            engine.load_spans(&mut conversation, id)?;
+        if parts.framing.frame_work(&mut conversation, id)? {
+            parts.sessions.load_spans(&mut conversation, id)?;
         }
         Ok(())
     }
 
     /// Ends a session in which nothing is left to be done.
     fn end(&self, session: &PastSession) -> Result<(), EngineError> {
-        let engine = self.engine;
-        let (open, message) = engine.store.read(|view| {
+        let parts = self.parts;
+        let (open, message) = parts.kernel.read(|view| {
             let mut open = view.session_open_spans(&session.session)?;
             // That of a root's first turn ends with the root.
             open.retain(|span| span.origin != SpanOrigin::FirstTurn);
             Ok::<_, EngineError>((open, view.last_message(&session.session)?))
         })?;
         let closing = {
-            let conversation = engine.conversation(&session.session);
+            let conversation = parts.sessions.conversation(&session.session);
             let conversation = lock(&conversation);
             conversation.framing.closing_words()
         };
@@ -440,7 +474,7 @@ impl<'a> Takeover<'a> {
                 anchor: anchor.clone(),
                 outcome,
             };
-            match engine.end(&caller, pop) {
+            match parts.lifecycle.end(&caller, pop) {
                 // Something inside it was broken off and is open still: it stays as it was.
                 Err(error) if error.kind == Kind::Conflict => return Ok(()),
                 ended => ended.map(drop)?,
@@ -461,12 +495,12 @@ impl Way<'_> {
     }
 
     /// Writes what waits for it; returns how many messages the store did not have as they are.
-    fn write(&mut self, engine: &Engine) -> Result<u64, EngineError> {
+    fn write(&mut self, parts: &Takeovers) -> Result<u64, EngineError> {
         let unwritten = std::mem::take(&mut self.unwritten);
         if unwritten.is_empty() {
             return Ok(0);
         }
-        engine.store.write(|change| {
+        parts.kernel.write(|change| {
             let mut written = 0;
             for (at, body) in &unwritten {
                 let body = std::slice::from_ref(body);

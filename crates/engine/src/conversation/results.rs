@@ -11,11 +11,12 @@ use callstack_store::View;
 
 use super::undo::{Seen, State};
 use super::{Conversation, notes};
-use crate::engine::Engine;
+use crate::conversation::notes::Notes;
+use crate::conversation::undo::Undo;
 use crate::errands::{cut_off, works_in};
 use crate::error::EngineError;
 
-impl Engine {
+impl Notes {
     /// Takes note of what the session was told, and tells what it was not. Whether anything was.
     pub(super) fn tell_results(
         &self,
@@ -43,23 +44,23 @@ impl Engine {
         if arrived.is_empty() && missed.is_empty() {
             return Ok(false);
         }
-        self.store.write(|change| {
-            change.append(self.now(), &arrived)?;
+        self.kernel.write(|change| {
+            change.append(self.kernel.now(), &arrived)?;
             for errand in &missed {
                 if works_in(&change.view().frame(errand.frame)?, &errand.session) {
                     let cut = cut_off("It was cut off: the call that waited for it ended first.");
-                    self.end_all(change, errand.frame, &cut)?;
+                    self.delegation.end_all(change, errand.frame, &cut)?;
                 }
                 let frame = change.view().frame(errand.frame)?;
-                let owed = self.owed(change, &frame, session)?;
+                let owed = self.delegation.owed(change, &frame, session)?;
                 let once = format!("errand{}", errand.span.0);
                 let note =
                     notes::note(session, (&last, placement.clone()), &once, told_late(&owed));
-                change.append(self.now(), &[note, delivered(errand)])?;
+                change.append(self.kernel.now(), &[note, delivered(errand)])?;
             }
             Ok::<_, EngineError>(())
         })?;
-        self.load_spans(conversation, session)?;
+        self.sessions.load_spans(conversation, session)?;
         Ok(!missed.is_empty())
     }
 
@@ -76,9 +77,11 @@ impl Engine {
         if events.is_empty() {
             return Ok(());
         }
-        Ok(self.store.write(|change| change.append(self.now(), &events))?)
+        Ok(self.kernel.write(|change| change.append(self.kernel.now(), &events))?)
     }
+}
 
+impl Undo {
     /// Adds to `reconcile` what follows from the errands of a session, by whether their calls are in
     /// its transcript.
     pub(super) fn follow_errands(
@@ -90,7 +93,7 @@ impl Engine {
         if conversation.errands.is_empty() {
             return Ok(());
         }
-        self.store.read(|view| {
+        self.kernel.read(|view| {
             for stored in &conversation.errands {
                 let errand = &stored.errand;
                 let detached = view.span_row(errand.span)?.detached;

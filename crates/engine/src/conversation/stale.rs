@@ -9,7 +9,7 @@ use callstack_store::{StoreError, View};
 
 use super::copied::Copied;
 use super::{Conversation, SyncRequest};
-use crate::engine::Engine;
+use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
 use crate::settings::Placement;
 
@@ -126,7 +126,7 @@ impl Conversation {
     }
 }
 
-impl Engine {
+impl Conversations {
     /// Marks what is stale at this call. Whether it stays so until something else happens.
     pub(super) fn mark_stale(
         &self,
@@ -136,10 +136,10 @@ impl Engine {
     ) -> Result<bool, EngineError> {
         // The request that this call is for will be the first with a system prompt of ours; the mark
         // is kept once that prompt is.
-        let placement = self.current_settings()?.placement;
+        let placement = self.kernel.current_settings()?.placement;
         if placement == Placement::Output
             && let Some(until) = conversation.written_until().map(str::to_owned)
-            && !self.has_system(session, conversation.epoch())?
+            && !self.queries.has_system(session, conversation.epoch())?
         {
             conversation.stale.until_system = Some(until);
             return Ok(false);
@@ -160,7 +160,7 @@ impl Engine {
             conversation.stale.summaries.push(summary);
         }
         if !marks.is_empty() {
-            self.store.write(|change| change.append(self.now(), &marks))?;
+            self.kernel.write(|change| change.append(self.kernel.now(), &marks))?;
         }
         Ok(true)
     }

@@ -1,5 +1,7 @@
 //! A host calls its model: what it shows is followed, and it is told what to send.
 
+use std::sync::Arc;
+
 use callstack_core::fold::{Input, fold};
 use callstack_core::framing::identity_of;
 use callstack_core::transcript::{Anchor, FoldOp, Message, Role, newest_summary};
@@ -8,9 +10,23 @@ use callstack_store::MessageBody;
 use super::fixing::Unshown;
 use super::folding::live;
 use super::{Conversation, Shown, stale};
-use crate::compaction::{Came, Summary};
-use crate::engine::{Engine, lock};
+use crate::compaction::{Came, Compactions, Summary};
+use crate::conversation::fixing::Fixing;
+use crate::conversation::folding::Folding;
+use crate::conversation::fork::Forks;
+use crate::conversation::framing::WorkFraming;
+use crate::conversation::notes::Notes;
+use crate::conversation::undo::Undo;
+use crate::conversation::written::FileWrites;
 use crate::error::EngineError;
+use crate::frames::Frames;
+use crate::kernel::{Kernel, lock};
+use crate::queries::Queries;
+use crate::session::UserTurns;
+use crate::sessions::Sessions;
+use crate::subagents::Subagents;
+use crate::vanished::Presence;
+use crate::work_tree::FileStates;
 
 /// A host is about to call its model.
 #[derive(Clone, Debug)]
@@ -50,21 +66,83 @@ pub enum SyncAnswer {
     },
 }
 
-impl Engine {
+/// Follows the sessions of hosts, and answers what their models are sent.
+pub(crate) struct Conversations {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) frames: Arc<Frames>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) files: Arc<FileStates>,
+    pub(crate) fixing: Arc<Fixing>,
+    pub(crate) compaction: Arc<Compactions>,
+    pub(crate) subagents: Arc<Subagents>,
+    pub(crate) framing: Arc<WorkFraming>,
+    pub(crate) writes: Arc<FileWrites>,
+    pub(crate) turns: Arc<UserTurns>,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) undo: Arc<Undo>,
+    pub(crate) folding: Arc<Folding>,
+    pub(crate) notes: Arc<Notes>,
+    pub(crate) forks: Arc<Forks>,
+}
+
+impl Conversations {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one for each part below it, all of different types"
+    )]
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        frames: &Arc<Frames>,
+        sessions: &Arc<Sessions>,
+        files: &Arc<FileStates>,
+        fixing: &Arc<Fixing>,
+        compaction: &Arc<Compactions>,
+        subagents: &Arc<Subagents>,
+        framing: &Arc<WorkFraming>,
+        writes: &Arc<FileWrites>,
+        turns: &Arc<UserTurns>,
+        presence: &Arc<Presence>,
+        undo: &Arc<Undo>,
+        folding: &Arc<Folding>,
+        notes: &Arc<Notes>,
+        forks: &Arc<Forks>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            frames: Arc::clone(frames),
+            sessions: Arc::clone(sessions),
+            files: Arc::clone(files),
+            fixing: Arc::clone(fixing),
+            compaction: Arc::clone(compaction),
+            subagents: Arc::clone(subagents),
+            framing: Arc::clone(framing),
+            writes: Arc::clone(writes),
+            turns: Arc::clone(turns),
+            presence: Arc::clone(presence),
+            undo: Arc::clone(undo),
+            folding: Arc::clone(folding),
+            notes: Arc::clone(notes),
+            forks: Arc::clone(forks),
+        }
+    }
+
     /// Follows a host that is about to call its model, and answers what it should send.
-    pub fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
+    pub(crate) fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
         let answer = self.follow(request);
         // The answer may fold what a store that came in between does not have.
-        if self.forget_replaced() { Ok(SyncAnswer::All) } else { answer }
+        if self.presence.forget_replaced() { Ok(SyncAnswer::All) } else { answer }
     }
 
     fn follow(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
         let session = request.session.clone();
         let last_serial = request.applied.max(request.newest);
-        self.tasks_returned(&request)?;
-        let conversation = self.conversation(&session);
+        self.subagents.tasks_returned(&request)?;
+        let conversation = self.sessions.conversation(&session);
         let mut conversation = lock(&conversation);
-        let settings = self.current_settings()?;
+        let settings = self.kernel.current_settings()?;
         if conversation.reasoning != settings.reasoning {
             conversation.reasoning = settings.reasoning;
             conversation.steady_since = None;
@@ -75,12 +153,12 @@ impl Engine {
         if request.keep > conversation.transcript.len() || request.ops > conversation.sent.len() {
             return Ok(SyncAnswer::All);
         }
-        self.load(&mut conversation, &session)?;
+        self.sessions.load(&mut conversation, &session)?;
         self.frame_if_deserved(&mut conversation, &request)?;
-        self.load_spans(&mut conversation, &session)?;
+        self.sessions.load_spans(&mut conversation, &session)?;
         let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
         let summary = summary_among(&conversation.transcript[..request.keep], &request.shown);
-        let copied = self.copied(&conversation, &request, &opened, summary.as_ref())?;
+        let copied = self.forks.copied(&conversation, &request, &opened, summary.as_ref())?;
         let forked = copied.is_some();
         let first_words = first_words(&request.shown);
         let unwitnessed = match &copied {
@@ -93,63 +171,64 @@ impl Engine {
             && unwitnessed.is_empty()
             && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
         let from_before = !forked && begins_with_steps(&conversation, &request);
-        self.broken(&session, |broken| broken.failure = None)?;
+        self.sessions.broken(&session, |broken| broken.failure = None)?;
         let bodies = conversation.take(request.keep, request.shown);
-        conversation.ticket = self.recorder()?.record(self.now(), &session, bodies);
-        self.give_written(&mut conversation)?;
-        self.follow_files(&conversation, &session)?;
+        conversation.ticket = self.sessions.recorder()?.record(self.kernel.now(), &session, bodies);
+        self.writes.give_written(&mut conversation)?;
+        self.files.follow_files(&conversation, &session)?;
         self.keep_calibration(&mut conversation, &session)?;
         self.follow_mode(&mut conversation, &session, settings.frame_mode)?;
         if !settings.frame_mode {
             return Ok(self.unframed(&mut conversation, request.ops, last_serial));
         }
-        let told =
-            self.tell_results(&mut conversation, &session)? || conversation.has_outside_to_tell();
-        let masks = Self::masks(&settings);
+        let told = self.notes.tell_results(&mut conversation, &session)?
+            || conversation.has_outside_to_tell();
+        let masks = Folding::masks(&settings);
         if only_steps
             && !told
-            && (!masks || !conversation.masking.is_worth_a_look(self.now()))
-            && !conversation.weighs_again(self.now())
-            && !self.follow_work(&mut conversation, &session)?
-            && !self.make_notes(&mut conversation, &session)?
-            && !self.would_name_steps(&conversation, &settings)?
+            && (!masks || !conversation.masking.is_worth_a_look(self.kernel.now()))
+            && !conversation.weighs_again(self.kernel.now())
+            && !self.framing.follow_work(&mut conversation, &session)?
+            && !self.notes.make_notes(&mut conversation, &session)?
+            && !self.folding.would_name_steps(&conversation, &settings)?
         {
             return Ok(self.same_as_before(&mut conversation, request.ops, last_serial));
         }
         // A root that was popped stays popped until the user speaks again, which the host tells apart.
         let may_begin = conversation.frameless != Some(true);
         if let Some(words) =
-            first_words.filter(|_| may_begin && self.session_root(&session).is_err())
+            first_words.filter(|_| may_begin && self.queries.session_root(&session).is_err())
         {
             let start = Anchor { message: None, call: None };
-            self.ensure_root(&session, &request.host, identity_of(&words), start)?;
+            self.frames.ensure_root(&session, &request.host, identity_of(&words), start)?;
         }
         if from_before {
-            self.forget_goal(&session)?;
+            self.turns.forget_goal(&session)?;
         }
         if let Some(copied) = &copied {
-            self.fork(&conversation, &session, &request.host, copied, &opened)?;
+            self.forks.fork(&conversation, &session, &request.host, copied, &opened)?;
         }
         if let Some(summary) = &summary {
-            self.settle(&session, Came::Summary(summary), None)?;
+            self.compaction.settle(&session, Came::Summary(summary), None)?;
         }
-        self.load_spans(&mut conversation, &session)?;
-        if self.follow_undo(&conversation, &session)? {
-            self.load_spans(&mut conversation, &session)?;
+        self.sessions.load_spans(&mut conversation, &session)?;
+        if self.undo.follow_undo(&conversation, &session)? {
+            self.sessions.load_spans(&mut conversation, &session)?;
         }
-        if self.frame_work(&mut conversation, &session)? {
-            self.load_spans(&mut conversation, &session)?;
-            self.give_states(&conversation, &session)?;
+        if self.framing.frame_work(&mut conversation, &session)? {
+            self.sessions.load_spans(&mut conversation, &session)?;
+            self.files.give_states(&conversation, &session)?;
         }
         let steady = self.mark_stale(&mut conversation, &session, unwitnessed)?;
-        conversation.step_frame = self.active(&session)?;
-        self.tell_news(&mut conversation, &session)?;
-        self.make_notes(&mut conversation, &session)?;
-        conversation.number_answer(self.now(), last_serial);
-        let folded = self.folded(&mut conversation, &session, request.applied)?;
-        let folded = self.masked(&mut conversation, &session, (request.applied, masks), folded)?;
-        let folded = self.named(&mut conversation, &session, &settings, folded)?;
-        conversation.looked(self.now());
+        conversation.step_frame = self.queries.active(&session)?;
+        self.notes.tell_news(&mut conversation, &session)?;
+        self.notes.make_notes(&mut conversation, &session)?;
+        conversation.number_answer(self.kernel.now(), last_serial);
+        let folded = self.folding.folded(&mut conversation, &session, request.applied)?;
+        let folded =
+            self.folding.masked(&mut conversation, &session, (request.applied, masks), folded)?;
+        let folded = self.folding.named(&mut conversation, &session, &settings, folded)?;
+        conversation.looked(self.kernel.now());
         let settled = conversation.settled_serial();
         conversation.steady_since = Some(settled).filter(|_| steady && folded.unsettled.is_empty());
         let keep = common(&conversation.sent, &folded.ops).min(request.ops);
@@ -172,7 +251,7 @@ impl Engine {
             conversation.sent,
             "steps alone have changed an operation"
         );
-        let now = self.now();
+        let now = self.kernel.now();
         conversation.looked(now);
         conversation.number_answer(now, last_serial);
         let keep = held.min(conversation.sent.len());
@@ -183,15 +262,9 @@ impl Engine {
         }
     }
 
-    /// Takes note that a host showed messages of a session that could not be taken over. Until it shows them again,
-    /// nothing that ends there promises that all of it is stored.
-    pub fn not_taken(&self, session: &str) {
-        lock(&self.conversation(session)).has_gap = true;
-    }
-
     /// Stores messages that no later call may show soon, such as the closing reply of a turn.
-    pub fn record(&self, session: &str, mut shown: Vec<Shown>) -> Result<(), EngineError> {
-        let conversation = self.conversation(session);
+    pub(crate) fn record(&self, session: &str, mut shown: Vec<Shown>) -> Result<(), EngineError> {
+        let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         let summary = summary_among(&[], &shown);
         if let Some(last) = shown.last()
@@ -201,17 +274,17 @@ impl Engine {
             conversation.closing = Some(last.words.clone()).filter(|words| !words.is_empty());
             conversation.used = last.tokens.or(conversation.used);
         }
-        conversation.masking.called(self.now());
+        conversation.masking.called(self.kernel.now());
         for shown in &mut shown {
             conversation.framing.record(shown);
         }
         let bodies =
             shown.into_iter().map(|it| MessageBody { id: it.message.id, json: it.json }).collect();
-        conversation.ticket = self.recorder()?.record(self.now(), session, bodies);
+        conversation.ticket = self.sessions.recorder()?.record(self.kernel.now(), session, bodies);
         if let Some(summary) = &summary {
-            self.settle(session, Came::Summary(summary), None)?;
+            self.compaction.settle(session, Came::Summary(summary), None)?;
         }
-        self.frame_late_message(&mut conversation, session)
+        self.framing.frame_late_message(&mut conversation, session)
     }
 
     /// A compaction's request is folded for its reader, the summariser, and remembered nowhere.
@@ -221,8 +294,8 @@ impl Engine {
         request: SyncRequest,
         framed: bool,
     ) -> Result<SyncAnswer, EngineError> {
-        self.load(conversation, &request.session)?;
-        self.load_spans(conversation, &request.session)?;
+        self.sessions.load(conversation, &request.session)?;
+        self.sessions.load_spans(conversation, &request.session)?;
         let unknown: Vec<_> = request
             .shown
             .iter()
@@ -233,11 +306,12 @@ impl Engine {
             let next = conversation.order.len() as u64;
             conversation.order.insert(body.id.clone(), next);
         }
-        conversation.ticket = self.recorder()?.record(self.now(), &request.session, unknown);
-        self.fix_returned(conversation, &request.session, Unshown::Waits)?;
+        conversation.ticket =
+            self.sessions.recorder()?.record(self.kernel.now(), &request.session, unknown);
+        self.fixing.fix_returned(conversation, &request.session, Unshown::Waits)?;
         let transcript: Vec<_> = request.shown.into_iter().map(|shown| shown.message).collect();
         let spans = live(&conversation.spans);
-        self.note_results(conversation, &transcript)?;
+        self.notes.note_results(conversation, &transcript)?;
         let folded = fold(&Input {
             transcript: &transcript,
             spans: if framed { &spans } else { &[] },
@@ -248,6 +322,14 @@ impl Engine {
             stale: &[],
         });
         Ok(SyncAnswer::Ops { serial: conversation.serial, keep: 0, ops: folded.ops })
+    }
+}
+
+impl Sessions {
+    /// Takes note that a host showed messages of a session that could not be taken over. Until it shows them again,
+    /// nothing that ends there promises that all of it is stored.
+    pub(crate) fn not_taken(&self, session: &str) {
+        lock(&self.conversation(session)).has_gap = true;
     }
 }
 

@@ -4,6 +4,7 @@
 //! undone is always the end of the transcript: something older than it is still shown.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use callstack_core::decide::{Command, Reconcile};
 use callstack_core::transcript::{
@@ -11,10 +12,35 @@ use callstack_core::transcript::{
 };
 
 use super::Conversation;
-use crate::engine::{Engine, lock};
 use crate::error::EngineError;
+use crate::frames::Frames;
+use crate::kernel::{Kernel, lock};
+use crate::queries::Queries;
+use crate::sessions::Sessions;
 
-impl Engine {
+/// Follows messages that a host undid or brought back.
+pub(crate) struct Undo {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) frames: Arc<Frames>,
+    pub(crate) sessions: Arc<Sessions>,
+}
+
+impl Undo {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        frames: &Arc<Frames>,
+        sessions: &Arc<Sessions>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            frames: Arc::clone(frames),
+            sessions: Arc::clone(sessions),
+        }
+    }
+
     /// Brings frames in line with the calls that the transcript shows. Whether anything changed.
     pub(super) fn follow_undo(
         &self,
@@ -28,11 +54,11 @@ impl Engine {
     }
 
     /// Follows a host that has undone everything from a message on, before any further call shows it.
-    pub fn undone_from(&self, session: &str, message: &str) -> Result<(), EngineError> {
-        let conversation = self.conversation(session);
+    pub(crate) fn undone_from(&self, session: &str, message: &str) -> Result<(), EngineError> {
+        let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        self.load(&mut conversation, session)?;
-        self.load_spans(&mut conversation, session)?;
+        self.sessions.load(&mut conversation, session)?;
+        self.sessions.load_spans(&mut conversation, session)?;
         let Some(from) = conversation.order.get(message).copied() else { return Ok(()) };
         let state_of = |anchor: &Anchor| {
             let place = anchor.message.as_ref().and_then(|id| conversation.order.get(id));
@@ -44,21 +70,26 @@ impl Engine {
         let mut reconcile = changes(&conversation.spans, session, state_of);
         self.follow_errands(&conversation, &mut reconcile, |errand| state_of(&errand.call))?;
         self.reconcile(reconcile)?;
-        let pending = self.pending_compaction(session)?;
+        let pending = self.queries.pending_compaction(session)?;
         let place =
             pending.and_then(|pending| conversation.order.get(&pending.anchor.message?).copied());
         if place.is_some_and(|place| place >= from) {
-            self.clear_compaction_tracking(session, "the call that asked for it was undone")?;
+            self.queries
+                .clear_compaction_tracking(session, "the call that asked for it was undone")?;
         }
         Ok(())
     }
 
     /// Follows a host that has taken an undo back: everything is shown again but for what it removed
     /// for good.
-    pub fn redone(&self, session: &str, removed: &HashSet<String>) -> Result<(), EngineError> {
-        let conversation = self.conversation(session);
+    pub(crate) fn redone(
+        &self,
+        session: &str,
+        removed: &HashSet<String>,
+    ) -> Result<(), EngineError> {
+        let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        self.load_spans(&mut conversation, session)?;
+        self.sessions.load_spans(&mut conversation, session)?;
         // What an earlier undo removed does not come back with this one.
         let transcript = &conversation.transcript;
         let was_shown =
@@ -81,9 +112,9 @@ impl Engine {
         if none {
             return Ok(false);
         }
-        let decision = self.change(&Command::Reconcile(reconcile))?;
+        let decision = self.frames.change(&Command::Reconcile(reconcile))?;
         for frame in &decision.frames {
-            self.hash_again(*frame)?;
+            self.frames.hash_again(*frame)?;
         }
         Ok(!decision.events.is_empty())
     }

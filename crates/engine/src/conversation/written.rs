@@ -1,13 +1,18 @@
 //! Files that calls wrote in a step in which frames began or ended: whose they are is known once the host
 //! shows the order of the calls.
 
+use std::sync::Arc;
+
 use callstack_core::decide::Command;
 use callstack_core::frame::{Artifact, FrameNum};
 use callstack_core::transcript::{PartBody, Span};
 
 use super::Conversation;
-use crate::engine::{Engine, lock};
 use crate::error::EngineError;
+use crate::frames::Frames;
+use crate::kernel::{Kernel, lock};
+use crate::queries::Queries;
+use crate::sessions::Sessions;
 
 /// What a call wrote.
 #[derive(Clone, Debug)]
@@ -16,24 +21,46 @@ pub(crate) struct Written {
     artifacts: Vec<Artifact>,
 }
 
-impl Engine {
+/// Records which frames wrote which files.
+pub(crate) struct FileWrites {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) frames: Arc<Frames>,
+    pub(crate) sessions: Arc<Sessions>,
+}
+
+impl FileWrites {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        frames: &Arc<Frames>,
+        sessions: &Arc<Sessions>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            frames: Arc::clone(frames),
+            sessions: Arc::clone(sessions),
+        }
+    }
+
     /// Records files that a tool call wrote as artifacts of the frame that is open where the call stands in
     /// its step. Where frames began or ended in that step, this is done at the session's next request.
-    pub fn files_written_by(
+    pub(crate) fn files_written_by(
         &self,
         session: &str,
         call: &str,
         files: &[String],
     ) -> Result<(), EngineError> {
-        let active = self.active(session)?;
-        let conversation = self.conversation(session);
+        let active = self.queries.active(session)?;
+        let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         if conversation.step_frame.is_none() || conversation.step_frame == active {
             drop(conversation);
             return self.files_written(session, files);
         }
         let artifacts = files.iter().map(|file| {
-            let (path, hash) = self.project_file(file);
+            let (path, hash) = self.kernel.env().project_file(file);
             Artifact { path, hash }
         });
         let written = Written { call: call.to_owned(), artifacts: artifacts.collect() };
@@ -46,7 +73,7 @@ impl Engine {
         for Written { call, artifacts } in std::mem::take(&mut conversation.written) {
             let Some(frame) = self.frame_of_call(conversation, &call)? else { continue };
             for artifact in artifacts {
-                self.change(&Command::AddArtifact { frame, artifact })?;
+                self.frames.change(&Command::AddArtifact { frame, artifact })?;
             }
         }
         Ok(())
@@ -92,7 +119,7 @@ impl Engine {
                 it.live_close().is_some_and(|close| is_here(&close.message, &close.call))
             };
             if let Some(span) = spans.iter().find(closed) {
-                frame = self.frame(span.frame)?.parent.or(frame);
+                frame = self.queries.frame(span.frame)?.parent.or(frame);
             }
         }
         Ok(frame)

@@ -9,15 +9,15 @@ use callstack_core::frame::FrameNum;
 use callstack_core::transcript::Span;
 use callstack_store::View;
 
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::evidence::SpanReader;
 
 /// Messages in front of a frame that are looked at.
 const BEFORE: u32 = 200;
 /// Frames in front of it that are looked at.
 const FRAMES: usize = 40;
 
-impl Engine {
+impl SpanReader {
     /// Files that a span changed and of which line numbers stand in what frames before it left in its session, where
     /// its text is read: that is never said anew.
     pub(crate) fn renumbered(

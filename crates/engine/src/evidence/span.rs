@@ -7,8 +7,8 @@ use callstack_core::evidence::{Gaps, Happening, unseen_outcome};
 use callstack_core::transcript::Span;
 use callstack_store::{StoredMessage, View};
 
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::evidence::SpanReader;
 use crate::work::{Parts, edge, message_of};
 
 /// Messages of a span that are read, the last ones.
@@ -26,7 +26,7 @@ pub(crate) struct InSpan {
     pub(crate) gaps: Gaps,
 }
 
-impl Engine {
+impl SpanReader {
     /// What happened in a span, up to now where it is open, in a session that works in `folder`.
     pub(crate) fn in_span(
         &self,
@@ -85,7 +85,7 @@ impl Engine {
         };
         let Some(message) = message_of(view, &span.session, message)? else { return Ok(None) };
         let parts = Parts::of(&message.json);
-        Ok(Some(reader(&message.json, self.project()).iter().any(|(part, happening)| {
+        Ok(Some(reader(&message.json, self.env.project()).iter().any(|(part, happening)| {
             matches!(happening, Happening::Called(_)) && !parts.is_behind(part, call)
         })))
     }

@@ -184,7 +184,7 @@ impl Operate for Activate {
         };
         let (place, why) = Where::settled(sessions, caller, params.place, usual);
         if let Some(context) = params.context {
-            engine.store.write(|change| give(engine, change, frame.num, &context))?;
+            engine.kernel.write(|change| give(engine, change, frame.num, &context))?;
         }
         if place == Where::Session {
             return engine.delegate(caller, frame.num);

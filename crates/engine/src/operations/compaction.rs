@@ -168,7 +168,7 @@ impl Operate for CompactionInfo {
 
     fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
         let kind = engine.compaction_type(&caller.session)?;
-        let (pending, here, all) = engine.store.read(|view| {
+        let (pending, here, all) = engine.kernel.read(|view| {
             Ok::<_, EngineError>((
                 view.pending_compactions(LISTED)?,
                 view.compaction_counts(Some(&caller.session))?,
@@ -244,7 +244,7 @@ impl Operate for GetSummary {
     fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let metadata = engine.metadata(&frame)?;
-        let generated = engine.store.read(|view| view.frame_summary(frame.num))?;
+        let generated = engine.kernel.read(|view| view.frame_summary(frame.num))?;
         let summary = generated.as_ref().and_then(|it| it.summary.as_deref());
         let around = Around::of(engine, &frame)?;
         let mut rows = Rows::of(engine.dialect(), &frame);

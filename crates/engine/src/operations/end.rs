@@ -170,7 +170,7 @@ impl Operate for Invalidate {
         params: InvalidateParams,
     ) -> Result<Answer, EngineError> {
         let frame = engine.resolve(&params.frame)?;
-        engine.store.read(|view| nothing_chosen_is_open_below(view, &frame))?;
+        engine.kernel.read(|view| nothing_chosen_is_open_below(view, &frame))?;
         let command = Command::Invalidate(decide::Invalidate {
             frame: frame.num,
             reason: params.reason,

@@ -87,7 +87,7 @@ impl Operate for Navigate {
             engine.carry_out(change, &activate)
         })?;
         engine.record_ends(&aside);
-        engine.store.read(|view| engine.began(view, caller, target.num, false))
+        engine.kernel.read(|view| engine.began(view, caller, target.num, false))
     }
 }
 
@@ -115,7 +115,7 @@ fn keep(
     let keep = match target.status {
         Status::InProgress => kept(engine, stack, Some(target.num))?,
         Status::Planned | Status::Blocked => {
-            let parent = engine.store.read(|view| nearest_chosen(view, target.parent))?;
+            let parent = engine.kernel.read(|view| nearest_chosen(view, target.parent))?;
             kept(engine, stack, parent)?
         }
         Status::Completed | Status::Failed | Status::Invalidated => {
@@ -169,7 +169,7 @@ fn kept(
     let Some(place) = stack.iter().position(|frame| Some(frame.num) == num) else {
         return Ok(None);
     };
-    engine.store.read(|view| {
+    engine.kernel.read(|view| {
         let mut keep = place + 1;
         while let Some(inner) = stack.get(keep) {
             if nearest_chosen(view, Some(inner.num))? == Some(inner.num) {
@@ -187,7 +187,7 @@ fn opening(engine: &Engine, to: &str) -> Result<String, EngineError> {
         return Ok("`stack_frame_push` opens one.".to_owned());
     }
     let frame = engine.resolve(to)?;
-    let mut upwards = engine.store.read(|view| view.ancestors(frame.num))?;
+    let mut upwards = engine.kernel.read(|view| view.ancestors(frame.num))?;
     upwards.insert(0, frame);
     if let Some(over) = upwards.iter().rfind(|frame| frame.status.is_terminal()) {
         return Ok(brings_back(over));
@@ -223,7 +223,7 @@ fn target(engine: &Engine, open: &Frame, to: &str) -> Result<Frame, EngineError>
         "previous" => false,
         reference => return engine.resolve(reference),
     };
-    let mut siblings = engine.store.read(|view| view.children(open.parent))?;
+    let mut siblings = engine.kernel.read(|view| view.children(open.parent))?;
     let place = siblings.iter().position(|frame| frame.num == open.num).unwrap_or(0);
     let behind = siblings.split_off(place);
     let waits = |frame: &Frame| matches!(frame.status, Status::Planned | Status::Blocked);

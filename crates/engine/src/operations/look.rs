@@ -10,8 +10,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::rows::{Around, Rows};
-use crate::engine::{Engine, lock};
+use crate::engine::Engine;
 use crate::error::{EngineError, Kind, NAME_OR_PUSH};
+use crate::kernel::lock;
 use crate::operation::{Answer, Caller, Operate};
 use crate::staleness::Looks;
 use crate::still_sent::{StillSent, still_sent};
@@ -39,7 +40,7 @@ impl Operate for Details {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let metadata = engine.metadata(&frame)?.spoken(engine.dialect());
         let mut data = serde_json::to_value(&metadata).map_err(|error| internal(&error))?;
-        let (changed, whole) = engine.store.read(|view| {
+        let (changed, whole) = engine.kernel.read(|view| {
             let whole = still_sent(view, Some(frame.num))?.remove(&frame.num);
             let changed = engine.changed_since(view, &frame, &mut Looks::whole())?;
             Ok::<_, EngineError>((changed, whole))
@@ -102,7 +103,7 @@ impl Operate for ContextPreview {
     fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let context = engine
-            .store
+            .kernel
             .read(|view| engine.context(view, &caller.session, frame.num, Parts::full()))?;
         let data = json!({"frame": frame.num.to_string(), "xml": context.text,
             "metadata": context.metadata});
@@ -122,10 +123,10 @@ impl Operate for ContextInfo {
     fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let context = engine
-            .store
+            .kernel
             .read(|view| engine.context(view, &caller.session, frame.num, Parts::full()))?;
         let settings = engine.current_settings()?;
-        let cache = lock(&engine.cache).stats();
+        let cache = lock(&engine.contexts.cache).stats();
         let usage = engine.usage(&caller.session);
         let data = json!({
             "frame": frame.num.to_string(),

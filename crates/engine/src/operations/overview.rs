@@ -35,9 +35,9 @@ impl Operate for StatusOf {
 
     fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
         // Nobody works in a session that was only read from a recording.
-        let is_recorded = engine.store.read(|view| view.is_recorded(&caller.session))?;
+        let is_recorded = engine.kernel.read(|view| view.is_recorded(&caller.session))?;
         let stack = if is_recorded { Vec::new() } else { engine.stack(&caller.session)? };
-        let (children, hidden, counts, left_open) = engine.store.read(|view| {
+        let (children, hidden, counts, left_open) = engine.kernel.read(|view| {
             let (children, hidden) = around(view, &caller.session, &stack)?;
             Ok::<_, EngineError>((children, hidden, view.all_counts()?, view.left_open()?))
         })?;

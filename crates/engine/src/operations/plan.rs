@@ -181,9 +181,9 @@ fn planned_answer(
 /// still be worked in, else none, which plans roots.
 fn parent_of_plans(engine: &Engine, caller: &Caller) -> Result<Option<FrameNum>, EngineError> {
     if let Some(active) = engine.active(&caller.session)? {
-        return Ok(engine.store.read(|view| decide::nearest_chosen(view, Some(active)))?);
+        return Ok(engine.kernel.read(|view| decide::nearest_chosen(view, Some(active)))?);
     }
-    let known = engine.store.read(|view| view.session_row(&caller.session))?;
+    let known = engine.kernel.read(|view| view.session_row(&caller.session))?;
     let Some(root) = known.and_then(|session| session.root) else { return Ok(None) };
     Ok(Some(root).filter(|root| {
         engine.frame(*root).is_ok_and(|root| !root.status.is_terminal() && !root.detached)

@@ -112,7 +112,7 @@ struct Moment {
 
 impl Moment {
     fn of(engine: &Engine, caller: &Caller) -> Result<Self, EngineError> {
-        engine.store.read(|view| {
+        engine.kernel.read(|view| {
             let active = view.session_row(&caller.session)?.and_then(|session| session.active);
             let Some(active) = active else { return Ok(Self::default()) };
             let open = view.frame(active)?;

@@ -224,7 +224,7 @@ fn pinned_in(
         return Ok(frame);
     }
     let chosen =
-        engine.store.read(|view| Ok::<_, EngineError>(nearest_chosen(view, Some(frame))?))?;
+        engine.kernel.read(|view| Ok::<_, EngineError>(nearest_chosen(view, Some(frame))?))?;
     Ok(chosen.unwrap_or(frame))
 }
 

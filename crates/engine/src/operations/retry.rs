@@ -10,7 +10,8 @@ use callstack_core::text::{CUT, estimate_tokens};
 
 use super::begin::FrameParams;
 use super::go::way_to;
-use crate::engine::{Engine, first};
+use crate::commands::first;
+use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller, Operate};
 
@@ -37,7 +38,7 @@ impl Operate for Retry {
             identity: tried.identity.clone(),
             id: engine.world().id("frm-"),
         });
-        let num = engine.store.write(|change| {
+        let num = engine.kernel.write(|change| {
             let num = first(&engine.carry_out(change, &push)?)?;
             let ended = change.view().evidence(tried.num)?.brief();
             let learnt = Command::AddDecision { frame: num, text: learnt(&tried, &ended) };
@@ -48,7 +49,7 @@ impl Operate for Retry {
             }
             Ok::<_, EngineError>(num)
         })?;
-        retried(engine, engine.store.read(|view| engine.began(view, caller, num, false))?)
+        retried(engine, engine.kernel.read(|view| engine.began(view, caller, num, false))?)
     }
 }
 

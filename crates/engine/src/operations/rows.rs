@@ -25,7 +25,7 @@ pub(super) struct Around {
 
 impl Around {
     pub(super) fn of(engine: &Engine, frame: &Frame) -> Result<Self, EngineError> {
-        engine.store.read(|view| {
+        engine.kernel.read(|view| {
             let parent = frame.parent.map(|parent| view.frame(parent)).transpose()?;
             let planned = view.children_with(Some(frame.num), Status::Planned, PLANNED)?;
             Ok(Self {

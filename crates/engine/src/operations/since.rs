@@ -9,7 +9,8 @@ use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{Fold, Outcome, Span, SpanNum, SpanOrigin};
 use callstack_store::View;
 
-use crate::engine::{Engine, first};
+use crate::commands::first;
+use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::evidence;
 use crate::operation::{Answer, Caller};
@@ -22,7 +23,7 @@ pub(super) fn pop_since(
     title: Option<&str>,
     outcome: Outcome,
 ) -> Result<Answer, EngineError> {
-    let steps = engine.store.read(|view| named(view, &caller.session, name))?;
+    let steps = engine.kernel.read(|view| named(view, &caller.session, name))?;
     engine.check_nothing_ends(&caller.session)?;
     let begun = engine.begun_since(&caller.session, &steps.first, &caller.anchor)?;
     let begun = begun.ok_or_else(|| gone(&steps))?;

@@ -10,12 +10,12 @@ use callstack_store::Change;
 
 use crate::conversation::ReturnedTask;
 use crate::effect::Reaction;
-use crate::engine::{Engine, lock};
 use crate::errands::{SILENT, WORDLESS};
 use crate::error::{EngineError, Kind};
+use crate::kernel::lock;
 use crate::log;
 use crate::operation::Caller;
-use crate::subagents::event;
+use crate::subagents::{Subagents, event};
 
 /// Messages among which a session's last words are looked for.
 const LAST: u32 = 8;
@@ -31,32 +31,32 @@ pub(crate) struct Ending {
     pub(crate) source: ResultsSource,
 }
 
-impl Engine {
+impl Subagents {
     /// A session has fallen silent. The frames of a child session end a little later, unless it works
     /// again, with what it said last.
-    pub fn session_idle(&self, session: &str) -> Result<Reaction, EngineError> {
-        let Some(known) = self.store.read(|view| view.session_row(session))? else {
+    pub(crate) fn session_idle(&self, session: &str) -> Result<Reaction, EngineError> {
+        let Some(known) = self.kernel.read(|view| view.session_row(session))? else {
             return Ok(Reaction::default());
         };
         if known.parent.is_none() {
-            self.frame_resting(session)?;
+            self.framing.frame_resting(session)?;
             return Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? });
         }
-        let trouble = self.broken(session, |broken| broken.trouble.take())?;
+        let trouble = self.sessions.broken(session, |broken| broken.trouble.take())?;
         let words = {
-            let conversation = self.conversation(session);
+            let conversation = self.sessions.conversation(session);
             let conversation = lock(&conversation);
             // Its last message counts, and what it says is read again after a restart.
-            self.written(&conversation)?;
+            self.sessions.written(&conversation)?;
             conversation.first_words()
         };
-        let Some(mut tracked) = self.store.read(|view| view.subagent(session))? else {
+        let Some(mut tracked) = self.kernel.read(|view| view.subagent(session))? else {
             return Ok(Reaction::default());
         };
         // A host may say so twice.
         if !tracked.is_idle {
-            let settings = self.subagent_settings()?;
-            let now = self.now();
+            let settings = self.queries.subagent_settings()?;
+            let now = self.kernel.now();
             let deserves = settings.deserves_frame(&tracked, tracked.message_count, now);
             if !tracked.has_frame && deserves {
                 let words = words.unwrap_or_default();
@@ -64,7 +64,7 @@ impl Engine {
                 tracked.has_frame = true;
                 tracked.frame = Some(frame);
             }
-            let awaited = self.is_errand(session)?;
+            let awaited = self.queries.is_errand(session)?;
             let fate = settings.at_idle(&tracked, awaited, now);
             let until = match fate {
                 AtIdle::CompleteAt(until) => Some(until),
@@ -77,32 +77,32 @@ impl Engine {
     }
 
     /// A host has deleted a session: nobody will go on with it.
-    pub fn session_deleted(&self, session: &str) -> Result<(), EngineError> {
-        let tracked = self.store.read(|view| view.subagent(session))?;
+    pub(crate) fn session_deleted(&self, session: &str) -> Result<(), EngineError> {
+        let tracked = self.kernel.read(|view| view.subagent(session))?;
         if let Some(tracked) = tracked.filter(|tracked| !tracked.is_completed) {
             let message = "its session was deleted".to_owned();
             let trouble = Trouble { aborted: true, message };
             let ending = self.last_words(&SubagentSession { trouble: Some(trouble), ..tracked })?;
             self.complete_session(session, Completion::Auto, &ending)?;
         }
-        self.sum_up(session);
-        self.forget(session);
+        self.saving.sum_up(session);
+        self.sessions.forget(session);
         Ok(())
     }
 
     /// Ends the frames of sessions that have been silent for long enough. Answers when the next will
     /// have been.
     pub(crate) fn settle_due(&self) -> Result<Option<i64>, EngineError> {
-        if self.store.is_read_only() {
+        if self.kernel.is_read_only() {
             return Ok(None);
         }
-        let now = self.now();
-        let settings = self.subagent_settings()?;
+        let now = self.kernel.now();
+        let settings = self.queries.subagent_settings()?;
         // What is switched off for a while goes on where it was.
         if !settings.enabled {
             return Ok(None);
         }
-        for tracked in self.store.read(|view| view.subagents_due(now))? {
+        for tracked in self.kernel.read(|view| view.subagents_due(now))? {
             let trouble = tracked.trouble.clone();
             if !settings.auto_complete {
                 self.note(&tracked.session, Noted::Idle { until: None, trouble })?;
@@ -124,7 +124,7 @@ impl Engine {
             }
         }
         self.forget_subagents()?;
-        self.store.read(|view| Ok(view.next_subagent()?))
+        self.kernel.read(|view| Ok(view.next_subagent()?))
     }
 
     /// Ends the frames of silent sessions below a frame that is about to end, so that it need not wait
@@ -132,11 +132,11 @@ impl Engine {
     pub(crate) fn settle_before(&self, pop: &Pop) -> Result<(), EngineError> {
         let frame = match pop.frame {
             Some(frame) => Some(frame),
-            None => self.active(&pop.session)?,
+            None => self.queries.active(&pop.session)?,
         };
         let Some(frame) = frame else { return Ok(()) };
         loop {
-            let silent = self.store.read(|view| {
+            let silent = self.kernel.read(|view| {
                 let own = view.frame(frame)?.session;
                 let mut silent = Vec::new();
                 for child in view.running_children(frame)? {
@@ -148,7 +148,7 @@ impl Engine {
                 }
                 Ok::<_, EngineError>(silent)
             })?;
-            if silent.is_empty() || !self.subagent_settings()?.auto_complete {
+            if silent.is_empty() || !self.queries.subagent_settings()?.auto_complete {
                 return Ok(());
             }
             for tracked in &silent {
@@ -168,12 +168,12 @@ impl Engine {
         if request.shown.iter().all(|shown| shown.tasks.is_empty()) {
             return Ok(());
         }
-        let settings = self.subagent_settings()?;
+        let settings = self.queries.subagent_settings()?;
         if !settings.enabled || !settings.auto_complete {
             return Ok(());
         }
         for ReturnedTask { session, outcome } in self.fresh_tasks(request)? {
-            let Some(tracked) = self.store.read(|view| view.subagent(&session))? else { continue };
+            let Some(tracked) = self.kernel.read(|view| view.subagent(&session))? else { continue };
             if tracked.is_completed || tracked.parent != request.session {
                 continue;
             }
@@ -201,7 +201,7 @@ impl Engine {
     fn end_silent(&self, tracked: &SubagentSession) -> Result<bool, EngineError> {
         let ending = self.last_words(tracked)?;
         self.complete_session(&tracked.session, Completion::Auto, &ending)?;
-        Ok(self.active(&tracked.session)?.is_none())
+        Ok(self.queries.active(&tracked.session)?.is_none())
     }
 
     /// Ends all frames of a child session, the innermost first and all or none; returns them.
@@ -222,7 +222,7 @@ impl Engine {
         ending: &Ending,
         and: impl Fn(&mut Change<'_>, Vec<FrameNum>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let (host, message) = self.store.read(|view| {
+        let (host, message) = self.kernel.read(|view| {
             let host = view.session_row(session)?.map(|known| known.host);
             Ok::<_, EngineError>((host, view.last_message(session)?))
         })?;
@@ -234,7 +234,7 @@ impl Engine {
             performs: false,
         };
         loop {
-            let stack = self.stack(session)?;
+            let stack = self.queries.stack(session)?;
             let own = |frame: &&Frame| frame.session.as_deref() == Some(session);
             let outermost = stack.iter().find(own).map(|frame| frame.num);
             let open = stack.iter().rev().take_while(own);
@@ -247,18 +247,20 @@ impl Engine {
                     outcome: outcome(ending, outermost.filter(|it| *it != frame.num)),
                 })
                 .collect();
-            let completed = self.end_in_turn(&caller, pops, |change, ended| {
+            let settled = pops.iter().try_for_each(|pop| self.settle_before(pop));
+            let end = |change: &mut Change<'_>, ended: Vec<(FrameNum, String)>| {
                 let noted = if !ended.is_empty() || by == Completion::Manual {
                     Noted::Completed { by }
                 } else {
                     Noted::Idle { until: None, trouble: None }
                 };
-                change.append(self.now(), &[event(session, noted)])?;
+                change.append(self.kernel.now(), &[event(session, noted)])?;
                 and(change, ended.into_iter().map(|(num, _)| num).collect())
-            });
+            };
+            let completed = settled.and_then(|()| self.endings.end_in_turn(&caller, pops, end));
             match completed {
                 // Another process was faster.
-                Err(_) if self.active(session)? != stack.last().map(|frame| frame.num) => {}
+                Err(_) if self.queries.active(session)? != stack.last().map(|frame| frame.num) => {}
                 completed => return completed,
             }
         }
@@ -267,14 +269,14 @@ impl Engine {
     /// How a session ends by what it said last, and by what broke it off.
     pub(crate) fn last_words(&self, tracked: &SubagentSession) -> Result<Ending, EngineError> {
         let known = {
-            let conversation = self.conversation(&tracked.session);
+            let conversation = self.sessions.conversation(&tracked.session);
             let conversation = lock(&conversation);
             conversation.closing.clone()
         };
         let said = match known {
             Some(words) => Some(words),
             None => self
-                .store
+                .kernel
                 .read(|view| view.last_messages(&tracked.session, LAST))?
                 .iter()
                 .find_map(|message| log::said(&message.json)),
@@ -288,7 +290,9 @@ impl Engine {
             },
             (None, None) => {
                 let made = match tracked.frame {
-                    Some(frame) => self.extracted(&self.happenings_of(&self.frame(frame)?)?),
+                    Some(frame) => self
+                        .span_reader
+                        .extracted(&self.spans.happenings_of(&self.queries.frame(frame)?)?),
                     None => None,
                 };
                 let (results, source) = made.map_or_else(

@@ -4,8 +4,9 @@ use callstack_core::frame::FrameNum;
 use callstack_core::subagent::{AtIdle, Change, SubagentSession, SubagentStats};
 use callstack_store::StoreError;
 
-use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
+use crate::queries::Queries;
+use crate::subagents::Subagents;
 
 /// Candidates that an ambiguity names.
 const NAMED: u32 = 5;
@@ -66,17 +67,20 @@ impl SubagentFilter {
     }
 }
 
-impl Engine {
+impl Queries {
     /// The child sessions that a filter takes, in the order in which they were first seen.
-    pub fn subagents(&self, filter: &SubagentFilter) -> Result<Vec<SubagentSession>, EngineError> {
-        let mut sessions = self.store.read(|view| Ok::<_, EngineError>(view.subagents()?))?;
+    pub(crate) fn subagents(
+        &self,
+        filter: &SubagentFilter,
+    ) -> Result<Vec<SubagentSession>, EngineError> {
+        let mut sessions = self.kernel.read(|view| Ok::<_, EngineError>(view.subagents()?))?;
         sessions.retain(|session| filter.takes(session));
         Ok(sessions)
     }
 
     /// How many child sessions there were since the store was made, and what became of them.
-    pub fn subagent_stats(&self) -> Result<SubagentStats, EngineError> {
-        self.store.read(|view| Ok(view.subagent_stats()?))
+    pub(crate) fn subagent_stats(&self) -> Result<SubagentStats, EngineError> {
+        self.kernel.read(|view| Ok(view.subagent_stats()?))
     }
 
     /// The child session that a reference means: its id or a unique prefix of it, or a frame of it.
@@ -84,7 +88,7 @@ impl Engine {
         let reference = reference.trim();
         let mut found = match reference {
             "" => Vec::new(),
-            id => self.store.read(|view| view.subagents_beginning_with(id, NAMED + 1))?,
+            id => self.kernel.read(|view| view.subagents_beginning_with(id, NAMED + 1))?,
         };
         if let Some(exact) = found.iter().position(|session| session.session == reference) {
             return Ok(found.swap_remove(exact));
@@ -106,7 +110,7 @@ impl Engine {
             message: what,
             hint: Some("`stack_subagent_list` lists the sessions that are tracked.".to_owned()),
         };
-        let frame = match self.store.read(|view| view.resolve(reference)) {
+        let frame = match self.kernel.read(|view| view.resolve(reference)) {
             Ok(frame) => frame,
             Err(StoreError::NoFrame(_)) => {
                 return Err(unknown(format!("no session and no frame is `{reference}`")));
@@ -114,24 +118,27 @@ impl Engine {
             Err(error) => return Err(error.into()),
         };
         let tracked = match &frame.session {
-            Some(session) => self.store.read(|view| view.subagent(session))?,
+            Some(session) => self.kernel.read(|view| view.subagent(session))?,
             None => None,
         };
         tracked.ok_or_else(|| unknown(format!("frame {} is no subagent's", frame.label())))
     }
+}
 
+impl Subagents {
     /// Follows changed settings: sessions that are silent already get the deadline that they would get
     /// now.
     pub(crate) fn reconsider_silent(&self) -> Result<(), EngineError> {
-        let settings = self.subagent_settings()?;
-        let now = self.now();
+        let settings = self.queries.subagent_settings()?;
+        let now = self.kernel.now();
         let idle = SubagentFilter { standing: Some(Standing::Idle), ..SubagentFilter::default() };
-        for session in self.subagents(&idle)? {
-            let until = match settings.at_idle(&session, self.is_errand(&session.session)?, now) {
-                AtIdle::CompleteAt(until) => Some(until),
-                AtIdle::Complete => Some(now),
-                AtIdle::Nothing | AtIdle::Stays => None,
-            };
+        for session in self.queries.subagents(&idle)? {
+            let until =
+                match settings.at_idle(&session, self.queries.is_errand(&session.session)?, now) {
+                    AtIdle::CompleteAt(until) => Some(until),
+                    AtIdle::Complete => Some(now),
+                    AtIdle::Nothing | AtIdle::Stays => None,
+                };
             // A session that deserves a frame only now gets it when it is asked again.
             let until = until.filter(|_| session.has_frame);
             if until.is_some() != session.completes_at.is_some() {

@@ -12,9 +12,11 @@ use callstack_core::event::{Event, FileMoment};
 
 use super::Recording;
 use crate::conversation::Conversation;
-use crate::engine::{Engine, lock};
 use crate::error::EngineError;
+use crate::kernel::lock;
+use crate::queries::Queries;
 use crate::settings::Level;
+use crate::work_tree::FileStates;
 
 /// Places of a session that are known, the newest ones, and sessions that have some.
 const KEPT: usize = 16;
@@ -106,20 +108,20 @@ impl Recording {
     }
 }
 
-impl Engine {
+impl FileStates {
     /// Has the state of the project's files recorded, soon, at a message behind which work may begin that
     /// becomes a frame by itself, or that is made one after the fact. Returns at once.
-    pub fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
+    pub(crate) fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
         let Some(recording) = self.recording.get() else { return Ok(()) };
-        let settings = self.current_settings()?;
-        let begins = settings.autonomy.level == Level::Auto || Self::names_steps(&settings);
-        let now = self.world().now();
+        let settings = self.kernel.current_settings()?;
+        let begins = settings.autonomy.level == Level::Auto || Queries::names_steps(&settings);
+        let now = self.kernel.world().now();
         if !settings.frame_mode || !begins || !settings.kept.rollback || recording.shared.rests(now)
         {
             return Ok(());
         }
         // A child session's root is the one thing that it was started for.
-        let known = self.store.read(|view| view.session_row(session))?;
+        let known = self.kernel.read(|view| view.session_row(session))?;
         if known.is_some_and(|known| known.parent.is_some()) {
             return Ok(());
         }
@@ -166,7 +168,7 @@ impl Engine {
         self.correct_states(conversation, session)?;
         let mut places = lock(&recording.shared.places);
         let Some(known) = places.known.get_mut(session) else { return Ok(()) };
-        let now = self.world().now();
+        let now = self.kernel.world().now();
         let mut given = Vec::new();
         for place in known.iter_mut().filter(|place| !place.settled) {
             for span in conversation.began_by_themselves(&place.message) {
@@ -179,7 +181,7 @@ impl Engine {
                     Err(error) => {
                         let frame = span.frame.to_string();
                         if let Some(line) = recording.shared.untaken(&frame, error) {
-                            self.tell_log(&line);
+                            self.kernel.tell_log(&line);
                         }
                     }
                 }
@@ -194,6 +196,6 @@ impl Engine {
             Event::FilesRecorded { frame, moment, state }
         });
         let events: Vec<_> = events.collect();
-        self.store.write(|change| Ok(change.append(self.now(), &events)?))
+        self.kernel.write(|change| Ok(change.append(self.kernel.now(), &events)?))
     }
 }

@@ -8,8 +8,9 @@ use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, Message, PartBody, Role, Span};
 
 use crate::conversation::{CallTimes, Conversation};
-use crate::engine::{Engine, lock};
 use crate::error::EngineError;
+use crate::kernel::lock;
+use crate::work_tree::FileStates;
 
 /// Tools that change no file. Others may, as far as is known.
 const READERS: [&str; 9] =
@@ -17,7 +18,7 @@ const READERS: [&str; 9] =
 /// How the names of tools begin that are no work on files: ours, and the todo list's.
 const NOT_WORK: [&str; 3] = ["stack", "flame", "todo"];
 
-impl Engine {
+impl FileStates {
     /// Gives frames that began in the newest step, beside calls that write, the state of the files from
     /// before that step, or none where that is not known.
     pub(crate) fn correct_states(
@@ -36,7 +37,7 @@ impl Engine {
         let known = known.find(|it| it.message == before && counts(it.from, it.until));
         let state = known.and_then(|it| it.state.clone().ok());
         drop(places);
-        let wrong = self.store.read(|view| {
+        let wrong = self.kernel.read(|view| {
             let mut wrong = Vec::new();
             for frame in frames {
                 let given = view.file_state(frame, FileMoment::Begun)?;
@@ -51,7 +52,7 @@ impl Engine {
         if wrong.is_empty() {
             return Ok(());
         }
-        self.store.write(|change| Ok(change.append(self.now(), &wrong)?))
+        self.kernel.write(|change| Ok(change.append(self.kernel.now(), &wrong)?))
     }
 }
 

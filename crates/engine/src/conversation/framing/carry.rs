@@ -14,10 +14,11 @@ use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum, SpanOrigin};
 use callstack_store::{Change, View};
 
+use crate::conversation::framing::WorkFraming;
 use crate::conversation::{Conversation, Fact};
-use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::evidence;
+use crate::evidence::SpanReader;
 use crate::settings::Level;
 
 /// How far changes were carried out.
@@ -58,7 +59,7 @@ impl Bound {
     }
 }
 
-impl Engine {
+impl WorkFraming {
     /// Carries out the framer's changes from `done` on, as far as that is possible, in one transaction.
     pub(super) fn carry_out_framing(
         &self,
@@ -68,14 +69,14 @@ impl Engine {
         done: usize,
     ) -> Result<Carried, EngineError> {
         let mut carrier = Carrier {
-            engine: self,
+            parts: self,
             conversation,
             session,
             stretches: framer.stretches(),
             bound: bound(conversation),
             pushed: framer.is_in_pushed_frame(),
             begins: conversation.is_past()
-                || self.current_settings()?.autonomy.level == Level::Auto,
+                || self.kernel.current_settings()?.autonomy.level == Level::Auto,
         };
         let steps = framer.changes();
         let known = steps.iter().skip(done).take_while(|step| carrier.is_known(**step)).count();
@@ -86,11 +87,14 @@ impl Engine {
         let produced = carrier.produced(&steps[done..]);
         // What is told of what ends is read from the messages, which nothing could write in the transaction.
         if steps[done..].iter().any(|step| matches!(step, Step::Closed(_)))
-            && self.recorder.get().is_some_and(|recorder| !conversation.written(recorder))
+            && self
+                .sessions
+                .recorder_started()
+                .is_some_and(|recorder| !conversation.written(recorder))
         {
             return Ok(Carried { done, changed: false, again: true });
         }
-        self.store.write(|change| {
+        self.kernel.write(|change| {
             for step in &steps[done..] {
                 let outcome = match *step {
                     Step::Opened(stretch) => carrier.open(change, stretch, &produced)?,
@@ -114,7 +118,7 @@ fn bound(conversation: &Conversation) -> HashMap<&Anchor, Bound> {
 }
 
 struct Carrier<'a> {
-    engine: &'a Engine,
+    parts: &'a WorkFraming,
     conversation: &'a Conversation,
     session: &'a str,
     stretches: &'a [Stretch],
@@ -157,7 +161,9 @@ impl Carrier<'_> {
                     continue;
                 }
                 let (path, hash) = match it.closed {
-                    None if !self.conversation.is_past() => self.engine.project_file(path),
+                    None if !self.conversation.is_past() => {
+                        self.parts.kernel.env().project_file(path)
+                    }
                     // What it held when work in the past ended is not known.
                     _ => (path.clone(), None),
                 };
@@ -210,12 +216,12 @@ impl Carrier<'_> {
                 origin: origins[0],
                 anchor,
                 identity: it.identity.clone(),
-                id: self.engine.world().id("frm-"),
+                id: self.parts.kernel.world().id("frm-"),
                 goes_on,
             })
         };
-        let now = self.engine.now();
-        let limits = self.engine.settings_in(&view)?.limits;
+        let now = self.parts.kernel.now();
+        let limits = self.parts.kernel.settings_in(&view)?.limits;
         let decision = match decide(&view, &command, &limits, now) {
             Err(Refusal::Store(error)) => return Err(error.into()),
             // A limit of the tree: work goes on without a frame.
@@ -305,8 +311,8 @@ impl Carrier<'_> {
                 }
             }
         };
-        let now = self.engine.now();
-        let limits = self.engine.settings_in(&view)?.limits;
+        let now = self.parts.kernel.now();
+        let limits = self.parts.kernel.settings_in(&view)?.limits;
         let decision = match decide(&view, &command, &limits, now) {
             Err(Refusal::Store(error)) => return Err(error.into()),
             Err(Refusal::OpenChildren { .. }) => return Ok(Outcomes::Waits),
@@ -317,15 +323,17 @@ impl Carrier<'_> {
         self.bound.insert(&it.opened, Bound { open: false, ..bound });
         let view = change.view();
         let told = (it.results.as_deref().unwrap_or_default(), Budget::UNPUSHED);
-        let folder = self.conversation.folder(self.engine);
+        let folder = self.conversation.folder(self.parts.kernel.project());
         let mut evidence =
-            self.engine.evidence_between(&view, self.session, between, told, folder)?;
+            self.parts.span_reader.evidence_between(&view, self.session, between, told, folder)?;
         evidence.remains.list = it.open_items();
-        evidence.renumbered = Engine::renumbered(&view, &view.span_row(bound.span)?, &evidence)?;
+        evidence.renumbered =
+            SpanReader::renumbered(&view, &view.span_row(bound.span)?, &evidence)?;
         // Files are not read in a hook: what they held was recorded when they were written.
         let evidence = evidence::with_hashes(evidence, &view.frame(bound.frame)?.artifacts);
         let replied = it.kind == Kind::Turn && it.results.is_some();
-        let text = self.engine.unpushed(&view, &view.span_row(bound.span)?, &evidence, replied)?;
+        let text =
+            self.parts.contexts.unpushed(&view, &view.span_row(bound.span)?, &evidence, replied)?;
         let goes_on = it.kind == Kind::Turn && evidence.files.changed_last;
         let fold = if goes_on { Fold::recent } else { Fold::unweighed };
         let mut folds: Vec<_> = decision
@@ -341,7 +349,7 @@ impl Carrier<'_> {
         folds.extend(evidence::taken(&view, bound.frame, bound.span, &evidence)?);
         change.append(now, &folds)?;
         if !bound.is_root {
-            self.engine.consolidate_if_many(change, bound.frame)?;
+            self.parts.commands.consolidate_if_many(change, bound.frame)?;
         }
         Ok(Outcomes::Done)
     }

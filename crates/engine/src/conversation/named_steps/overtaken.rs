@@ -10,9 +10,8 @@ use callstack_core::named_steps::{NamedSteps, behind_a_turn, name_of, overtaken,
 use callstack_core::transcript::{Anchor, FoldOp, Role, Standing};
 
 use crate::conversation::Conversation;
-use crate::conversation::folding::live;
+use crate::conversation::folding::{Folding, live};
 use crate::conversation::notes::note;
-use crate::engine::Engine;
 use crate::error::EngineError;
 
 /// Steps that are offered once more.
@@ -105,7 +104,7 @@ impl Conversation {
     }
 }
 
-impl Engine {
+impl Folding {
     /// Says that steps were overtaken, in the output of the newest call.
     pub(super) fn offered_again(
         &self,
@@ -123,14 +122,14 @@ impl Engine {
         let text = match &since {
             Since::Changed(files, read) => {
                 let changed: Vec<&str> = files.iter().map(String::as_str).collect();
-                overtaken(steps.num, &changed, *read, self.dialect())
+                overtaken(steps.num, &changed, *read, self.kernel.dialect())
             }
-            Since::Spoken => behind_a_turn(steps.num, self.dialect()),
+            Since::Spoken => behind_a_turn(steps.num, self.kernel.dialect()),
         };
         let once = format!("{call}|{} again|{first}", name_of(steps.num));
         let note = note(session, (&message, Placement::Output(call)), &once, text);
-        self.store.write(|change| change.append(self.now(), &[note]))?;
-        self.load_spans(conversation, session)?;
+        self.kernel.write(|change| change.append(self.kernel.now(), &[note]))?;
+        self.sessions.load_spans(conversation, session)?;
         Ok(conversation.fold(&live(&conversation.spans)))
     }
 }

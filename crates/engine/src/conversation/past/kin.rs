@@ -8,25 +8,25 @@ use callstack_core::framing::{identity_of, title_of};
 use callstack_core::transcript::{Anchor, Role, Span, SpanOrigin};
 
 use super::{PastSession, Takeover};
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::queries::Queries;
 
-impl Engine {
+impl Queries {
     /// Whether the store has a session, as it was recorded by that program.
-    pub fn has_recorded(&self, session: &str, host: &str) -> Result<bool, EngineError> {
-        let row = self.store.read(|view| view.session_row(session))?;
+    pub(crate) fn has_recorded(&self, session: &str, host: &str) -> Result<bool, EngineError> {
+        let row = self.kernel.read(|view| view.session_row(session))?;
         Ok(row.is_some_and(|row| row.host == host))
     }
 
     /// The sessions in the store that a session started, as far as that is known of them.
-    pub fn sessions_started_by(&self, session: &str) -> Result<Vec<String>, EngineError> {
-        let started = self.store.read(|view| view.sessions_below(session))?;
+    pub(crate) fn sessions_started_by(&self, session: &str) -> Result<Vec<String>, EngineError> {
+        let started = self.kernel.read(|view| view.sessions_below(session))?;
         Ok(started.into_iter().map(|row| row.id).collect())
     }
 
     /// The outermost frames of a session, in order.
     fn outermost_frames(&self, session: &str) -> Result<Vec<FrameNum>, EngineError> {
-        let spans = self.store.read(|view| view.session_spans(session))?;
+        let spans = self.kernel.read(|view| view.session_spans(session))?;
         let mut frames: Vec<FrameNum> = spans
             .iter()
             .filter(|span| span.origin == SpanOrigin::Root && !span.detached)
@@ -55,7 +55,7 @@ impl Takeover<'_> {
                 None => false,
             })
         };
-        let spans = self.engine.store.read(|view| view.session_spans(&session.session))?;
+        let spans = self.parts.kernel.read(|view| view.session_spans(&session.session))?;
         let open = spans.iter().filter(|span| !span.detached && began(span) && !ended(span));
         let innermost = open.max_by_key(|span| (place(&span.open), span.num));
         Ok(innermost.map(|span| span.frame))
@@ -64,8 +64,8 @@ impl Takeover<'_> {
     /// Puts the outermost frames of a session that the store has below the frame of the call that started
     /// it.
     pub(super) fn place(&self, session: &PastSession, caller: FrameNum) -> Result<(), EngineError> {
-        for frame in self.engine.outermost_frames(&session.session)? {
-            self.engine.change(&Command::Place { frame, parent: caller })?;
+        for frame in self.parts.queries.outermost_frames(&session.session)? {
+            self.parts.frames.change(&Command::Place { frame, parent: caller })?;
         }
         Ok(())
     }
@@ -86,9 +86,9 @@ impl Takeover<'_> {
     /// Lets the outermost frame of a session be for what became known since it was begun.
     pub(super) fn name(&self, place: usize) -> Result<(), EngineError> {
         let session = &self.sessions[place];
-        let frame = self.engine.outermost_frames(&session.session)?.first().copied();
+        let frame = self.parts.queries.outermost_frames(&session.session)?.first().copied();
         let Some(frame) = frame else { return Ok(()) };
-        let frame = self.engine.frame(frame)?;
+        let frame = self.parts.queries.frame(frame)?;
         let identity = match title(session) {
             // The store has but a part of it here.
             Some(title) if session.stored => Identity { title, ..frame.identity.clone() },
@@ -97,7 +97,7 @@ impl Takeover<'_> {
         };
         if frame.identity_derived && frame.identity != identity {
             let (frame, derived, anew) = (frame.num, true, false);
-            self.engine.change(&Command::SetIdentity { frame, identity, derived, anew })?;
+            self.parts.frames.change(&Command::SetIdentity { frame, identity, derived, anew })?;
         }
         Ok(())
     }
@@ -136,8 +136,8 @@ impl Takeover<'_> {
 
     /// Whether the store has a session, and below another one's frame.
     fn has_place(&self, session: &PastSession) -> Result<bool, EngineError> {
-        let frames = self.engine.outermost_frames(&session.session)?;
-        let below = |frame: FrameNum| Ok(self.engine.frame(frame)?.parent.is_some());
+        let frames = self.parts.queries.outermost_frames(&session.session)?;
+        let below = |frame: FrameNum| Ok(self.parts.queries.frame(frame)?.parent.is_some());
         frames.first().copied().map_or(Ok(false), below)
     }
 }

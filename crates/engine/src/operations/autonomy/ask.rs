@@ -11,8 +11,9 @@ use serde_json::json;
 
 use super::unknown;
 use crate::autonomy::threshold;
-use crate::engine::{Engine, lock};
+use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::kernel::lock;
 use crate::operation::{Answer, Caller, Operate};
 
 /// `stack_should_push`.

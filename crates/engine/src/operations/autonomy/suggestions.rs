@@ -49,7 +49,7 @@ impl Operate for AutoSuggest {
         }
         let now = engine.now();
         if params.clear != Some(true) {
-            return engine.store.read(|view| waiting(engine, view, &caller.session, now, None));
+            return engine.kernel.read(|view| waiting(engine, view, &caller.session, now, None));
         }
         engine.answering(caller, |change| {
             let cleared = clear(change, &caller.session, now)?;
@@ -132,7 +132,7 @@ impl Operate for Stats {
 
     fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Answer, EngineError> {
         let now = engine.now();
-        let (counts, history) = engine.store.read(|view| {
+        let (counts, history) = engine.kernel.read(|view| {
             let history = view.newest_suggestions(None, HISTORY, now)?;
             Ok::<_, EngineError>((view.suggestion_counts(now)?, history))
         })?;

@@ -1,0 +1,226 @@
+//! What hosts ask of the engine.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use callstack_core::dialect::Dialect;
+use callstack_core::frame::{Frame, FrameNum};
+use callstack_core::log_line::LogLine;
+use callstack_core::transcript::Span;
+use callstack_store::StoredMessage;
+use serde_json::Value;
+
+use crate::effect::Reaction;
+use crate::engine::Engine;
+use crate::operation::{Answer, Caller};
+use crate::tools::Tool;
+use crate::{
+    ChildSession, CompactionPrompt, EngineError, Failure, FrameMetadata, RollbackPlan, Settings,
+    Shown, SyncAnswer, SyncRequest, SystemRequest, UserMessage, World,
+};
+
+impl Engine {
+    /// The project's root folder.
+    pub fn project(&self) -> &Path {
+        self.kernel.env().project()
+    }
+
+    /// How agents are spoken to. Agents keep the tools that they started with: it stays as it was when the
+    /// engine was opened.
+    pub fn dialect(&self) -> Dialect {
+        self.kernel.env().dialect()
+    }
+
+    /// Where time and ids come from.
+    pub fn world(&self) -> &dyn World {
+        self.kernel.env().world()
+    }
+
+    /// Tells the project's log what happened.
+    pub fn tell_log(&self, line: &LogLine) {
+        self.kernel.env().tell_log(line);
+    }
+
+    /// How the engine is to behave just now.
+    pub fn current_settings(&self) -> Result<Arc<Settings>, EngineError> {
+        self.kernel.current_settings()
+    }
+
+    /// Returns the notices about the store for the user, each once.
+    pub fn take_notices(&self) -> String {
+        self.kernel.take_notices()
+    }
+
+    /// A frame by its handle.
+    pub fn frame(&self, num: FrameNum) -> Result<Frame, EngineError> {
+        self.queries.frame(num)
+    }
+
+    /// The newest version of every message of a session, in order of first appearance.
+    pub fn messages(&self, session: &str) -> Result<Vec<StoredMessage>, EngineError> {
+        self.queries.messages(session)
+    }
+
+    /// The spans of a session, those that were undone among them.
+    pub fn spans(&self, session: &str) -> Result<Vec<Span>, EngineError> {
+        self.queries.spans(session)
+    }
+
+    /// One frame as the specification shapes it.
+    pub fn metadata(&self, frame: &Frame) -> Result<FrameMetadata, EngineError> {
+        self.queries.metadata(frame)
+    }
+
+    /// Whether agents work in frames in this project.
+    pub fn frame_mode(&self) -> Result<bool, EngineError> {
+        self.queries.frame_mode()
+    }
+
+    /// Whether the store has a session, as it was recorded by that program.
+    pub fn has_recorded(&self, session: &str, host: &str) -> Result<bool, EngineError> {
+        self.queries.has_recorded(session, host)
+    }
+
+    /// The sessions in the store that a session started, as far as that is known of them.
+    pub fn sessions_started_by(&self, session: &str) -> Result<Vec<String>, EngineError> {
+        self.queries.sessions_started_by(session)
+    }
+
+    /// Why messages can't be stored just now, if they can't.
+    pub fn recording_failure(&self) -> Option<EngineError> {
+        self.sessions.recording_failure()
+    }
+
+    /// Forgets what this process knows of a session; the store keeps all of it.
+    pub fn forget(&self, session: &str) {
+        self.sessions.forget(session);
+    }
+
+    /// Takes note that a host showed messages of a session that could not be taken over. Until it shows them
+    /// again, nothing that ends there promises that all of it is stored.
+    pub fn not_taken(&self, session: &str) {
+        self.sessions.not_taken(session);
+    }
+
+    /// Has the state of the project's files recorded, soon, at a message behind which work may begin that
+    /// becomes a frame by itself, or that is made one after the fact. Returns at once.
+    pub fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
+        self.files.record_files_at(session, message)
+    }
+
+    /// What the summariser of a session that its host is about to compact is told.
+    pub fn compacting(&self, session: &str) -> Result<CompactionPrompt, EngineError> {
+        self.compaction.compacting(session)
+    }
+
+    /// Notes why a turn of a session's agent ended before its time.
+    pub fn session_failed(&self, session: &str, failure: Failure) -> Result<(), EngineError> {
+        self.compaction.session_failed(session, failure)
+    }
+
+    /// A session's agent has fallen silent. A compaction that was asked of the host has then come or will not
+    /// come any more; an agent that stopped only because it had asked goes on.
+    pub fn compaction_over(&self, session: &str) -> Result<Reaction, EngineError> {
+        self.compaction.compaction_over(session)
+    }
+
+    /// A session is gone: what waited for its compaction waits no longer.
+    pub fn compaction_gone(&self, session: &str) -> Result<(), EngineError> {
+        self.compaction.compaction_gone(session)
+    }
+
+    /// Does what is due by now.
+    pub fn wake(&self) -> Result<Reaction, EngineError> {
+        self.subagents.wake()
+    }
+
+    /// Takes note of a child session, or of its new title.
+    pub fn child_seen(&self, child: &ChildSession) -> Result<Reaction, EngineError> {
+        self.subagents.child_seen(child)
+    }
+
+    /// A session has fallen silent. The frames of a child session end a little later, unless it works again,
+    /// with what it said last.
+    pub fn session_idle(&self, session: &str) -> Result<Reaction, EngineError> {
+        self.subagents.session_idle(session)
+    }
+
+    /// A host has deleted a session: nobody will go on with it.
+    pub fn session_deleted(&self, session: &str) -> Result<(), EngineError> {
+        self.subagents.session_deleted(session)
+    }
+
+    /// Follows a host that is about to call its model, and answers what it should send.
+    pub fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
+        self.conversations.sync(request)
+    }
+
+    /// Stores messages that no later call may show soon, such as the closing reply of a turn.
+    pub fn record(&self, session: &str, shown: Vec<Shown>) -> Result<(), EngineError> {
+        self.conversations.record(session, shown)
+    }
+
+    /// The texts to be added to a session's system prompt.
+    pub fn system(&self, request: &SystemRequest) -> Result<Vec<String>, EngineError> {
+        self.system.system(request)
+    }
+
+    /// Records files that a tool wrote as artifacts of the frame that the step belongs to.
+    pub fn files_written(&self, session: &str, files: &[String]) -> Result<(), EngineError> {
+        self.writes.files_written(session, files)
+    }
+
+    /// Records files that a tool call wrote as artifacts of the frame that is open where the call stands in its
+    /// step. Where frames began or ended in that step, this is done at the session's next request.
+    pub fn files_written_by(
+        &self,
+        session: &str,
+        call: &str,
+        files: &[String],
+    ) -> Result<(), EngineError> {
+        self.writes.files_written_by(session, call, files)
+    }
+
+    /// Tells the log what the sessions of this process took, before it ends.
+    pub fn sum_up_sessions(&self) {
+        self.saving.sum_up_sessions();
+    }
+
+    /// Makes sure that there is a frame to work in when a user has said something.
+    pub fn user_message(&self, message: &UserMessage) -> Result<(), EngineError> {
+        self.turns.user_message(message)
+    }
+
+    /// The answer of a call whose work was done before; none where it is still to be done.
+    pub fn done_before(
+        &self,
+        caller: &Caller,
+        tool: &Tool,
+        arguments: &Value,
+    ) -> Result<Option<Answer>, EngineError> {
+        crate::operations::repeated::done_before(self, caller, tool, arguments)
+    }
+
+    /// Restores what a plan says, and returns what was done. Refused where one of its files has changed since
+    /// the plan was made.
+    pub fn roll_back(&self, plan: &RollbackPlan) -> Result<RollbackPlan, EngineError> {
+        self.rollbacks.roll_back(plan)
+    }
+
+    /// Looks before a request of a host whether the store is still there, and makes it again if it is not. What
+    /// was known of one that another one has replaced is forgotten: the host is asked for everything.
+    pub fn attend(&self) -> Result<(), EngineError> {
+        self.presence.attend()
+    }
+
+    /// Follows a host that has undone everything from a message on, before any further call shows it.
+    pub fn undone_from(&self, session: &str, message: &str) -> Result<(), EngineError> {
+        self.undo.undone_from(session, message)
+    }
+
+    /// Follows a host that has taken an undo back: everything is shown again but for what it removed for good.
+    pub fn redone(&self, session: &str, removed: &HashSet<String>) -> Result<(), EngineError> {
+        self.undo.redone(session, removed)
+    }
+}

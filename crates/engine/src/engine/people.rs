@@ -1,0 +1,391 @@
+//! What people ask of the engine, at a terminal or on a page.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use callstack_core::compaction::{CompactionType, PendingCompaction};
+use callstack_core::context::RenderedContext;
+use callstack_core::frame::{Frame, FrameNum};
+use callstack_core::subagent::{SubagentSession, SubagentSettings, SubagentStats};
+use callstack_store::{StoreError, StoredMessage};
+
+use crate::engine::Engine;
+use crate::import::Imports;
+use crate::saving::Savings;
+use crate::search::{SearchAnswer, SearchRequest};
+use crate::tree::{TreeLine, TreeNotes};
+use crate::{
+    AutonomySettings, Configured, EngineError, Health, ImportSummary, LogEntry, LogPart,
+    LogRequest, PastCounts, PastMessages, PastSession, PurgeOutcome, PurgePlan, Reach, Reader,
+    Rebuilt, RollbackPlan, Setting, Settings, StackState, SubagentFilter, Summarizer,
+    SummarizerError, SummaryRequest, TokenUsage, WorkTree,
+};
+
+impl Engine {
+    /// Takes recorded sessions over. Those that a call of another among them started stand below the
+    /// frame of that call. `progress` is called with the places of the session and the message that are next.
+    pub fn take_over_sessions(
+        &self,
+        sessions: &[PastSession],
+        messages: &PastMessages<'_>,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<PastCounts, EngineError> {
+        self.takeovers.take_over_sessions(sessions, messages, progress)
+    }
+
+    /// Asks `reread` for other settings than those of the start, whenever some are read: the user may have
+    /// changed the configuration meanwhile. The first one counts.
+    pub fn reread_settings_with(
+        &self,
+        reread: impl Fn() -> Option<Settings> + Send + Sync + 'static,
+    ) {
+        self.kernel.env().reread_settings_with(reread);
+    }
+
+    /// How this process was told to behave, without what was set in the store: [`Engine::current_settings`].
+    pub fn settings(&self) -> &Settings {
+        self.kernel.env().settings()
+    }
+
+    /// Every setting, in the table's order.
+    pub fn configuration(&self) -> Result<Vec<Configured>, EngineError> {
+        self.kernel.configuration()
+    }
+
+    /// What a setting is.
+    pub fn configured_as(&self, setting: &'static Setting) -> Result<Configured, EngineError> {
+        self.kernel.configured_as(setting)
+    }
+
+    /// Sets a setting in the project, or resets it.
+    pub fn configure(
+        &self,
+        setting: &'static Setting,
+        value: Option<&str>,
+    ) -> Result<Configured, EngineError> {
+        self.kernel.configure(setting, value)
+    }
+
+    /// The database file.
+    pub fn store_path(&self) -> &Path {
+        self.kernel.store_path()
+    }
+
+    /// What was set in this store, by the name of the variable that it stands for. It counts before the user's
+    /// own configuration, until it is reset.
+    pub fn stored_settings(&self) -> Result<BTreeMap<String, String>, EngineError> {
+        self.kernel.stored_settings()
+    }
+
+    /// Sets a setting of the store, or resets it. Whether the value makes sense is for the caller to find out.
+    pub fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), EngineError> {
+        self.kernel.set_setting(name, value)
+    }
+
+    /// Has the files of `.opencode/stack` and the logs brought up to date, in the background: a process that
+    /// was killed may have left them behind the store, and somebody may have removed some. They follow every
+    /// change by themselves.
+    pub fn write_files(&self) {
+        self.kernel.write_files();
+    }
+
+    /// Why the files of `.opencode/stack` were last not written, until they are.
+    pub fn files_failure(&self) -> Option<EngineError> {
+        self.kernel.files_failure()
+    }
+
+    /// Why logs were last not written, until they are.
+    pub fn logs_failure(&self) -> Option<EngineError> {
+        self.kernel.logs_failure()
+    }
+
+    /// Checks the store. Changes nothing.
+    pub fn check(&self) -> Result<Health, EngineError> {
+        self.kernel.check()
+    }
+
+    /// Derives the store's tables from its events; those that can't be read are left out.
+    pub fn rebuild(&self) -> Result<Rebuilt, EngineError> {
+        self.kernel.rebuild()
+    }
+
+    /// Removes the files of `.opencode/stack` if they are this store's; whether they were, where there are any.
+    pub fn remove_files(&self) -> Result<Option<bool>, EngineError> {
+        self.kernel.remove_files()
+    }
+
+    /// Whether nothing was ever done in the store.
+    pub fn is_unused(&self) -> Result<bool, EngineError> {
+        self.kernel.is_unused()
+    }
+
+    /// Messages in the store, their bytes as they came and as they are stored.
+    pub fn message_sizes(&self) -> Result<(u64, u64, u64), EngineError> {
+        self.kernel.message_sizes()
+    }
+
+    /// Whether the store can be read but not changed.
+    pub fn is_read_only(&self) -> bool {
+        self.kernel.store().is_read_only()
+    }
+
+    /// Has a host show a notice to the user.
+    pub fn notify(&self, notice: String) {
+        self.kernel.notify(notice);
+    }
+
+    /// How much callstack does unasked, as it counts now.
+    pub fn autonomy(&self) -> Result<AutonomySettings, EngineError> {
+        self.queries.autonomy()
+    }
+
+    /// What the next compaction of a session is for.
+    pub fn compaction_type(&self, session: &str) -> Result<CompactionType, EngineError> {
+        self.queries.compaction_type(session)
+    }
+
+    /// The compaction that a session waits for.
+    pub fn pending_compaction(
+        &self,
+        session: &str,
+    ) -> Result<Option<PendingCompaction>, EngineError> {
+        self.queries.pending_compaction(session)
+    }
+
+    /// Waits no longer for a compaction of a session; its frame stays as it is.
+    pub fn clear_compaction_tracking(
+        &self,
+        session: &str,
+        reason: &str,
+    ) -> Result<(), EngineError> {
+        self.queries.clear_compaction_tracking(session, reason)
+    }
+
+    /// The frame that a reference (handle, id, former id or a unique prefix) means.
+    pub fn resolve(&self, reference: &str) -> Result<Frame, EngineError> {
+        self.queries.resolve(reference)
+    }
+
+    /// The frame that a session works in.
+    pub fn active(&self, session: &str) -> Result<Option<FrameNum>, EngineError> {
+        self.queries.active(session)
+    }
+
+    /// The session that a person at a terminal means when none is named: the one that worked last, with the
+    /// last message of its transcript. Nobody works in one that was only read from a recording.
+    pub fn latest_session(&self) -> Result<Option<(String, Option<String>)>, EngineError> {
+        self.queries.latest_session()
+    }
+
+    /// The whole tree, or a frame with all that is below it as a tree of its own. Reads every frame.
+    pub fn export(&self, root: Option<FrameNum>) -> Result<StackState, EngineError> {
+        self.queries.export(root)
+    }
+
+    /// The frames of a session with all that is below them as a tree of their own. Reads every frame.
+    pub fn export_session(&self, session: &str) -> Result<StackState, EngineError> {
+        self.queries.export_session(session)
+    }
+
+    /// The session that a reference (its id or a unique prefix of it) means, with the last message of its
+    /// transcript.
+    pub fn find_session(&self, reference: &str) -> Result<(String, Option<String>), EngineError> {
+        self.queries.find_session(reference)
+    }
+
+    /// The frames that a session works in, the root first and the active one last.
+    pub fn stack(&self, session: &str) -> Result<Vec<Frame>, EngineError> {
+        self.queries.stack(session)
+    }
+
+    /// The messages of a frame's spans, in order; a root's are all those of its session. Of the step that
+    /// opened a frame it has the calls that are the frame's.
+    pub fn log(&self, frame: &Frame) -> Result<Vec<StoredMessage>, EngineError> {
+        self.queries.log(frame)
+    }
+
+    /// Messages in a frame's log.
+    pub fn log_length(&self, frame: &Frame) -> Result<u64, EngineError> {
+        self.queries.log_length(frame)
+    }
+
+    /// A part of a frame's log.
+    pub fn read_log(&self, frame: &Frame, request: &LogRequest) -> Result<LogPart, EngineError> {
+        self.queries.read_log(frame, request)
+    }
+
+    /// Shows a part of a frame's log to `see`, one message at a time, until it has seen enough; returns how
+    /// many messages the log has in all, and the place of the first one behind the part, if there is one.
+    pub fn visit_log<E: From<EngineError> + From<StoreError>>(
+        &self,
+        frame: &Frame,
+        request: &LogRequest,
+        see: impl FnMut(LogEntry) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(u64, Option<u64>), E> {
+        self.queries.visit_log(frame, request, see)
+    }
+
+    /// Finds places that hold what is looked for: words that nothing holds are looked for as a string as it
+    /// stands, which may begin and end within words.
+    pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, EngineError> {
+        self.queries.search(request)
+    }
+
+    /// The same in what was said in a session, and in its frames, where `session` is given.
+    pub fn search_in(
+        &self,
+        request: &SearchRequest,
+        session: Option<&str>,
+    ) -> Result<SearchAnswer, EngineError> {
+        self.queries.search_in(request, session)
+    }
+
+    /// The whole tree. Reads every frame: for exports and people, not for hooks.
+    pub fn state(&self) -> Result<StackState, EngineError> {
+        self.queries.state()
+    }
+
+    /// When child sessions get frames and what ends these, as it counts now.
+    pub fn subagent_settings(&self) -> Result<SubagentSettings, EngineError> {
+        self.queries.subagent_settings()
+    }
+
+    /// How many sessions were imported.
+    pub fn imported_sessions(&self) -> Result<u64, EngineError> {
+        self.queries.imported_sessions()
+    }
+
+    /// Whether a frame never ended in a session that was imported: nobody works in it.
+    pub fn is_left_open(&self, frame: &Frame) -> Result<bool, EngineError> {
+        self.queries.is_left_open(frame)
+    }
+
+    /// The notes to the frames of a tree. Reads the evidence of all frames.
+    pub fn tree_notes(&self, lines: &[TreeLine]) -> Result<TreeNotes, EngineError> {
+        self.queries.tree_notes(lines)
+    }
+
+    /// The tree in drawing order: below each frame its children, in the order in which they came to be.
+    /// `session` decides which frame counts as active.
+    pub fn tree(&self, session: Option<&str>) -> Result<Vec<TreeLine>, EngineError> {
+        self.queries.tree(session)
+    }
+
+    /// The child sessions that a filter takes, in the order in which they were first seen.
+    pub fn subagents(&self, filter: &SubagentFilter) -> Result<Vec<SubagentSession>, EngineError> {
+        self.queries.subagents(filter)
+    }
+
+    /// How many child sessions there were since the store was made, and what became of them.
+    pub fn subagent_stats(&self) -> Result<SubagentStats, EngineError> {
+        self.queries.subagent_stats()
+    }
+
+    /// Forgets the rendered contexts of a session; returns how many there were.
+    pub fn invalidate_cache(&self, session: &str) -> usize {
+        self.contexts.invalidate_cache(session)
+    }
+
+    /// Forgets all rendered contexts; returns how many there were.
+    pub fn invalidate_all_cache(&self) -> usize {
+        self.contexts.invalidate_all_cache()
+    }
+
+    /// Has evidence taken from what this makes of a stored message. Without it there is none. The first one
+    /// counts.
+    pub fn read_messages_with(&self, reader: Reader) {
+        self.span_reader.read_messages_with(reader);
+    }
+
+    /// Has results that nobody gave written by this, where its settings say so. The first one counts.
+    pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
+        self.results.summarize_with(summarizer);
+    }
+
+    /// Asks the model, and waits for what comes of it: whole results.
+    pub fn ask_summarizer(&self, request: &SummaryRequest) -> Result<String, SummarizerError> {
+        self.results.ask_summarizer(request)
+    }
+
+    /// Makes sure that states of the project's files can be recorded, where they are to be.
+    pub fn check_work_tree(&self) -> Result<(), EngineError> {
+        self.files.check_work_tree()
+    }
+
+    /// Has the state of the project's files recorded where frames begin and end. Without it they can't be
+    /// rolled back. The first one counts.
+    pub fn record_files_with(&self, work_tree: Box<dyn WorkTree>) {
+        self.files.record_files_with(work_tree);
+    }
+
+    /// The XML context of a frame as a session is given it, with what it costs in estimated tokens. It is
+    /// rendered anew when anything that it shows has changed, and after 30 seconds.
+    pub fn generate_frame_context(
+        &self,
+        session: &str,
+        frame: &str,
+    ) -> Result<Arc<RenderedContext>, EngineError> {
+        self.system.generate_frame_context(session, frame)
+    }
+
+    /// Tokens that a session takes and may take, as its host last told.
+    pub fn usage(&self, session: &str) -> TokenUsage {
+        self.system.usage(session)
+    }
+
+    /// What a session's requests took and would have taken.
+    pub fn savings(&self, session: &str) -> Result<Savings, EngineError> {
+        self.saving.savings(session)
+    }
+
+    /// Takes over the frames of folders (`.opencode/stack`, `.opencode/flame`, or a project that has them) and
+    /// of files (a state or a single frame). Without any path, those of this project.
+    pub fn import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
+        self.imports.import(paths)
+    }
+
+    /// What an import of these paths would do.
+    pub fn would_import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
+        self.imports.would_import(paths)
+    }
+
+    /// The same for a store that is not there yet: all that is there is new to it.
+    pub fn frames_in(paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
+        Imports::frames_in(paths)
+    }
+
+    /// Whether frames lie in this project that [`Engine::import`] takes over without any path.
+    pub fn has_frames_of_others(&self) -> Result<bool, EngineError> {
+        self.imports.has_frames_of_others()
+    }
+
+    /// Whether a folder holds frames that [`Engine::import`] takes over.
+    pub fn holds_frames(folder: &Path) -> bool {
+        Imports::holds_frames(folder)
+    }
+
+    /// What rolling back the files of a frame, with those of the frames below it, would do. Changes no file.
+    pub fn rollback_plan(&self, frame: &str, reach: Reach) -> Result<RollbackPlan, EngineError> {
+        self.rollbacks.rollback_plan(frame, reach)
+    }
+
+    /// What taking back the last rollback of a frame would do.
+    pub fn rollback_undo_plan(&self, frame: &str) -> Result<RollbackPlan, EngineError> {
+        self.rollbacks.rollback_undo_plan(frame)
+    }
+
+    /// What purging a frame (handle, id, beginning of an id) with all below it, or a session (its id or the
+    /// beginning of it), would remove. Changes nothing.
+    pub fn purge_plan(&self, reference: &str) -> Result<PurgePlan, EngineError> {
+        self.purges.purge_plan(reference)
+    }
+
+    /// Removes what a plan says, on behalf of `by`: the messages, and what callstack copied out of them. What
+    /// frames were told stays: titles, results, decisions and pins that an agent or a person gave. So do the
+    /// names of files that were changed, and what the host itself keeps.
+    pub fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
+        self.purges.purge(plan, by)
+    }
+}

@@ -1,0 +1,92 @@
+//! Changes of frames, each in a transaction of its own.
+
+use std::sync::Arc;
+
+use callstack_core::decide::{Command, Decision, OpenRoot};
+use callstack_core::frame::{Artifact, FrameNum, Identity};
+use callstack_core::transcript::Anchor;
+
+use crate::commands::{Commands, first};
+use crate::error::EngineError;
+use crate::files;
+use crate::kernel::Kernel;
+use crate::queries::Queries;
+
+/// Changes frames, each change in a transaction of its own.
+pub(crate) struct Frames {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
+    pub(crate) commands: Arc<Commands>,
+}
+
+impl Frames {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        queries: &Arc<Queries>,
+        commands: &Arc<Commands>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            queries: Arc::clone(queries),
+            commands: Arc::clone(commands),
+        }
+    }
+
+    /// Decides a command and appends what it leads to, in one transaction.
+    pub(crate) fn change(&self, command: &Command) -> Result<Decision, EngineError> {
+        self.kernel.write(|change| self.commands.carry_out(change, command))
+    }
+
+    /// Gives a session a frame to work in, named after the user's first words, if it has none.
+    pub(crate) fn ensure_root(
+        &self,
+        session: &str,
+        host: &str,
+        identity: Identity,
+        anchor: Anchor,
+    ) -> Result<FrameNum, EngineError> {
+        self.ensure_root_below(session, host, identity, anchor, None)
+    }
+
+    /// The same for a child session that somebody started in the frame `caller`.
+    pub(crate) fn ensure_root_below(
+        &self,
+        session: &str,
+        host: &str,
+        identity: Identity,
+        anchor: Anchor,
+        caller: Option<FrameNum>,
+    ) -> Result<FrameNum, EngineError> {
+        if let Some(active) = self.queries.active(session)? {
+            return Ok(active);
+        }
+        let decision = self.kernel.write(|change| {
+            let parent_session =
+                change.view().session_row(session)?.and_then(|session| session.parent);
+            let command = Command::OpenRoot(OpenRoot {
+                session: session.to_owned(),
+                host: host.to_owned(),
+                parent_session,
+                caller,
+                identity,
+                derived: true,
+                spare_id: self.kernel.world().id("frm-"),
+                anchor,
+            });
+            self.commands.carry_out(change, &command)
+        })?;
+        first(&decision)
+    }
+
+    /// Looks at a frame's files again after the host has restored them.
+    pub(crate) fn hash_again(&self, num: FrameNum) -> Result<(), EngineError> {
+        for artifact in self.queries.frame(num)?.artifacts {
+            let hash = files::hash(self.kernel.project(), &artifact.path);
+            if hash != artifact.hash {
+                let artifact = Artifact { path: artifact.path, hash };
+                self.change(&Command::AddArtifact { frame: num, artifact })?;
+            }
+        }
+        Ok(())
+    }
+}

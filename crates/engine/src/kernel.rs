@@ -1,0 +1,323 @@
+//! What all parts of the engine stand on: the store of one project, its settings, time and ids, and the log.
+//!
+//! Parts that hold an [`Env`] work within transactions of others and can't begin any; those that hold the
+//! [`Kernel`] begin them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use callstack_core::dialect::Dialect;
+use callstack_core::event::Event;
+use callstack_core::log_line::LogLine;
+use callstack_core::subagent::SkippedPattern;
+use callstack_store::{Change, Health, Rebuilt, Store, StoreError, Trusted, View};
+
+use crate::configuration::{Laid, Reread};
+use crate::error::EngineError;
+use crate::log::files::LogFiles;
+use crate::logging::Log;
+use crate::mirror::{self, Mirror};
+use crate::outside::Outside;
+use crate::settings::Settings;
+use crate::world::World;
+use crate::{files, layout, unfinished};
+
+/// The settings, time and ids, the log, and the folders of one project. Nothing here reads or writes its store.
+pub(crate) struct Env {
+    pub(crate) project: PathBuf,
+    /// The folder of the store.
+    pub(crate) folder: PathBuf,
+    /// The settings that the process began with.
+    settings: Settings,
+    pub(crate) laid: Mutex<Laid>,
+    pub(crate) reread: OnceLock<Reread>,
+    pub(crate) log: Log,
+    dialect: Dialect,
+    world: Box<dyn World>,
+    /// While recorded work is taken over, when it was done; else 0.
+    past: AtomicI64,
+    /// Whether a person changes something from outside just now.
+    pub(crate) outside: Outside,
+}
+
+/// The store of one project, with the files that follow it.
+pub(crate) struct Kernel {
+    pub(crate) env: Arc<Env>,
+    pub(crate) store: Store,
+    trusted: Arc<Trusted>,
+    logs: LogFiles,
+    mirror: Mirror,
+    /// The generation of the store that conversations were read from.
+    generation: Arc<AtomicU64>,
+    /// The notices about the store that a host has not shown yet.
+    pub(crate) notices: Mutex<Vec<String>>,
+}
+
+impl Env {
+    /// The project's root folder.
+    pub(crate) fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// How this process was told to behave, without what was set in the store: [`Engine::current_settings`].
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// How agents are spoken to. Agents keep the tools that they started with: it stays as it was when
+    /// the engine was opened.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Where time and ids come from.
+    pub(crate) fn world(&self) -> &dyn World {
+        self.world.as_ref()
+    }
+
+    /// Tells the project's log what happened.
+    pub(crate) fn tell_log(&self, line: &LogLine) {
+        self.log_at(self.now(), line);
+    }
+
+    /// The same for a time that was looked up already.
+    pub(crate) fn log_at(&self, at: i64, line: &LogLine) {
+        self.log.write(at, line);
+    }
+
+    /// A file of the project by its name there, with the hash of its content.
+    pub(crate) fn project_file(&self, file: &str) -> (String, Option<String>) {
+        let path = files::relative(&self.project, file);
+        let hash = files::hash(&self.project, &path);
+        (path, hash)
+    }
+
+    /// When what is done now happens: while recorded work is taken over, that was in the past.
+    pub(crate) fn now(&self) -> i64 {
+        match self.past.load(Ordering::Relaxed) {
+            0 => self.world.now(),
+            past => past,
+        }
+    }
+
+    /// What this engine does from now on happened then; none for now.
+    pub(crate) fn set_past(&self, at: Option<i64>) {
+        self.past.store(at.unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
+impl Kernel {
+    /// Opens the store of a project, making it if there is none.
+    pub(crate) fn open(
+        trusted: Trusted,
+        settings: Settings,
+        world: Box<dyn World>,
+    ) -> Result<Self, EngineError> {
+        let (project, folder) = (trusted.project().to_path_buf(), trusted.folder());
+        callstack_store::prepare(&project)?;
+        let store = Store::open(&trusted)?;
+        let trusted = Arc::new(trusted);
+        // A store that can't be read says so to whoever asks it for more.
+        let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
+        let mirror = Mirror::new(&trusted, &settings);
+        let settings_now = settings.overlaid(&stored)?;
+        let dialect = settings_now.profile.dialect();
+        let log = Log::new(&folder, settings_now.kept.log, dialect);
+        let logs = LogFiles::new(&trusted);
+        let (files, logged, documents) = (mirror.observer(), log.observer(), logs.observer());
+        store.observe(move |events| {
+            files(events);
+            logged(events);
+            documents(events);
+        });
+        let generation = Arc::new(AtomicU64::new(store.turns().generation()));
+        for skipped in settings_now.subagents.skipped() {
+            log.write(world.now(), &pattern_skipped(&skipped));
+        }
+        let env = Arc::new(Env {
+            project,
+            folder,
+            laid: Mutex::new(Laid::over(settings.clone())),
+            settings,
+            reread: OnceLock::new(),
+            log,
+            dialect,
+            world,
+            past: AtomicI64::new(0),
+            outside: Outside::default(),
+        });
+        Ok(Self { env, store, trusted, logs, mirror, generation, notices: Mutex::default() })
+    }
+
+    /// Reads in one transaction.
+    pub(crate) fn read<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce(&View<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.store.read(read)
+    }
+
+    /// Changes the store in one transaction, which is on the disk once this returns well.
+    pub(crate) fn write<T, E: From<StoreError>>(
+        &self,
+        write: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.store.write(write)
+    }
+
+    /// The store itself, for what is no transaction: its checks, its files, its removal of texts.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Whether the store can be read but not changed.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.store.is_read_only()
+    }
+
+    /// What parts that begin no transactions work with.
+    pub(crate) fn env(&self) -> &Arc<Env> {
+        &self.env
+    }
+
+    /// The store as the user trusts it, for connections of threads of their own.
+    pub(crate) fn trusted(&self) -> &Arc<Trusted> {
+        &self.trusted
+    }
+
+    /// The generation of the store that was read last.
+    pub(crate) fn generation(&self) -> &Arc<AtomicU64> {
+        &self.generation
+    }
+
+    /// What writes the documents of frames' logs.
+    pub(crate) fn logs(&self) -> &LogFiles {
+        &self.logs
+    }
+
+    /// See [`Env::project`].
+    pub(crate) fn project(&self) -> &Path {
+        self.env.project()
+    }
+
+    /// See [`Env::dialect`].
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.env.dialect()
+    }
+
+    /// See [`Env::world`].
+    pub(crate) fn world(&self) -> &dyn World {
+        self.env.world()
+    }
+
+    /// See [`Env::now`].
+    pub(crate) fn now(&self) -> i64 {
+        self.env.now()
+    }
+
+    /// See [`Env::tell_log`].
+    pub(crate) fn tell_log(&self, line: &LogLine) {
+        self.env.tell_log(line);
+    }
+
+    /// See [`Env::settings_in`].
+    pub(crate) fn settings_in(&self, view: &View<'_>) -> Result<Arc<Settings>, EngineError> {
+        self.env.settings_in(view)
+    }
+
+    /// The database file.
+    pub(crate) fn store_path(&self) -> &Path {
+        self.store.path()
+    }
+
+    /// What was set in this store, by the name of the variable that it stands for. It counts before
+    /// the user's own configuration, until it is reset.
+    pub(crate) fn stored_settings(&self) -> Result<BTreeMap<String, String>, EngineError> {
+        self.store.read(|view| Ok(view.settings()?))
+    }
+
+    /// Sets a setting of the store, or resets it. Whether the value makes sense is for the caller to
+    /// find out.
+    pub(crate) fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), EngineError> {
+        let event = Event::SettingSet { name: name.to_owned(), value: value.map(str::to_owned) };
+        self.store
+            .write(|change| Ok::<_, EngineError>(change.append(self.env.now(), &[event])?))?;
+        if name == "STACK_LOG" {
+            self.env.log.enable(self.current_settings()?.kept.log);
+        }
+        if name == "STACK_SUBAGENT_PATTERNS" {
+            for skipped in self.current_settings()?.subagents.skipped() {
+                self.env.tell_log(&pattern_skipped(&skipped));
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the files of `.opencode/stack` and the logs brought up to date, in the background: a process
+    /// that was killed may have left them behind the store, and somebody may have removed some. They
+    /// follow every change by themselves.
+    pub(crate) fn write_files(&self) {
+        self.mirror.want();
+        if !self.store.is_read_only() {
+            self.logs.look();
+        }
+        let host = self.env.project.join(layout::HOST_FOLDER);
+        // Plugin and slash commands are put in where the first two are.
+        for folder in [host.join("plugin"), host.join("command")] {
+            unfinished::sweep(&folder);
+        }
+        for folder in [layout::folder(&self.env.project), layout::flame_folder(&self.env.project)] {
+            unfinished::sweep(&folder);
+            unfinished::sweep(&folder.join(layout::FRAMES));
+        }
+    }
+
+    /// Why the files of `.opencode/stack` were last not written, until they are.
+    pub(crate) fn files_failure(&self) -> Option<EngineError> {
+        self.mirror.failure()
+    }
+
+    /// Why logs were last not written, until they are.
+    pub(crate) fn logs_failure(&self) -> Option<EngineError> {
+        self.logs.failure()
+    }
+
+    /// Checks the store. Changes nothing.
+    pub(crate) fn check(&self) -> Result<Health, EngineError> {
+        Ok(self.store.check()?)
+    }
+
+    /// Derives the store's tables from its events; those that can't be read are left out.
+    pub(crate) fn rebuild(&self) -> Result<Rebuilt, EngineError> {
+        Ok(self.store.rebuild()?)
+    }
+
+    /// Removes the files of `.opencode/stack` if they are this store's; whether they were, where there are any.
+    pub(crate) fn remove_files(&self) -> Result<Option<bool>, EngineError> {
+        let identity = self.store.read(|view| Ok::<_, EngineError>(view.identity()?))?;
+        mirror::remove(&self.trusted, identity.as_deref())
+    }
+
+    /// Whether nothing was ever done in the store.
+    pub(crate) fn is_unused(&self) -> Result<bool, EngineError> {
+        self.store.read(|view| Ok(view.revision()? == 0 && view.message_sizes()?.0 == 0))
+    }
+
+    /// Messages in the store, their bytes as they came and as they are stored.
+    pub(crate) fn message_sizes(&self) -> Result<(u64, u64, u64), EngineError> {
+        self.store.read(|view| Ok(view.message_sizes()?))
+    }
+}
+
+/// Locks what no panic can leave half-changed.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn pattern_skipped(skipped: &SkippedPattern) -> LogLine {
+    LogLine::new("Pattern skipped")
+        .with("pattern", skipped.pattern.as_str())
+        .with("why", skipped.why.as_str())
+}

@@ -1,0 +1,122 @@
+//! The beginning and the end of frames on behalf of callers, with what guards them.
+
+use std::sync::Arc;
+
+use callstack_core::decide::{Command, Pop, decide};
+use callstack_core::event::Event;
+use callstack_core::frame::{Frame, FrameNum};
+use callstack_store::Change;
+
+use crate::again::Idempotency;
+use crate::assembly::Contexts;
+use crate::closing::Endings;
+use crate::commands::first;
+use crate::error::EngineError;
+use crate::frames::Frames;
+use crate::kernel::Kernel;
+use crate::operation::{Answer, Caller};
+use crate::subagents::Subagents;
+use crate::world::World;
+
+/// Begins and ends frames on behalf of callers.
+pub(crate) struct Lifecycle {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) frames: Arc<Frames>,
+    pub(crate) contexts: Arc<Contexts>,
+    pub(crate) endings: Arc<Endings>,
+    pub(crate) subagents: Arc<Subagents>,
+    pub(crate) idempotency: Arc<Idempotency>,
+}
+
+impl Lifecycle {
+    pub(crate) fn new(
+        kernel: &Arc<Kernel>,
+        frames: &Arc<Frames>,
+        contexts: &Arc<Contexts>,
+        endings: &Arc<Endings>,
+        subagents: &Arc<Subagents>,
+        idempotency: &Arc<Idempotency>,
+    ) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            frames: Arc::clone(frames),
+            contexts: Arc::clone(contexts),
+            endings: Arc::clone(endings),
+            subagents: Arc::clone(subagents),
+            idempotency: Arc::clone(idempotency),
+        }
+    }
+
+    /// Makes sure that the calling session is known, so that a frame can begin in it.
+    pub(crate) fn open_session(&self, caller: &Caller) -> Result<(), EngineError> {
+        // Nearly always it is; reading takes no lock that others wait for.
+        if let Some(known) = self.kernel.read(|view| view.session_row(&caller.session))? {
+            return self.subagents.frame_for_push(&known);
+        }
+        self.kernel.write(|change| {
+            if change.view().session_row(&caller.session)?.is_some() {
+                return Ok(());
+            }
+            let session = callstack_core::event::Session {
+                id: caller.session.clone(),
+                host: caller.host.clone(),
+                parent: None,
+                root: None,
+                active: None,
+            };
+            Ok(change.append(self.kernel.now(), &[Event::SessionOpened { session }])?)
+        })
+    }
+
+    /// Begins work in a frame and answers with what it needs to know. `goal_is_known` is that of [`Self::began`].
+    pub(crate) fn begin(
+        &self,
+        caller: &Caller,
+        goal_is_known: bool,
+        command: impl FnOnce(&dyn World) -> Command,
+    ) -> Result<Answer, EngineError> {
+        self.check_nothing_ends(&caller.session)?;
+        let command = command(self.kernel.world());
+        let decision = self.frames.change(&command)?;
+        let num = first(&decision)?;
+        self.kernel.read(|view| self.contexts.began(view, caller, num, goal_is_known))
+    }
+
+    /// Ends a frame, with what stands for its span in the same transaction. A call's is fixed at the next
+    /// request of its session.
+    pub(crate) fn end(&self, caller: &Caller, pop: Pop) -> Result<Answer, EngineError> {
+        self.end_in_turn(caller, vec![pop], |change, ended| {
+            let frames: Vec<_> = ended.iter().map(|(num, _)| *num).collect();
+            let answer = Contexts::last_ended(&change.view(), ended)?;
+            self.idempotency.keep_answer_if_elsewhere(change, caller, &frames, &answer)?;
+            Ok(answer)
+        })
+    }
+
+    /// Ends frames as [`Endings::end_in_turn`] does, once the silent sessions that would keep them open are over.
+    pub(crate) fn end_in_turn<T>(
+        &self,
+        caller: &Caller,
+        pops: Vec<Pop>,
+        then: impl FnOnce(&mut Change<'_>, Vec<(FrameNum, String)>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        for pop in &pops {
+            self.subagents.settle_before(pop)?;
+        }
+        self.endings.end_in_turn(caller, pops, then)
+    }
+
+    /// Whether a frame could end so now; the frame.
+    pub(crate) fn check_end(&self, pop: Pop) -> Result<Frame, EngineError> {
+        self.subagents.settle_before(&pop)?;
+        self.kernel.read(|view| {
+            let decision = decide(
+                view,
+                &Command::Pop(pop),
+                &self.kernel.settings_in(view)?.limits,
+                self.kernel.now(),
+            )?;
+            Ok(view.frame(first(&decision)?)?)
+        })
+    }
+}

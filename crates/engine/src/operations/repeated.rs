@@ -1,0 +1,92 @@
+//! Calls that are made again: what each was answered, as far as its work was done before.
+
+use callstack_core::decide::Neighbourhood as _;
+use callstack_core::transcript::Span;
+use callstack_store::View;
+use serde_json::Value;
+
+use crate::again::answer_of;
+use crate::assembly::Contexts;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::operation::{Answer, Caller};
+use crate::operations::begin::begun_here;
+use crate::operations::go::gone_back;
+use crate::operations::reach;
+use crate::operations::retry::retried;
+use crate::tools::Tool;
+
+/// The answer of a call whose work was done before; none where it is still to be done.
+pub(crate) fn done_before(
+    engine: &Engine,
+    caller: &Caller,
+    tool: &Tool,
+    arguments: &Value,
+) -> Result<Option<Answer>, EngineError> {
+    let known = |view: &View<'_>| view.answer_given(&caller.session, &caller.anchor);
+    if let Some(given) = engine.kernel.read(known)? {
+        return Ok(Some(answer_of(given)));
+    }
+    let reached = match arguments["op"].as_str() {
+        Some(op) if tool.operation().name == "stack" => reach::meant(engine.dialect(), op),
+        _ => None,
+    };
+    let (operation, arguments) = match &reached {
+        Some(reached) => (reached.operation().name, &arguments["args"]),
+        None => (tool.operation().name, arguments),
+    };
+    if let Some(begun) = begun(engine, caller, operation == "stack_frame_push")? {
+        return match operation {
+            "stack_frame_push" | "stack_frame_activate" => {
+                begun_here(engine, caller, arguments, begun)
+            }
+            "stack_frame_retry" => retried(engine, begun),
+            _ => Ok(begun),
+        }
+        .map(Some);
+    }
+    let ended = |view: &View<'_>| view.spans_closed_at(&caller.session, &caller.anchor);
+    let ended = engine.kernel.read(ended)?;
+    // Where several ended, the outermost did so last.
+    let Some(span) = ended.first() else { return Ok(None) };
+    engine
+        .kernel
+        .read(|view| {
+            let answer = ended_before(engine, view, caller, span)?;
+            if operation == "stack_navigate" { gone_back(view, answer) } else { Ok(answer) }
+        })
+        .map(Some)
+}
+
+fn begun(
+    engine: &Engine,
+    caller: &Caller,
+    goal_is_known: bool,
+) -> Result<Option<Answer>, EngineError> {
+    engine.kernel.read(|view| {
+        let span = view.span_opened_at(&caller.session, &caller.anchor)?;
+        span.map(|span| engine.contexts.began(view, caller, span.frame, goal_is_known)).transpose()
+    })
+}
+
+fn ended_before(
+    engine: &Engine,
+    view: &View<'_>,
+    caller: &Caller,
+    span: &Span,
+) -> Result<Answer, EngineError> {
+    // What stands for it elsewhere is told in other words than those who ended it were.
+    let told = span.fold.as_ref().filter(|_| !span.origin.is_automatic());
+    let told = match view.errand(span.num)? {
+        None => told,
+        Some(_) => None,
+    };
+    let text = if let Some(fold) = told {
+        fold.text.clone()
+    } else {
+        let left = view.planned_children(span.frame)?;
+        let evidence = view.evidence(span.frame)?;
+        engine.contexts.returned(view, span.frame, &left, &evidence, &caller.session)?
+    };
+    Contexts::ended(view, span.frame, text)
+}

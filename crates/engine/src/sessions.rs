@@ -1,0 +1,48 @@
+//! The sessions that this process works with.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::conversation::Conversation;
+use crate::error::EngineError;
+use crate::kernel::{Kernel, lock};
+use crate::recorder::Recorder;
+
+/// The sessions that this process works with, and what records their messages.
+pub(crate) struct Sessions {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
+    pub(crate) recorder: OnceLock<Recorder>,
+}
+
+impl Sessions {
+    pub(crate) fn new(kernel: &Arc<Kernel>) -> Self {
+        Self {
+            kernel: Arc::clone(kernel),
+            conversations: Mutex::default(),
+            recorder: OnceLock::default(),
+        }
+    }
+
+    pub(crate) fn recorder(&self) -> Result<&Recorder, EngineError> {
+        if let Some(recorder) = self.recorder.get() {
+            return Ok(recorder);
+        }
+        let recorder = Recorder::start(
+            self.kernel.trusted(),
+            Arc::clone(self.kernel.generation()),
+            self.kernel.logs().observer(),
+        )?;
+        Ok(self.recorder.get_or_init(|| recorder))
+    }
+
+    /// What records messages, if anything was recorded in this process.
+    pub(crate) fn recorder_started(&self) -> Option<&Recorder> {
+        self.recorder.get()
+    }
+
+    pub(crate) fn conversation(&self, session: &str) -> Arc<Mutex<Conversation>> {
+        let mut conversations = lock(&self.conversations);
+        Arc::clone(conversations.entry(session.to_owned()).or_default())
+    }
+}
