@@ -2,7 +2,6 @@
 //! it and none above.
 
 mod hosts;
-mod inner;
 mod people;
 
 use std::path::Path;

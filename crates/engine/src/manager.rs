@@ -27,15 +27,14 @@ pub struct FrameStateManager<'e> {
     caller: Caller,
 }
 
-impl Engine {
-    /// A manager on behalf of a session: its active frame is meant where none is named. `host` is the
-    /// program that the session belongs to, for instance `opencode`.
-    pub fn manager(&self, session: &str, host: &str) -> FrameStateManager<'_> {
+impl<'e> FrameStateManager<'e> {
+    /// A manager on behalf of a session of the program `host`.
+    pub(crate) fn of(engine: &'e Engine, session: &str, host: &str) -> Self {
         let anchor = Anchor { message: None, call: None };
         let (agent, performs) = (None, false);
         let (session, host) = (session.to_owned(), host.to_owned());
         let caller = Caller { session, host, anchor, agent, performs };
-        FrameStateManager { engine: self, caller }
+        Self { engine, caller }
     }
 }
 
@@ -194,7 +193,7 @@ impl FrameStateManager<'_> {
     ) -> Result<FrameMetadata, EngineError> {
         let identity = identity_of(title.unwrap_or_default());
         let start = Anchor { message: None, call: None };
-        let num = self.engine.ensure_root(session_id, &self.caller.host, identity, start)?;
+        let num = self.engine.frames.ensure_root(session_id, &self.caller.host, identity, start)?;
         self.shown(&self.engine.frame(num)?)
     }
 
@@ -214,7 +213,7 @@ impl FrameStateManager<'_> {
             let whole = Outcome::with(status, results, compacted, self.caller.source());
             return Ok(Outcome { source, ..whole });
         }
-        let made = self.engine.extracted(&self.engine.happenings_of(frame)?);
+        let made = self.engine.span_reader.extracted(&self.engine.spans.happenings_of(frame)?);
         Ok(match made {
             Some(made) => Outcome::with(status, made.results, compacted, made.source),
             None => Outcome::without_results(status),
@@ -225,23 +224,25 @@ impl FrameStateManager<'_> {
         let pop = Pop {
             session: self.caller.session.clone(),
             frame: Some(frame.num),
-            anchor: self.engine.anchor_in(&self.caller, frame)?,
+            anchor: self.engine.queries.anchor_in(&self.caller, frame)?,
             outcome,
         };
-        self.engine.end(&self.caller, pop).map(drop)
+        self.engine.lifecycle.end(&self.caller, pop).map(drop)
     }
 
     fn reopen(&self, frame: &Frame) -> Result<(), EngineError> {
         let session = self.working(frame);
-        let anchor = self.engine.anchor_in(&self.caller, frame)?;
+        let anchor = self.engine.queries.anchor_in(&self.caller, frame)?;
         let command = Command::Reopen(Reopen { frame: frame.num, session, anchor });
-        self.engine.change(&command).map(drop)
+        self.engine.frames.change(&command).map(drop)
     }
 
     fn begin(&self, frame: &Frame) -> Result<FrameMetadata, EngineError> {
         let session = self.working(frame);
-        self.engine.open_session(&Caller { session: session.clone(), ..self.caller.clone() })?;
-        let anchor = self.engine.anchor_in(&self.caller, frame)?;
+        self.engine
+            .lifecycle
+            .open_session(&Caller { session: session.clone(), ..self.caller.clone() })?;
+        let anchor = self.engine.queries.anchor_in(&self.caller, frame)?;
         let id = frame.id.clone();
         self.changed(&Command::Activate(Activate { frame: frame.num, session, anchor, id }))
     }
@@ -254,7 +255,7 @@ impl FrameStateManager<'_> {
     }
 
     fn changed(&self, command: &Command) -> Result<FrameMetadata, EngineError> {
-        let decision = self.engine.change(command)?;
+        let decision = self.engine.frames.change(command)?;
         self.shown(&self.engine.frame(crate::commands::first(&decision)?)?)
     }
 

@@ -134,7 +134,7 @@ impl Operation {
     ) -> Result<Answer, EngineError> {
         let _outside = caller.is_outside().then(|| engine.kernel.env().outside.enter());
         let answer = (self.run)(engine, caller, arguments)?;
-        engine.record_files_of(&answer);
+        engine.files.record_files_of(&answer);
         Ok(answer)
     }
 
@@ -147,7 +147,7 @@ impl Operation {
         outcome: EffectOutcome,
     ) -> Result<Answer, EngineError> {
         let answer = (self.resume)(engine, caller, token, outcome)?;
-        engine.record_files_of(&answer);
+        engine.files.record_files_of(&answer);
         Ok(answer)
     }
 

@@ -92,9 +92,21 @@ pub struct SlashAnswer {
 /// Lines of a tree that a person is shown whole.
 const LINES: usize = 100;
 
-impl Engine {
-    /// Carries a slash command out. None if it is not one of ours.
-    pub fn slash(&self, request: &SlashRequest) -> Result<Option<SlashAnswer>, EngineError> {
+/// Carries slash commands out.
+struct Runner<'e> {
+    engine: &'e Engine,
+}
+
+/// Carries a slash command out. None if it is not one of ours.
+pub(crate) fn slash(
+    engine: &Engine,
+    request: &SlashRequest,
+) -> Result<Option<SlashAnswer>, EngineError> {
+    Runner { engine }.slash(request)
+}
+
+impl Runner<'_> {
+    fn slash(&self, request: &SlashRequest) -> Result<Option<SlashAnswer>, EngineError> {
         let Some(slash) = SLASH.iter().find(|slash| slash.name == request.name) else {
             return Ok(None);
         };
@@ -104,7 +116,7 @@ impl Engine {
             return Ok(None);
         }
         let outcome = match slash.name {
-            _ if !self.queries.frame_mode()? => Err(off()),
+            _ if !self.engine.queries.frame_mode()? => Err(off()),
             "push" => self.slash_push(request, given),
             "pop" => self.slash_pop(request, given),
             "plan" => self.slash_plan(request, given),
@@ -137,7 +149,12 @@ impl Engine {
         }
         let before = Anchor { message: self.newest_message(&request.session)?, call: None };
         let identity = identity_of_goal(goal);
-        self.frames.ensure_root(&request.session, &request.host, identity_of(goal), before)?;
+        self.engine.frames.ensure_root(
+            &request.session,
+            &request.host,
+            identity_of(goal),
+            before,
+        )?;
         let own = Anchor { message: request.message.clone(), call: None };
         let answer =
             self.by_hand(request, own, "stack_frame_push", &json!(Arguments::of(&identity)))?;
@@ -149,9 +166,10 @@ impl Engine {
 
     fn slash_pop(&self, request: &SlashRequest, given: &str) -> Result<SlashAnswer, EngineError> {
         let open = self
+            .engine
             .queries
             .active(&request.session)?
-            .map(|num| self.queries.frame(num))
+            .map(|num| self.engine.queries.frame(num))
             .transpose()?;
         let Some(open) = open else {
             return Err(EngineError {
@@ -176,15 +194,15 @@ impl Engine {
             Some(_) => "the words above are its results".to_owned(),
             None => format!(
                 "its results are what was said in it last: {}",
-                compact(&self.queries.frame(open.num)?.results.unwrap_or_default())
+                compact(&self.engine.queries.frame(open.num)?.results.unwrap_or_default())
                     .replace('\n', " ")
             ),
         };
-        let now = match self.queries.active(&request.session)? {
+        let now = match self.engine.queries.active(&request.session)? {
             Some(num) => format!(
                 "Go on with that one if something is left to do there; else say in a sentence that the frame is \
                  ended.\n{}",
-                open_now(Some(&self.queries.frame(num)?))
+                open_now(Some(&self.engine.queries.frame(num)?))
             ),
             None => format!("Say in a sentence that the frame is ended.\n{}", open_now(None)),
         };
@@ -200,7 +218,7 @@ impl Engine {
             ));
         }
         let before = Anchor { message: self.newest_message(&request.session)?, call: None };
-        self.frames.ensure_root(
+        self.engine.frames.ensure_root(
             &request.session,
             &request.host,
             identity_of(given),
@@ -218,7 +236,7 @@ impl Engine {
     fn slash_status(&self, request: &SlashRequest) -> Result<SlashAnswer, EngineError> {
         let nowhere = Anchor { message: None, call: None };
         let status = self.by_hand(request, nowhere, "stack_status", &json!({}))?;
-        let lines = self.queries.tree(Some(&request.session))?;
+        let lines = self.engine.queries.tree(Some(&request.session))?;
         let shown = if lines.len() > LINES {
             format!("{}\n(`callstack tree` in a terminal shows all of them.)", status.text)
         } else {
@@ -253,15 +271,15 @@ impl Engine {
             message: format!("there is no operation `{operation}`"),
             hint: None,
         })?;
-        operation.run(self, &caller, arguments.clone())
+        operation.run(self.engine, &caller, arguments.clone())
     }
 
     /// The newest message of a session that was seen, once all of them are on the disk.
     fn newest_message(&self, session: &str) -> Result<Option<String>, EngineError> {
-        let conversation = self.sessions.conversation(session);
+        let conversation = self.engine.sessions.conversation(session);
         let conversation = lock(&conversation);
-        conversation.written(self.sessions.recorder()?);
-        Ok(self.kernel.read(|view| view.last_message(session))?)
+        conversation.written(self.engine.sessions.recorder()?);
+        Ok(self.engine.kernel.read(|view| view.last_message(session))?)
     }
 }
 

@@ -17,10 +17,15 @@ use crate::operation::{Answer, Caller};
 use crate::tools::Tool;
 use crate::{
     ChildSession, CompactionPrompt, EngineError, Failure, FrameMetadata, RollbackPlan, Settings,
-    Shown, SyncAnswer, SyncRequest, SystemRequest, UserMessage, World,
+    Shown, SlashAnswer, SlashRequest, SyncAnswer, SyncRequest, SystemRequest, UserMessage, World,
 };
 
 impl Engine {
+    /// Carries a slash command out. None if it is not one of ours.
+    pub fn slash(&self, request: &SlashRequest) -> Result<Option<SlashAnswer>, EngineError> {
+        crate::slash::slash(self, request)
+    }
+
     /// The project's root folder.
     pub fn project(&self) -> &Path {
         self.kernel.env().project()

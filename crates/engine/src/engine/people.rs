@@ -17,13 +17,19 @@ use crate::saving::Savings;
 use crate::search::{SearchAnswer, SearchRequest};
 use crate::tree::{TreeLine, TreeNotes};
 use crate::{
-    AutonomySettings, Configured, EngineError, Health, ImportSummary, LogEntry, LogPart,
-    LogRequest, PastCounts, PastMessages, PastSession, PurgeOutcome, PurgePlan, Reach, Reader,
-    Rebuilt, RollbackPlan, Setting, Settings, StackState, SubagentFilter, Summarizer,
+    AutonomySettings, Configured, EngineError, FrameStateManager, Health, ImportSummary, LogEntry,
+    LogPart, LogRequest, PastCounts, PastMessages, PastSession, PurgeOutcome, PurgePlan, Reach,
+    Reader, Rebuilt, RollbackPlan, Setting, Settings, StackState, SubagentFilter, Summarizer,
     SummarizerError, SummaryRequest, TokenUsage, WorkTree,
 };
 
 impl Engine {
+    /// A manager on behalf of a session: its active frame is meant where none is named. `host` is the
+    /// program that the session belongs to, for instance `opencode`.
+    pub fn manager(&self, session: &str, host: &str) -> FrameStateManager<'_> {
+        FrameStateManager::of(self, session, host)
+    }
+
     /// Takes recorded sessions over. Those that a call of another among them started stand below the
     /// frame of that call. `progress` is called with the places of the session and the message that are next.
     pub fn take_over_sessions(

@@ -79,9 +79,9 @@ impl FrameStateManager<'_> {
         let command = Command::Invalidate(Invalidate {
             frame: found.num,
             reason: reason.to_owned(),
-            anchor: self.engine.anchor_in(&self.caller, &found)?,
+            anchor: self.engine.queries.anchor_in(&self.caller, &found)?,
         });
-        let decision = self.engine.change(&command)?;
+        let decision = self.engine.frames.change(&command)?;
         let gone: Result<Vec<_>, _> =
             decision.frames.into_iter().map(|num| self.engine.frame(num)).collect();
         Ok(Invalidated { invalidated: self.all(&gone?)?, in_progress: self.all(&decision.left)? })
@@ -108,7 +108,7 @@ impl FrameStateManager<'_> {
         let parent = parent.map(|parent| self.engine.resolve(parent)).transpose()?;
         let children = self.named(children)?;
         let parent = parent.map(|parent| parent.num);
-        let decision = self.engine.change(&Command::Plan(Plan { parent, children }))?;
+        let decision = self.engine.frames.change(&Command::Plan(Plan { parent, children }))?;
         let frames: Result<Vec<_>, _> =
             decision.frames.into_iter().map(|num| self.engine.frame(num)).collect();
         self.all(&frames?)

@@ -98,7 +98,7 @@ impl Operate for Push {
             params.success_criteria,
             params.success_criteria_compacted,
         )?;
-        engine.open_session(caller)?;
+        engine.lifecycle.open_session(caller)?;
         let sessions = engine.current_settings()?.sessions;
         let usual = match sessions {
             FrameSessions::Always => Where::Session,
@@ -108,9 +108,9 @@ impl Operate for Push {
         if place == Where::Session {
             let id = engine.world().id("plan-");
             let child = decide::PlannedChild { id, identity, children: Vec::new() };
-            return engine.delegate_new(caller, child);
+            return engine.delegation.delegate_new(caller, child);
         }
-        let answer = engine.begin(caller, true, |world| {
+        let answer = engine.lifecycle.begin(caller, true, |world| {
             decide::Command::Push(decide::Push {
                 session: caller.session.clone(),
                 anchor: caller.anchor.clone(),
@@ -127,7 +127,7 @@ impl Operate for Push {
         token: Value,
         outcome: EffectOutcome,
     ) -> Result<Answer, EngineError> {
-        engine.errand_goes_on(caller, token, outcome)
+        engine.delegation.errand_goes_on(caller, token, outcome)
     }
 }
 
@@ -176,10 +176,10 @@ impl Operate for Activate {
         let frame = engine.resolve(&params.frame)?;
         // What was blocked is taken up where it was worked on.
         let sessions = engine.current_settings()?.sessions;
-        let has_session = frame.session.is_some() && !engine.worked_in_place(&frame)?;
+        let has_session = frame.session.is_some() && !engine.queries.worked_in_place(&frame)?;
         let usual = match sessions {
             FrameSessions::Asked if !has_session => Where::Here,
-            FrameSessions::Activate if engine.worked_in_place(&frame)? => Where::Here,
+            FrameSessions::Activate if engine.queries.worked_in_place(&frame)? => Where::Here,
             _ => Where::Session,
         };
         let (place, why) = Where::settled(sessions, caller, params.place, usual);
@@ -187,9 +187,9 @@ impl Operate for Activate {
             engine.kernel.write(|change| give(engine, change, frame.num, &context))?;
         }
         if place == Where::Session {
-            return engine.delegate(caller, frame.num);
+            return engine.delegation.delegate(caller, frame.num);
         }
-        let answer = engine.begin(caller, false, |world| {
+        let answer = engine.lifecycle.begin(caller, false, |world| {
             decide::Command::Activate(decide::Activate {
                 frame: frame.num,
                 session: caller.session.clone(),
@@ -206,7 +206,7 @@ impl Operate for Activate {
         token: Value,
         outcome: EffectOutcome,
     ) -> Result<Answer, EngineError> {
-        engine.errand_goes_on(caller, token, outcome)
+        engine.delegation.errand_goes_on(caller, token, outcome)
     }
 }
 
@@ -221,7 +221,7 @@ impl Operate for Reopen {
 
     fn run(engine: &Engine, caller: &Caller, params: FrameParams) -> Result<Answer, EngineError> {
         let frame = engine.resolve(&params.frame)?;
-        engine.begin(caller, false, |_| {
+        engine.lifecycle.begin(caller, false, |_| {
             decide::Command::Reopen(decide::Reopen {
                 frame: frame.num,
                 session: caller.session.clone(),
@@ -239,7 +239,7 @@ pub(super) fn give(
     facts: &str,
 ) -> Result<(), EngineError> {
     if let Some(text) = given(facts) {
-        engine.carry_out(change, &decide::Command::AddDecision { frame, text })?;
+        engine.commands.carry_out(change, &decide::Command::AddDecision { frame, text })?;
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ impl Operate for Summarize {
     ) -> Result<Answer, EngineError> {
         let note = params.note.filter(|note| !note.trim().is_empty());
         let asks = asks_host(caller);
-        let frame = engine.mark_pending_compaction(caller, note, asks)?;
+        let frame = engine.compaction.mark_pending_compaction(caller, note, asks)?;
         Ok(asked(caller, &frame, checkpoint_awaited(&frame, asks), asks))
     }
 
@@ -69,10 +69,10 @@ pub(super) fn end_with_summary(
 ) -> Result<Answer, EngineError> {
     let asks = asks_host(caller);
     let status = ending.status;
-    let frame = engine.register_pending_completion(caller, ending, asks)?;
+    let frame = engine.compaction.register_pending_completion(caller, ending, asks)?;
     // Its work is over here, and the summary comes later. A person's frame goes on until then.
     if asks {
-        engine.record_ends(&[frame.num]);
+        engine.files.record_ends(&[frame.num]);
     }
     Ok(asked(caller, &frame, completion_awaited(&frame, status, asks), asks))
 }
@@ -148,8 +148,8 @@ pub(super) fn gave_up(
     made: Option<&Made>,
 ) -> Result<Answer, EngineError> {
     let before = engine.active(&caller.session)?;
-    let notice = engine.settle(&caller.session, Came::Nothing(why), made)?;
-    engine.told_of_compactions(&caller.session)?;
+    let notice = engine.compaction.settle(&caller.session, Came::Nothing(why), made)?;
+    engine.compaction.told_of_compactions(&caller.session)?;
     let closed = before
         .filter(|num| engine.frame(*num).is_ok_and(|frame| frame.status != Status::InProgress));
     let title = before.map(|num| Ok::<_, EngineError>(engine.frame(num)?.label())).transpose()?;

@@ -37,8 +37,8 @@ impl Operate for Consolidate {
     ) -> Result<Answer, EngineError> {
         let parent = target(engine, caller, params.frame.as_deref())?;
         let keep = params.keep.unwrap_or(KEPT);
-        engine.answering(caller, |change| {
-            let Some(num) = engine.consolidate_in(change, parent.num, keep)? else {
+        engine.idempotency.answering(caller, |change| {
+            let Some(num) = engine.commands.consolidate_in(change, parent.num, keep)? else {
                 return Err(EngineError {
                     kind: Kind::Conflict,
                     message: match keep {

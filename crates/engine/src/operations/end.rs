@@ -137,11 +137,11 @@ pub(super) fn end_with(
     outcome: Outcome,
 ) -> Result<Answer, EngineError> {
     let anchor = match frame {
-        Some(frame) => engine.anchor_in(caller, frame)?,
+        Some(frame) => engine.queries.anchor_in(caller, frame)?,
         None => caller.anchor.clone(),
     };
     let (session, frame) = (caller.session.clone(), frame.map(|frame| frame.num));
-    engine.end(caller, decide::Pop { session, frame, anchor, outcome })
+    engine.lifecycle.end(caller, decide::Pop { session, frame, anchor, outcome })
 }
 
 /// `stack_frame_invalidate`.
@@ -174,14 +174,14 @@ impl Operate for Invalidate {
         let command = Command::Invalidate(decide::Invalidate {
             frame: frame.num,
             reason: params.reason,
-            anchor: engine.anchor_in(caller, &frame)?,
+            anchor: engine.queries.anchor_in(caller, &frame)?,
         });
-        engine.answering(caller, |change| {
+        engine.idempotency.answering(caller, |change| {
             let active = |view: &View<'_>| {
                 Ok::<_, EngineError>(view.session_row(&caller.session)?.and_then(|it| it.active))
             };
             let before = active(&change.view())?;
-            let mut answer = invalidated(&frame, &engine.carry_out(change, &command)?);
+            let mut answer = invalidated(&frame, &engine.commands.carry_out(change, &command)?);
             let view = change.view();
             let open = active(&view)?;
             if open != before {

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::assembly::Contexts;
 use crate::compaction::nothing_ends;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
@@ -59,21 +60,21 @@ impl Operate for Navigate {
         let outcome = Outcome::with(Status::Blocked, results, None, source);
         let left = stack.get(keep..).unwrap_or_default();
         let pops = left.iter().rev().map(|frame| {
-            let anchor = engine.anchor_in(caller, frame)?;
+            let anchor = engine.queries.anchor_in(caller, frame)?;
             let (session, outcome) = (caller.session.clone(), outcome.clone());
             Ok(Pop { session, frame: Some(frame.num), anchor, outcome })
         });
         let pops = pops.collect::<Result<Vec<_>, EngineError>>()?;
         let mut aside: Vec<_> = left.iter().map(|frame| frame.num).collect();
         if target.status == Status::InProgress {
-            let answer = engine.end_in_turn(caller, pops, |change, ended| {
+            let answer = engine.lifecycle.end_in_turn(caller, pops, |change, ended| {
                 let view = change.view();
-                let answer = gone_back(&view, Engine::last_ended(&view, ended)?)?;
-                engine.keep_answer_if_elsewhere(change, caller, &aside, &answer)?;
+                let answer = gone_back(&view, Contexts::last_ended(&view, ended)?)?;
+                engine.idempotency.keep_answer_if_elsewhere(change, caller, &aside, &answer)?;
                 Ok(answer)
             })?;
             aside.retain(|num| Some(*num) != answer.closed);
-            engine.record_ends(&aside);
+            engine.files.record_ends(&aside);
             return Ok(answer);
         }
         let activate = Command::Activate(Activate {
@@ -82,12 +83,12 @@ impl Operate for Navigate {
             anchor: caller.anchor.clone(),
             id: engine.world().id("frm-"),
         });
-        engine.end_in_turn(caller, pops, |change, _| {
+        engine.lifecycle.end_in_turn(caller, pops, |change, _| {
             nothing_ends(&change.view(), &caller.session)?;
-            engine.carry_out(change, &activate)
+            engine.commands.carry_out(change, &activate)
         })?;
-        engine.record_ends(&aside);
-        engine.kernel.read(|view| engine.began(view, caller, target.num, false))
+        engine.files.record_ends(&aside);
+        engine.kernel.read(|view| engine.contexts.began(view, caller, target.num, false))
     }
 }
 

@@ -42,7 +42,7 @@ impl Operate for Details {
         let mut data = serde_json::to_value(&metadata).map_err(|error| internal(&error))?;
         let (changed, whole) = engine.kernel.read(|view| {
             let whole = still_sent(view, Some(frame.num))?.remove(&frame.num);
-            let changed = engine.changed_since(view, &frame, &mut Looks::whole())?;
+            let changed = engine.contexts.changed_since(view, &frame, &mut Looks::whole())?;
             Ok::<_, EngineError>((changed, whole))
         })?;
         if let Some(whole) = whole {
@@ -81,7 +81,7 @@ impl Operate for Details {
         rows.row("still sent", whole.map(StillSent::told).as_deref());
         rows.row("planned children", Some(&around.planned.join(", ")));
         rows.times(&frame);
-        let worked = format_duration(frame.worked(engine.now()));
+        let worked = format_duration(frame.worked(engine.kernel.now()));
         match (frame.ended_at, frame.status) {
             (Some(_), _) => rows.row("took", Some(&worked)),
             (None, frame::Status::Planned) => {}
@@ -102,9 +102,9 @@ impl Operate for ContextPreview {
 
     fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        let context = engine
-            .kernel
-            .read(|view| engine.context(view, &caller.session, frame.num, Parts::full()))?;
+        let context = engine.kernel.read(|view| {
+            engine.contexts.context(view, &caller.session, frame.num, Parts::full())
+        })?;
         let data = json!({"frame": frame.num.to_string(), "xml": context.text,
             "metadata": context.metadata});
         Ok(Answer { title: frame.label(), text: context.text.clone(), data, ..Answer::default() })
@@ -122,9 +122,9 @@ impl Operate for ContextInfo {
 
     fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        let context = engine
-            .kernel
-            .read(|view| engine.context(view, &caller.session, frame.num, Parts::full()))?;
+        let context = engine.kernel.read(|view| {
+            engine.contexts.context(view, &caller.session, frame.num, Parts::full())
+        })?;
         let settings = engine.current_settings()?;
         let cache = lock(&engine.contexts.cache).stats();
         let usage = engine.usage(&caller.session);

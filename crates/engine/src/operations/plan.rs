@@ -145,8 +145,8 @@ fn plan(
     gather(&children, &mut facts);
     let children = planned(engine.world(), caller, children)?;
     let command = decide::Command::Plan(decide::Plan { parent, children });
-    engine.answering(caller, |change| {
-        let decision = engine.carry_out(change, &command)?;
+    engine.idempotency.answering(caller, |change| {
+        let decision = engine.commands.carry_out(change, &command)?;
         for (frame, facts) in decision.frames.iter().zip(&facts) {
             give(engine, change, *frame, facts)?;
         }

@@ -72,7 +72,7 @@ impl Operate for AddArtifact {
         params: ArtifactParams,
     ) -> Result<Answer, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
-        let (path, hash) = engine.project_file(&words("artifact", params.artifact)?);
+        let (path, hash) = engine.kernel.env().project_file(&words("artifact", params.artifact)?);
         let command = Command::AddArtifact { frame, artifact: Artifact { path, hash } };
         noted_down(engine, caller, &command, noted(frame, "artifact"))
     }
@@ -110,7 +110,7 @@ impl Operate for SetGoal {
         let frame = match &params.frame {
             Some(reference) => engine.resolve(reference)?.num,
             None if params.current => target(engine, caller, None)?,
-            None => engine.session_root(&caller.session)?,
+            None => engine.queries.session_root(&caller.session)?,
         };
         let identity = identity(
             caller,
@@ -147,14 +147,14 @@ impl Operate for PinConstraint {
     fn run(engine: &Engine, caller: &Caller, params: PinParams) -> Result<Answer, EngineError> {
         let frame = pinned_in(engine, caller, params.frame.as_deref())?;
         let text = words("pin", params.text)?;
-        engine.answering(caller, |change| {
-            engine.carry_out(change, &Command::Pin { frame, text: text.clone() })?;
+        engine.idempotency.answering(caller, |change| {
+            engine.commands.carry_out(change, &Command::Pin { frame, text: text.clone() })?;
             let view = change.view();
             let mut pins = view.frame(frame)?.pins;
             let set = pins.iter().find(|pin| pin.text == text).map(|pin| pin.num);
             pins.extend(view.ancestors(frame)?.into_iter().flat_map(|it| it.pins));
             let tokens = pins.iter().map(|pin| estimate_tokens(&pin.text)).sum();
-            Ok(pinned(frame, set, (tokens, engine.settings_in(&view)?.budget.total)))
+            Ok(pinned(frame, set, (tokens, engine.kernel.settings_in(&view)?.budget.total)))
         })
     }
 }
@@ -235,7 +235,9 @@ fn noted_down(
     command: &Command,
     answer: Answer,
 ) -> Result<Answer, EngineError> {
-    engine.answering(caller, |change| engine.carry_out(change, command).map(|_| answer))
+    engine
+        .idempotency
+        .answering(caller, |change| engine.commands.carry_out(change, command).map(|_| answer))
 }
 
 /// What an agent is told of a pin that it has set in a frame, in which all pins take so many of a context's

@@ -66,15 +66,15 @@ impl Operate for Replan {
                 .unwrap_or_else(|| frame.identity.success_criteria.clone()),
             success_criteria_compacted: dense,
         };
-        engine.answering(caller, |change| {
+        engine.idempotency.answering(caller, |change| {
             if identity != frame.identity {
                 let command =
                     Command::SetIdentity { frame: frame.num, identity, derived: false, anew: true };
-                engine.carry_out(change, &command)?;
+                engine.commands.carry_out(change, &command)?;
             }
             if let Some(before) = &before {
                 let command = Command::OrderPlan { frame: frame.num, before: before.num };
-                engine.carry_out(change, &command)?;
+                engine.commands.carry_out(change, &command)?;
             }
             let now = change.view().frame(frame.num)?;
             let place =
@@ -110,8 +110,9 @@ impl Operate for Unplan {
 
     fn run(engine: &Engine, caller: &Caller, params: UnplanParams) -> Result<Answer, EngineError> {
         let frame = planned(engine, &params.frame)?;
-        engine.answering(caller, |change| {
-            let decision = engine.carry_out(change, &Command::Unplan { frame: frame.num })?;
+        engine.idempotency.answering(caller, |change| {
+            let decision =
+                engine.commands.carry_out(change, &Command::Unplan { frame: frame.num })?;
             let gone: Vec<_> = decision.frames.iter().map(ToString::to_string).collect();
             let below = gone.len().saturating_sub(1);
             let with = if below == 0 { String::new() } else { format!(", with {below} below it") };

@@ -31,7 +31,7 @@ impl Operate for Retry {
     fn run(engine: &Engine, caller: &Caller, params: FrameParams) -> Result<Answer, EngineError> {
         let tried = engine.resolve(&params.frame)?;
         check(engine, caller, &tried)?;
-        engine.check_nothing_ends(&caller.session)?;
+        engine.lifecycle.check_nothing_ends(&caller.session)?;
         let push = Command::Push(Push {
             session: caller.session.clone(),
             anchor: caller.anchor.clone(),
@@ -39,17 +39,19 @@ impl Operate for Retry {
             id: engine.world().id("frm-"),
         });
         let num = engine.kernel.write(|change| {
-            let num = first(&engine.carry_out(change, &push)?)?;
+            let num = first(&engine.commands.carry_out(change, &push)?)?;
             let ended = change.view().evidence(tried.num)?.brief();
             let learnt = Command::AddDecision { frame: num, text: learnt(&tried, &ended) };
-            engine.carry_out(change, &learnt)?;
+            engine.commands.carry_out(change, &learnt)?;
             // What held for the first try holds for this one, word for word.
             for pin in &tried.pins {
-                engine.carry_out(change, &Command::Pin { frame: num, text: pin.text.clone() })?;
+                engine
+                    .commands
+                    .carry_out(change, &Command::Pin { frame: num, text: pin.text.clone() })?;
             }
             Ok::<_, EngineError>(num)
         })?;
-        retried(engine, engine.kernel.read(|view| engine.began(view, caller, num, false))?)
+        retried(engine, engine.kernel.read(|view| engine.contexts.began(view, caller, num, false))?)
     }
 }
 

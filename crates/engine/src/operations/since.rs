@@ -9,6 +9,7 @@ use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{Fold, Outcome, Span, SpanNum, SpanOrigin};
 use callstack_store::View;
 
+use crate::assembly::Contexts;
 use crate::commands::first;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
@@ -24,14 +25,14 @@ pub(super) fn pop_since(
     outcome: Outcome,
 ) -> Result<Answer, EngineError> {
     let steps = engine.kernel.read(|view| named(view, &caller.session, name))?;
-    engine.check_nothing_ends(&caller.session)?;
-    let begun = engine.begun_since(&caller.session, &steps.first, &caller.anchor)?;
+    engine.lifecycle.check_nothing_ends(&caller.session)?;
+    let begun = engine.steps.begun_since(&caller.session, &steps.first, &caller.anchor)?;
     let begun = begun.ok_or_else(|| gone(&steps))?;
     let results = outcome.results.as_deref().unwrap_or_default();
     let title = title.map(str::trim).filter(|title| !title.is_empty());
     let span = about_to_open(&caller.session, &steps);
-    let evidence = engine.evidence_since(&span, Some(results));
-    let files = engine.files_before(&caller.session, &steps.first)?;
+    let evidence = engine.spans.evidence_since(&span, Some(results));
+    let files = engine.steps.files_before(&caller.session, &steps.first)?;
     let command = Command::PopSince(decide::PopSince {
         session: caller.session.clone(),
         first: steps.first.clone(),
@@ -46,22 +47,22 @@ pub(super) fn pop_since(
         outcome,
     });
     // The call closes no frame that it had opened itself: its answer is kept for when it is made again.
-    engine.answering(caller, |change| {
+    engine.idempotency.answering(caller, |change| {
         // Somebody else may have closed them in the meantime.
         named(&change.view(), &caller.session, name)?;
-        let decision = engine.carry_out(change, &command)?;
+        let decision = engine.commands.carry_out(change, &command)?;
         let num = first(&decision)?;
         let given = files.iter().map(|(moment, state)| Event::FilesRecorded {
             frame: num,
             moment: *moment,
             state: state.clone(),
         });
-        let artifacts = engine.artifacts_since(&change.view(), &span, &evidence)?;
+        let artifacts = engine.steps.artifacts_since(&change.view(), &span, &evidence)?;
         let artifacts =
             artifacts.into_iter().map(|artifact| Event::ArtifactRecorded { frame: num, artifact });
-        change.append(engine.now(), &given.chain(artifacts).collect::<Vec<_>>())?;
+        change.append(engine.kernel.now(), &given.chain(artifacts).collect::<Vec<_>>())?;
         let view = change.view();
-        let text = engine.returned(&view, num, &[], &evidence, &caller.session)?;
+        let text = engine.contexts.returned(&view, num, &[], &evidence, &caller.session)?;
         let mut events = Vec::new();
         for event in &decision.events {
             let Event::SpanClosed { span, close, .. } = event else { continue };
@@ -73,9 +74,9 @@ pub(super) fn pop_since(
             events.push(Event::FoldSet { span: *span, fold });
             events.extend(evidence::taken(&view, num, *span, &evidence)?);
         }
-        change.append(engine.now(), &events)?;
-        engine.consolidate_if_many(change, num)?;
-        Engine::ended(&change.view(), num, text)
+        change.append(engine.kernel.now(), &events)?;
+        engine.commands.consolidate_if_many(change, num)?;
+        Contexts::ended(&change.view(), num, text)
     })
 }
 

@@ -74,7 +74,7 @@ impl Operate for Config {
             engine.configure(setting, value.as_deref())?;
         }
         if !changes.is_empty() {
-            engine.reconsider_silent()?;
+            engine.subagents.reconsider_silent()?;
         }
         shown(engine, !changes.is_empty())
     }
@@ -254,7 +254,7 @@ impl Operate for List {
             }
         }
         let sessions = engine.subagents(&filter)?;
-        let now = engine.now();
+        let now = engine.kernel.now();
         let lines: Vec<_> = sessions.iter().map(|session| line(session, now)).collect();
         let text = if lines.is_empty() { "None.".to_owned() } else { lines.join("\n") };
         let title = format!("{} sessions", lines.len());
@@ -319,7 +319,7 @@ impl Operate for Complete {
         caller: &Caller,
         params: CompleteParams,
     ) -> Result<Answer, EngineError> {
-        let session = engine.find_subagent(&params.session)?;
+        let session = engine.queries.find_subagent(&params.session)?;
         if session.is_completed {
             return Err(EngineError {
                 kind: crate::error::Kind::Conflict,
@@ -330,7 +330,7 @@ impl Operate for Complete {
             });
         }
         let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-        let last = engine.last_words(&session)?;
+        let last = engine.subagents.last_words(&session)?;
         let results = given(params.results);
         let ending = Ending {
             status: params.status.map_or(last.status, Status::from),
@@ -340,11 +340,16 @@ impl Operate for Complete {
             results: results.unwrap_or(last.results),
         };
         let session = &session.session;
-        engine.complete_session_and(session, Completion::Manual, &ending, |change, ended| {
-            let answer = completed(session, &ended, ending.status);
-            engine.keep_answer(change, caller, &answer)?;
-            Ok(answer)
-        })
+        engine.subagents.complete_session_and(
+            session,
+            Completion::Manual,
+            &ending,
+            |change, ended| {
+                let answer = completed(session, &ended, ending.status);
+                engine.idempotency.keep_answer(change, caller, &answer)?;
+                Ok(answer)
+            },
+        )
     }
 }
 

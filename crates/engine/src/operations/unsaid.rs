@@ -37,13 +37,13 @@ pub(super) fn end_unsaid(
     status: Status,
 ) -> Result<Answer, EngineError> {
     // What can't end is refused before anybody is asked for its results.
-    let frame = engine.check_end(Pop {
+    let frame = engine.lifecycle.check_end(Pop {
         session: caller.session.clone(),
         frame: named.map(|frame| frame.num),
         anchor: caller.anchor.clone(),
         outcome: Outcome::without_results(status),
     })?;
-    let making = engine.make_results(&frame, status, caller.performs)?;
+    let making = engine.results.make_results(&frame, status, caller.performs)?;
     go_on(engine, caller, &frame, status, None, making)
 }
 
@@ -55,7 +55,7 @@ pub(super) fn end_uncompacted(
     status: Status,
     why: &str,
 ) -> Result<Answer, EngineError> {
-    let making = engine.make_results(frame, status, caller.performs)?;
+    let making = engine.results.make_results(frame, status, caller.performs)?;
     go_on(engine, caller, frame, status, Some(why.to_owned()), making)
 }
 
@@ -69,12 +69,12 @@ pub(super) fn resume(
     let waiting: Waiting = serde_json::from_value(token.clone()).ok()?;
     let Waiting { frame, status, instead_of, asking } = waiting;
     if matches!(outcome, EffectOutcome::Error { aborted: true, .. }) {
-        engine.making_stopped(&asking);
+        engine.results.making_stopped(&asking);
         return Some(compaction::cancelled(engine, caller));
     }
     let goes_on = || {
         let frame = engine.frame(frame)?;
-        let making = engine.making_goes_on(&frame, status, asking)?;
+        let making = engine.results.making_goes_on(&frame, status, asking)?;
         go_on(engine, caller, &frame, status, instead_of, making)
     };
     Some(goes_on())

@@ -167,7 +167,7 @@ fn observed(
     frame: &Frame,
     hints: impl FnOnce(&Observer) -> Hints,
 ) -> Result<(Signals, Hints), EngineError> {
-    let conversation = engine.conversation(&caller.session);
+    let conversation = engine.sessions.conversation(&caller.session);
     let mut conversation = lock(&conversation);
     let (used, limit) = (conversation.used, conversation.limit);
     if let Some(span) = conversation.open_span().filter(|span| span.frame == frame.num) {

@@ -47,11 +47,11 @@ impl Operate for AutoSuggest {
             let [.., in_context, _] = AutonomySettings::VARIABLES;
             engine.configure(Setting::named(in_context)?, Some(&switch(enabled)))?;
         }
-        let now = engine.now();
+        let now = engine.kernel.now();
         if params.clear != Some(true) {
             return engine.kernel.read(|view| waiting(engine, view, &caller.session, now, None));
         }
-        engine.answering(caller, |change| {
+        engine.idempotency.answering(caller, |change| {
             let cleared = clear(change, &caller.session, now)?;
             waiting(engine, &change.view(), &caller.session, now, Some(cleared))
         })
@@ -66,7 +66,7 @@ fn waiting(
     now: i64,
     cleared: Option<usize>,
 ) -> Result<Answer, EngineError> {
-    let settings = engine.settings_in(view)?.autonomy.clone();
+    let settings = engine.kernel.settings_in(view)?.autonomy.clone();
     let waiting = view.pending_suggestions(session, now)?;
     let mut text = match (settings.level, settings.suggest_in_context) {
         (Level::Manual, _) => format!(
@@ -131,7 +131,7 @@ impl Operate for Stats {
     type Params = NoParams;
 
     fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Answer, EngineError> {
-        let now = engine.now();
+        let now = engine.kernel.now();
         let (counts, history) = engine.kernel.read(|view| {
             let history = view.newest_suggestions(None, HISTORY, now)?;
             Ok::<_, EngineError>((view.suggestion_counts(now)?, history))
