@@ -10,9 +10,9 @@ use callstack_core::event::{Event, GivenAnswer};
 use callstack_core::frame::FrameNum;
 use callstack_store::Change;
 
+use crate::call::{Answer, Caller};
 use crate::error::EngineError;
 use crate::kernel::Kernel;
-use crate::operation::{Answer, Caller};
 
 /// Answers calls that are made again as they were answered before.
 pub(crate) struct Idempotency {

@@ -1,6 +1,7 @@
 //! Gathers what a frame's context is rendered from, and makes the texts that answer a push and a pop.
 //! What is read is bounded, however large the tree is.
 
+pub(crate) mod open_now;
 mod surroundings;
 
 use std::collections::BTreeSet;
@@ -21,16 +22,16 @@ use callstack_store::View;
 use serde_json::json;
 use surroundings::surroundings;
 
-use crate::conversation::calibration::tokens_per_estimate;
-use crate::conversation::fixing::{OpenNow, Saying};
+use crate::assembly::open_now::{OpenNow, Saying};
+use crate::calibration::tokens_per_estimate;
+use crate::call::{Answer, Caller};
 use crate::error::EngineError;
 use crate::evidence;
-use crate::kernel::{Env, lock};
-use crate::operation::{Answer, Caller};
+use crate::kernel::Env;
+use crate::lock::lock;
 use crate::requests::stated;
 use crate::settings::Placement;
 use crate::staleness::{Looks, Seen};
-use crate::system::SystemPrompts;
 
 /// Planned children that are looked at.
 const PLANNED: u32 = 24;
@@ -38,21 +39,6 @@ const PLANNED: u32 = 24;
 /// Finished frames inside a finished one that it names, and that it gathers decisions and artifacts of.
 const CHILDREN: u32 = 12;
 const DESCENDANTS: usize = 40;
-
-impl SystemPrompts {
-    /// The XML context of a frame as a session is given it, with what it costs in estimated tokens. It is
-    /// rendered anew when anything that it shows has changed, and after 30 seconds.
-    ///
-    /// `frame` is a handle, an id or a unique prefix; `not_found` where there is none.
-    pub(crate) fn generate_frame_context(
-        &self,
-        session: &str,
-        frame: &str,
-    ) -> Result<Arc<RenderedContext>, EngineError> {
-        let num = self.queries.resolve(frame)?.num;
-        self.kernel.read(|view| self.contexts.context(view, session, num, Parts::full()))
-    }
-}
 
 /// Makes the contexts of frames, and what stands for finished ones, from one view of the store.
 pub(crate) struct Contexts {

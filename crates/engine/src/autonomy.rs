@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use callstack_core::autonomy::{
-    Heuristic, Kind, LIFETIME, QUIET, Reading, Signals, Suggestion, SuggestionEnd, judge,
+    Heuristic, Kind, LIFETIME, QUIET, Reading, Signals, Suggestion, judge,
 };
 use callstack_core::event::Event;
-use callstack_core::frame::{Frame, FrameNum, Status};
-use callstack_core::transcript::{Span, SpanOrigin};
+use callstack_core::frame::{Frame, FrameNum};
+use callstack_core::transcript::Span;
 use callstack_store::{Change, StoreError, StoredSuggestion, View};
 
 use crate::conversation::Conversation;
@@ -227,44 +227,4 @@ impl Suggestions {
         let now = self.kernel.now();
         view.frame_suggestions(frame, now.saturating_sub(QUIET), now)
     }
-}
-
-/// The events that follow from others for what was suggested: a child that was opened or an end that
-/// came is what a suggestion was for, and nothing waits for a frame that has ended.
-pub(crate) fn followed(
-    view: &View<'_>,
-    events: &[Event],
-    now: i64,
-) -> Result<Vec<Event>, StoreError> {
-    let mut ends = Vec::new();
-    let mut end = |frame: FrameNum, of: &dyn Fn(Kind) -> Option<SuggestionEnd>| {
-        for stored in view.frame_suggestions(frame, now.saturating_sub(LIFETIME), now)? {
-            if let Some(end) = of(stored.suggestion.kind()).filter(|_| stored.end.is_none()) {
-                let suggestion = stored.suggestion.num;
-                ends.push(Event::SuggestionEnded { suggestion, end });
-            }
-        }
-        Ok::<_, StoreError>(())
-    };
-    for event in events {
-        match event {
-            Event::SpanOpened { span }
-                if matches!(span.origin, SpanOrigin::Push | SpanOrigin::Activate) =>
-            {
-                if let Some(parent) = view.frame(span.frame)?.parent {
-                    let acted = |kind| (kind == Kind::Push).then_some(SuggestionEnd::ActedOn);
-                    end(parent, &acted)?;
-                }
-            }
-            Event::FrameEnded { frame, outcome, .. } => {
-                let popped = outcome.status != Status::Invalidated;
-                end(*frame, &|kind| {
-                    let acted = kind == Kind::Pop && popped;
-                    Some(if acted { SuggestionEnd::ActedOn } else { SuggestionEnd::Cleared })
-                })?;
-            }
-            _ => {}
-        }
-    }
-    Ok(ends)
 }

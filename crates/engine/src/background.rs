@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use callstack_store::{StoreError, open_plain};
 
 use crate::error::EngineError;
-use crate::kernel::lock;
+use crate::lock::lock;
 
 /// Work that can wait begins once nothing was wished for so long: a host asks several things about one call of
 /// the model, one right behind the other, and none of them waits for the disk then.

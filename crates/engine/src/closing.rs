@@ -11,12 +11,12 @@ use callstack_core::transcript::Fold;
 use callstack_store::Change;
 
 use crate::assembly::Contexts;
+use crate::call::Caller;
 use crate::commands::{Commands, first};
 use crate::error::EngineError;
 use crate::evidence;
 use crate::evidence::SpanEvidence;
 use crate::kernel::{Env, Kernel};
-use crate::operation::Caller;
 
 /// Ends frames within a transaction, with what stands for their spans.
 pub(crate) struct SpanClosing {

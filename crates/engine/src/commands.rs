@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use callstack_core::autonomy::{Kind as SuggestionKind, LIFETIME, SuggestionEnd};
 use callstack_core::decide::{Command, Decision, decide};
-use callstack_core::frame::FrameNum;
-use callstack_store::Change;
+use callstack_core::event::Event;
+use callstack_core::frame::{FrameNum, Status};
+use callstack_core::transcript::SpanOrigin;
+use callstack_store::{Change, StoreError, View};
 
 use crate::error::{EngineError, Kind};
 use crate::kernel::Env;
@@ -29,7 +32,7 @@ impl Commands {
         let decision =
             decide(&change.view(), command, &self.env.settings_in(&change.view())?.limits, now)?;
         change.append(now, &decision.events)?;
-        let followed = crate::autonomy::followed(&change.view(), &decision.events, now)?;
+        let followed = followed(&change.view(), &decision.events, now)?;
         change.append(now, &followed)?;
         self.env.tell_of_outside(change, &decision.events, &decision.frames)?;
         Ok(decision)
@@ -43,4 +46,41 @@ pub(crate) fn first(decision: &Decision) -> Result<FrameNum, EngineError> {
         message: "a command was carried out on no frame".to_owned(),
         hint: None,
     })
+}
+
+/// The events that follow from others for what was suggested: a child that was opened or an end that
+/// came is what a suggestion was for, and nothing waits for a frame that has ended.
+fn followed(view: &View<'_>, events: &[Event], now: i64) -> Result<Vec<Event>, StoreError> {
+    let mut ends = Vec::new();
+    let mut end = |frame: FrameNum, of: &dyn Fn(SuggestionKind) -> Option<SuggestionEnd>| {
+        for stored in view.frame_suggestions(frame, now.saturating_sub(LIFETIME), now)? {
+            if let Some(end) = of(stored.suggestion.kind()).filter(|_| stored.end.is_none()) {
+                let suggestion = stored.suggestion.num;
+                ends.push(Event::SuggestionEnded { suggestion, end });
+            }
+        }
+        Ok::<_, StoreError>(())
+    };
+    for event in events {
+        match event {
+            Event::SpanOpened { span }
+                if matches!(span.origin, SpanOrigin::Push | SpanOrigin::Activate) =>
+            {
+                if let Some(parent) = view.frame(span.frame)?.parent {
+                    let acted =
+                        |kind| (kind == SuggestionKind::Push).then_some(SuggestionEnd::ActedOn);
+                    end(parent, &acted)?;
+                }
+            }
+            Event::FrameEnded { frame, outcome, .. } => {
+                let popped = outcome.status != Status::Invalidated;
+                end(*frame, &|kind| {
+                    let acted = kind == SuggestionKind::Pop && popped;
+                    Some(if acted { SuggestionEnd::ActedOn } else { SuggestionEnd::Cleared })
+                })?;
+            }
+            _ => {}
+        }
+    }
+    Ok(ends)
 }

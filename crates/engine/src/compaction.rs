@@ -15,15 +15,14 @@ use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::transcript::Outcome;
 use callstack_store::View;
-use serde::{Deserialize, Serialize};
 
 use crate::assembly::Contexts;
+use crate::call::Caller;
 use crate::closing::SpanClosing;
+use crate::conversation::broken::Failure;
 use crate::error::{EngineError, Kind};
 use crate::evidence::{SpanEvidence, SpanReader};
 use crate::kernel::Kernel;
-use crate::lifecycle::Lifecycle;
-use crate::operation::Caller;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
 pub(crate) use settle::{Came, told};
@@ -38,15 +37,6 @@ pub struct Summary {
     pub message: String,
     /// Its text; empty where the summariser said nothing.
     pub text: String,
-}
-
-/// Why a turn of an agent ended before its time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// Whether somebody stopped it.
-    pub stopped: bool,
-    /// What the host says of it.
-    pub message: String,
 }
 
 /// What a summariser is told.
@@ -266,13 +256,6 @@ impl Queries {
         let dropped =
             Event::CompactionDropped { session: session.to_owned(), reason: reason.to_owned() };
         Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[dropped]))?)
-    }
-}
-
-impl Lifecycle {
-    /// Refuses to begin work in a session whose frame is about to end: it would begin inside that one.
-    pub(crate) fn check_nothing_ends(&self, session: &str) -> Result<(), EngineError> {
-        self.kernel.read(|view| nothing_ends(view, session))
     }
 }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use callstack_store::View;
 
 use crate::error::{EngineError, Kind};
-use crate::kernel::{Env, Kernel, lock};
+use crate::kernel::{Env, Kernel};
+use crate::lock::lock;
 use crate::settings::{Scope, Setting, Settings};
 
 /// Where the value of a setting comes from.

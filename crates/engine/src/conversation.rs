@@ -2,7 +2,7 @@
 //! finished is folded.
 
 pub(crate) mod broken;
-pub(crate) mod calibration;
+mod calibrated;
 pub(crate) mod children;
 pub(crate) mod copied;
 pub(crate) mod files_before;
@@ -19,7 +19,7 @@ pub(crate) mod notes;
 pub(crate) mod outside;
 pub(crate) mod past;
 pub(crate) mod results;
-mod shown;
+pub(crate) mod shown;
 pub(crate) mod stale;
 pub(crate) mod sync;
 pub(crate) mod undo;
@@ -29,7 +29,6 @@ pub(crate) mod written;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use calibration::Calibration;
 use callstack_core::autonomy::Seen;
 use callstack_core::fold::{Note, ReasoningPolicy};
 use callstack_core::frame::FrameNum;
@@ -43,6 +42,7 @@ use outside::Outside;
 use stale::Stale;
 use watch::Watch;
 
+use crate::calibration::Calibration;
 use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
 use crate::sessions::Sessions;

@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::EngineError;
-use crate::subagents::Subagents;
-
 /// Something that a host does for the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -81,11 +78,4 @@ pub struct Reaction {
     pub effects: Vec<Effect>,
     /// When to call [`Engine::wake`], in milliseconds since 1970.
     pub wake_at: Option<i64>,
-}
-
-impl Subagents {
-    /// Does what is due by now.
-    pub(crate) fn wake(&self) -> Result<Reaction, EngineError> {
-        Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? })
-    }
 }

@@ -33,6 +33,7 @@ use crate::generator::ResultsMaker;
 use crate::import::Imports;
 use crate::kernel::Kernel;
 use crate::lifecycle::Lifecycle;
+use crate::project_files::ProjectFiles;
 use crate::purge::Purges;
 use crate::queries::Queries;
 use crate::rollback::Rollbacks;
@@ -50,6 +51,7 @@ pub use callstack_store::{Health, LeftOut, Omitted, Rebuilt};
 /// The engine of one project. May be shared between threads and exist in several processes at once.
 pub struct Engine {
     pub(crate) kernel: Arc<Kernel>,
+    pub(crate) project_files: Arc<ProjectFiles>,
     pub(crate) queries: Arc<Queries>,
     pub(crate) commands: Arc<Commands>,
     pub(crate) span_reader: Arc<SpanReader>,
@@ -93,7 +95,8 @@ impl Engine {
         let queries = Arc::new(Queries::new(&kernel));
         let commands = Arc::new(Commands::new(kernel.env()));
         let span_reader = Arc::new(SpanReader::new(kernel.env()));
-        let sessions = Arc::new(Sessions::new(&kernel));
+        let project_files = Arc::new(ProjectFiles::new(&kernel));
+        let sessions = Arc::new(Sessions::new(&kernel, &project_files));
         let spans = Arc::new(SpanEvidence::new(&kernel, &span_reader, &sessions));
         let contexts = Arc::new(Contexts::new(kernel.env()));
         let frames = Arc::new(Frames::new(&kernel, &queries, &commands));
@@ -163,7 +166,7 @@ impl Engine {
         let forks = Arc::new(Forks::new(&kernel, &queries, &frames, &sessions, &system));
         let notes =
             Arc::new(Notes::new(&kernel, &queries, &sessions, &delegation, &suggestions, &system));
-        let presence = Arc::new(Presence::new(&kernel, &contexts, &sessions));
+        let presence = Arc::new(Presence::new(&kernel, &project_files, &contexts, &sessions));
         let steps = Arc::new(StepQueries::new(&kernel, &sessions, &files));
         let conversations = Arc::new(Conversations::new(
             &kernel,
@@ -190,6 +193,7 @@ impl Engine {
         let purges = Arc::new(Purges::new(&kernel, &queries, &contexts));
         Ok(Self {
             kernel,
+            project_files,
             queries,
             commands,
             span_reader,

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::assembly::Contexts;
+use crate::call::{Answer, Caller};
 use crate::closing::SpanClosing;
 use crate::commands::Commands;
 use crate::conversation::fixing::Fixing;
@@ -24,7 +25,6 @@ use crate::effect::{Effect, EffectOutcome, Next};
 use crate::error::{EngineError, Kind};
 use crate::evidence::{SpanEvidence, SpanReader};
 use crate::kernel::Kernel;
-use crate::operation::{Answer, Caller};
 use crate::queries::Queries;
 use crate::sessions::Sessions;
 use crate::work_tree::FileStates;

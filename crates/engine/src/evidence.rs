@@ -20,7 +20,8 @@ use callstack_store::{StoreError, View};
 
 use crate::error::EngineError;
 use crate::files;
-use crate::kernel::{Env, Kernel, lock};
+use crate::kernel::{Env, Kernel};
+use crate::lock::lock;
 use crate::sessions::Sessions;
 
 /// How long the end of a frame waits until the messages of its span are on the disk. They are written

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
@@ -16,13 +16,11 @@ use callstack_store::{Change, Health, Rebuilt, Store, StoreError, Trusted, View}
 
 use crate::configuration::{Laid, Reread};
 use crate::error::EngineError;
-use crate::log::files::LogFiles;
+use crate::files;
 use crate::logging::Log;
-use crate::mirror::{self, Mirror};
 use crate::outside::Outside;
 use crate::settings::Settings;
 use crate::world::World;
-use crate::{files, layout, unfinished};
 
 /// The settings, time and ids, the log, and the folders of one project. Nothing here reads or writes its store.
 pub(crate) struct Env {
@@ -47,8 +45,6 @@ pub(crate) struct Kernel {
     pub(crate) env: Arc<Env>,
     pub(crate) store: Store,
     trusted: Arc<Trusted>,
-    logs: LogFiles,
-    mirror: Mirror,
     /// The generation of the store that conversations were read from.
     generation: Arc<AtomicU64>,
     /// The notices about the store that a host has not shown yet.
@@ -121,17 +117,10 @@ impl Kernel {
         let trusted = Arc::new(trusted);
         // A store that can't be read says so to whoever asks it for more.
         let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
-        let mirror = Mirror::new(&trusted, &settings);
         let settings_now = settings.overlaid(&stored)?;
         let dialect = settings_now.profile.dialect();
         let log = Log::new(&folder, settings_now.kept.log, dialect);
-        let logs = LogFiles::new(&trusted);
-        let (files, logged, documents) = (mirror.observer(), log.observer(), logs.observer());
-        store.observe(move |events| {
-            files(events);
-            logged(events);
-            documents(events);
-        });
+        store.observe(log.observer());
         let generation = Arc::new(AtomicU64::new(store.turns().generation()));
         for skipped in settings_now.subagents.skipped() {
             log.write(world.now(), &pattern_skipped(&skipped));
@@ -148,7 +137,7 @@ impl Kernel {
             past: AtomicI64::new(0),
             outside: Outside::default(),
         });
-        Ok(Self { env, store, trusted, logs, mirror, generation, notices: Mutex::default() })
+        Ok(Self { env, store, trusted, generation, notices: Mutex::default() })
     }
 
     /// Reads in one transaction.
@@ -190,11 +179,6 @@ impl Kernel {
     /// The generation of the store that was read last.
     pub(crate) fn generation(&self) -> &Arc<AtomicU64> {
         &self.generation
-    }
-
-    /// What writes the documents of frames' logs.
-    pub(crate) fn logs(&self) -> &LogFiles {
-        &self.logs
     }
 
     /// See [`Env::project`].
@@ -255,35 +239,6 @@ impl Kernel {
         Ok(())
     }
 
-    /// Has the files of `.opencode/stack` and the logs brought up to date, in the background: a process
-    /// that was killed may have left them behind the store, and somebody may have removed some. They
-    /// follow every change by themselves.
-    pub(crate) fn write_files(&self) {
-        self.mirror.want();
-        if !self.store.is_read_only() {
-            self.logs.look();
-        }
-        let host = self.env.project.join(layout::HOST_FOLDER);
-        // Plugin and slash commands are put in where the first two are.
-        for folder in [host.join("plugin"), host.join("command")] {
-            unfinished::sweep(&folder);
-        }
-        for folder in [layout::folder(&self.env.project), layout::flame_folder(&self.env.project)] {
-            unfinished::sweep(&folder);
-            unfinished::sweep(&folder.join(layout::FRAMES));
-        }
-    }
-
-    /// Why the files of `.opencode/stack` were last not written, until they are.
-    pub(crate) fn files_failure(&self) -> Option<EngineError> {
-        self.mirror.failure()
-    }
-
-    /// Why logs were last not written, until they are.
-    pub(crate) fn logs_failure(&self) -> Option<EngineError> {
-        self.logs.failure()
-    }
-
     /// Checks the store. Changes nothing.
     pub(crate) fn check(&self) -> Result<Health, EngineError> {
         Ok(self.store.check()?)
@@ -292,12 +247,6 @@ impl Kernel {
     /// Derives the store's tables from its events; those that can't be read are left out.
     pub(crate) fn rebuild(&self) -> Result<Rebuilt, EngineError> {
         Ok(self.store.rebuild()?)
-    }
-
-    /// Removes the files of `.opencode/stack` if they are this store's; whether they were, where there are any.
-    pub(crate) fn remove_files(&self) -> Result<Option<bool>, EngineError> {
-        let identity = self.store.read(|view| Ok::<_, EngineError>(view.identity()?))?;
-        mirror::remove(&self.trusted, identity.as_deref())
     }
 
     /// Whether nothing was ever done in the store.
@@ -309,11 +258,6 @@ impl Kernel {
     pub(crate) fn message_sizes(&self) -> Result<(u64, u64, u64), EngineError> {
         self.store.read(|view| Ok(view.message_sizes()?))
     }
-}
-
-/// Locks what no panic can leave half-changed.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn pattern_skipped(skipped: &SkippedPattern) -> LogLine {

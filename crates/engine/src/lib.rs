@@ -8,12 +8,15 @@ mod again;
 mod assembly;
 mod autonomy;
 mod background;
+mod calibration;
+mod call;
 mod closing;
 mod commands;
 mod compaction;
 mod configuration;
 mod consolidation;
 mod conversation;
+mod dense;
 pub mod effect;
 mod engine;
 mod errands;
@@ -30,6 +33,7 @@ mod inspection;
 mod kernel;
 pub mod layout;
 mod lifecycle;
+mod lock;
 mod log;
 mod logging;
 pub mod manager;
@@ -39,6 +43,7 @@ pub mod operations;
 mod outside;
 mod path_text;
 pub mod presets;
+mod project_files;
 mod purge;
 mod queries;
 mod recorder;
@@ -66,11 +71,12 @@ mod work_tree;
 mod world;
 
 pub use callstack_store::plain;
-pub use compaction::{CompactionPrompt, Failure, Summary};
+pub use compaction::{CompactionPrompt, Summary};
 pub use configuration::{Configured, Source};
+pub use conversation::broken::Failure;
 pub use conversation::mode::off as frame_mode_is_off;
 pub use conversation::past::{
-    PastAside, PastCaller, PastCounts, PastMessage, PastMessages, PastSession, RECORDED,
+    PastAside, PastCaller, PastCounts, PastMessage, PastMessages, PastSession,
 };
 pub use conversation::{CallTimes, Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health, LeftOut, Omitted, Rebuilt};
@@ -82,7 +88,7 @@ pub use log::{LogEntry, LogPart, LogRequest};
 pub use manager::FrameStateManager;
 pub use path_text::path_text;
 pub use purge::{PurgeOutcome, PurgePlan, Said};
-pub use rollback::{LeftAlone, Reach, Restoring, RollbackPlan, RolledBack, Why};
+pub use rollback::{Reach, Restoring, RollbackPlan, RolledBack};
 pub use session::UserMessage;
 pub use settings::{
     AutonomySettings, FrameSessions, Given, Kept, Level, MaskOutputs, Placement, Profile, SETTINGS,
@@ -94,5 +100,6 @@ pub use state::{FrameMetadata, StackState};
 pub use subagents::{ChildSession, Standing, SubagentFilter};
 pub use summarizer::{Summarizer, SummarizerError, SummaryRequest};
 pub use system::{SystemRequest, TokenUsage};
-pub use work_tree::{FileChange, FileChangeKind, WorkTree};
+pub use work::RECORDED;
+pub use work_tree::{FileChange, FileChangeKind, LeftAlone, Why, WorkTree};
 pub use world::{SystemWorld, World};

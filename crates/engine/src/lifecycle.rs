@@ -9,12 +9,13 @@ use callstack_store::Change;
 
 use crate::again::Idempotency;
 use crate::assembly::Contexts;
+use crate::call::{Answer, Caller};
 use crate::closing::Endings;
 use crate::commands::first;
+use crate::compaction::nothing_ends;
 use crate::error::EngineError;
 use crate::frames::Frames;
 use crate::kernel::Kernel;
-use crate::operation::{Answer, Caller};
 use crate::subagents::Subagents;
 use crate::world::World;
 
@@ -118,5 +119,10 @@ impl Lifecycle {
             )?;
             Ok(view.frame(first(&decision)?)?)
         })
+    }
+
+    /// Refuses to begin work in a session whose frame is about to end: it would begin inside that one.
+    pub(crate) fn check_nothing_ends(&self, session: &str) -> Result<(), EngineError> {
+        self.kernel.read(|view| nothing_ends(view, session))
     }
 }

@@ -18,9 +18,8 @@ use callstack_store::open_plain;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::error::EngineError;
-use crate::kernel::lock;
-use crate::log::files::unwritable;
+use crate::error::{EngineError, Kind};
+use crate::lock::lock;
 
 /// The file's name in the store's folder.
 const FILE: &str = "callstack.log";
@@ -189,4 +188,17 @@ fn open(path: &Path) -> std::io::Result<File> {
 fn timestamp(at: i64) -> String {
     let at = Timestamp::from_millisecond(at).unwrap_or_default();
     at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// Why a log can't be written.
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> EngineError {
+    EngineError {
+        kind: Kind::Unavailable,
+        message: format!("{} can't be written: {error}", path.display()),
+        hint: Some(
+            "What was said is safe in the store, where `stack_log` reads it. Free some space or make \
+             the folder writable."
+                .into(),
+        ),
+    }
 }

@@ -14,10 +14,10 @@ use callstack_core::framing::identity_of;
 use callstack_core::transcript::{Anchor, Outcome};
 use callstack_store::StoreError;
 
+use crate::dense::compact;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::operation::Caller;
-use crate::operations::compact;
 use crate::state::{FrameMetadata, StackState};
 pub use planning::{Invalidated, NewFrame};
 
@@ -28,8 +28,9 @@ pub struct FrameStateManager<'e> {
 }
 
 impl<'e> FrameStateManager<'e> {
-    /// A manager on behalf of a session of the program `host`.
-    pub(crate) fn of(engine: &'e Engine, session: &str, host: &str) -> Self {
+    /// A manager on behalf of a session: its active frame is meant where none is named. `host` is the
+    /// program that the session belongs to, for instance `opencode`.
+    pub fn new(engine: &'e Engine, session: &str, host: &str) -> Self {
         let anchor = Anchor { message: None, call: None };
         let (agent, performs) = (None, false);
         let (session, host) = (session.to_owned(), host.to_owned());

@@ -22,8 +22,6 @@ mod since;
 mod subagents;
 mod unsaid;
 
-pub(crate) use begin::compact;
-
 use crate::operation::Operation;
 use crate::settings::Profile;
 

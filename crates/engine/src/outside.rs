@@ -9,9 +9,9 @@ use callstack_core::outside::outside_changes;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_store::{Change, StoreError, View};
 
+use crate::call::TERMINAL;
 use crate::error::EngineError;
 use crate::kernel::Env;
-use crate::operation::TERMINAL;
 
 /// Where a session's changes are kept until it is told of them; behind it stands what tells one from the others, its
 /// frame, and whether it matters when that is over.

@@ -8,7 +8,7 @@ use callstack_store::{Copies, Erased, Purge, REMOVED, Stretch, log_path};
 use serde::Serialize;
 
 use crate::assembly::Contexts;
-use crate::conversation::fixing::Saying;
+use crate::assembly::open_now::Saying;
 use crate::error::EngineError;
 use crate::handles;
 use crate::kernel::Kernel;

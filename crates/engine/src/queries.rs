@@ -7,9 +7,9 @@ use callstack_core::log_line::LogLine;
 use callstack_core::transcript::Anchor;
 use callstack_store::StoreError;
 
+use crate::call::Caller;
 use crate::error::{EngineError, NAME_OR_PUSH};
 use crate::kernel::Kernel;
-use crate::operation::Caller;
 
 /// Reads frames, sessions, logs and the tree from the store.
 pub(crate) struct Queries {

@@ -15,7 +15,9 @@ use serde::Serialize;
 use crate::error::{EngineError, Kind};
 use crate::kernel::Kernel;
 use crate::queries::Queries;
-use crate::work_tree::{FileChange, FileChangeKind, FileRecorder, FileStates, WorkTree, begun};
+use crate::work_tree::{
+    FileChange, FileChangeKind, FileRecorder, FileStates, LeftAlone, Why, WorkTree, begun,
+};
 use crate::{files, handles};
 
 /// How long somebody who rolls files back waits for a state of all files.
@@ -61,45 +63,6 @@ pub enum Restoring {
     Removed,
     /// It was there, and comes back.
     BroughtBack,
-}
-
-/// A file that is left as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LeftAlone {
-    /// Its path, relative to the project.
-    pub path: String,
-    /// Why.
-    pub why: Why,
-    /// Where something else that was written to it is kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kept: Option<String>,
-}
-
-/// Why a file is left as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// It was changed after the frame had ended.
-    ChangedSince,
-    /// No tool of the frame was seen writing what it holds: a command of the frame may have, or somebody
-    /// else.
-    NotSeen,
-    /// What it held is not recorded: git ignores it, it lies outside of the project, is too large, could not
-    /// be read, or is lost.
-    NotRecorded,
-    /// It was written, or removed, while files were restored.
-    WrittenMeanwhile,
-    /// Its name is no text: nobody could agree to what is not shown as it is.
-    NotText,
-    /// It can't be written, or a folder or a link is in its way.
-    NotWritable,
-    /// As `NotSeen`, where the files were not recorded when the frame ended: what was changed afterwards,
-    /// perhaps by somebody else, can't be told from what it changed.
-    EndUnknown,
-    /// As `NotSeen`, where the state of the files is older than the frame: what was changed before it can't be
-    /// told from what it changed.
-    BeginUnknown,
 }
 
 /// Whose changes to files are undone.

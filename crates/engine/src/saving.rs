@@ -13,12 +13,13 @@ use callstack_store::{StoredMessage, View};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::RECORDED;
-use crate::conversation::calibration::tokens_per_estimate;
+use crate::calibration::tokens_per_estimate;
 use crate::conversation::written::FileWrites;
 use crate::error::EngineError;
-use crate::kernel::{Kernel, lock};
+use crate::kernel::Kernel;
+use crate::lock::lock;
 use crate::sessions::Sessions;
+use crate::work::RECORDED;
 
 /// What a session and those that it started took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

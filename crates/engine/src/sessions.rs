@@ -5,20 +5,24 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::conversation::Conversation;
 use crate::error::EngineError;
-use crate::kernel::{Kernel, lock};
+use crate::kernel::Kernel;
+use crate::lock::lock;
+use crate::project_files::ProjectFiles;
 use crate::recorder::Recorder;
 
 /// The sessions that this process works with, and what records their messages.
 pub(crate) struct Sessions {
     pub(crate) kernel: Arc<Kernel>,
+    files: Arc<ProjectFiles>,
     pub(crate) conversations: Mutex<HashMap<String, Arc<Mutex<Conversation>>>>,
     pub(crate) recorder: OnceLock<Recorder>,
 }
 
 impl Sessions {
-    pub(crate) fn new(kernel: &Arc<Kernel>) -> Self {
+    pub(crate) fn new(kernel: &Arc<Kernel>, files: &Arc<ProjectFiles>) -> Self {
         Self {
             kernel: Arc::clone(kernel),
+            files: Arc::clone(files),
             conversations: Mutex::default(),
             recorder: OnceLock::default(),
         }
@@ -31,7 +35,7 @@ impl Sessions {
         let recorder = Recorder::start(
             self.kernel.trusted(),
             Arc::clone(self.kernel.generation()),
-            self.kernel.logs().observer(),
+            self.files.logs().observer(),
         )?;
         Ok(self.recorder.get_or_init(|| recorder))
     }

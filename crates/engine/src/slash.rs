@@ -10,11 +10,11 @@ use callstack_core::transcript::Anchor;
 use serde_json::{Value, json};
 
 use crate::conversation::mode::off;
+use crate::dense::compact;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::kernel::lock;
+use crate::lock::lock;
 use crate::operation::{Answer, Caller};
-use crate::operations::begin::compact;
 use crate::{operations, tree};
 
 /// A slash command as a host knows it.
@@ -97,12 +97,11 @@ struct Runner<'e> {
     engine: &'e Engine,
 }
 
-/// Carries a slash command out. None if it is not one of ours.
-pub(crate) fn slash(
-    engine: &Engine,
-    request: &SlashRequest,
-) -> Result<Option<SlashAnswer>, EngineError> {
-    Runner { engine }.slash(request)
+impl SlashRequest {
+    /// Carries the command out. None if it is not one of ours.
+    pub fn carry_out(&self, engine: &Engine) -> Result<Option<SlashAnswer>, EngineError> {
+        Runner { engine }.slash(self)
+    }
 }
 
 impl Runner<'_> {

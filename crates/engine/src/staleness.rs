@@ -14,7 +14,7 @@ use callstack_store::View;
 use crate::assembly::Contexts;
 use crate::error::EngineError;
 use crate::files;
-use crate::kernel::lock;
+use crate::lock::lock;
 
 /// Files of one frame that are looked at for a context.
 const LOOKED_AT: usize = 16;

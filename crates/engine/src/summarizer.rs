@@ -8,7 +8,7 @@ use std::time::Duration;
 use callstack_core::results::{SummaryPrompt, cleaned};
 
 use crate::generator::ResultsMaker;
-use crate::kernel::lock;
+use crate::lock::lock;
 use crate::settings::SummarizerSettings;
 
 /// What a model is asked.

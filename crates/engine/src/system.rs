@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use callstack_core::context::{Parts, ScopedPin};
+use callstack_core::context::{Parts, RenderedContext, ScopedPin};
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::guidance::guidance;
@@ -14,7 +14,8 @@ use crate::assembly::Contexts;
 use crate::autonomy::Suggestions;
 use crate::conversation::START;
 use crate::error::EngineError;
-use crate::kernel::{Kernel, lock};
+use crate::kernel::Kernel;
+use crate::lock::lock;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
 use crate::settings::Placement;
@@ -53,6 +54,19 @@ pub(crate) struct SystemPrompts {
 }
 
 impl SystemPrompts {
+    /// The XML context of a frame as a session is given it, with what it costs in estimated tokens. It is
+    /// rendered anew when anything that it shows has changed, and after 30 seconds.
+    ///
+    /// `frame` is a handle, an id or a unique prefix; `not_found` where there is none.
+    pub(crate) fn generate_frame_context(
+        &self,
+        session: &str,
+        frame: &str,
+    ) -> Result<Arc<RenderedContext>, EngineError> {
+        let num = self.queries.resolve(frame)?.num;
+        self.kernel.read(|view| self.contexts.context(view, session, num, Parts::full()))
+    }
+
     pub(crate) fn new(
         kernel: &Arc<Kernel>,
         queries: &Arc<Queries>,

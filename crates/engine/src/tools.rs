@@ -85,6 +85,16 @@ impl Tool {
         signature(&self.parameters())
     }
 
+    /// The answer of a call whose work was done before; none where it is still to be done.
+    pub fn done_before(
+        &self,
+        engine: &Engine,
+        caller: &Caller,
+        arguments: &Value,
+    ) -> Result<Option<Answer>, EngineError> {
+        operations::repeated::done_before(engine, caller, self, arguments)
+    }
+
     /// Carries it out with arguments as JSON.
     pub fn run(
         &self,

@@ -11,12 +11,15 @@ use callstack_store::{Incident, StoreError};
 use crate::assembly::Contexts;
 use crate::conversation::Conversation;
 use crate::error::EngineError;
-use crate::kernel::{Kernel, lock};
+use crate::kernel::Kernel;
+use crate::lock::lock;
+use crate::project_files::ProjectFiles;
 use crate::sessions::Sessions;
 
 /// Notices a store that was deleted, replaced or overwritten under this process.
 pub(crate) struct Presence {
     pub(crate) kernel: Arc<Kernel>,
+    files: Arc<ProjectFiles>,
     pub(crate) contexts: Arc<Contexts>,
     pub(crate) sessions: Arc<Sessions>,
 }
@@ -24,11 +27,13 @@ pub(crate) struct Presence {
 impl Presence {
     pub(crate) fn new(
         kernel: &Arc<Kernel>,
+        files: &Arc<ProjectFiles>,
         contexts: &Arc<Contexts>,
         sessions: &Arc<Sessions>,
     ) -> Self {
         Self {
             kernel: Arc::clone(kernel),
+            files: Arc::clone(files),
             contexts: Arc::clone(contexts),
             sessions: Arc::clone(sessions),
         }
@@ -52,7 +57,7 @@ impl Presence {
             lock(&self.kernel.notices).push(notice);
         }
         if !incidents.is_empty() {
-            self.kernel.write_files();
+            self.files.write_files();
         }
         Ok(())
     }

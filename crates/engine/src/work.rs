@@ -6,7 +6,9 @@ use callstack_core::transcript::{Anchor, Span};
 use callstack_store::{StoreError, StoredMessage, Stretch, View};
 use serde_json::Value;
 
-use crate::RECORDED;
+/// Under which name a stored message of a recorded session holds what it was read from: `by`, the program,
+/// and `records`, values byte for byte, or texts where they can't be such.
+pub const RECORDED: &str = "recorded";
 
 /// Messages of a frame's work that follow each other.
 #[derive(Clone, Debug)]

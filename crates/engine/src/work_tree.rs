@@ -13,12 +13,13 @@ use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
 use callstack_store::{Store, StoreError, Trusted, View};
 use places::Places;
+use serde::Serialize;
 
 use crate::background::{Background, Work};
+use crate::call::Answer;
 use crate::error::{EngineError, Kind};
-use crate::kernel::{Kernel, lock};
-use crate::operation::Answer;
-use crate::rollback::LeftAlone;
+use crate::kernel::Kernel;
+use crate::lock::lock;
 pub(crate) use places::StateAt;
 pub(crate) use steps::may_write;
 
@@ -78,6 +79,45 @@ pub enum FileChangeKind {
     Unrecorded,
     /// Whatever it was: its name is no text, and its path only looks like it.
     Unnamed,
+}
+
+/// A file that is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftAlone {
+    /// Its path, relative to the project.
+    pub path: String,
+    /// Why.
+    pub why: Why,
+    /// Where something else that was written to it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+}
+
+/// Why a file is left as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// It was changed after the frame had ended.
+    ChangedSince,
+    /// No tool of the frame was seen writing what it holds: a command of the frame may have, or somebody
+    /// else.
+    NotSeen,
+    /// What it held is not recorded: git ignores it, it lies outside of the project, is too large, could not
+    /// be read, or is lost.
+    NotRecorded,
+    /// It was written, or removed, while files were restored.
+    WrittenMeanwhile,
+    /// Its name is no text: nobody could agree to what is not shown as it is.
+    NotText,
+    /// It can't be written, or a folder or a link is in its way.
+    NotWritable,
+    /// As `NotSeen`, where the files were not recorded when the frame ended: what was changed afterwards,
+    /// perhaps by somebody else, can't be told from what it changed.
+    EndUnknown,
+    /// As `NotSeen`, where the state of the files is older than the frame: what was changed before it can't be
+    /// told from what it changed.
+    BeginUnknown,
 }
 
 /// How long a call of an agent waits for a state, in all. All sessions of its process wait with it.

@@ -64,7 +64,7 @@ fn changes_once(project: &Project, name: &str, arguments: &Value) -> bool {
     }
     let (done, after) = (events(project), known(project));
     let other = project.another();
-    let again = match other.done_before(&caller, &tool, arguments).unwrap() {
+    let again = match tool.done_before(&other, &caller, arguments).unwrap() {
         Some(answer) => {
             assert_eq!(events(project), done, "{name} {arguments} has changed something");
             answer
@@ -75,7 +75,7 @@ fn changes_once(project: &Project, name: &str, arguments: &Value) -> bool {
     assert_eq!(known(project), after, "{name} {arguments}");
     // Another call is not answered by what this one did.
     let tool = tools::find(Dialect::Stack, name).unwrap();
-    let foreign = other.done_before(&at("another-call"), &tool, arguments).unwrap();
+    let foreign = tool.done_before(&other, &at("another-call"), arguments).unwrap();
     assert!(foreign.is_none(), "{name} {arguments}: {foreign:?}");
     true
 }
@@ -156,7 +156,7 @@ fn suggestions_are_cleared_once() {
     store.write(|change| change.append(1, &both)).unwrap();
     assert!(changes_once(&project, "stack_auto_suggest", &json!({"clear": true})));
     let tool = tools::find(Dialect::Stack, "stack_auto_suggest").unwrap();
-    let again = project.engine.done_before(&at("the-call"), &tool, &json!({"clear": true}));
+    let again = tool.done_before(&project.engine, &at("the-call"), &json!({"clear": true}));
     assert_eq!(again.unwrap().unwrap().data["cleared"], 2);
 }
 
@@ -167,7 +167,7 @@ fn planned_twice(profile: Profile, tool: &str, arguments: &Value) -> usize {
     let tool = tools::find(profile.dialect(), tool).unwrap();
     let caller = caller("ses_a");
     tool.run(&project.engine, &caller, arguments.clone()).unwrap();
-    let again = project.engine.done_before(&caller, &tool, arguments).unwrap();
+    let again = tool.done_before(&project.engine, &caller, arguments).unwrap();
     assert!(again.is_some(), "{arguments} is not known again");
     project.engine.state().unwrap().frames.len() - 1
 }
@@ -191,7 +191,7 @@ fn twice(project: &Project, tool: &str, arguments: &Value) -> [Answer; 2] {
     let tool = tools::find(Dialect::Stack, tool).unwrap();
     let caller = caller("ses_a");
     let first = tool.run(&project.engine, &caller, arguments.clone()).unwrap();
-    let again = project.another().done_before(&caller, &tool, arguments).unwrap();
+    let again = tool.done_before(&project.another(), &caller, arguments).unwrap();
     [first, again.unwrap_or_else(|| panic!("{arguments} is not known again"))]
 }
 
@@ -231,10 +231,10 @@ fn another_try_is_known_again_with_what_was_learnt() {
     ] {
         let first = run(call, tool, &arguments).unwrap();
         let found = tools::find(Dialect::Stack, tool).unwrap();
-        let again = project.another().done_before(&at(call), &found, &arguments).unwrap().unwrap();
+        let again = found.done_before(&project.another(), &at(call), &arguments).unwrap().unwrap();
         assert_eq!((&again.text, &again.data), (&first.text, &first.data));
         assert!(again.text.contains("It knows no comments."), "{}", again.text);
-        let other = project.engine.done_before(&at("c9"), &found, &arguments).unwrap();
+        let other = found.done_before(&project.engine, &at("c9"), &arguments).unwrap();
         assert!(other.is_none(), "another call is another try");
         run(&format!("{call}-end"), "stack_frame_pop", &json!({"results": "done"})).unwrap();
     }

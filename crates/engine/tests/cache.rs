@@ -72,7 +72,7 @@ fn every_listed_reason_invalidates_it() {
         let project = project();
         let (_, missed) = stats(&project);
         assert_eq!(stats(&project).1, missed, "before the {reason} nothing has changed");
-        change(&project, &project.engine.manager(A, "test"));
+        change(&project, &FrameStateManager::new(&project.engine, A, "test"));
         assert!(stats(&project).1 > missed, "{reason}");
     }
 }

@@ -2,7 +2,7 @@
 //! limits, invalidation.
 
 use callstack_core::limits::Limits;
-use callstack_engine::{Kind, Settings};
+use callstack_engine::{FrameStateManager, Kind, Settings};
 use serde_json::{Value, json};
 
 use crate::support::Project;
@@ -128,7 +128,9 @@ fn a_pop_below_an_invalidated_frame_names_the_frame_that_is_really_open() {
     project.did("ses_a", "stack_frame_push", json!({"title": "runs", "successCriteria": "x"}));
     // Programs that keep frames by ids of their own only warn of what runs.
     let id = project.engine.resolve("f2").unwrap().id;
-    project.engine.manager("ses_a", "test").invalidate_frame(&id, "no shop").unwrap();
+    FrameStateManager::new(&project.engine, "ses_a", "test")
+        .invalidate_frame(&id, "no shop")
+        .unwrap();
     let told = project.did("ses_a", "stack_frame_pop", json!({"results": "done"})).text;
     assert!(told.contains("[callstack] f1 is open now"), "{told}");
     assert!(!told.contains("f2 is open now") && !told.contains("f2 \""), "{told}");
@@ -186,7 +188,7 @@ fn a_way_over_several_frames_is_gone_wholly_or_not_at_all() {
     for frame in ["f2", "f3"] {
         project.did("ses_a", "stack_frame_activate", json!({"frame": frame}));
     }
-    let other = project.engine.manager("ses_b", "test");
+    let other = FrameStateManager::new(&project.engine, "ses_b", "test");
     let identity = project.engine.resolve("f4").unwrap().identity;
     other.create_frame("ses_b", identity, Some("f2")).unwrap();
     let before = project.engine.state().unwrap();

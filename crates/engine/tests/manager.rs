@@ -34,7 +34,7 @@ fn filled(manager: &FrameStateManager<'_>) {
 #[test]
 fn frames_are_made_ended_and_found_around_one_another() {
     let project = Project::new();
-    let manager = project.engine.manager("ses_open", "test");
+    let manager = FrameStateManager::new(&project.engine, "ses_open", "test");
     filled(&manager);
     let open = manager.get_frame("ses_open").unwrap().unwrap();
     assert_eq!((open.title.as_str(), open.status), ("Open", Status::InProgress));
@@ -72,7 +72,7 @@ fn frames_are_made_ended_and_found_around_one_another() {
 fn what_the_state_does_not_allow_is_refused() {
     let limits = Limits { children: 4, ..Limits::default() };
     let project = Project::with(Settings { limits, ..Settings::default() });
-    let manager = project.engine.manager("ses_open", "test");
+    let manager = FrameStateManager::new(&project.engine, "ses_open", "test");
     filled(&manager);
     let refused = |outcome: Result<FrameMetadata, callstack_engine::EngineError>| {
         outcome.map(|frame| frame.session_id).unwrap_err().kind
@@ -116,7 +116,7 @@ fn what_the_state_does_not_allow_is_refused() {
 #[test]
 fn a_planned_frame_begins_under_its_own_id_and_may_get_another() {
     let project = Project::new();
-    let manager = project.engine.manager("ses_root", "test");
+    let manager = FrameStateManager::new(&project.engine, "ses_root", "test");
     manager.create_frame("ses_root", identity("Root"), None).unwrap();
     let inner = NewFrame { id: None, identity: identity("Inner"), children: Vec::new() };
     let outer =
@@ -146,7 +146,7 @@ fn a_planned_frame_begins_under_its_own_id_and_may_get_another() {
 #[test]
 fn every_legal_change_of_status_is_one_call() {
     let project = Project::new();
-    let manager = project.engine.manager("ses_root", "test");
+    let manager = FrameStateManager::new(&project.engine, "ses_root", "test");
     manager.create_frame("ses_root", identity("Root"), None).unwrap();
     manager.create_planned_frame("plan-a", identity("A"), Some("ses_root")).unwrap();
     let to = |status, results| manager.update_frame_status("plan-a", status, results, results);
@@ -175,7 +175,7 @@ fn every_legal_change_of_status_is_one_call() {
 #[test]
 fn an_invalidation_takes_what_is_planned_and_names_what_is_in_progress() {
     let project = Project::new();
-    let manager = project.engine.manager("ses_root", "test");
+    let manager = FrameStateManager::new(&project.engine, "ses_root", "test");
     filled(&manager);
     let told = manager.invalidate_frame("ses_root", "another way").unwrap();
     assert_eq!(ids(&told.invalidated), ["ses_root", "plan-1"]);
@@ -187,7 +187,7 @@ fn an_invalidation_takes_what_is_planned_and_names_what_is_in_progress() {
 #[test]
 fn a_session_has_a_frame_once_it_is_made_sure_of() {
     let project = Project::new();
-    let manager = project.engine.manager("ses_a", "test");
+    let manager = FrameStateManager::new(&project.engine, "ses_a", "test");
     let made = manager.ensure_frame("ses_a", Some("Build the parser")).unwrap();
     assert_eq!((made.session_id.as_str(), made.title.as_str()), ("ses_a", "Build the parser"));
     assert_eq!(manager.ensure_frame("ses_a", Some("Another")).unwrap(), made);

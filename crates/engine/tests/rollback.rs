@@ -11,8 +11,8 @@ use callstack_core::frame::Status;
 use callstack_engine::effect::EffectOutcome;
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, FileChange, FileChangeKind, Kind, LeftAlone, Reach, RollbackPlan,
-    Settings, Why, WorkTree, operations,
+    Engine, EngineError, FileChange, FileChangeKind, FrameStateManager, Kind, LeftAlone, Reach,
+    RollbackPlan, Settings, Why, WorkTree, operations,
 };
 use serde_json::{Value, json};
 
@@ -169,7 +169,7 @@ fn left(plan: &RollbackPlan) -> Vec<(&str, Why)> {
 
 /// A frame ends by other means than a call, as it does when its session has fallen silent.
 fn ends_unseen(project: &Project, frame: &str) {
-    let manager = project.engine.manager(A, "test");
+    let manager = FrameStateManager::new(&project.engine, A, "test");
     manager.complete_frame(frame, Status::Completed, "done", "done").unwrap();
 }
 

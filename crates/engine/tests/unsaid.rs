@@ -343,7 +343,7 @@ fn an_answer_that_is_lost_after_the_wait_is_given_again() {
     let first = desk.until_answered(answer);
     desk.restart(Some(&fake));
     let pop = tools::find(Dialect::Stack, POP).unwrap();
-    let again = desk.engine.done_before(&desk.caller(true), &pop, &Value::Null).unwrap().unwrap();
+    let again = pop.done_before(&desk.engine, &desk.caller(true), &Value::Null).unwrap().unwrap();
     assert_eq!(format!("{again:?}"), format!("{first:?}"));
 }
 

@@ -1,7 +1,7 @@
 //! Opening a store, reading it and changing it.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use callstack_core::event::Event;
@@ -27,18 +27,34 @@ pub struct Store {
     connection: Arc<Mutex<Open>>,
     turns: Turns,
     read_only: bool,
-    observer: OnceLock<Observer>,
+    observers: Observers,
     /// None for a store that nothing is asked about.
     trusted: Option<Trusted>,
 }
 
 type Observe = dyn Fn(&[(i64, Event)]) + Send + Sync;
 
-struct Observer(Box<Observe>);
+/// Those that are called with the events of each change.
+#[derive(Default)]
+struct Observers(RwLock<Vec<Arc<Observe>>>);
 
-impl std::fmt::Debug for Observer {
+impl Observers {
+    fn add(&self, observer: Arc<Observe>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(observer);
+    }
+
+    /// Calls each of them. One that observes the store meanwhile is called from the next change on.
+    fn call(&self, events: &[(i64, Event)]) {
+        let observers = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        for observer in observers {
+            observer(events);
+        }
+    }
+}
+
+impl std::fmt::Debug for Observers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Observer")
+        f.write_str("Observers")
     }
 }
 
@@ -81,15 +97,14 @@ impl Store {
     fn of(path: PathBuf, open: impl Into<Open>, turns: Turns, read_only: bool) -> Self {
         let connection = Arc::new(Mutex::new(open.into()));
         turns.add(&connection);
-        Self { path, connection, turns, read_only, observer: OnceLock::new(), trusted: None }
+        Self { path, connection, turns, read_only, observers: Observers::default(), trusted: None }
     }
 
-    /// Has `observer` told of the events of each change that goes through this store object, with the
-    /// time of each, once they are on the disk. It must be quick: the change's caller waits for it. Only
-    /// the first observer counts.
+    /// Calls `observer` with the events of each change that goes through this store object, with the time of each in
+    /// milliseconds since 1970, once they are on the disk. It must be quick: the change's caller waits for it.
+    /// Observers are called in the order in which they came.
     pub fn observe(&self, observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static) {
-        // There is one already: its owner has made the store.
-        drop(self.observer.set(Observer(Box::new(observer))));
+        self.observers.add(Arc::new(observer));
     }
 
     /// A store in memory, for tests and simulations.
@@ -187,10 +202,8 @@ impl Store {
         connection.shorten_log(&self.path);
         drop(turn);
         drop(connection);
-        if let Some(Observer(observer)) = self.observer.get()
-            && !events.is_empty()
-        {
-            observer(&events);
+        if !events.is_empty() {
+            self.observers.call(&events);
         }
         Ok(value)
     }

@@ -15,14 +15,14 @@ use callstack_core::transcript::PartBody;
 use callstack_store::{Change, View};
 
 use super::{Failure, Summary};
+use crate::assembly::open_now::Saying;
 use crate::compaction::Compactions;
 use crate::conversation::Conversation;
 use crate::conversation::broken::Broken;
-use crate::conversation::fixing::Saying;
 use crate::effect::{Effect, Reaction};
 use crate::error::{EngineError, Kind};
 use crate::generator::Made;
-use crate::kernel::lock;
+use crate::lock::lock;
 
 /// Why there is no summary, where the host has not said anything.
 const NEVER_CAME: &str = "the host did not compact the session";

@@ -6,9 +6,17 @@ use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::subagent::Trouble;
 use serde::{Deserialize, Serialize};
 
-use crate::compaction::Failure;
 use crate::error::EngineError;
 use crate::sessions::Sessions;
+
+/// Why a turn of an agent ended before its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Whether somebody stopped it.
+    pub stopped: bool,
+    /// What the host says of it.
+    pub message: String,
+}
 
 const SLOT: &str = "broken";
 

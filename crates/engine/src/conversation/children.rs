@@ -5,7 +5,7 @@ use callstack_core::transcript::{PartBody, Role};
 use super::{Conversation, PATIENCE, ReturnedTask, SyncRequest};
 use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
-use crate::kernel::lock;
+use crate::lock::lock;
 use crate::sessions::Sessions;
 use crate::subagents::Subagents;
 

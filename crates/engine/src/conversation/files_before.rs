@@ -11,7 +11,8 @@ use callstack_store::{StoreError, View};
 use super::Conversation;
 use crate::error::EngineError;
 use crate::files;
-use crate::kernel::{Kernel, lock};
+use crate::kernel::Kernel;
+use crate::lock::lock;
 use crate::sessions::Sessions;
 use crate::work_tree::{FileStates, StateAt, may_write};
 

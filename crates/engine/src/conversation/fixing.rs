@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use callstack_core::event::Event;
 use callstack_core::evidence::Evidence;
-use callstack_core::frame::{Frame, Status};
-use callstack_core::returned::{RENDERER_VERSION, WentOn};
+use callstack_core::frame::Status;
+use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{Fold, Held, Span};
 use callstack_store::{Change, View};
 
 use super::Conversation;
 use super::folding::PATIENCE;
 use crate::assembly::Contexts;
+use crate::assembly::open_now::Saying;
 use crate::error::EngineError;
 use crate::evidence::{SpanReader, taken};
 use crate::kernel::Kernel;
@@ -26,52 +27,6 @@ pub(crate) enum Unshown {
     Waits,
     /// Now: the step will never be shown.
     IsFixed,
-}
-
-/// When what stands for a frame is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Saying {
-    /// At its end, or at the first request behind that: where work goes on is what is so now.
-    Now,
-    /// Long after: what is open now was not open then.
-    Later,
-}
-
-/// Where work goes on that does not do so in the parent of a frame that ended.
-pub(crate) enum OpenNow {
-    In(Box<Frame>),
-    Nowhere,
-}
-
-impl OpenNow {
-    pub(crate) fn told(&self) -> WentOn<'_> {
-        match self {
-            Self::In(frame) => WentOn::In(frame),
-            Self::Nowhere => WentOn::Nowhere,
-        }
-    }
-}
-
-impl Saying {
-    /// Where the session `reader` works that would work in `parent`; none where it does.
-    pub(crate) fn open(
-        self,
-        view: &View<'_>,
-        reader: &str,
-        parent: Option<&Frame>,
-    ) -> Result<Option<OpenNow>, EngineError> {
-        if self == Self::Later {
-            return Ok(None);
-        }
-        Ok(match view.session_row(reader)?.and_then(|session| session.active) {
-            Some(open) if parent.is_some_and(|parent| parent.num == open) => None,
-            Some(open) => Some(OpenNow::In(Box::new(view.frame(open)?))),
-            None => {
-                let is_over = parent.is_some_and(|parent| parent.status.is_finished());
-                is_over.then_some(OpenNow::Nowhere)
-            }
-        })
-    }
 }
 
 /// What is known of a span once its last step is over.

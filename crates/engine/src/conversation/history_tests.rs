@@ -8,7 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::{Shown, SyncAnswer, SyncRequest};
-use crate::operation::Caller;
+use crate::call::Caller;
 use crate::{Engine, Settings, SystemWorld, operations};
 
 /// A host that keeps a transcript and can hide its end.

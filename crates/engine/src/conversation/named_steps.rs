@@ -22,7 +22,7 @@ use crate::conversation::files_before::StepQueries;
 use crate::conversation::folding::Folding;
 use crate::error::EngineError;
 use crate::evidence::SpanReader;
-use crate::kernel::lock;
+use crate::lock::lock;
 use crate::queries::Queries;
 use crate::settings::{Level, Settings};
 use crate::work::message_of;

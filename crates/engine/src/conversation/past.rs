@@ -20,19 +20,16 @@ use callstack_store::{MessageBody, StoreError, StoredMessage};
 use serde::Serialize;
 
 use super::{Fact, Shown};
+use crate::call::Caller;
 use crate::conversation::framing::WorkFraming;
 use crate::error::{EngineError, Kind};
 use crate::frames::Frames;
-use crate::kernel::{Kernel, lock};
+use crate::kernel::Kernel;
 use crate::lifecycle::Lifecycle;
-use crate::operation::Caller;
+use crate::lock::lock;
 use crate::queries::Queries;
 use crate::search;
 use crate::sessions::Sessions;
-
-/// Under which name a stored message of a recorded session holds what it was read from: `by`, the program,
-/// and `records`, values byte for byte, or texts where they can't be such.
-pub const RECORDED: &str = "recorded";
 
 /// Bytes of messages that are written in one transaction.
 const STEP: usize = 512 * 1024;

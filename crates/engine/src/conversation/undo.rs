@@ -14,7 +14,8 @@ use callstack_core::transcript::{
 use super::Conversation;
 use crate::error::EngineError;
 use crate::frames::Frames;
-use crate::kernel::{Kernel, lock};
+use crate::kernel::Kernel;
+use crate::lock::lock;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
 

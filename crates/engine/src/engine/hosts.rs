@@ -9,23 +9,15 @@ use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::log_line::LogLine;
 use callstack_core::transcript::Span;
 use callstack_store::StoredMessage;
-use serde_json::Value;
 
 use crate::effect::Reaction;
 use crate::engine::Engine;
-use crate::operation::{Answer, Caller};
-use crate::tools::Tool;
 use crate::{
     ChildSession, CompactionPrompt, EngineError, Failure, FrameMetadata, RollbackPlan, Settings,
-    Shown, SlashAnswer, SlashRequest, SyncAnswer, SyncRequest, SystemRequest, UserMessage, World,
+    Shown, SyncAnswer, SyncRequest, SystemRequest, UserMessage, World,
 };
 
 impl Engine {
-    /// Carries a slash command out. None if it is not one of ours.
-    pub fn slash(&self, request: &SlashRequest) -> Result<Option<SlashAnswer>, EngineError> {
-        crate::slash::slash(self, request)
-    }
-
     /// The project's root folder.
     pub fn project(&self) -> &Path {
         self.kernel.env().project()
@@ -195,16 +187,6 @@ impl Engine {
     /// Makes sure that there is a frame to work in when a user has said something.
     pub fn user_message(&self, message: &UserMessage) -> Result<(), EngineError> {
         self.turns.user_message(message)
-    }
-
-    /// The answer of a call whose work was done before; none where it is still to be done.
-    pub fn done_before(
-        &self,
-        caller: &Caller,
-        tool: &Tool,
-        arguments: &Value,
-    ) -> Result<Option<Answer>, EngineError> {
-        crate::operations::repeated::done_before(self, caller, tool, arguments)
     }
 
     /// Restores what a plan says, and returns what was done. Refused where one of its files has changed since

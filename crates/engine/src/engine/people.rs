@@ -17,19 +17,13 @@ use crate::saving::Savings;
 use crate::search::{SearchAnswer, SearchRequest};
 use crate::tree::{TreeLine, TreeNotes};
 use crate::{
-    AutonomySettings, Configured, EngineError, FrameStateManager, Health, ImportSummary, LogEntry,
-    LogPart, LogRequest, PastCounts, PastMessages, PastSession, PurgeOutcome, PurgePlan, Reach,
-    Reader, Rebuilt, RollbackPlan, Setting, Settings, StackState, SubagentFilter, Summarizer,
+    AutonomySettings, Configured, EngineError, Health, ImportSummary, LogEntry, LogPart,
+    LogRequest, PastCounts, PastMessages, PastSession, PurgeOutcome, PurgePlan, Reach, Reader,
+    Rebuilt, RollbackPlan, Setting, Settings, StackState, SubagentFilter, Summarizer,
     SummarizerError, SummaryRequest, TokenUsage, WorkTree,
 };
 
 impl Engine {
-    /// A manager on behalf of a session: its active frame is meant where none is named. `host` is the
-    /// program that the session belongs to, for instance `opencode`.
-    pub fn manager(&self, session: &str, host: &str) -> FrameStateManager<'_> {
-        FrameStateManager::of(self, session, host)
-    }
-
     /// Takes recorded sessions over. Those that a call of another among them started stand below the
     /// frame of that call. `progress` is called with the places of the session and the message that are next.
     pub fn take_over_sessions(
@@ -94,17 +88,17 @@ impl Engine {
     /// was killed may have left them behind the store, and somebody may have removed some. They follow every
     /// change by themselves.
     pub fn write_files(&self) {
-        self.kernel.write_files();
+        self.project_files.write_files();
     }
 
     /// Why the files of `.opencode/stack` were last not written, until they are.
     pub fn files_failure(&self) -> Option<EngineError> {
-        self.kernel.files_failure()
+        self.project_files.files_failure()
     }
 
     /// Why logs were last not written, until they are.
     pub fn logs_failure(&self) -> Option<EngineError> {
-        self.kernel.logs_failure()
+        self.project_files.logs_failure()
     }
 
     /// Checks the store. Changes nothing.
@@ -119,7 +113,7 @@ impl Engine {
 
     /// Removes the files of `.opencode/stack` if they are this store's; whether they were, where there are any.
     pub fn remove_files(&self) -> Result<Option<bool>, EngineError> {
-        self.kernel.remove_files()
+        self.project_files.remove_files()
     }
 
     /// Whether nothing was ever done in the store.

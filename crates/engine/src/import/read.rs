@@ -8,14 +8,14 @@ use callstack_core::decide::Imported;
 use callstack_core::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
 use callstack_core::framing::identity_of;
 use callstack_core::results::dense;
+use callstack_store::plain;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Skipped, sources_in};
+use crate::dense::compact;
 use crate::error::{EngineError, Kind};
 use crate::layout::{FRAMES, HOST_FOLDER, STATE};
-use crate::operations::compact;
-use callstack_store::plain;
 
 /// What was read.
 #[derive(Default)]

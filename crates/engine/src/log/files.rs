@@ -16,8 +16,9 @@ use callstack_store::{LOGS, Store, StoreError, Trusted, log_path};
 
 use super::markdown;
 use crate::background::{self, Background};
-use crate::error::{EngineError, Kind};
+use crate::error::EngineError;
 use crate::layout::restrict;
+use crate::logging::unwritable;
 use crate::unfinished;
 
 /// So many of the newest logs are looked at whenever any may have to be written.
@@ -226,16 +227,4 @@ fn names(folder: &Path) -> Result<HashSet<String>, EngineError> {
         names.insert(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
     }
     Ok(names)
-}
-
-pub(crate) fn unwritable(path: &Path, error: &io::Error) -> EngineError {
-    EngineError {
-        kind: Kind::Unavailable,
-        message: format!("{} can't be written: {error}", path.display()),
-        hint: Some(
-            "What was said is safe in the store, where `stack_log` reads it. Free some space or make \
-             the folder writable."
-                .into(),
-        ),
-    }
 }

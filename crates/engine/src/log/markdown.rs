@@ -17,7 +17,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::LogEntry;
-use crate::conversation::past::RECORDED;
+use crate::work::RECORDED;
 
 /// The records that a message was stored from, each as it came.
 fn records(stored: &str) -> Option<Vec<Cow<'_, str>>> {

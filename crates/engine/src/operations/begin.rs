@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::dense::compact;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -269,11 +270,4 @@ pub(super) fn identity(
         .filter(|text| !text.trim().is_empty())
         .unwrap_or_else(|| compact(&success_criteria));
     Ok(Identity { title, success_criteria, success_criteria_compacted })
-}
-
-/// Tokens of a dense version that nobody wrote.
-const COMPACT: usize = 60;
-
-pub(crate) fn compact(text: &str) -> String {
-    callstack_core::secrets::cut_to_token_budget(text, COMPACT, " …").into_owned()
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::rows::{Around, Rows};
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind, NAME_OR_PUSH};
-use crate::kernel::lock;
+use crate::lock::lock;
 use crate::operation::{Answer, Caller, Operate};
 use crate::staleness::Looks;
 use crate::still_sent::{StillSent, still_sent};

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::begin::compact;
+use crate::dense::compact;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::operation::{Answer, Caller, Operate};

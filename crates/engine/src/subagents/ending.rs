@@ -8,13 +8,13 @@ use callstack_core::subagent::{AtIdle, Change as Noted, Completion, SubagentSess
 use callstack_core::transcript::{Anchor, Outcome};
 use callstack_store::Change;
 
+use crate::call::Caller;
 use crate::conversation::ReturnedTask;
 use crate::effect::Reaction;
 use crate::errands::{SILENT, WORDLESS};
 use crate::error::{EngineError, Kind};
-use crate::kernel::lock;
+use crate::lock::lock;
 use crate::log;
-use crate::operation::Caller;
 use crate::subagents::{Subagents, event};
 
 /// Messages among which a session's last words are looked for.
@@ -32,6 +32,11 @@ pub(crate) struct Ending {
 }
 
 impl Subagents {
+    /// Does what is due by now.
+    pub(crate) fn wake(&self) -> Result<Reaction, EngineError> {
+        Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? })
+    }
+
     /// A session has fallen silent. The frames of a child session end a little later, unless it works
     /// again, with what it said last.
     pub(crate) fn session_idle(&self, session: &str) -> Result<Reaction, EngineError> {

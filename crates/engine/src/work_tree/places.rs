@@ -13,7 +13,7 @@ use callstack_core::event::{Event, FileMoment};
 use super::Recording;
 use crate::conversation::Conversation;
 use crate::error::EngineError;
-use crate::kernel::lock;
+use crate::lock::lock;
 use crate::queries::Queries;
 use crate::settings::Level;
 use crate::work_tree::FileStates;

@@ -9,7 +9,7 @@ use callstack_core::transcript::{Anchor, Message, PartBody, Role, Span};
 
 use crate::conversation::{CallTimes, Conversation};
 use crate::error::EngineError;
-use crate::kernel::lock;
+use crate::lock::lock;
 use crate::work_tree::FileStates;
 
 /// Tools that change no file. Others may, as far as is known.

@@ -228,7 +228,7 @@ impl Host {
         };
         let other = Self::open(&self.folder, &self.settings, &self.clock);
         let tool = tools::find(Dialect::Stack, tool).unwrap();
-        other.done_before(&self.caller(&message.id, call), &tool, arguments).unwrap()
+        tool.done_before(&other, &self.caller(&message.id, call), arguments).unwrap()
     }
 
     /// A step that makes one call, and the request behind it.

@@ -354,7 +354,7 @@ fn tool(
             "Restart OpenCode after an update of callstack.",
         ));
     };
-    let before = if tool.again { engine.done_before(&caller, &found, &tool.args)? } else { None };
+    let before = if tool.again { found.done_before(engine, &caller, &tool.args)? } else { None };
     let answer = before.map_or_else(|| run(&found, &caller, tool.args), Ok);
     match answer {
         Ok(Answer { next: Some(Next { effect, token }), .. }) => {
@@ -387,14 +387,15 @@ fn refused(error: &EngineError) -> Value {
 }
 
 fn command(engine: &Engine, command: Command) -> Result<Value, EngineError> {
-    let answer = engine.slash(&SlashRequest {
+    let request = SlashRequest {
         session: command.session,
         host: HOST.to_owned(),
         message: command.message,
         name: command.name,
         arguments: command.arguments,
         text: command.text,
-    })?;
+    };
+    let answer = request.carry_out(engine)?;
     Ok(answer.map_or(json!({ "ours": false }), |answer| {
         json!({
             "ours": true,

@@ -13,7 +13,7 @@ use super::unknown;
 use crate::autonomy::threshold;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::kernel::lock;
+use crate::lock::lock;
 use crate::operation::{Answer, Caller, Operate};
 
 /// `stack_should_push`.

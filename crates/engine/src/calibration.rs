@@ -1,15 +1,12 @@
 //! How many real tokens an estimated one is, learnt from what the host's provider reports.
 
-use callstack_core::event::Event;
-use callstack_core::returned::RENDERER_VERSION;
 use callstack_store::View;
 
-use super::{Conversation, Shown};
-use crate::conversation::sync::Conversations;
+use crate::conversation::shown::Shown;
 use crate::error::EngineError;
 
 /// Where the store has the factor of a session.
-const SLOT: &str = "calibration";
+pub(crate) const SLOT: &str = "calibration";
 
 /// Estimated tokens below which a step tells nothing: framing outweighs the text.
 const LEAST: usize = 64;
@@ -19,11 +16,11 @@ const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=3.0;
 /// How much a single step counts against all before it.
 const WEIGHT: f64 = 0.2;
 /// The factor moves in such steps, so that a context that is rebuilt is not another one each time.
-const STEP: f64 = 0.25;
+pub(crate) const STEP: f64 = 0.25;
 
 /// The factor of one session.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Calibration {
+pub(crate) struct Calibration {
     factor: f64,
     /// Tokens that the provider reported last.
     reported: Option<u64>,
@@ -39,7 +36,7 @@ impl Default for Calibration {
 
 impl Calibration {
     /// What it is behind a further message.
-    pub(super) fn after(mut self, shown: &Shown) -> Self {
+    pub(crate) fn after(mut self, shown: &Shown) -> Self {
         if let Some(tokens) = shown.tokens {
             let estimated = self.heard + shown.said;
             let grown = self.reported.and_then(|before| tokens.checked_sub(before));
@@ -57,41 +54,8 @@ impl Calibration {
     }
 
     /// Real tokens for each estimated one.
-    pub(super) fn factor(&self) -> f64 {
+    pub(crate) fn factor(&self) -> f64 {
         (self.factor / STEP).round() * STEP
-    }
-}
-
-impl Conversation {
-    pub(super) fn calibration(&self) -> Calibration {
-        self.calibration.last().copied().unwrap_or_default()
-    }
-}
-
-impl Conversations {
-    /// Keeps a factor that has changed, which it does in few steps.
-    pub(super) fn keep_calibration(
-        &self,
-        conversation: &mut Conversation,
-        session: &str,
-    ) -> Result<(), EngineError> {
-        let factor = conversation.calibration().factor();
-        if conversation.calibrated == Some(factor) {
-            return Ok(());
-        }
-        if (self.kernel.read(|view| tokens_per_estimate(view, session))? - factor).abs()
-            >= STEP / 2.0
-        {
-            let event = Event::Rendered {
-                session: session.to_owned(),
-                slot: SLOT.to_owned(),
-                text: factor.to_string(),
-                renderer: RENDERER_VERSION,
-            };
-            self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
-        }
-        conversation.calibrated = Some(factor);
-        Ok(())
     }
 }
 

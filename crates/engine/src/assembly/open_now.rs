@@ -1,0 +1,53 @@
+//! Where work goes on once a frame has ended, as the session that reads of it has to know.
+
+use callstack_core::frame::Frame;
+use callstack_core::returned::WentOn;
+use callstack_store::View;
+
+use crate::error::EngineError;
+
+/// When what stands for a frame is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Saying {
+    /// At its end, or at the first request behind that: where work goes on is what is so now.
+    Now,
+    /// Long after: what is open now was not open then.
+    Later,
+}
+
+/// Where work goes on that does not do so in the parent of a frame that ended.
+pub(crate) enum OpenNow {
+    In(Box<Frame>),
+    Nowhere,
+}
+
+impl OpenNow {
+    pub(crate) fn told(&self) -> WentOn<'_> {
+        match self {
+            Self::In(frame) => WentOn::In(frame),
+            Self::Nowhere => WentOn::Nowhere,
+        }
+    }
+}
+
+impl Saying {
+    /// Where the session `reader` works that would work in `parent`; none where it does.
+    pub(crate) fn open(
+        self,
+        view: &View<'_>,
+        reader: &str,
+        parent: Option<&Frame>,
+    ) -> Result<Option<OpenNow>, EngineError> {
+        if self == Self::Later {
+            return Ok(None);
+        }
+        Ok(match view.session_row(reader)?.and_then(|session| session.active) {
+            Some(open) if parent.is_some_and(|parent| parent.num == open) => None,
+            Some(open) => Some(OpenNow::In(Box::new(view.frame(open)?))),
+            None => {
+                let is_over = parent.is_some_and(|parent| parent.status.is_finished());
+                is_over.then_some(OpenNow::Nowhere)
+            }
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! The files in a project that follow its store: those of `.opencode/stack`, and the documents of frames' logs.
+
+use std::sync::Arc;
+
+use crate::error::EngineError;
+use crate::kernel::Kernel;
+use crate::layout;
+use crate::log::files::LogFiles;
+use crate::mirror::{self, Mirror};
+use crate::unfinished;
+
+/// What writes the files that follow the store.
+pub(crate) struct ProjectFiles {
+    kernel: Arc<Kernel>,
+    logs: LogFiles,
+    mirror: Mirror,
+}
+
+impl ProjectFiles {
+    pub(crate) fn new(kernel: &Arc<Kernel>) -> Self {
+        let logs = LogFiles::new(kernel.trusted());
+        let mirror = Mirror::new(kernel.trusted(), kernel.env().settings());
+        kernel.store().observe(mirror.observer());
+        kernel.store().observe(logs.observer());
+        Self { kernel: Arc::clone(kernel), logs, mirror }
+    }
+
+    /// What writes the documents of frames' logs.
+    pub(crate) fn logs(&self) -> &LogFiles {
+        &self.logs
+    }
+
+    /// Has the files of `.opencode/stack` and the logs brought up to date, in the background: a process
+    /// that was killed may have left them behind the store, and somebody may have removed some. They
+    /// follow every change by themselves.
+    pub(crate) fn write_files(&self) {
+        self.mirror.want();
+        if !self.kernel.is_read_only() {
+            self.logs.look();
+        }
+        let host = self.kernel.project().join(layout::HOST_FOLDER);
+        // Plugin and slash commands are put in where the first two are.
+        for folder in [host.join("plugin"), host.join("command")] {
+            unfinished::sweep(&folder);
+        }
+        for folder in
+            [layout::folder(self.kernel.project()), layout::flame_folder(self.kernel.project())]
+        {
+            unfinished::sweep(&folder);
+            unfinished::sweep(&folder.join(layout::FRAMES));
+        }
+    }
+
+    /// Why the files of `.opencode/stack` were last not written, until they are.
+    pub(crate) fn files_failure(&self) -> Option<EngineError> {
+        self.mirror.failure()
+    }
+
+    /// Why logs were last not written, until they are.
+    pub(crate) fn logs_failure(&self) -> Option<EngineError> {
+        self.logs.failure()
+    }
+
+    /// Removes the files of `.opencode/stack` if they are this store's; whether they were, where there are any.
+    pub(crate) fn remove_files(&self) -> Result<Option<bool>, EngineError> {
+        let identity = self.kernel.read(|view| Ok::<_, EngineError>(view.identity()?))?;
+        mirror::remove(self.kernel.trusted(), identity.as_deref())
+    }
+}
