@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use callstack_engine::Engine;
-use callstack_hosts::recording::{Recording, happenings, import, is_recording, read};
+use callstack_hosts::import::{happenings, import};
+use callstack_recordings::{Recording, is_recording, read};
 use tempfile::TempDir;
 
 use crate::is_one_in;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use callstack_hosts::recording::read;
+use callstack_recordings::read;
 use callstack_scripted_model::{
     Conversation, RecordedRequest, Script, ScriptedModel, Step, prefix_common_bytes,
 };

@@ -4,6 +4,8 @@ use std::io;
 use std::process::ExitCode;
 
 use callstack_engine::{EngineError, Kind};
+use callstack_hosts::import::unreadable;
+use callstack_recordings::RecordingError;
 use callstack_store::StoreError;
 
 /// Why a command ended otherwise than well.
@@ -26,6 +28,12 @@ impl From<EngineError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self::Told(error.into())
+    }
+}
+
+impl From<RecordingError> for Failure {
+    fn from(error: RecordingError) -> Self {
+        Self::Told(unreadable(&error))
     }
 }
 

@@ -108,7 +108,7 @@ pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, E
     let trusted = registry.admit(project)?;
     let states = trusted.states().map(Path::to_path_buf);
     let engine = Engine::open(trusted, settings_now, Box::new(SystemWorld))?;
-    engine.read_messages_with(callstack_hosts::recording::happenings);
+    engine.read_messages_with(callstack_hosts::import::happenings);
     if let Some(states) = states {
         engine.record_files_with(Box::new(GitWorkTree::new(project, &states)));
     }

@@ -4,7 +4,8 @@ use callstack_core::limits::Limits;
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{Engine, EngineError, Settings, SystemWorld, UserMessage, operations};
-use callstack_hosts::recording::{import, read};
+use callstack_hosts::import::import;
+use callstack_recordings::read;
 use serde_json::{Value, json};
 
 use crate::fixture;

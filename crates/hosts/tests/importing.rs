@@ -8,7 +8,8 @@ use callstack_core::transcript::Anchor;
 use callstack_engine::operation::Caller;
 use callstack_engine::search::{Depth, SearchAnswer, SearchRequest};
 use callstack_engine::{Engine, LogRequest, PastCounts, Settings, SystemWorld, operations};
-use callstack_hosts::recording::{happenings, import, read, read_all};
+use callstack_hosts::import::{happenings, import};
+use callstack_recordings::{read, read_all};
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use callstack_core::frame::Frame;
-use callstack_hosts::recording::{import, read, read_all};
+use callstack_hosts::import::import;
+use callstack_recordings::{read, read_all};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use callstack_engine::LogRequest;
 use callstack_engine::search::{Depth, SearchRequest};
-use callstack_hosts::recording::{Recording, read};
+use callstack_recordings::{Recording, read};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -82,7 +82,7 @@ fn imported() -> (Project, Session, Vec<String>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let project = Project::new();
     let recordings = session.written(&folder);
-    let counts = callstack_hosts::recording::import(&project.engine, &recordings, &mut |_, _| {});
+    let counts = callstack_hosts::import::import(&project.engine, &recordings, &mut |_, _| {});
     assert_eq!(counts.unwrap().messages, 12);
     (project, session, left, folder)
 }
@@ -134,8 +134,7 @@ fn they_are_stored_once_also_when_the_session_grows() {
     let (project, mut session, _, folder) = imported();
     let import = |session: &Session| {
         let recordings = session.written(&folder);
-        let counts =
-            callstack_hosts::recording::import(&project.engine, &recordings, &mut |_, _| {});
+        let counts = callstack_hosts::import::import(&project.engine, &recordings, &mut |_, _| {});
         counts.unwrap().messages
     };
     assert_eq!(import(&session), 0);

@@ -1,4 +1,4 @@
-//! Recordings: how each program's files are read, and how what is read gets into a store.
+//! What agents say, live and in recordings, on its way into a store.
 
 #![allow(
     missing_docs,
@@ -13,33 +13,21 @@ mod beside;
 #[path = "../examples/evidence/check/mod.rs"]
 #[allow(dead_code, reason = "what the example prints")]
 mod check;
-mod claude_code;
-mod codex;
 mod evidence;
+#[path = "../../recordings/tests/halves.rs"]
+mod halves;
 mod importing;
 mod kin;
 mod left;
-mod mini_swe_agent;
 mod opencode;
-mod pi;
-mod reading;
-mod swe_agent;
-mod told;
 mod unreadable;
 
 use std::path::PathBuf;
 
-use callstack_hosts::recording::{Recording, read};
-use serde_json::Value;
+use callstack_recordings::{Recording, read};
 
 fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/recordings").join(name)
-}
-
-/// What is read of a file of JSON lines.
-fn of_lines(lines: &[Value]) -> Recording {
-    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
-    of_text(&(lines.join("\n") + "\n"))
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../recordings/tests/recordings").join(name)
 }
 
 /// What is read of a file with this text in it.
@@ -48,10 +36,4 @@ fn of_text(text: &str) -> Recording {
     let path = folder.path().join("session");
     std::fs::write(&path, text).unwrap();
     read(&path).unwrap().remove(0)
-}
-
-/// The messages that the model was shown behind the last one, by their ids.
-fn shown(recording: &Recording) -> Vec<&str> {
-    let places = recording.shown(recording.messages.len()).into_iter();
-    places.map(|place| recording.messages[place].id.as_str()).collect()
 }

@@ -4,8 +4,8 @@
 use std::io::Cursor;
 
 use callstack_engine::{Engine, Settings, SystemWorld};
+use callstack_hosts::import::happenings;
 use callstack_hosts::opencode::serve;
-use callstack_hosts::recording::happenings;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use callstack_core::evidence::Budget;
 use callstack_core::masking::Limits;
-use callstack_hosts::recording::{Recording, read};
+use callstack_recordings::{Recording, read};
 use callstack_replay::{LONG, Policy, Replay, Report, Way};
 
 fn main() -> ExitCode {

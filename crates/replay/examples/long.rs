@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use callstack_hosts::recording::read;
+use callstack_recordings::read;
 use callstack_replay::{Policy, Replay, Way};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use callstack_core::evidence::terms::relative;
-use callstack_hosts::recording::RecordedCall;
+use callstack_recordings::RecordedCall;
 
 use crate::item::ItemNum;
 use crate::requests::{Played, Requests};

@@ -2,7 +2,7 @@
 
 use callstack_core::frame::Frame;
 use callstack_core::transcript::Span;
-use callstack_hosts::recording::Recording;
+use callstack_recordings::Recording;
 
 use crate::calibration::Fit;
 use crate::changes::needs;

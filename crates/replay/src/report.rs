@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use callstack_core::secrets::mask;
-use callstack_hosts::recording::{Format, Recording};
+use callstack_recordings::{Format, Recording};
 use serde::Serialize;
 
 use crate::calibration::Fit;

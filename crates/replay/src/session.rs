@@ -10,9 +10,7 @@ use callstack_core::evidence::{Action, Happening};
 use callstack_core::framing::{Mark, Moment};
 use callstack_core::masking::subject::Subject;
 use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
-use callstack_hosts::recording::{
-    Division, Recorded, RecordedCall, RecordedPart, Recording, Usage,
-};
+use callstack_recordings::{Division, Recorded, RecordedCall, RecordedPart, Recording, Usage};
 use serde_json::Value;
 
 use crate::changes::{self, Change};

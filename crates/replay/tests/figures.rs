@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 
 use crate::sessions::{Making, edit, program, read, replace, run, todos, words, work, write};
 
-fn replay(recording: &callstack_hosts::recording::Recording) -> Replay {
+fn replay(recording: &callstack_recordings::Recording) -> Replay {
     Replay::of(recording, &Policy::default())
 }
 
@@ -304,9 +304,7 @@ fn a_call_and_its_result_go_together() {
 }
 
 /// A finished turn in which a file was read, and a turn that changes it without reading it again.
-fn edited(
-    with: &[callstack_hosts::recording::RecordedPart],
-) -> callstack_hosts::recording::Recording {
+fn edited(with: &[callstack_recordings::RecordedPart]) -> callstack_recordings::Recording {
     let file = "/home/me/app/src/date.rs";
     let mut making = Making::new();
     making.user("Look at the dates, all of them, and at what parses.");

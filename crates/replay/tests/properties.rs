@@ -1,6 +1,6 @@
 //! What holds for every session.
 
-use callstack_hosts::recording::Recording;
+use callstack_recordings::Recording;
 use callstack_replay::{Policy, Replay, Report, Way, WayReport, frames, linear};
 use proptest::prelude::*;
 

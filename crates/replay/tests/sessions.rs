@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use callstack_core::evidence::Action;
 use callstack_core::framing::{Todo, TodoStatus};
 use callstack_core::transcript::{CallState, Role, Standing};
-use callstack_hosts::recording::{
+use callstack_recordings::{
     Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Skipped, Usage,
 };
 use serde_json::json;
@@ -85,7 +85,7 @@ impl Making {
     }
 
     pub(crate) fn child(&mut self) -> &mut Self {
-        self.recording.parent = Some(callstack_hosts::recording::Parent::default());
+        self.recording.parent = Some(callstack_recordings::Parent::default());
         self
     }
 

@@ -22,7 +22,6 @@ mod masks;
 mod messages;
 mod named_steps;
 mod places;
-pub mod plain;
 mod plan;
 mod postings;
 mod presence;
@@ -43,6 +42,7 @@ mod turns;
 mod unreadable;
 mod words;
 
+pub use callstack_plain_files as plain;
 pub use change::Change;
 pub use compactions::CompactionCounts;
 pub use errands::StoredErrand;

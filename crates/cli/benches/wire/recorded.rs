@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use callstack_core::framing::{Todo, TodoStatus};
 use callstack_core::transcript::{CallState, Role, Standing};
-use callstack_hosts::recording::{Division, Recorded, RecordedCall, RecordedPart, Recording};
+use callstack_recordings::{Division, Recorded, RecordedCall, RecordedPart, Recording};
 use callstack_scripted_model::{Call, Step};
 use serde_json::{Value, json};
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use callstack_core::text::iso_time;
-use callstack_engine::{Engine, EngineError, ImportSummary, PastCounts};
-use callstack_hosts::recording::{self, Recording, RecordingError};
+use callstack_engine::{Engine, ImportSummary, PastCounts};
+use callstack_recordings::{Recording, RecordingError, is_recording};
 use serde_json::{Value, json};
 
 use crate::args::NewStore;
@@ -70,7 +70,7 @@ pub(crate) fn run(
     let (mut frames, mut sessions, mut nothing) = (Vec::new(), Vec::new(), None);
     for path in args.paths.iter().map(|path| start.join(path)) {
         let has_frames = path.is_dir() && Engine::holds_frames(&path);
-        let is_session = match recording::is_recording(&path) {
+        let is_session = match is_recording(&path) {
             _ if has_frames => false,
             // As `*` stands for some.
             Err(error @ RecordingError::NoneInFolder(_)) if args.paths.len() > 1 => {
@@ -78,12 +78,12 @@ pub(crate) fn run(
                 nothing.get_or_insert(error);
                 continue;
             }
-            found => found.map_err(EngineError::from)?,
+            found => found?,
         };
         if is_session { &mut sessions } else { &mut frames }.push(path);
     }
     if let Some(error) = nothing.filter(|_| frames.is_empty() && sessions.is_empty()) {
-        return Err(EngineError::from(error).into());
+        return Err(error.into());
     }
     let sources = (!sessions.is_empty()).then(|| Sources::named(sessions));
     if args.usual.only_lists() {
@@ -164,14 +164,15 @@ impl Taken {
         output: &mut Output,
     ) -> Result<(), Failure> {
         let all: usize = recordings.iter().map(|recording| recording.messages.len()).sum();
-        let imported = recording::import(engine, &recordings, &mut |session, message| {
-            if course.is_due() {
-                let before = recordings.iter().take(session);
-                let before: usize = before.map(|recording| recording.messages.len()).sum();
-                let share = (before + message) as f64 / all.max(1) as f64;
-                output.progress(&course.line(&told_of(&recordings, session, message), share));
-            }
-        });
+        let imported =
+            callstack_hosts::import::import(engine, &recordings, &mut |session, message| {
+                if course.is_due() {
+                    let before = recordings.iter().take(session);
+                    let before: usize = before.map(|recording| recording.messages.len()).sum();
+                    let share = (before + message) as f64 / all.max(1) as f64;
+                    output.progress(&course.line(&told_of(&recordings, session, message), share));
+                }
+            });
         output.progress("");
         self.counts.add(imported?);
         for recording in recordings {

@@ -3,7 +3,7 @@ use std::io::{BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, Kind};
-use callstack_hosts::recording::Recording;
+use callstack_recordings::Recording;
 use callstack_replay::{
     LARGE, OfLinear, Policy, Progress, Replay, Report, SessionReport, Way, WayReport, dump, rounded,
 };

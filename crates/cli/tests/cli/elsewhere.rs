@@ -173,7 +173,7 @@ fn what_files_hold_is_told_before_anything_is_imported() {
 
 /// Sessions that were written for the tests of what reads them.
 fn recorded(desk: &Desk) {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosts/tests/recordings");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/tests/recordings");
     let past = desk.project().join("past");
     fs::create_dir_all(past.join("5e55-0001/subagents")).unwrap();
     for (name, to) in [

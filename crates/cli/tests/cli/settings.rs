@@ -497,7 +497,7 @@ fn what_is_whole(trial: &Trial) -> String {
 
 /// Whether a new session's frame is told what an imported one returned.
 fn tells_of_imported(trial: &Trial) -> String {
-    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosts/tests/recordings");
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/tests/recordings");
     std::fs::copy(recordings.join("swe-agent.traj"), trial.desk.project().join("a.traj")).unwrap();
     trial.desk.ok(&["import", "a.traj"]);
     let preview = calls("stack_context_preview", 2, &json!({}));

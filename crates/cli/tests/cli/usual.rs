@@ -10,7 +10,7 @@ use super::terminal::on_a_terminal_with;
 const CLAUDE: &str = ".claude/projects/-project/5e55-0001.jsonl";
 
 fn recordings() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosts/tests/recordings")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/tests/recordings")
 }
 
 /// Puts a recording below the home folder, as one of a session that worked in `folder`.

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use callstack_core::evidence::{Action, Call, Happening};
+use callstack_recordings::tool_input::{edits, told_texts, with_places};
 use serde_json::Value;
 
 use super::decode::written;
-use crate::tool_input::{edits, told_texts, with_places};
 
 /// What an agent said, thought and did in a message, as it is stored. Nothing for a user's message, and nothing
 /// of our own tools: what they return is ours, and how work was divided frames tell. Each with the id of

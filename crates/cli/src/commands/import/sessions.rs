@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use callstack_engine::EngineError;
-use callstack_hosts::recording::{self, Format, Progress, Recording, RecordingError};
+use callstack_recordings::{Format, Progress, Recording, RecordingError};
 use tempfile::TempDir;
 
 pub(crate) use super::course::Course;
@@ -90,7 +89,7 @@ pub(crate) fn read(
         reader.found(sources, output, take)?;
     }
     match reader.nothing.filter(|_| reader.known.is_empty()) {
-        Some(error) => Err(EngineError::from(error).into()),
+        Some(error) => Err(error.into()),
         None => Ok(reader.refused),
     }
 }
@@ -127,7 +126,7 @@ impl Reader {
     ) -> Result<(), Failure> {
         let numbered = paths.iter().enumerate();
         let (parts, together): (Vec<_>, Vec<_>) = numbered
-            .map(|(number, path)| (number, recording::parts(path)))
+            .map(|(number, path)| (number, callstack_recordings::parts(path)))
             .partition(|(_, parts)| parts.len() > 1);
         let together: Vec<_> = together
             .iter()
@@ -141,7 +140,7 @@ impl Reader {
                     output.remark(&error.to_string());
                     self.nothing.get_or_insert(error);
                 }
-                other => other.map_err(EngineError::from)?,
+                other => other?,
             }
         }
         self.hand_on(part, output, take)?;
@@ -151,7 +150,7 @@ impl Reader {
                 self.course.begin(size(&path));
                 match self.path(number, &path, &mut part, output) {
                     Err(RecordingError::NoneInFolder(_)) => {}
-                    other => other.map_err(EngineError::from)?,
+                    other => other?,
                 }
                 self.hand_on(part, output, take)?;
             }
@@ -187,7 +186,7 @@ impl Reader {
         output: &mut Output,
     ) -> Result<(), RecordingError> {
         let (course, refused) = (&mut self.course, &mut self.refused);
-        let read = recording::read_all(&[path], &mut |progress| match progress {
+        let read = callstack_recordings::read_all(&[path], &mut |progress| match progress {
             Progress::Reading { file, read, bytes } if course.is_due() => {
                 let share = if bytes > 0 { read as f64 / bytes as f64 } else { 1.0 };
                 let line = format!("reading {} ({:.0} %)", file.display(), share * 100.0);
@@ -210,7 +209,7 @@ impl Reader {
         output: &mut Output,
         take: Take<'_>,
     ) -> Result<(), Failure> {
-        part.recordings = recording::joined(part.recordings);
+        part.recordings = callstack_recordings::joined(part.recordings);
         part.recordings.retain(|recording| self.known.insert(key(recording)));
         if part.recordings.is_empty() {
             return Ok(());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use callstack_engine::{EngineError, Kind};
-use callstack_hosts::recording::{Format, Shelved, shelves};
+use callstack_recordings::{Format, Shelved, shelves};
 use callstack_replay::format_name;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use callstack_core::secrets::mask;
 use callstack_engine::Engine;
-use callstack_hosts::recording::{Recorded, Recording};
+use callstack_recordings::{Recorded, Recording};
 use callstack_replay::format_name;
 use serde_json::{Value, json};
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use callstack_engine::{Engine, Settings, SystemWorld};
-use callstack_hosts::recording::{import, is_recording, read};
+use callstack_hosts::import::import;
+use callstack_recordings::{is_recording, read};
 use serde_json::Value;
 
 use super::log::{Did, done_in};
@@ -102,7 +103,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
 
 fn open(folder: &Path) -> Result<Engine, Failed> {
     let engine = Engine::open_unchecked(folder, Settings::default(), Box::new(SystemWorld))?;
-    engine.read_messages_with(callstack_hosts::recording::happenings);
+    engine.read_messages_with(callstack_hosts::import::happenings);
     Ok(engine)
 }
 

@@ -1,0 +1,206 @@
+//! Recorded sessions as the engine takes them over.
+
+mod kin;
+mod stored;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use callstack_core::event::RecordedFigures;
+use callstack_core::evidence::Action;
+use callstack_core::frame::Status;
+use callstack_core::framing::Mark;
+use callstack_core::secrets::mask;
+use callstack_core::transcript::CallState;
+use callstack_engine::{
+    Engine, EngineError, Fact, Kind, PastAside, PastCaller, PastCounts, PastMessage, PastSession,
+};
+use callstack_recordings::{
+    Division, Format, Left, Parent, Recorded, RecordedCall, RecordedPart, Recording, RecordingError,
+};
+
+use crate::opencode::decode;
+use stored::{body, body_aside, inside};
+
+pub use stored::happenings;
+
+/// What a failure or a command line is told with: its beginning.
+const LINE: usize = 200;
+/// How Claude Code begins what it says where a model could not be asked.
+const API_ERROR: &str = "API Error";
+
+/// The same failure as the engine's callers are told it.
+pub fn unreadable(error: &RecordingError) -> EngineError {
+    let kind = match error {
+        RecordingError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            Kind::NotFound
+        }
+        RecordingError::Io { .. } => Kind::Unavailable,
+        _ => Kind::Invalid,
+    };
+    EngineError { kind, message: error.to_string(), hint: Some(error.hint().to_owned()) }
+}
+
+/// Makes recordings sessions and frames of a store. `told` is told the places of the recording and the
+/// message that are next. Doing it again changes nothing.
+pub fn import(
+    engine: &Engine,
+    recordings: &[Recording],
+    told: &mut dyn FnMut(usize, usize),
+) -> Result<PastCounts, EngineError> {
+    let kin = kin::of(engine, recordings)?;
+    let all: Vec<&Recording> = recordings.iter().chain(&kin.stored).collect();
+    let parent = |at: usize| kin.linked.get(&at).or(all[at].parent.as_ref());
+    let sessions: Vec<PastSession> = (0..all.len())
+        .map(|at| PastSession {
+            stored: at >= recordings.len(),
+            ..session(all[at], parent(at), &all)
+        })
+        .collect();
+    let message = |session: usize, place: usize| {
+        let recording = all.get(session)?;
+        message(recording, recording.messages.get(place)?)
+    };
+    engine.take_over_sessions(&sessions, &message, told)
+}
+
+fn session(recording: &Recording, parent: Option<&Parent>, all: &[&Recording]) -> PastSession {
+    let caller = parent.and_then(|parent| {
+        let caller = all.iter().find(|it| it.session == parent.session)?;
+        let mut calls = caller.messages.iter().flat_map(Recorded::calls);
+        calls.find(|it| Some(&it.id) == parent.call.as_ref())
+    });
+    let given = match caller.and_then(|call| call.division.as_ref()) {
+        Some(Division::Subagent { title, .. }) => Some(title.clone()),
+        _ => None,
+    };
+    PastSession {
+        session: recording.session.clone(),
+        host: recording.format.host().to_owned(),
+        caller: parent.map(|parent| PastCaller {
+            session: parent.session.clone(),
+            call: parent.call.clone(),
+        }),
+        folder: PathBuf::from(&recording.project),
+        title: given.or_else(|| recording.title.clone()),
+        outcome: caller.map_or_else(|| handed_in(recording), returned),
+        figures: figures(recording),
+        messages: recording.messages.iter().map(|message| message.id.clone()).collect(),
+        left: recording.left.iter().map(|left| aside(recording, left)).collect(),
+        stored: false,
+    }
+}
+
+fn figures(recording: &Recording) -> RecordedFigures {
+    let times = || recording.messages.iter().filter_map(|message| message.at);
+    let requests = recording.messages.iter().filter_map(|message| message.usage.as_ref());
+    RecordedFigures {
+        calls: recording.model_calls() as u64,
+        times: times().min().zip(times().max()),
+        largest: requests.map(|usage| usage.input).max().filter(|tokens| *tokens > 0),
+    }
+}
+
+fn aside(recording: &Recording, left: &Left) -> PastAside {
+    PastAside {
+        before: left.before,
+        at: left.message.at,
+        id: left.message.id.clone(),
+        json: body_aside(recording, &left.message),
+    }
+}
+
+fn returned(call: &RecordedCall) -> Option<(Status, String)> {
+    let status = match state_of(call) {
+        CallState::Open => return None,
+        CallState::Completed => Status::Completed,
+        CallState::Failed => Status::Failed,
+    };
+    Some((status, call.output.clone()?))
+}
+
+/// How a call ended. What the program says in the name of a subagent that it could not go on with is no
+/// result, though the call is not marked as failed.
+fn state_of(call: &RecordedCall) -> CallState {
+    let is_subagent = matches!(call.division, Some(Division::Subagent { .. }));
+    let says = |output: &String| output.trim_start().starts_with(API_ERROR);
+    if is_subagent && call.output.as_ref().is_some_and(says) {
+        return CallState::Failed;
+    }
+    call.state
+}
+
+/// SWE-agent ends with a call that hands its work in and says nothing more.
+fn handed_in(recording: &Recording) -> Option<(Status, String)> {
+    let is_end = |command: &str| match recording.format {
+        Format::SweAgent => command.starts_with("submit"),
+        Format::MiniSweAgent => command.contains("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"),
+        _ => false,
+    };
+    let last = recording.messages.last()?;
+    let hands_in =
+        |call: &RecordedCall| matches!(&call.action, Action::Ran(command) if is_end(command));
+    let said = last.parts.iter().find_map(|part| match part {
+        RecordedPart::Text { text, .. } => Some(text.trim().to_owned()),
+        _ => None,
+    });
+    last.calls().any(hands_in).then(|| (Status::Completed, said.unwrap_or_default()))
+}
+
+/// A message as it is kept, with what it shows of the work.
+fn message(recording: &Recording, message: &Recorded) -> Option<PastMessage> {
+    let mut shown = decode(&body(recording, message), Path::new(&recording.project))?;
+    shown.facts = facts(recording, message);
+    shown.opened.clear();
+    shown.tasks.clear();
+    // What is stored under a made-up id is found under it again.
+    shown.message.id.clone_from(&message.id);
+    let calls = message.calls().map(|call| call.id.clone()).collect();
+    Some(PastMessage { at: message.at, shown, calls })
+}
+
+fn facts(recording: &Recording, message: &Recorded) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if message.broken_off {
+        facts.push(Fact::Division(Mark::BrokenOff));
+    }
+    for call in message.calls() {
+        facts.extend(done(recording, call));
+        facts.extend(call.division.clone().map(|division| Fact::Division(mark(call, division))));
+    }
+    facts
+}
+
+fn done(recording: &Recording, call: &RecordedCall) -> Vec<Fact> {
+    let line = |text: &str| -> String {
+        // The line alone may no longer show what is secret in it.
+        mask(text.trim()).lines().next().unwrap_or_default().chars().take(LINE).collect()
+    };
+    let relative = |path: &String| inside(&recording.project, path).to_owned();
+    match &call.action {
+        Action::Ran(command) => vec![Fact::Command { line: line(command), exit: call.exit }],
+        _ if call.state == CallState::Failed => {
+            let message = line(call.output.as_deref().unwrap_or_default());
+            vec![Fact::Failed { tool: call.tool.clone(), message }]
+        }
+        Action::Read(path) => vec![Fact::Read { path: relative(path) }],
+        Action::Wrote(paths) if call.state == CallState::Completed => {
+            paths.iter().map(|path| Fact::Wrote { path: relative(path) }).collect()
+        }
+        Action::Wrote(_) | Action::Other => Vec::new(),
+    }
+}
+
+fn mark(call: &RecordedCall, division: Division) -> Mark {
+    let id = call.id.clone();
+    match division {
+        Division::Todos(items) => Mark::Todos { call: id, items },
+        Division::Subagent { title, prompt } => Mark::Subagent {
+            call: id,
+            title,
+            prompt,
+            result: call.output.clone(),
+            state: state_of(call),
+        },
+    }
+}

@@ -1,0 +1,92 @@
+//! Sessions that the store has and that started what is taken over now, or were started by it: as much of
+//! them as tells which call started which.
+
+use std::collections::{HashMap, HashSet};
+
+use callstack_core::transcript::{CallState, Role};
+use callstack_engine::{Engine, EngineError};
+use callstack_recordings::{
+    Division, Format, Parent, Recorded, RecordedCall, RecordedPart, Recording, links,
+};
+use serde_json::Value;
+
+use super::stored::is_aside;
+
+/// What the store knows of sessions beside those that are taken over.
+pub(super) struct Kin {
+    /// Sessions that it has, and that are not taken over now.
+    pub(super) stored: Vec<Recording>,
+    /// Calls that started sessions, as far as that was not known before; by the session's place among those
+    /// that are taken over, with the stored ones behind them.
+    pub(super) linked: HashMap<usize, Parent>,
+}
+
+/// Finds those that belong to some recordings.
+pub(super) fn of(engine: &Engine, recordings: &[Recording]) -> Result<Kin, EngineError> {
+    let mut known: HashSet<&str> = recordings.iter().map(|it| it.session.as_str()).collect();
+    let mut found: Vec<(Format, String, Option<Parent>)> = Vec::new();
+    for recording in recordings {
+        let host = recording.format.host();
+        if let Some(parent) = &recording.parent
+            && known.insert(&parent.session)
+            && engine.has_recorded(&parent.session, host)?
+        {
+            found.push((recording.format, parent.session.clone(), None));
+        }
+    }
+    for recording in recordings {
+        let host = recording.format.host();
+        for child in engine.sessions_started_by(&recording.session)? {
+            if !known.contains(child.as_str()) && engine.has_recorded(&child, host)? {
+                let parent = Parent { session: recording.session.clone(), call: None };
+                found.push((recording.format, child, Some(parent)));
+            }
+        }
+    }
+    if found.is_empty() {
+        return Ok(Kin { stored: Vec::new(), linked: HashMap::new() });
+    }
+    let mut stored = Vec::new();
+    for (format, session, parent) in found {
+        let messages = engine.messages(&session)?;
+        let messages = messages.iter().filter_map(|it| had(format, &it.id, &it.json)).collect();
+        stored.push(Recording { session, parent, messages, ..Recording::new(format) });
+    }
+    let all: Vec<&Recording> = recordings.iter().chain(&stored).collect();
+    let linked = links(&all);
+    Ok(Kin { stored, linked })
+}
+
+/// What a stored message tells of who started what: the user's words, and calls of subagents.
+fn had(format: Format, id: &str, json: &str) -> Option<Recorded> {
+    let stored: Value = serde_json::from_str(json).unwrap_or_default();
+    if is_aside(&stored) {
+        return None;
+    }
+    let role = if stored["info"]["role"] == "user" { Role::User } else { Role::Assistant };
+    let mut had = Recorded::new(id, role, stored["info"]["time"]["created"].as_i64());
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for part in stored["parts"].as_array().into_iter().flatten() {
+        if part["type"] == "text" && role == Role::User {
+            had.parts.push(RecordedPart::Text { text: text(&part["text"]), synthetic: false });
+        }
+        if part["type"] != "tool" {
+            continue;
+        }
+        let (tool, state) = (text(&part["tool"]), &part["state"]);
+        let mut call = RecordedCall::new(&text(&part["callID"]), &tool, state["input"].clone());
+        call.division = Division::handed_on(format, &tool, &call.input);
+        if !matches!(call.division, Some(Division::Subagent { .. })) {
+            continue;
+        }
+        let output = state["output"].as_str().or_else(|| state["error"].as_str());
+        call.output = output.map(str::to_owned);
+        call.state = match text(&state["status"]).as_str() {
+            "completed" => CallState::Completed,
+            "error" => CallState::Failed,
+            _ => CallState::Open,
+        };
+        had.parts.push(RecordedPart::Call(Box::new(call)));
+    }
+    Some(had)
+}

@@ -1,0 +1,252 @@
+//! How a recorded message is kept: in the shape that OpenCode's messages have, which logs, search and
+//! evidence read, and beside it the records that it was read from, byte for byte. What OpenCode itself
+//! exported is kept as it is.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::transcript::{CallState, Role, Standing};
+use callstack_engine::RECORDED;
+use callstack_recordings::tool_input::{edits, told_texts, with_places};
+use callstack_recordings::{
+    Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage, noted_in,
+};
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+
+use crate::opencode::decode;
+
+/// Levels of a record that is kept as a value: readers take 128, and need some for what is around it.
+const DEPTH: usize = 100;
+
+/// What is kept of a message.
+pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
+    kept_as(recording, message, "")
+}
+
+/// The same of one of a branch that was left, which says so: nothing was done in it that counts.
+pub(super) fn body_aside(recording: &Recording, message: &Recorded) -> String {
+    kept_as(recording, message, "\"left\":true,")
+}
+
+/// Whether a stored message is of a branch that was left.
+pub(super) fn is_aside(message: &Value) -> bool {
+    message[RECORDED]["left"] == true
+}
+
+fn kept_as(recording: &Recording, message: &Recorded, standing: &str) -> String {
+    // One that several calls of the model wrote was taken apart, and versions of old do not say how a
+    // summary ended.
+    if let (Format::OpenCode, [record]) = (recording.format, &message.records[..])
+        && record.matches("\"step-finish\"").count() <= 1
+        && (message.standing != Standing::Summary || is_summary(record))
+    {
+        return record.clone();
+    }
+    let mut info = json!({
+        "id": message.id,
+        "sessionID": recording.session,
+        "role": match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        },
+    });
+    let mut add = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            info[name] = value;
+        }
+    };
+    add("time", message.at.map(|at| json!({ "created": at })));
+    add("modelID", message.model.clone().map(Value::from));
+    add("tokens", message.usage.map(tokens));
+    add("error", message.broken_off.then(|| json!({ "name": "broken off" })));
+    let is_summary = message.standing == Standing::Summary;
+    add("summary", is_summary.then(|| Value::from(true)));
+    add("finish", is_summary.then(|| Value::from("stop")));
+    let mut parts: Vec<Value> = Vec::new();
+    if message.standing == Standing::CompactionRequest {
+        parts.push(json!({ "type": "compaction" }));
+    }
+    parts.extend(message.parts.iter().map(|it| part(message, it)));
+    for (place, part) in parts.iter_mut().enumerate() {
+        part["id"] = format!("{}-{}", message.id, place + 1).into();
+    }
+    let (by, parts) = (Value::from(recording.format.host()), Value::from(parts));
+    let actions = actions(recording, message);
+    let records: Vec<_> = message.records.iter().map(|record| kept(record)).collect();
+    let records = records.join(",");
+    format!(
+        "{{\"info\":{info},\"parts\":{parts},\
+         \"{RECORDED}\":{{\"by\":{by},{standing}\"actions\":{actions},\"records\":[{records}]}}}}"
+    )
+}
+
+/// A record as a value, byte for byte: what it has in common with the parts is then written as it is there,
+/// and takes next to no room beside them. One that is none, or nests too deeply, as a text.
+fn kept(record: &str) -> Cow<'_, str> {
+    let is_value = record.starts_with('{')
+        && record.ends_with('}')
+        && depth(record) <= DEPTH
+        && serde_json::from_str::<IgnoredAny>(record).is_ok();
+    if is_value { record.into() } else { Value::from(record).to_string().into() }
+}
+
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest, mut in_text, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Whether a message of OpenCode is read as a summary where it is kept.
+fn is_summary(record: &str) -> bool {
+    let shown = decode(record, Path::new(""));
+    shown.is_some_and(|shown| shown.message.standing == Standing::Summary)
+}
+
+fn tokens(usage: Usage) -> Value {
+    let uncached = usage.input.saturating_sub(usage.cached);
+    json!({
+        "input": uncached,
+        "output": usage.output,
+        "cache": { "read": usage.cached, "write": 0 },
+    })
+}
+
+fn part(message: &Recorded, part: &RecordedPart) -> Value {
+    match part {
+        RecordedPart::Text { text, synthetic } => {
+            json!({ "type": "text", "text": text, "synthetic": synthetic })
+        }
+        RecordedPart::Reasoning(text) => json!({ "type": "reasoning", "text": text }),
+        RecordedPart::File { name, mime } => {
+            json!({ "type": "file", "filename": name, "mime": mime })
+        }
+        RecordedPart::Call(call) => json!({
+            "type": "tool",
+            "callID": call.id,
+            "tool": call.tool,
+            "state": state(message, call),
+        }),
+    }
+}
+
+fn state(message: &Recorded, call: &RecordedCall) -> Value {
+    let (status, answer) = match call.state {
+        CallState::Open => ("running", None),
+        CallState::Completed => ("completed", Some("output")),
+        CallState::Failed => ("error", Some("error")),
+    };
+    let mut state = json!({ "status": status, "input": call.input });
+    if let (Some(name), Some(output)) = (answer, &call.output) {
+        state[name] = output.as_str().into();
+    }
+    if let (Some(start), Some(end)) = (message.at, call.answered_at) {
+        state["time"] = json!({ "start": start, "end": end });
+    }
+    if let Some(exit) = call.exit {
+        state["metadata"] = json!({ "exit": exit });
+    }
+    state
+}
+
+/// What the calls of a message did, by their ids; none for those that did nothing that is told.
+fn actions(recording: &Recording, message: &Recorded) -> Value {
+    let relative = |path: &String| inside(&recording.project, path).to_owned();
+    let action = |call: &RecordedCall| match (&call.division, &call.action) {
+        (Some(Division::Todos(_)), _) => Some(json!({ "divides": true })),
+        (_, Action::Ran(command)) => Some(json!({ "ran": command })),
+        (_, Action::Read(path)) => Some(json!({ "read": relative(path) })),
+        (_, Action::Wrote(paths)) => {
+            Some(json!({ "wrote": paths.iter().map(relative).collect::<Vec<_>>() }))
+        }
+        (_, Action::Other) => None,
+    };
+    message.calls().filter_map(|call| Some((call.id.clone(), action(call)?))).collect()
+}
+
+/// A path without the folder that it lies in; as it is where it lies elsewhere.
+pub(super) fn inside<'a>(folder: &str, path: &'a str) -> &'a str {
+    let rest = path.strip_prefix(folder).filter(|_| !folder.is_empty());
+    let separators = ['/', '\\'];
+    rest.and_then(|rest| rest.strip_prefix(separators)).filter(|it| !it.is_empty()).unwrap_or(path)
+}
+
+/// What an agent said, thought and did in a message, as it is stored, whichever program it came from; each with the
+/// id of its part.
+pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
+    let is_recorded = json.contains("\"recorded\":{\"by\":");
+    let message = is_recorded.then(|| serde_json::from_str::<Value>(json).ok()).flatten();
+    let Some(message) = message.filter(|message| message[RECORDED]["by"].is_string()) else {
+        return crate::opencode::happenings(json, project);
+    };
+    if message["info"]["role"] != "assistant" || is_aside(&message) {
+        return Vec::new();
+    }
+    let parts = message["parts"].as_array().into_iter().flatten();
+    let id = |part: &Value| part["id"].as_str().unwrap_or_default().to_owned();
+    let recorded = &message[RECORDED];
+    parts.filter_map(|part| Some((id(part), happening(part, recorded)?))).collect()
+}
+
+fn happening(part: &Value, recorded: &Value) -> Option<Happening> {
+    if part["type"] == "text" && part["synthetic"] != true {
+        return Some(Happening::Said(part["text"].as_str()?.to_owned()));
+    }
+    if part["type"] == "reasoning" {
+        let thought = part["text"].as_str()?.trim();
+        return (!thought.is_empty()).then(|| Happening::Thought(thought.to_owned()));
+    }
+    let state = &part["state"];
+    let did = &recorded["actions"][part["callID"].as_str().unwrap_or_default()];
+    let tool = part["tool"].as_str().filter(|_| did["divides"] != true)?;
+    let named = |name: &str| did[name].as_str().map(str::to_owned);
+    // Whether a call wrote anything that has no answer nobody knows.
+    let wrote = did["wrote"].as_array().filter(|_| state["status"] != "running").map(|paths| {
+        let paths = paths.iter().filter_map(|path| path.as_str().map(str::to_owned));
+        paths.collect::<Vec<_>>()
+    });
+    let ran = named("ran").map(Action::Ran);
+    let output = state["output"].as_str().or_else(|| state["error"].as_str());
+    Some(Happening::Called(Call {
+        tool: tool.to_owned(),
+        input: told_texts(&state["input"]),
+        output: output.unwrap_or_default().to_owned(),
+        exit: state["metadata"]["exit"].as_i64(),
+        failed: state["status"] == "error",
+        edits: match &wrote {
+            Some(paths) if state["status"] != "error" => {
+                let noted = noted(&part["callID"], &recorded["records"]);
+                with_places(edits(&state["input"], paths), &noted)
+            }
+            _ => Vec::new(),
+        },
+        action: ran
+            .or_else(|| named("read").map(Action::Read))
+            .or(wrote.map(Action::Wrote))
+            .unwrap_or_default(),
+    }))
+}
+
+/// What the program noted of an edit besides, where that stands in the records as Claude Code's do.
+fn noted(call: &Value, records: &Value) -> Value {
+    let answers = |record: &&Value| {
+        let content = record["message"]["content"].as_array();
+        content.into_iter().flatten().any(|it| it["tool_use_id"] == *call)
+    };
+    let record = records.as_array().into_iter().flatten().find(answers);
+    let result = record.map_or(&Value::Null, |record| &record["toolUseResult"]);
+    noted_in(result)
+}

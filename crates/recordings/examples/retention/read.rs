@@ -1,0 +1,77 @@
+//! Recordings as spans of what was said and done: user turns, and tasks that were worked on.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use callstack_core::evidence::Happening;
+use callstack_core::framing::{Todo, TodoStatus};
+use callstack_core::transcript::Standing;
+use callstack_recordings::{Division, Recorded, Recording, read};
+
+/// A recorded session.
+#[derive(Default)]
+pub(crate) struct Session {
+    pub project: String,
+    pub happenings: Vec<Happening>,
+    /// Where the user spoke: in front of these happenings.
+    turns: Vec<usize>,
+    tasks: Vec<(usize, usize)>,
+    /// Tasks that are worked on, with where that began.
+    begun: HashMap<String, usize>,
+}
+
+impl Session {
+    /// User turns and tasks.
+    pub(crate) fn spans(&self) -> Vec<(usize, usize)> {
+        let ends = self.turns.iter().skip(1).copied().chain([self.happenings.len()]);
+        let turns = self.turns.iter().copied().zip(ends);
+        turns.chain(self.tasks.iter().copied()).filter(|(from, to)| from < to).collect()
+    }
+
+    fn take(&mut self, message: &Recorded) {
+        // What stood before a compaction is replaced by it already: a turn ends there too.
+        if message.is_of_user() || message.standing == Standing::Summary {
+            self.turns.push(self.happenings.len());
+        }
+        if message.standing == Standing::Normal {
+            self.happenings.extend(message.happenings().into_iter().map(|(_, it)| it));
+        }
+        for call in message.calls() {
+            if let Some(Division::Todos(items)) = &call.division {
+                self.follow(items);
+            }
+        }
+    }
+
+    /// Follows a task list.
+    fn follow(&mut self, items: &[Todo]) {
+        let here = self.happenings.len();
+        for item in items {
+            match item.status {
+                TodoStatus::InProgress => {
+                    self.begun.entry(item.content.clone()).or_insert(here);
+                }
+                TodoStatus::Completed => {
+                    if let Some(from) = self.begun.remove(&item.content) {
+                        self.tasks.push((from, here));
+                    }
+                }
+                TodoStatus::Pending | TodoStatus::Cancelled => {}
+            }
+        }
+    }
+}
+
+/// Reads the sessions of a folder, each with its program and its id. One that cannot be read is told on
+/// standard error by whoever reads it for its own sake.
+pub(crate) fn sessions(folder: &Path) -> Vec<(String, Session)> {
+    let recordings = read(folder).unwrap_or_default();
+    recordings.iter().map(|it| (format!("{:?} {}", it.format, it.session), session(it))).collect()
+}
+
+fn session(recording: &Recording) -> Session {
+    let mut session =
+        Session { project: recording.project.replace('\\', "/"), ..Session::default() };
+    recording.messages.iter().for_each(|message| session.take(message));
+    session
+}

@@ -1,0 +1,65 @@
+//! Recorded messages as evidence reads them.
+
+use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::transcript::{CallState, Role, Standing};
+
+use crate::tool_input::{edits, replaced, told_texts, with_places};
+use crate::{Division, Recorded, RecordedCall, RecordedPart, Replaced};
+
+impl Recorded {
+    /// What the agent said, thought and did, for evidence, each with the place of its part. Nothing of what
+    /// the user said or a summary does, nor of calls that only write a todo list: how work was divided frames
+    /// tell.
+    pub fn happenings(&self) -> Vec<(usize, Happening)> {
+        if self.role != Role::Assistant || self.standing != Standing::Normal {
+            return Vec::new();
+        }
+        let happening = |part: &RecordedPart| match part {
+            RecordedPart::Text { text, synthetic: false } => Some(Happening::Said(text.clone())),
+            RecordedPart::Reasoning(text) if !text.trim().is_empty() => {
+                Some(Happening::Thought(text.clone()))
+            }
+            RecordedPart::Call(call) if !matches!(call.division, Some(Division::Todos(_))) => {
+                Some(Happening::Called(call.as_seen()))
+            }
+            _ => None,
+        };
+        let parts = self.parts.iter().enumerate();
+        parts.filter_map(|(at, part)| Some((at, happening(part)?))).collect()
+    }
+}
+
+impl RecordedCall {
+    /// All texts of its arguments, a line each, without those that are secrets by their names.
+    pub fn asked(&self) -> String {
+        told_texts(&self.input)
+    }
+
+    /// What it replaced in files, if it did.
+    pub fn replaced(&self) -> Vec<Replaced> {
+        match &self.action {
+            Action::Wrote(paths) if self.state == CallState::Completed => {
+                replaced(&self.input, paths)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The call as evidence reads it.
+    pub fn as_seen(&self) -> Call {
+        Call {
+            tool: self.tool.clone(),
+            input: self.asked(),
+            output: self.output.clone().unwrap_or_default(),
+            exit: self.exit,
+            failed: self.state == CallState::Failed,
+            action: self.action.clone(),
+            edits: match &self.action {
+                Action::Wrote(paths) if self.state == CallState::Completed => {
+                    with_places(edits(&self.input, paths), &self.noted)
+                }
+                _ => Vec::new(),
+            },
+        }
+    }
+}
