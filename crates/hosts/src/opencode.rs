@@ -1,18 +1,13 @@
 //! OpenCode. Its plugin starts `callstack host opencode` and talks to it over stdio, one JSON object a
-//! line; the protocol is described in `docs/protocol.md`.
+//! line; the protocol is described in `docs/protocol.md`, and carried out by [`protocol`](crate::protocol).
 
-mod asked;
 mod calls;
 mod decode;
 mod happenings;
-mod lines;
-mod serve;
-mod wire;
+mod host;
 
 pub(crate) use decode::decode;
 
-pub use asked::read_requests;
 pub use calls::{Fate, Line, ModelCall, calls};
 pub use happenings::happenings;
-pub use serve::{HOST, serve};
-pub use wire::PROTOCOL;
+pub use host::{HOST, OpenCode, read_requests, serve};

@@ -20,6 +20,7 @@ mod importing;
 mod kin;
 mod left;
 mod opencode;
+mod protocol;
 mod unreadable;
 
 use std::path::PathBuf;

@@ -17,7 +17,7 @@ use callstack_engine::{CallTimes, Fact, ReturnedTask, Shown};
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(crate) use lenient::{decode_any, text_of};
+pub(crate) use lenient::decode_any;
 
 /// Characters of a text that a pointer may show.
 const HEAD: usize = 200;

@@ -32,7 +32,7 @@ pub(crate) fn decode_any(raw: &[u8], project: &Path) -> Shown {
 }
 
 /// Returns a text for every reader, with U+FFFD for what is no UTF-8.
-pub(crate) fn text_of(raw: &[u8]) -> Cow<'_, str> {
+fn text_of(raw: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(raw)
 }
 

@@ -4,6 +4,12 @@ use proptest::prelude::*;
 
 use super::super::wire::{OfSession, Sync};
 use super::*;
+use crate::opencode::OpenCode;
+use crate::protocol::Host as _;
+
+fn stand_in(raw: &[u8]) -> String {
+    OpenCode::default().stand_in(raw)
+}
 
 fn all(input: &[u8], longest: usize, chunk: usize) -> Vec<Line> {
     let mut input = BufReader::with_capacity(chunk.max(1), input);
@@ -52,10 +58,10 @@ fn parameters_are_mended_but_messages_stay_as_they_came() {
     let given = br#"{"id":1,"method":"sync","params":{"session":"s\ud83d","keep":0,"keep":0,
         "messages":[{"a":"\ud83d"},5]}}"#;
     let mut mended = String::new();
-    let request = request(given, &mut mended).unwrap();
+    let request = request(given, &mut mended, &stand_in).unwrap();
     let raw = request.params.unwrap().get();
     let mut mended = String::new();
-    let sync: Sync<'_> = params_with_messages(raw, &mut mended).unwrap();
+    let sync: Sync<'_> = params_with_messages(raw, &mut mended, &stand_in).unwrap();
     assert_eq!(sync.session, "s\u{fffd}");
     let messages: Vec<_> = sync.messages.unwrap().iter().map(|it| it.get()).collect();
     assert_eq!(messages, [r#"{"a":"\ud83d"}"#, "5"]);
@@ -69,16 +75,16 @@ fn a_line_that_is_no_utf8_is_read_and_its_message_kept_as_bytes() {
         {\"info\":{\"id\":\"m1\",\"role\":\"user\"},\"parts\":[{\"type\":\"text\",\"text\":\"h\xff\"}]},
         {\"info\":{\"id\":\"m2\"}}, nonsense]}}";
     let mut mended = String::new();
-    let request = request(line, &mut mended).unwrap();
+    let request = request(line, &mut mended, &stand_in).unwrap();
     let raw = request.params.unwrap().get();
     let mut mended = String::new();
-    let sync: Sync<'_> = params_with_messages(raw, &mut mended).unwrap();
+    let sync: Sync<'_> = params_with_messages(raw, &mut mended, &stand_in).unwrap();
     let messages: Vec<_> = sync.messages.unwrap().iter().map(|it| it.get()).collect();
     assert_eq!(messages[1], "{\"info\":{\"id\":\"m2\"}}");
-    let first = decode_any(messages[0].as_bytes(), "".as_ref());
+    let first = OpenCode::default().decode(messages[0].as_bytes(), "".as_ref());
     assert_eq!((first.message.id.as_str(), first.words.as_str()), ("m1", "h\u{fffd}"));
     assert!(first.json.contains("\"unreadable\":{\"hex\":\"7b22696e666f22"), "{}", first.json);
-    let third = decode_any(messages[2].as_bytes(), "".as_ref());
+    let third = OpenCode::default().decode(messages[2].as_bytes(), "".as_ref());
     assert!(
         third.json.contains("{\"type\":\"unreadable\",\"text\":\"nonsense\"}"),
         "{}",
@@ -92,7 +98,7 @@ fn what_is_no_request_is_refused() {
         [&b"nonsense"[..], b"{\"id\":1,\"method\":5}", b"{\"id\":1}", b"\xff", b"[]", b"{\"id\":1"]
     {
         let mut mended = String::new();
-        assert!(request(line, &mut mended).is_err(), "{line:?}");
+        assert!(request(line, &mut mended, &stand_in).is_err(), "{line:?}");
     }
     assert_eq!(id_of(b"{\"id\":1,\"method\":5}"), Some(1));
     assert_eq!(id_of(b"{\"id\":\"1\"}"), None);

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::read_requests;
+use crate::opencode::read_requests;
 
 fn read(lines: &[u8]) -> Vec<Result<Vec<String>, String>> {
     let requests = read_requests(lines, Path::new("/project")).unwrap();

@@ -7,15 +7,12 @@ use callstack_engine::{EngineError, Shown};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::decode::decode_any;
+use super::Host;
 use super::lines::{self, LONGEST, Line};
-use super::wire::{
-    After, Command, Continue, Event, Message, OfSession, Record, Sync, System, Tool,
-};
+use super::wire::{After, Command, Continue, Message, OfSession, Record, Sync, System, Tool};
 
-/// What a request asks for.
-#[derive(Debug)]
-pub(super) enum Asked<'a> {
+/// What a request asks for; an event is as the host reads it.
+pub(super) enum Asked<'a, E> {
     Hello,
     Message(Message),
     Command(Command),
@@ -26,45 +23,51 @@ pub(super) enum Asked<'a> {
     Continue(Continue),
     After(After),
     Record(Record<'a>),
-    Event(Event),
+    Event(E),
     Wake,
 }
 
-impl<'a> Asked<'a> {
+impl<'a, E: DeserializeOwned> Asked<'a, E> {
     /// Reads the parameters of a method. Where messages among them have to be mended, `mended` holds what is
     /// read.
-    pub(super) fn read(
+    pub(super) fn read<H: Host<Event = E>>(
+        host: &H,
         method: &str,
         params: Option<&'a RawValue>,
         mended: &'a mut String,
     ) -> Result<Self, EngineError> {
         let text = params.map_or("{}", RawValue::get);
+        let stand_in = |raw: &[u8]| host.stand_in(raw);
+        let unreadable = |error| {
+            EngineError::invalid(format!("the parameters can't be read: {error}"), H::INSTALL)
+        };
         Ok(match method {
             "hello" => Self::Hello,
-            "message" => Self::Message(read(text)?),
-            "command" => Self::Command(read(text)?),
+            "message" => Self::Message(lines::params(text).map_err(unreadable)?),
+            "command" => Self::Command(lines::params(text).map_err(unreadable)?),
             "sync" => Self::Sync(
-                lines::params_with_messages(text, mended).map_err(|error| unreadable(&error))?,
+                lines::params_with_messages(text, mended, &stand_in).map_err(unreadable)?,
             ),
-            "system" => Self::System(read(text)?),
-            "compacting" => Self::Compacting(read(text)?),
-            "tool" => Self::Tool(read(text)?),
-            "continue" => Self::Continue(read(text)?),
-            "after" => Self::After(read(text)?),
+            "system" => Self::System(lines::params(text).map_err(unreadable)?),
+            "compacting" => Self::Compacting(lines::params(text).map_err(unreadable)?),
+            "tool" => Self::Tool(lines::params(text).map_err(unreadable)?),
+            "continue" => Self::Continue(lines::params(text).map_err(unreadable)?),
+            "after" => Self::After(lines::params(text).map_err(unreadable)?),
             "record" => Self::Record(
-                lines::params_with_messages(text, mended).map_err(|error| unreadable(&error))?,
+                lines::params_with_messages(text, mended, &stand_in).map_err(unreadable)?,
             ),
-            "event" => Self::Event(read(text)?),
+            "event" => Self::Event(lines::params(text).map_err(unreadable)?),
             "wake" => Self::Wake,
             other => {
                 return Err(EngineError::invalid(
                     format!("there is no method `{other}`"),
-                    "Install the plugin of this version with `callstack init opencode`.",
+                    H::INSTALL,
                 ));
             }
         })
     }
 
+    /// Returns the messages that it shows.
     fn messages(self) -> Option<Vec<&'a RawValue>> {
         match self {
             Self::Sync(Sync { messages, .. }) | Self::Record(Record { messages, .. }) => messages,
@@ -75,7 +78,8 @@ impl<'a> Asked<'a> {
 
 /// Reads requests as [`serve`](super::serve()) does and does nothing that they ask for. Returns the messages that
 /// each of them shows, or why it can't be read.
-pub fn read_requests(
+pub fn read_requests<H: Host>(
+    host: &H,
     mut input: impl BufRead,
     project: &Path,
 ) -> io::Result<Vec<Result<Vec<Shown>, String>>> {
@@ -83,7 +87,7 @@ pub fn read_requests(
     while let Some(line) = lines::next(&mut input, LONGEST)? {
         requests.push(match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => continue,
-            Line::Whole(line) => messages_of(&line, project),
+            Line::Whole(line) => messages_of(host, &line, project),
             Line::TooLong { head, .. } => {
                 Err(format!("{:?} is too long", lines::session_of(&head)))
             }
@@ -92,30 +96,23 @@ pub fn read_requests(
     Ok(requests)
 }
 
-fn messages_of(line: &[u8], project: &Path) -> Result<Vec<Shown>, String> {
+fn messages_of<H: Host>(host: &H, line: &[u8], project: &Path) -> Result<Vec<Shown>, String> {
     let (mut mended, mut mended_messages) = (String::new(), String::new());
-    let request = lines::request(line, &mut mended)
+    let request = lines::request(line, &mut mended, &|raw| host.stand_in(raw))
         .map_err(|error| format!("{:?}: {error}", lines::id_of(line)))?;
-    let asked = Asked::read(&request.method, request.params, &mut mended_messages)
+    let asked = Asked::read(host, &request.method, request.params, &mut mended_messages)
         .map_err(|error| error.sentence())?;
-    Ok(shown(asked.messages(), project))
+    Ok(shown(host, asked.messages(), project))
 }
 
 /// The messages, each as far as it can be read: none keeps the others from being followed and stored.
-pub(super) fn shown(messages: Option<Vec<&RawValue>>, project: &Path) -> Vec<Shown> {
+pub(super) fn shown<H: Host>(
+    host: &H,
+    messages: Option<Vec<&RawValue>>,
+    project: &Path,
+) -> Vec<Shown> {
     let messages = messages.unwrap_or_default().into_iter();
-    messages.map(|message| decode_any(message.get().as_bytes(), project)).collect()
-}
-
-fn read<T: DeserializeOwned>(params: &str) -> Result<T, EngineError> {
-    lines::params(params).map_err(|error| unreadable(&error))
-}
-
-fn unreadable(error: &serde_json::Error) -> EngineError {
-    EngineError::invalid(
-        format!("the parameters can't be read: {error}"),
-        "Install the plugin of this version with `callstack init opencode`.",
-    )
+    messages.map(|message| host.decode(message.get().as_bytes(), project)).collect()
 }
 
 #[cfg(test)]

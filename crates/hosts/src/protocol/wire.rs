@@ -1,13 +1,12 @@
-//! The protocol between the plugin and this process.
+//! Lines of the protocol, and the parameters of its methods.
 
-use callstack_engine::Failure;
 use callstack_engine::effect::EffectOutcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The version of the protocol. It goes up when an older plugin would misunderstand it.
-pub const PROTOCOL: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// A line from the plugin. One without an id is a notification and is not answered.
 #[derive(Debug, Deserialize)]
@@ -137,57 +136,4 @@ pub(super) struct Record<'a> {
     pub(super) session: String,
     #[serde(default, borrow)]
     pub(super) messages: Option<Vec<&'a RawValue>>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Event {
-    #[serde(rename = "type")]
-    pub(super) kind: String,
-    #[serde(default)]
-    pub(super) properties: EventProperties,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct EventProperties {
-    #[serde(rename = "sessionID")]
-    pub(super) session: Option<String>,
-    #[serde(rename = "messageID")]
-    pub(super) message: Option<String>,
-    pub(super) info: Option<SessionInfo>,
-    pub(super) error: Option<SessionError>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct SessionError {
-    name: String,
-    message: Option<String>,
-}
-
-impl From<SessionError> for Failure {
-    fn from(error: SessionError) -> Self {
-        let stopped = error.name == "MessageAbortedError";
-        let message = match error.message {
-            _ if stopped => "it was stopped".to_owned(),
-            Some(message) => format!("{}: {message}", error.name),
-            None => error.name,
-        };
-        Self { stopped, message }
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct SessionInfo {
-    #[serde(rename = "parentID")]
-    pub(super) parent: Option<String>,
-    pub(super) title: String,
-    pub(super) revert: Option<Revert>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Revert {
-    #[serde(rename = "messageID")]
-    pub(super) message: String,
 }

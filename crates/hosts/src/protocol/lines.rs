@@ -6,7 +6,6 @@ use callstack_core::json;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::decode::{decode_any, text_of};
 use super::wire::Request;
 
 /// Bytes of the longest line that is taken. The first `sync` of a session is as long as the request to the model
@@ -14,6 +13,9 @@ use super::wire::Request;
 pub(super) const LONGEST: usize = 64 << 20;
 /// Bytes that are kept of a longer one: they say which request it is, and of which session.
 const HEAD: usize = 1024;
+
+/// Makes the JSON that stands for a message that is none.
+type StandIn<'f> = dyn Fn(&[u8]) -> String + 'f;
 
 /// A line.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,12 +78,13 @@ pub(super) fn id_of(line: &[u8]) -> Option<u64> {
 pub(super) fn request<'l>(
     line: &'l [u8],
     mended: &'l mut String,
+    stand_in: &StandIn<'_>,
 ) -> Result<Request<'l>, serde_json::Error> {
     let refused = match serde_json::from_slice(line) {
         Ok(request) => return Ok(request),
         Err(refused) => refused,
     };
-    let Some(text) = object(line, "params", messages_mended) else {
+    let Some(text) = object(line, "params", |params| messages_mended(params, stand_in)) else {
         return Err(refused);
     };
     *mended = text;
@@ -100,25 +103,26 @@ pub(super) fn params<T: DeserializeOwned>(params: &str) -> Result<T, serde_json:
 pub(super) fn params_with_messages<'l, T: Deserialize<'l>>(
     params: &'l str,
     mended: &'l mut String,
+    stand_in: &StandIn<'_>,
 ) -> Result<T, serde_json::Error> {
     let refused = match serde_json::from_str(params) {
         Ok(read) => return Ok(read),
         Err(refused) => refused,
     };
-    let Some(text) = messages_mended(params.as_bytes()) else { return Err(refused) };
+    let Some(text) = messages_mended(params.as_bytes(), stand_in) else { return Err(refused) };
     *mended = text;
     serde_json::from_str(mended)
 }
 
 /// The parameters with every field mended, and a stand-in for every message that is no JSON.
-fn messages_mended(params: &[u8]) -> Option<String> {
+fn messages_mended(params: &[u8], stand_in: &StandIn<'_>) -> Option<String> {
     object(params, "messages", |messages| {
         let messages = json::elements(messages)?.into_iter().map(|raw| {
             let whole = std::str::from_utf8(raw).ok();
             let whole = whole.filter(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
             match whole {
                 Some(text) => text.to_owned(),
-                None => decode_any(raw, "".as_ref()).json,
+                None => stand_in(raw),
             }
         });
         Some(format!("[{}]", messages.collect::<Vec<_>>().join(",")))
@@ -129,10 +133,11 @@ fn messages_mended(params: &[u8]) -> Option<String> {
 fn object(object: &[u8], name: &str, special: impl Fn(&[u8]) -> Option<String>) -> Option<String> {
     let mut fields: Vec<(String, String)> = Vec::new();
     for (key, value) in json::fields(object)? {
-        let key = json::mended(&format!("\"{}\"", text_of(key))).into_owned();
+        let key = json::mended(&format!("\"{}\"", String::from_utf8_lossy(key))).into_owned();
         let is_special = key == format!("\"{name}\"");
         let made = if is_special { special(value) } else { None };
-        let value = made.unwrap_or_else(|| json::mended(&text_of(value)).into_owned());
+        let value =
+            made.unwrap_or_else(|| json::mended(&String::from_utf8_lossy(value)).into_owned());
         fields.retain(|(known, _)| *known != key);
         fields.push((key, value));
     }

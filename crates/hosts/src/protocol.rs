@@ -1,0 +1,90 @@
+//! The protocol between callstack and the plugin of a host, whichever that is: one JSON object a line, on standard
+//! input and output. `docs/protocol.md` describes it.
+//!
+//! What hosts differ in stands in [`Host`]: the shape of their messages, what their events mean, and which of
+//! their requests frames mean nothing to. Everything else is the same for all: lines and their limits
+//! (`lines`), methods with their parameters (`asked`, `wire`), and what is done about them (`dispatch`).
+
+mod asked;
+mod dispatch;
+mod lines;
+mod serve;
+mod wire;
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use callstack_engine::{EngineError, Failure, Shown};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use asked::read_requests;
+pub use serve::serve;
+pub use wire::VERSION;
+
+/// A program that runs agents, as far as the protocol depends on which one it is.
+pub trait Host {
+    /// The parameters of the method `event`.
+    type Event: DeserializeOwned;
+
+    /// Its name in the store.
+    const NAME: &str;
+    /// How its user gets the plugin that belongs to this version.
+    const INSTALL: &str;
+    /// How its user gets the tools of this version.
+    const RESTART: &str;
+
+    /// Decodes a message. Whatever the bytes are, there is a message that holds them: what can't be read as one
+    /// is kept as it came.
+    fn decode(&self, message: &[u8], project: &Path) -> Shown;
+
+    /// Returns the JSON that is kept for a message that is none.
+    fn stand_in(&self, message: &[u8]) -> String {
+        self.decode(message, Path::new("")).json
+    }
+
+    /// Returns the files that a call has written, by its arguments and by what the host noted of it.
+    fn written(&self, args: &Value, metadata: &Value) -> Vec<String>;
+
+    /// Whether a system prompt that begins like this is one of the host's own requests, such as that for a title,
+    /// which has no frames.
+    fn is_aside(&self, prompt: &str) -> bool;
+
+    /// Tells what an event means, in the order in which it happened. A failure of `tell` is returned at once.
+    fn event(&mut self, event: Self::Event, tell: &mut Tell<'_>) -> Result<(), EngineError>;
+
+    /// Returns the session that an event says was deleted, which is then forgotten here. This is all that is asked
+    /// of events while frame mode is off.
+    fn deleted(&mut self, event: Self::Event) -> Option<String>;
+}
+
+/// Takes what has happened in a session.
+pub type Tell<'f> = dyn FnMut(&str, SessionEvent) -> Result<(), EngineError> + 'f;
+
+/// What a host tells of a session besides its messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionEvent {
+    /// It is a child session.
+    Child {
+        /// The session that started it.
+        parent: String,
+        /// Its title.
+        title: String,
+    },
+    /// Its user undid messages.
+    Undone {
+        /// The id of the first of them.
+        from: String,
+    },
+    /// An undo has ended: what was undone is back, but for what was removed for good.
+    Redone {
+        /// The ids of the messages that were removed.
+        removed: HashSet<String>,
+    },
+    /// Its agent's turn failed, or was stopped.
+    Failed(Failure),
+    /// Its agent's turn is over.
+    Idle,
+    /// It was deleted.
+    Deleted,
+}
