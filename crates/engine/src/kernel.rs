@@ -3,6 +3,9 @@
 //! Parts that hold an [`Env`] work within transactions of others and can't begin any; those that hold the
 //! [`Kernel`] begin them.
 
+pub(crate) mod configuration;
+pub(crate) mod outside;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -14,11 +17,11 @@ use callstack_core::log_line::LogLine;
 use callstack_core::subagent::SkippedPattern;
 use callstack_store::{Change, Health, Rebuilt, Store, StoreError, Trusted, View};
 
-use crate::configuration::{Laid, Reread};
 use crate::error::EngineError;
 use crate::files;
+use crate::kernel::configuration::{Laid, Reread};
+use crate::kernel::outside::Outside;
 use crate::logging::Log;
-use crate::outside::Outside;
 use crate::settings::Settings;
 use crate::world::World;
 

@@ -18,8 +18,8 @@ use callstack_core::fold::ReasoningPolicy;
 use callstack_core::limits::Limits;
 use callstack_core::subagent::SubagentSettings;
 
-use crate::configuration::Source;
 use crate::error::EngineError;
+use crate::kernel::configuration::Source;
 use read::{flag, known, list, number, word};
 
 pub use autonomy::{AutonomySettings, Level};

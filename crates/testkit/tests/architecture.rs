@@ -61,7 +61,7 @@ const FORBIDDEN: [(&str, &[&str]); 8] = [
     ("replay", &["std::env", "std::fs", "std::time", "std::net", "std::process"]),
 ];
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
@@ -136,7 +136,7 @@ fn a_wrong_arrow_is_found() {
 }
 
 /// Our own source files below a folder.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

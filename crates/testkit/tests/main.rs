@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod layers;
+#[cfg(test)]
 mod opencode;
 #[cfg(test)]
 mod trial;

@@ -10,7 +10,7 @@ use super::folding::live;
 use super::{Conversation, notes};
 use crate::conversation::notes::Notes;
 use crate::error::EngineError;
-use crate::outside::{SLOT, still_matters};
+use crate::kernel::outside::{SLOT, still_matters};
 
 /// Tells the note of changes from others at its place; behind it stands the event of the newest one.
 const NOTE: &str = "outside";

@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::configuration::Configured;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::kernel::configuration::Configured;
 use crate::operation::{Answer, Caller, Operate};
 use crate::settings::{AutonomySettings, Setting};
 
