@@ -176,18 +176,18 @@ fn uses(code: &BTreeMap<String, String>) -> Uses {
     let known: BTreeSet<_> =
         LAYERS.iter().flat_map(|(_, them)| *them).map(ToString::to_string).collect();
     let exported = exported(&code["lib.rs"]);
-    let mut uses = Uses::new();
+    let mut by_module = Uses::new();
     for (file, code) in code.iter().filter(|(file, _)| *file != "lib.rs") {
         let own = module(file, &known);
         assert!(known.contains(&own), "{own} ({file}) stands in no layer");
-        let used = paths(code).into_iter().map(|path| {
+        let named = paths(code).into_iter().map(|path| {
             let first = path.split("::").next().unwrap_or_default();
             module(exported.get(first).unwrap_or(&path), &known)
         });
-        let used = used.filter(|used| known.contains(used) && *used != own);
-        uses.entry(own.clone()).or_default().extend(used);
+        let others = named.filter(|it| known.contains(it) && *it != own);
+        by_module.entry(own.clone()).or_default().extend(others);
     }
-    uses
+    by_module
 }
 
 /// The uses of modules in layers above the one that uses them.
@@ -261,13 +261,13 @@ fn only_what_stands_on_the_engine_names_it() {
 
 #[test]
 fn a_use_of_a_higher_layer_and_a_circle_are_found() {
-    let used = |them: &[(&str, &[&str])]| -> Uses {
+    let written = |them: &[(&str, &[&str])]| -> Uses {
         let owned = |it: &&str| (*it).to_owned();
         them.iter()
             .map(|(module, used)| ((*module).to_owned(), used.iter().map(owned).collect()))
             .collect()
     };
-    let uses = used(&[("kernel", &["queries", "error"]), ("queries", &["kernel"])]);
+    let uses = written(&[("kernel", &["queries", "error"]), ("queries", &["kernel"])]);
     assert_eq!(upward(&uses), ["kernel uses queries"]);
     assert_eq!(largest_circle(&uses), ["kernel", "queries"]);
     assert_eq!(
