@@ -76,6 +76,6 @@ pub struct Next {
 pub struct Reaction {
     /// Done in this order; nobody waits for them.
     pub effects: Vec<Effect>,
-    /// When to call [`Engine::wake`], in milliseconds since 1970.
+    /// When to call [`crate::Engine::wake`], in milliseconds since 1970.
     pub wake_at: Option<i64>,
 }

@@ -92,12 +92,12 @@ impl Imports {
         Ok(summary)
     }
 
-    /// Whether frames lie in this project that [`Engine::import`] takes over without any path.
+    /// Whether frames lie in this project that [`crate::Engine::import`] takes over without any path.
     pub(crate) fn has_frames_of_others(&self) -> Result<bool, EngineError> {
         Ok(!self.sources_of_others()?.is_empty())
     }
 
-    /// Whether a folder holds frames that [`Engine::import`] takes over.
+    /// Whether a folder holds frames that [`crate::Engine::import`] takes over.
     pub(crate) fn holds_frames(folder: &Path) -> bool {
         read::holds_frames(folder)
             || !sources_in(folder).is_empty()

@@ -60,7 +60,7 @@ impl Env {
         &self.project
     }
 
-    /// How this process was told to behave, without what was set in the store: [`Engine::current_settings`].
+    /// How this process was told to behave, without what was set in the store: [`crate::Engine::current_settings`].
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }

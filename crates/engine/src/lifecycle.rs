@@ -69,7 +69,7 @@ impl Lifecycle {
         })
     }
 
-    /// Begins work in a frame and answers with what it needs to know. `goal_is_known` is that of [`Self::began`].
+    /// Begins work in a frame and answers with what it needs to know. `goal_is_known` is that of [`Contexts::began`].
     pub(crate) fn begin(
         &self,
         caller: &Caller,

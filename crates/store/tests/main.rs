@@ -33,6 +33,8 @@ mod location;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod observers;
+#[cfg(test)]
 #[cfg(unix)]
 mod overwritten;
 #[cfg(test)]
