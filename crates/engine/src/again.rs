@@ -16,7 +16,7 @@ use crate::kernel::Kernel;
 
 /// Answers calls that are made again as they were answered before.
 pub(crate) struct Idempotency {
-    pub(crate) kernel: Arc<Kernel>,
+    kernel: Arc<Kernel>,
 }
 
 impl Idempotency {

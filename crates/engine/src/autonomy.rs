@@ -140,8 +140,8 @@ impl Queries {
 
 /// Suggests frames where the work looks as if it wants one.
 pub(crate) struct Suggestions {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
+    kernel: Arc<Kernel>,
+    queries: Arc<Queries>,
 }
 
 impl Suggestions {

@@ -20,9 +20,9 @@ use crate::kernel::{Env, Kernel};
 
 /// Ends frames within a transaction, with what stands for their spans.
 pub(crate) struct SpanClosing {
-    pub(crate) env: Arc<Env>,
-    pub(crate) commands: Arc<Commands>,
-    pub(crate) contexts: Arc<Contexts>,
+    env: Arc<Env>,
+    commands: Arc<Commands>,
+    contexts: Arc<Contexts>,
 }
 
 impl SpanClosing {
@@ -83,9 +83,9 @@ impl SpanClosing {
 
 /// Ends frames, each set of them in one transaction.
 pub(crate) struct Endings {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) spans: Arc<SpanEvidence>,
-    pub(crate) closing: Arc<SpanClosing>,
+    kernel: Arc<Kernel>,
+    spans: Arc<SpanEvidence>,
+    closing: Arc<SpanClosing>,
 }
 
 impl Endings {

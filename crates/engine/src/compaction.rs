@@ -65,12 +65,12 @@ pub(crate) struct Ending {
 /// Compactions of sessions, and the frames that end with them.
 pub(crate) struct Compactions {
     pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) contexts: Arc<Contexts>,
-    pub(crate) span_reader: Arc<SpanReader>,
-    pub(crate) spans: Arc<SpanEvidence>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) closing: Arc<SpanClosing>,
+    queries: Arc<Queries>,
+    contexts: Arc<Contexts>,
+    span_reader: Arc<SpanReader>,
+    spans: Arc<SpanEvidence>,
+    sessions: Arc<Sessions>,
+    closing: Arc<SpanClosing>,
 }
 
 impl Compactions {

@@ -38,16 +38,16 @@ struct Waiting {
 
 /// Has other sessions work on frames.
 pub(crate) struct Delegation {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) commands: Arc<Commands>,
-    pub(crate) contexts: Arc<Contexts>,
-    pub(crate) span_reader: Arc<SpanReader>,
-    pub(crate) spans: Arc<SpanEvidence>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) files: Arc<FileStates>,
-    pub(crate) fixing: Arc<Fixing>,
-    pub(crate) closing: Arc<SpanClosing>,
+    kernel: Arc<Kernel>,
+    queries: Arc<Queries>,
+    commands: Arc<Commands>,
+    contexts: Arc<Contexts>,
+    span_reader: Arc<SpanReader>,
+    spans: Arc<SpanEvidence>,
+    sessions: Arc<Sessions>,
+    files: Arc<FileStates>,
+    fixing: Arc<Fixing>,
+    closing: Arc<SpanClosing>,
 }
 
 impl Delegation {

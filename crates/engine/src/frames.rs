@@ -14,9 +14,9 @@ use crate::queries::Queries;
 
 /// Changes frames, each change in a transaction of its own.
 pub(crate) struct Frames {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) commands: Arc<Commands>,
+    kernel: Arc<Kernel>,
+    queries: Arc<Queries>,
+    commands: Arc<Commands>,
 }
 
 impl Frames {

@@ -67,9 +67,9 @@ pub(crate) enum Making {
 
 /// Makes the results of frames that end without any.
 pub(crate) struct ResultsMaker {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) span_reader: Arc<SpanReader>,
-    pub(crate) spans: Arc<SpanEvidence>,
+    kernel: Arc<Kernel>,
+    span_reader: Arc<SpanReader>,
+    spans: Arc<SpanEvidence>,
     pub(crate) summarizer: OnceLock<Arc<dyn Summarizer>>,
     pub(crate) asked: Asked,
 }

@@ -55,7 +55,7 @@ pub struct Skipped {
 
 /// Takes over frames from files.
 pub(crate) struct Imports {
-    pub(crate) kernel: Arc<Kernel>,
+    kernel: Arc<Kernel>,
 }
 
 impl Imports {

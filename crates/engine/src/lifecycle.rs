@@ -21,12 +21,12 @@ use crate::world::World;
 
 /// Begins and ends frames on behalf of callers.
 pub(crate) struct Lifecycle {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) frames: Arc<Frames>,
-    pub(crate) contexts: Arc<Contexts>,
-    pub(crate) endings: Arc<Endings>,
-    pub(crate) subagents: Arc<Subagents>,
-    pub(crate) idempotency: Arc<Idempotency>,
+    kernel: Arc<Kernel>,
+    frames: Arc<Frames>,
+    contexts: Arc<Contexts>,
+    endings: Arc<Endings>,
+    subagents: Arc<Subagents>,
+    idempotency: Arc<Idempotency>,
 }
 
 impl Lifecycle {

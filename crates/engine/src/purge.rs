@@ -103,9 +103,9 @@ impl PurgePlan {
 
 /// Removes what must not be kept.
 pub(crate) struct Purges {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) contexts: Arc<Contexts>,
+    kernel: Arc<Kernel>,
+    queries: Arc<Queries>,
+    contexts: Arc<Contexts>,
 }
 
 impl Purges {

@@ -85,9 +85,9 @@ impl RollbackPlan {
 
 /// Takes back what frames did to files.
 pub(crate) struct Rollbacks {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) files: Arc<FileStates>,
+    kernel: Arc<Kernel>,
+    queries: Arc<Queries>,
+    files: Arc<FileStates>,
 }
 
 impl Rollbacks {

@@ -35,9 +35,9 @@ pub struct Savings {
 
 /// Sums up what frames saved.
 pub(crate) struct SavingReports {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) writes: Arc<FileWrites>,
+    kernel: Arc<Kernel>,
+    sessions: Arc<Sessions>,
+    writes: Arc<FileWrites>,
 }
 
 impl SavingReports {

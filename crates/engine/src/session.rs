@@ -30,11 +30,11 @@ pub struct UserMessage {
 
 /// Follows the turns of users.
 pub(crate) struct UserTurns {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) frames: Arc<Frames>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) subagents: Arc<Subagents>,
+    kernel: Arc<Kernel>,
+    queries: Arc<Queries>,
+    frames: Arc<Frames>,
+    sessions: Arc<Sessions>,
+    subagents: Arc<Subagents>,
 }
 
 impl UserTurns {

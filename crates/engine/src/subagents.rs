@@ -56,16 +56,16 @@ impl Queries {
 
 /// The frames of subagents' sessions: which get one, and what ends it.
 pub(crate) struct Subagents {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) frames: Arc<Frames>,
-    pub(crate) span_reader: Arc<SpanReader>,
-    pub(crate) spans: Arc<SpanEvidence>,
+    kernel: Arc<Kernel>,
+    queries: Arc<Queries>,
+    frames: Arc<Frames>,
+    span_reader: Arc<SpanReader>,
+    spans: Arc<SpanEvidence>,
     pub(crate) sessions: Arc<Sessions>,
-    pub(crate) framing: Arc<WorkFraming>,
-    pub(crate) writes: Arc<FileWrites>,
-    pub(crate) saving: Arc<SavingReports>,
-    pub(crate) endings: Arc<Endings>,
+    framing: Arc<WorkFraming>,
+    writes: Arc<FileWrites>,
+    saving: Arc<SavingReports>,
+    endings: Arc<Endings>,
 }
 
 impl Subagents {

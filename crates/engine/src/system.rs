@@ -46,11 +46,11 @@ pub struct SystemRequest {
 
 /// Makes the system prompts of sessions.
 pub(crate) struct SystemPrompts {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) contexts: Arc<Contexts>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) suggestions: Arc<Suggestions>,
+    kernel: Arc<Kernel>,
+    queries: Arc<Queries>,
+    contexts: Arc<Contexts>,
+    sessions: Arc<Sessions>,
+    suggestions: Arc<Suggestions>,
 }
 
 impl SystemPrompts {

@@ -18,10 +18,10 @@ use crate::sessions::Sessions;
 
 /// Notices a store that was deleted, replaced or overwritten under this process.
 pub(crate) struct Presence {
-    pub(crate) kernel: Arc<Kernel>,
+    kernel: Arc<Kernel>,
     files: Arc<ProjectFiles>,
-    pub(crate) contexts: Arc<Contexts>,
-    pub(crate) sessions: Arc<Sessions>,
+    contexts: Arc<Contexts>,
+    sessions: Arc<Sessions>,
 }
 
 impl Presence {

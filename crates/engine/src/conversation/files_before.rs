@@ -33,9 +33,9 @@ enum State {
 
 /// What a session did in steps that may be closed after the fact.
 pub(crate) struct StepQueries {
-    pub(crate) kernel: Arc<Kernel>,
+    kernel: Arc<Kernel>,
     pub(crate) sessions: Arc<Sessions>,
-    pub(crate) files: Arc<FileStates>,
+    files: Arc<FileStates>,
 }
 
 impl StepQueries {

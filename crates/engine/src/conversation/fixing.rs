@@ -41,10 +41,10 @@ enum AtTheEnd {
 
 /// Fixes what frames returned once the calls of the step of their pop have their results.
 pub(crate) struct Fixing {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) contexts: Arc<Contexts>,
-    pub(crate) span_reader: Arc<SpanReader>,
-    pub(crate) sessions: Arc<Sessions>,
+    kernel: Arc<Kernel>,
+    contexts: Arc<Contexts>,
+    span_reader: Arc<SpanReader>,
+    sessions: Arc<Sessions>,
 }
 
 impl Fixing {

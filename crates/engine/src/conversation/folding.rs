@@ -64,7 +64,7 @@ pub(crate) struct Folding {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) span_reader: Arc<SpanReader>,
     pub(crate) sessions: Arc<Sessions>,
-    pub(crate) fixing: Arc<Fixing>,
+    fixing: Arc<Fixing>,
 }
 
 impl Folding {

@@ -21,10 +21,10 @@ use crate::system::SystemPrompts;
 /// Gives forks of sessions frames of their own.
 pub(crate) struct Forks {
     pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) frames: Arc<Frames>,
+    queries: Arc<Queries>,
+    frames: Arc<Frames>,
     pub(crate) sessions: Arc<Sessions>,
-    pub(crate) system: Arc<SystemPrompts>,
+    system: Arc<SystemPrompts>,
 }
 
 impl Forks {

@@ -141,12 +141,12 @@ fn moment(shown: &mut Shown) -> Moment {
 
 /// Begins and ends frames that nobody pushed, under the level `auto`.
 pub(crate) struct WorkFraming {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) span_reader: Arc<SpanReader>,
-    pub(crate) contexts: Arc<Contexts>,
-    pub(crate) commands: Arc<Commands>,
+    kernel: Arc<Kernel>,
+    queries: Arc<Queries>,
+    sessions: Arc<Sessions>,
+    span_reader: Arc<SpanReader>,
+    contexts: Arc<Contexts>,
+    commands: Arc<Commands>,
 }
 
 impl WorkFraming {

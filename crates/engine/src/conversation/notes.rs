@@ -100,8 +100,8 @@ pub(crate) struct Notes {
     pub(crate) queries: Arc<Queries>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) delegation: Arc<Delegation>,
-    pub(crate) suggestions: Arc<Suggestions>,
-    pub(crate) system: Arc<SystemPrompts>,
+    suggestions: Arc<Suggestions>,
+    system: Arc<SystemPrompts>,
 }
 
 impl Notes {

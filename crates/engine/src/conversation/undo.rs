@@ -22,9 +22,9 @@ use crate::sessions::Sessions;
 /// Follows messages that a host undid or brought back.
 pub(crate) struct Undo {
     pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
-    pub(crate) frames: Arc<Frames>,
-    pub(crate) sessions: Arc<Sessions>,
+    queries: Arc<Queries>,
+    frames: Arc<Frames>,
+    sessions: Arc<Sessions>,
 }
 
 impl Undo {
