@@ -1,15 +1,15 @@
-//! What a request costs where the provider caches prompts, and whether a change to what was sent before is
-//! worth it.
+//! The cost of a request where the provider caches prompts, and whether a change to what was sent before is worth
+//! it.
 //!
-//! What is cut or replaced has to be sent anew from there on. Sessions end without notice, so a change may
-//! not make one that ends right behind it much dearer than it would have been.
+//! Everything after a cut or a replacement has to be sent uncached. Sessions end without notice, so a change must
+//! not make a session that ends right after it much dearer than it would have been.
 
-/// What a token of input costs that the provider has in its cache, in hundredths.
+/// The cost of an input token that the provider has in its cache, in hundredths of an input token's price.
 pub const CACHED: usize = 10;
-/// What a new one costs.
+/// The cost of an input token that is not in the cache, in the same unit.
 pub const NEW: usize = 125;
 
-/// What a token costs that the model writes.
+/// The cost of a token that the model writes, in the same unit.
 pub const WRITTEN: usize = 500;
 
 /// Estimated tokens of what is returned for steps that are closed after the fact.
@@ -26,16 +26,16 @@ pub struct Closing {
     pub calls: usize,
 }
 
-/// Whether closing steps pays: a call of its own that closes them, what it writes, and what is new in the request
-/// behind it then, against as many further calls without them as there were since the user spoke last.
+/// Whether closing steps pays: the cost of a call that closes them, of what it writes and of what is new in the
+/// request after it, against the saving in as many further calls as there were since the user spoke last.
 pub fn pays_to_close(closing: &Closing) -> bool {
     let Closing { steps, request, calls } = *closing;
     let won = steps.saturating_sub(RETURNED) * CACHED * calls;
     won > request * CACHED + RETURNED * (WRITTEN + NEW)
 }
 
-/// By how much a change may make a session dearer that ends right behind it: as many thousandths of what the
-/// session has cost so far.
+/// By how much a change may make a session dearer that ends right after it: in thousandths of the session's cost so
+/// far.
 const TOLERATED: usize = 20;
 
 /// Milliseconds without a call after which a provider has forgotten the request.
@@ -48,7 +48,7 @@ pub struct Exchange {
     pub span: usize,
     /// Tokens of what stands for it and of what stays of it.
     pub stands: usize,
-    /// Tokens behind it that were in the request before and would be sent anew.
+    /// Tokens after it that were in the request before and would be sent uncached.
     pub behind: usize,
     /// Tokens of the whole request before.
     pub request: usize,
@@ -58,9 +58,9 @@ pub struct Exchange {
     pub calls: usize,
 }
 
-/// Whether a span is folded: what stands for it is shorter, and with what has to be sent anew behind it costs
-/// little more in the next request than the span would have. One that is not stays as it is until a frame
-/// around it folds, or until the request is new anyway.
+/// Whether a span is folded: its replacement is shorter and, with everything after it that has to be sent uncached,
+/// costs little more in the next request than the span would have. A span that is not folded stays as it is until a
+/// frame around it folds, or until the request is new anyway.
 pub fn is_worth(exchange: &Exchange) -> bool {
     let Exchange { span, stands, behind, request, is_cached, calls } = *exchange;
     let whole = span * if is_cached { CACHED } else { NEW };
@@ -68,8 +68,8 @@ pub fn is_worth(exchange: &Exchange) -> bool {
     stands < span && stands * NEW + anew <= whole + tolerated(request, calls)
 }
 
-/// By how much a change may make a session dearer that ends right behind it, in hundredths of a token: its
-/// request has so many `tokens`, and so many `calls` of the model were made.
+/// By how much a change may make a session dearer that ends right after it, in hundredths of a token: its request
+/// has so many `tokens`, and so many `calls` of the model were made.
 pub(crate) fn tolerated(tokens: usize, calls: usize) -> usize {
     // Everything was new once, and from the cache since, as a request that grew steadily.
     let so_far = tokens * NEW + tokens * CACHED * calls / 2;

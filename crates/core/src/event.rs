@@ -106,7 +106,7 @@ pub struct MaskedOutput {
     pub text: String,
 }
 
-/// What a call was answered.
+/// The answer that a call was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenAnswer {
     /// A few words that say what happened.
@@ -120,7 +120,7 @@ pub struct GivenAnswer {
     pub closed: Option<FrameNum>,
 }
 
-/// What a recorded session took, as far as its recording tells.
+/// The figures of a recorded session, as far as its recording has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedFigures {
     /// Calls of the model.
@@ -149,11 +149,11 @@ pub enum Event {
         /// Its root.
         frame: FrameNum,
     },
-    /// What is known of the session was recorded by another program: nobody works in it here.
+    /// The session was recorded by another program: nobody works in it here.
     SessionRecorded {
         /// The session.
         session: String,
-        /// What it took, once all that there is of it was read.
+        /// Its figures, once the whole recording was read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         figures: Option<RecordedFigures>,
     },
@@ -278,7 +278,7 @@ pub enum Event {
         span: SpanNum,
         /// Where.
         close: Anchor,
-        /// What the frame returned.
+        /// The outcome that the frame returned.
         outcome: Outcome,
     },
     /// The close was undone (`undone`), or the undo was taken back.
@@ -309,15 +309,15 @@ pub enum Event {
         frame: FrameNum,
         /// The span; none where the frame came from elsewhere.
         span: Option<SpanNum>,
-        /// What was seen; nothing where it was purged.
+        /// The evidence; empty where it was purged.
         evidence: Box<Evidence>,
     },
-    /// Results of calls leave a session's requests together while the work goes on; or the answer with
-    /// which they first did never arrived, and they do so anew.
+    /// Results of calls leave a session's requests together while the work goes on; or the answer with which they
+    /// first did never arrived, and they do so again.
     OutputsMasked {
         /// The session.
         session: String,
-        /// What stands for them. A result that has a line keeps it.
+        /// The lines that replace them. A result that has a line keeps it.
         masks: Vec<MaskedOutput>,
         /// The last message that the transcript had when the lines were first sent.
         settled_at: String,
@@ -365,7 +365,7 @@ pub enum Event {
         /// The suggestion.
         suggestion: Box<Suggestion>,
     },
-    /// A suggestion was acted on or cleared. That one expired is told by the clock.
+    /// A suggestion was acted on or cleared. Expiry is not recorded: it follows from the clock.
     SuggestionEnded {
         /// Its number.
         suggestion: u64,
@@ -377,7 +377,7 @@ pub enum Event {
         /// The errand.
         errand: Box<Errand>,
     },
-    /// The caller of an errand was told what came of it.
+    /// The result of an errand was delivered to its caller.
     ErrandDelivered {
         /// The span in which the errand was worked on.
         span: SpanNum,
@@ -389,7 +389,7 @@ pub enum Event {
         session: String,
         /// The call.
         call: Anchor,
-        /// What it was answered.
+        /// The answer that it was given.
         answer: Box<GivenAnswer>,
     },
     /// A setting of the store has another value, or none any more.
@@ -401,7 +401,7 @@ pub enum Event {
     },
     /// A compaction of a session was asked for, in place of one that was asked for before.
     CompactionAsked {
-        /// What for.
+        /// The compaction that was asked for.
         compaction: Box<PendingCompaction>,
     },
     /// A compaction that was asked for is no longer waited for.
@@ -413,10 +413,10 @@ pub enum Event {
     },
     /// A session was compacted, or what was asked for was given up: nothing is waited for any more.
     CompactionSettled {
-        /// What came of it.
+        /// The compaction as it ended.
         compaction: Box<Compaction>,
     },
-    /// The agent of a session was told of all compactions so far.
+    /// The agent of a session was informed of all compactions so far.
     CompactionTold {
         /// The session.
         session: String,
@@ -439,7 +439,8 @@ pub enum Event {
         /// The state, as what recorded it names it.
         state: String,
     },
-    /// What was recorded where a frame began is not what it found, since calls that write were going on.
+    /// The state of the files recorded where a frame began is not the one that the frame found, since calls that
+    /// write were going on.
     FilesCorrected {
         /// The frame.
         frame: FrameNum,
@@ -465,7 +466,7 @@ pub enum Event {
     Subagent {
         /// The session.
         session: String,
-        /// What.
+        /// The change.
         change: subagent::Change,
     },
 }

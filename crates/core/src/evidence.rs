@@ -77,17 +77,17 @@ impl Happening {
 pub struct Call {
     /// The tool's name.
     pub tool: String,
-    /// What it was given: all texts of its arguments.
+    /// Its input: all texts of its arguments.
     pub input: String,
-    /// What it answered.
+    /// Its output.
     pub output: String,
     /// The exit code, where the host tells one.
     pub exit: Option<i64>,
     /// Whether the host calls it failed.
     pub failed: bool,
-    /// What it did, or tried to do where it failed, as far as the host's tools are known.
+    /// The action that it took, or tried to take where it failed, as far as the host's tools are known.
     pub action: Action,
-    /// What it put into files, in order.
+    /// The edits that it made to files, in order.
     pub edits: Vec<Edit>,
 }
 
@@ -106,7 +106,7 @@ impl Call {
     }
 }
 
-/// What a tool call did.
+/// The action of a tool call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Action {
     /// It ran a command.
@@ -120,7 +120,7 @@ pub enum Action {
     Other,
 }
 
-/// What is told of a span, within a budget. Files are named from the project's folder where they lie in it.
+/// The evidence of a span, within a budget. Files are named from the project's folder where they lie in it.
 ///
 /// Evidence of older versions had names, numbers, addresses and quoted strings as well. They are read, and told no more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,7 +129,7 @@ pub struct Evidence {
     /// Files that were written, for whoever wants to know whether they were changed since.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<WrittenFile>,
-    /// What was changed in them, those that were changed last behind the others.
+    /// The changes to them; those that were changed last come last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
     /// How many files were changed besides.
@@ -141,7 +141,7 @@ pub struct Evidence {
     /// Tests, linters and builds, in the order in which they were last run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckRun>,
-    /// What failed otherwise and was not seen to go well later.
+    /// Other failures that were not seen to go well later.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
     /// Whether files were changed and no test, linter or build was seen at all.
@@ -178,13 +178,13 @@ pub struct Evidence {
     /// Files whose line numbers stand in what earlier work left.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renumbered: Vec<String>,
-    /// What was still to be done at the end.
+    /// The work that was still to be done at the end.
     #[serde(skip_serializing_if = "Remains::is_empty")]
     pub remains: Remains,
-    /// What of files stays with it.
+    /// The parts of files that stay with it.
     #[serde(skip_serializing_if = "KeptFiles::is_empty")]
     pub files: KeptFiles,
-    /// What of the span can't be read again.
+    /// The parts of the span that can't be read again.
     #[serde(skip_serializing_if = "Gaps::is_empty")]
     pub gaps: Gaps,
     /// The calls of it, where it was closed after the fact.
@@ -204,7 +204,7 @@ fn is_zero(count: &usize) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Failure {
-    /// What was tried.
+    /// The action that was tried.
     pub what: String,
     /// What it said of that.
     pub how: String,
@@ -221,8 +221,8 @@ pub struct WrittenFile {
 }
 
 impl WrittenFile {
-    /// Whether a path is that of this file, which may be told by a longer or a shorter one: agents write whole
-    /// paths, artifacts are told from the project's folder.
+    /// Whether a path is that of this file. Either may be the longer one: agents write whole paths, artifacts have
+    /// paths from the project's folder.
     pub fn is_at(&self, path: &str) -> bool {
         let ends = |long: &str, short: &str| {
             let folder = long.strip_suffix(short);
@@ -250,7 +250,7 @@ impl CommandRun {
     }
 }
 
-/// What a test runner said at its end.
+/// The result that a test runner printed at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestRun {

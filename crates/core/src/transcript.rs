@@ -15,7 +15,7 @@ pub enum Role {
     Assistant,
 }
 
-/// What a message is in its host's bookkeeping.
+/// The role of a message in its host's bookkeeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -44,11 +44,11 @@ pub enum CallState {
 pub struct Part {
     /// The host's id of the part.
     pub id: String,
-    /// What it is.
+    /// The content of the part.
     pub body: PartBody,
 }
 
-/// What a part is.
+/// The content of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PartBody {
@@ -95,7 +95,7 @@ pub struct Message {
     pub id: String,
     /// Who it is from.
     pub role: Role,
-    /// What it is in the host's bookkeeping.
+    /// The role of the message in the host's bookkeeping.
     pub standing: Standing,
     /// Its parts in order.
     pub parts: Vec<Part>,
@@ -121,8 +121,8 @@ pub fn newest_summary<'m>(transcript: impl IntoIterator<Item = &'m Message>) -> 
 /// Where in a transcript something happened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Anchor {
-    /// The message that holds the call, or behind which a boundary from outside lies; none for the
-    /// start of the session.
+    /// The message that holds the call, or after which a boundary from outside lies; none for the start of the
+    /// session.
     pub message: Option<String>,
     /// The tool call's id; none for a boundary that no call made (a user turn, a command from
     /// outside).
@@ -134,29 +134,28 @@ pub struct Anchor {
 #[serde(transparent)]
 pub struct SpanNum(pub u64);
 
-/// The first version of the renderer with whose folds the calls leave that stand behind the push in its
-/// step. With earlier ones they stayed, and they stay where that was sent.
+/// The first version of the renderer with whose folds the calls after the push in its step leave. Folds of earlier
+/// versions keep those calls, so that what was sent stays as it was.
 pub const CALLS_LEAVE: u32 = 2;
 
 /// The first version of the renderer with whose folds of user turns that leaves which the host added to the
 /// message that began the turn. With earlier ones it stayed, and it stays where that was sent.
 pub const ADDITIONS_LEAVE: u32 = 3;
 
-/// The first version of the renderer with whose folds the calls that stand behind the pop in its step join the push's
-/// step where the model thought before both. With earlier ones they stayed a step, without thinking.
+/// The first version of the renderer with whose folds the calls after the pop in its step join the push's step where
+/// the model thought before both. With earlier versions they stayed a step, without thinking.
 pub const CALLS_JOIN: u32 = 4;
 
-/// What stands for a span once it is folded: fixed when it is first made, replayed ever after.
+/// The replacement of a span once it is folded: fixed when it is first made, replayed ever after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fold {
-    /// What the frame returned, as the model reads it.
+    /// The result that the frame returned, as the model reads it.
     pub text: String,
-    /// The last message that the transcript had when the fold was first sent; none while it was not
-    /// sent yet. What the model wrote up to there, it wrote behind the unfolded span, so its
-    /// reasoning is not sent again.
+    /// The last message of the transcript when the fold was first sent; none while it was not sent yet. The model
+    /// wrote everything up to there after the unfolded span, so the reasoning in it is not sent again.
     pub settled_at: Option<String>,
-    /// The serial of the answer with which the fold was first sent; a host that never received it
-    /// sent its next request unfolded, and the fold settles anew.
+    /// The serial of the answer with which the fold was first sent; a host that never received it sent its next
+    /// request unfolded, and the fold settles again.
     pub settled_serial: Option<i64>,
     /// The version of the renderer that made `text`, which also says what leaves with the span: see
     /// [`CALLS_LEAVE`].
@@ -167,12 +166,12 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// What stands for a span that was never sent folded.
+    /// Returns a fold that was never sent.
     pub fn new(text: String, renderer: u32) -> Self {
         Self { text, settled_at: None, settled_serial: None, renderer, held: None }
     }
 
-    /// The same for one whose text is fixed only when the calls beside its end have results.
+    /// Returns a fold that was never sent and whose text is fixed only when the calls beside its end have results.
     pub fn unfixed(text: String, renderer: u32) -> Self {
         Self { held: Some(Held::Unfixed), ..Self::new(text, renderer) }
     }
@@ -210,7 +209,7 @@ pub enum Held {
     },
 }
 
-/// What opened a span.
+/// How a span was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanOrigin {
@@ -235,8 +234,8 @@ pub enum SpanOrigin {
 }
 
 impl SpanOrigin {
-    /// Whether no call opened the span: it begins behind the message of its anchor, whatever
-    /// call stands there, and no call's result can hold what it returned.
+    /// Whether no call opened the span: it begins after the message of its anchor, whatever call stands there, and
+    /// no call's result can hold what it returned.
     pub fn is_automatic(self) -> bool {
         matches!(self, Self::Turn | Self::FirstTurn | Self::Todo)
     }
@@ -262,7 +261,7 @@ impl SpanOrigin {
 pub struct Outcome {
     /// The status that it took.
     pub status: crate::frame::Status,
-    /// What was accomplished.
+    /// The work that was accomplished.
     pub results: Option<String>,
     /// The same, dense.
     pub results_compacted: Option<String>,
@@ -304,14 +303,13 @@ pub struct Span {
     pub frame: crate::frame::FrameNum,
     /// The session.
     pub session: String,
-    /// Where it begins: behind the step of the push call.
+    /// Where it begins: after the step of the push call.
     pub open: Anchor,
-    /// What opened it.
+    /// How it was opened.
     pub origin: SpanOrigin,
     /// Where it ends, including the pop call; none while it is open.
     pub close: Option<Anchor>,
-    /// What its frame returned at the close; kept while the close is undone, so that it can be
-    /// redone.
+    /// The outcome that its frame returned at the close; kept while the close is undone, so that it can be redone.
     pub outcome: Option<Outcome>,
     /// Whether the close was undone: the span counts as open again.
     pub close_undone: bool,
@@ -319,7 +317,7 @@ pub struct Span {
     pub detached: bool,
     /// Whether it is ever folded. A session's root is not.
     pub foldable: bool,
-    /// What stands for it; made when it closes.
+    /// Its fold; made when it closes.
     pub fold: Option<Fold>,
 }
 
@@ -329,8 +327,7 @@ impl Span {
         self.close.as_ref().filter(|_| !self.close_undone)
     }
 
-    /// Whether the calls that stand behind the one that opened it, in the same step, are its own: see
-    /// [`CALLS_LEAVE`].
+    /// Whether the calls after the one that opened it, in the same step, are its own: see [`CALLS_LEAVE`].
     pub fn takes_calls(&self) -> bool {
         !self.origin.is_automatic()
             && self.open.call.is_some()
@@ -338,8 +335,8 @@ impl Span {
     }
 }
 
-/// One change to what the host is about to send. Applied in order, to messages named by id, so that
-/// a list stays right when the transcript has grown behind it.
+/// One change to what the host is about to send. Applied in order, to messages named by id, so that a list stays
+/// right when messages were appended to the transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum FoldOp {
@@ -398,9 +395,9 @@ pub enum FoldOp {
         /// The earlier one.
         to: String,
     },
-    /// Add a user message of ours behind a message.
+    /// Add a user message of ours after a message.
     Insert {
-        /// The message behind which it stands.
+        /// The message after which it stands.
         after: String,
         /// The text.
         text: String,
