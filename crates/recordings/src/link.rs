@@ -18,7 +18,7 @@ pub(super) fn link(recordings: &mut [Recording]) {
     }
 }
 
-/// Returns the calls that [`link`] finds for sessions whose call was not known, by the sessions' places.
+/// Returns the calls that `link` finds for sessions whose call was not known, by the sessions' places.
 pub fn links(recordings: &[&Recording]) -> HashMap<usize, Parent> {
     let mut linked = HashMap::new();
     for (place, recording) in recordings.iter().enumerate() {
