@@ -12,8 +12,8 @@ use crate::is_one_in;
 const RECORD: u8 = 0x1e;
 const FIELD: u8 = 0x1f;
 
-/// Records are happenings, the first byte of each says of which kind; the first record is the project's folder,
-/// the second what is told already. What is taken is the same each time, and is read as it was written.
+/// Records are happenings, the first byte of each gives its kind; the first record is the project's folder, the
+/// second the text that is known already. The evidence is the same each time, and is read as it was written.
 pub fn evidence(data: &[u8]) {
     let mut records = data.split(|byte| *byte == RECORD);
     let project = text(records.next());

@@ -1,4 +1,4 @@
-//! What the fuzz targets do with the bytes that they are given. CONTRIBUTING.md says how to run them.
+//! The fuzz targets' handling of their bytes. CONTRIBUTING.md describes how to run them.
 
 mod evidence;
 mod importers;

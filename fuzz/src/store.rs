@@ -10,7 +10,7 @@ use callstack_store::{DATABASE, Store, StoreError, View, prepare};
 
 use crate::session::engine;
 
-/// What is done to a store before it is damaged.
+/// The session in a store before it is damaged.
 const SESSION: &[u8] = include_bytes!("../seeds/protocol/session");
 
 /// The first byte says how the store is damaged, the others where: each four are a place, and the byte that is put

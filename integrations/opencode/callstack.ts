@@ -24,7 +24,7 @@ const TOOL_MS = 30_000
 const HANG_MS = 5_000
 const CLOSE_MS = 1_000
 const BACKOFF_MS = { first: 1_000, most: 30_000 }
-/** What the longest timer can hold. */
+/** The longest delay of a timer. */
 const LONGEST_TIMER_MS = 0x7fff_ffff
 const MOST_SESSIONS = 100
 /** So many of the newest messages are compared by their whole content, older ones by samples of it. */
@@ -73,7 +73,7 @@ type Session = {
   /** The request under way. One at a time, because the next one builds on its answer. */
   flight?: Promise<void> | undefined
   compacting?: boolean
-  /** The summary under way is to be of the whole conversation, also of what OpenCode keeps word for word behind it. */
+  /** The summary under way covers the whole conversation, including what OpenCode keeps word for word after it. */
   whole?: boolean
   /** Counts the turns' syncs. */
   round?: number
@@ -114,7 +114,7 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
 
 /** Keeps one child process running, and says once when it is missed and once when it is back. */
 class Host {
-  /** Counts the processes: what one has acknowledged means nothing to the next. */
+  /** Counts the processes: acknowledgements of one mean nothing to the next. */
   run = 0
   /** The running process has answered the greeting. */
   ready = false
@@ -363,7 +363,7 @@ function fingerprint({ info, parts }: Entry, whole: boolean): Print {
   return { id: info.id, parts: parts.length, light, full }
 }
 
-/** The fingerprints of a history. What is long past hardly ever changes: it is looked at in turns, an eighth at a call. */
+/** The fingerprints of a history. Old messages hardly ever change: they are read in turns, an eighth at a call. */
 function fingerprints(messages: Entry[], before: Print[], round: number): Print[] {
   return messages.map((entry, i) => {
     const known = i < messages.length - RECENT && i % ROUNDS !== round % ROUNDS ? before[i] : undefined
@@ -453,7 +453,7 @@ function afterOperations(messages: Entry[], ops: Op[]): Entry[] {
     const { info, parts } = node.entry
     if (op.op === "cut") {
       let to = nodes.get(op.to)
-      // What was inserted has the place of what it was inserted behind.
+      // An inserted message has the place of the one that it was inserted after.
       if (to && to.place === node.place) for (to = node; to && to.entry.info.id !== op.to; ) to = to.next
       if (!to || to.place < node.place) continue
       for (let gone: Node | undefined = node; gone; gone = gone === to ? undefined : gone.next) {
@@ -519,8 +519,8 @@ function completed(part: ToolPart, output: string): Part {
 }
 
 /**
- * No reasoning may be sent behind a prefix other than its own. Without an answer from the child, what was written
- * before this process may have been written behind its system prompt, and what follows a pop behind a folded span.
+ * No reasoning may be sent after a prefix other than its own. Without an answer from the child, steps from before
+ * this process may have been written after its system prompt, and steps after a pop after a folded span.
  */
 function withoutStaleReasoning(messages: Entry[], started: number): Entry[] {
   const pop = messages.findIndex(({ parts }) => parts.some(isPop))
@@ -628,7 +628,7 @@ class Performer {
     this.#client = client
   }
 
-  /** Carries an effect out, and says what became of it. Whoever aborts it stops the session that works for it, too. */
+  /** Carries an effect out, and reports its outcome. Whoever aborts it stops the session that works for it, too. */
   async perform(effect: Effect, abort?: AbortSignal): Promise<Outcome> {
     const stop = () => void (effect.do === "prompt" && attempt(() => this.#do({ do: "abort", session: effect.session })))
     abort?.addEventListener("abort", stop, { once: true })
@@ -673,7 +673,7 @@ class Performer {
 
   /**
    * Done once the compaction stands in the session: whoever waits for this may keep the very loop busy that is to make
-   * it. `auto` lets that loop go on behind the summary.
+   * it. `auto` lets that loop go on after the summary.
    */
   async #summarize(session: string): Promise<void> {
     const begun = new Promise<void>((resolve) => this.#compactions.set(session, resolve))
@@ -764,7 +764,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
     if (data) host.notify("record", { session: id, messages: [{ info: data.info, parts: data.parts }] })
   }
 
-  /** What OpenCode keeps word for word behind a summary, and does not show to the summariser. */
+  /** Returns the messages that OpenCode keeps word for word after a summary, and does not show to the summariser. */
   const keptBehind = async (id: string, head: Entry[]): Promise<Entry[]> => {
     const { data } = await within(START_MS, client.session.messages({ path: { id }, throwOnError: true }))
     const last = data.findIndex(({ info }) => info.id === head.at(-1)?.info.id)
@@ -780,7 +780,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
     said.add(about)
     say(`callstack: ${message} (run "callstack doctor")`, "warning")
   }
-  // Late is not missed: what a slow child could not say in time comes with its next answer. For long it is.
+  // A late answer is not lost, since it comes with the next one; many in a row are worth a word.
   let late = 0
   const missed = (error: unknown) => {
     if (error instanceof Gone) host.miss(error.message)
@@ -806,7 +806,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         if (again) host.ensure(true)
         return within(TOOL_MS, Promise.race([host.request("tool", { ...caller, args, again }), aborted]))
       }
-      // What the process had done when it ended, the next one finds in the store.
+      // The next process finds the work of one that ended in the store.
       const retry = (error: unknown) => (error instanceof Gone && error.accident ? ask(true) : Promise.reject(error))
       let answer = await ask().catch(retry)
       while (answer?.next) {
@@ -830,7 +830,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       return { output: `${sentence} Go on without frames; the work is not affected.`, title: "", metadata: {} }
     }
   }
-  /** Carries a slash command out, and says what came of it in the message that it becomes. */
+  /** Carries a slash command out; its message then holds the outcome. */
   const slash = async (params: Json, note: TextPart, parts: Part[]): Promise<any> => {
     await within(HOOK_MS, Promise.all(records)).catch(() => {})
     const own = ownTexts(parts)
@@ -866,7 +866,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       if (spec) (output as { jsonSchema?: Json }).jsonSchema = spec.parameters
     }),
 
-    // What it says is known once it is a message: until then an empty part of ours stands for it.
+    // Its text is known once it is a message: until then an empty part of ours is in its place.
     "command.execute.before": guarded(async ({ command, arguments: words }, { parts }) => {
       if (!COMMANDS.includes(command)) return
       const metadata = { [COMMAND]: { name: command, arguments: words } }
@@ -939,7 +939,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         texts.set(head, result.texts)
         if (texts.size > 4) texts.delete(texts.keys().next().value!)
       })
-      // While the child is late, what stood there before stays: a change would cost the whole prompt cache.
+      // While the child is late, the earlier text stays: a change would cost the whole prompt cache.
       await within(HOOK_MS, answer).finally(() => {
         const held = texts.get(head)
         if (held) system.push(...held)

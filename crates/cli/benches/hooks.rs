@@ -114,12 +114,12 @@ pub(crate) fn run(sizes: &[usize]) {
     process.print("The process behind the hooks");
 }
 
-/// What one size showed.
+/// The measurements of one size.
 #[derive(Default)]
 struct Measured {
     /// From an answer to the next request.
     gaps: Samples,
-    /// What `messages.transform` computes before it waits for the host process.
+    /// The time of `messages.transform` before it waits for the host process.
     own: Samples,
     first: Samples,
     sums: Samples,
@@ -182,7 +182,7 @@ impl Measured {
                 self.shown = (if least == 0 { shown } else { least.min(shown) }, most.max(shown));
             }
             let is_first = calls.len() < 2;
-            // Events are told beside the call, which does not wait for them.
+            // Events are sent beside the call, which does not wait for them.
             if let Some(call) = calls.last_mut()
                 && hook != "event"
             {
@@ -261,8 +261,8 @@ fn one(opencode: &OpenCode, plan: &Plan, with_plugin: bool) -> Measured {
     measured
 }
 
-/// What the timed plugin wrote, once it shows so many model calls: it writes when a session falls silent,
-/// which is a moment after the turn's end. What is there after ten seconds in any case.
+/// Returns the output of the timed plugin, once it shows so many model calls: it writes when a session falls silent,
+/// a moment after the turn's end. After ten seconds the output is returned in any case.
 fn written(out: &Path, calls: usize) -> Vec<Value> {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {

@@ -1,4 +1,4 @@
-//! The process behind the plugin, alone: requests through pipes in memory, as the plugin makes them.
+//! The process that serves the plugin, alone: requests through pipes in memory, as the plugin makes them.
 
 use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Write as _};
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! What the binary costs: its start, the process behind the plugin, and our hooks inside the real
-//! `OpenCode`.
+//! The costs of the binary: its start, the process that serves the plugin, and our hooks inside the real `OpenCode`.
 //!
 //! `cargo bench -p callstack-cli` takes sessions of 20 and 200 messages, `-- --full` also those of 2,000
 //! (about two minutes more), `-- --messages N` only those of N. `-- --only start`, `host` or `hooks`

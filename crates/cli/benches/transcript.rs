@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::measure::Dice;
 
-/// What tools print: code and prose, so that it compresses as such things do.
+/// The output of tools: code and prose, so that it compresses as such things do.
 const SOURCE: &str = include_str!("../../../integrations/opencode/callstack.ts");
 const PROSE: &str = include_str!("../../../ARCHITECTURE.md");
 
@@ -86,8 +86,8 @@ impl Transcript {
         (message_id(&self.session, at), call_id(&self.session, at))
     }
 
-    /// Writes the frames of the session into a store, as events, numbered from `first` on. Returns
-    /// the number behind the last.
+    /// Writes the frames of the session into a store, as events, numbered from `first` on. Returns the number after
+    /// the last.
     pub(crate) fn store_frames(&self, store: &Store, first: u64) -> Result<u64, StoreError> {
         let session = Session {
             id: self.session.clone(),

@@ -25,7 +25,7 @@ use recorded::{Session, Turn};
 const PLUGIN: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../integrations/opencode/callstack.ts");
 const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/wire.ts");
-/// What a token of input costs that the provider has in its cache, and a new one.
+/// The cost of a token of input that the provider has in its cache, and of a new one.
 const CACHED: f64 = 0.1;
 const NEW: f64 = 1.25;
 /// A minute each; the agent works as long as its turn takes.
@@ -88,7 +88,7 @@ pub(crate) fn run(paths: &[String], dump: Option<&Path>) {
     }
 }
 
-/// What the requests of a session took, in estimated tokens.
+/// The size of a session's requests, in estimated tokens.
 #[derive(Clone, Copy)]
 struct Taken {
     first: f64,

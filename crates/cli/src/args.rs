@@ -45,10 +45,10 @@ pub(crate) struct NewStore {
     pub(crate) here: bool,
 }
 
-/// The commands in the order and company in which a newcomer meets them.
+/// The commands in groups, in the order in which a newcomer needs them.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["init", "demo", "doctor", "config", "trust"]),
-    ("See where the work stands", &["tree", "status", "show", "log", "search", "context"]),
+    ("See where the work stands", &["tree", "status", "show", "log", "search", "context", "serve"]),
     (
         "Work in frames",
         &[
@@ -68,7 +68,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Take it elsewhere", &["export", "import"]),
     ("Measure it", &["replay"]),
     ("Undo and remove", &["rollback", "purge"]),
-    ("Plumbing", &["completions", "man", "host"]),
+    ("Plumbing", &["completions", "man", "host", "mcp"]),
 ];
 
 const EXAMPLES: &[&str] = &[
@@ -77,7 +77,7 @@ const EXAMPLES: &[&str] = &[
     "callstack show f3         Read what came of frame f3",
 ];
 
-/// The whole command line.
+/// Returns the whole command line, with examples and the top-level help.
 pub(crate) fn command() -> clap::Command {
     let command = completion::add_completers(examples::add_examples(Args::command()));
     let header = *command.get_styles().get_header();
@@ -115,7 +115,7 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Args, clap::Error> {
     Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Whether JSON is asked for, told before the command line is known to be right.
+/// Whether JSON is requested, before the command line is known to be valid.
 pub(crate) fn wants_json(arguments: &[OsString]) -> bool {
     arguments.iter().skip(1).take_while(|it| *it != "--").any(|it| it == "--json")
 }

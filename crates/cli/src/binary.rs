@@ -1,4 +1,4 @@
-//! Where the program is that plugins start.
+//! The path of the program that plugins start.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use callstack_engine::{EngineError, Kind, plain, unfinished};
 
 use crate::user::{homeless, state};
 
-/// The variable that names it, before all else.
+/// The environment variable with the path of the program, which takes precedence.
 pub(crate) const VARIABLE: &str = "CALLSTACK_BIN";
 
-/// Records where this program is, for plugins to start it: they may be shared with a project, and name no folder of
-/// one machine.
+/// Records the path of this program, by which plugins start it: plugins may be shared with a project, and so name no
+/// folder of one machine.
 pub(crate) fn record() -> Result<PathBuf, EngineError> {
     let binary = this()?;
     let Some(text) = binary.to_str() else {
@@ -34,7 +34,8 @@ pub(crate) fn record() -> Result<PathBuf, EngineError> {
     Ok(binary)
 }
 
-/// The program that plugins start: what the environment names, else what is on record, else what is on the path.
+/// Returns the program that plugins start: the one that the environment names, else the recorded one, else the one on
+/// the path.
 pub(crate) fn of_plugins() -> Option<PathBuf> {
     let named = std::env::var_os(VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from);
     let recorded = || {
@@ -48,7 +49,7 @@ pub(crate) fn of_plugins() -> Option<PathBuf> {
     named.or_else(recorded).or_else(on_path)
 }
 
-/// This program, as a plugin has to call it.
+/// Returns the path of this program, as a plugin has to call it.
 pub(crate) fn this() -> Result<PathBuf, EngineError> {
     std::env::current_exe().map_err(|error| EngineError {
         kind: Kind::Unavailable,

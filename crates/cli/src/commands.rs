@@ -17,6 +17,7 @@ pub(crate) mod init;
 mod invalidate;
 mod log;
 mod man;
+mod mcp;
 mod pin;
 mod plan;
 mod pop;
@@ -28,6 +29,7 @@ mod replay;
 mod retry;
 mod rollback;
 mod search;
+mod serve;
 mod show;
 mod status;
 mod tree;
@@ -58,6 +60,7 @@ pub(crate) enum Command {
     Log(log::LogArgs),
     Search(search::SearchArgs),
     Context(context::ContextArgs),
+    Serve(serve::ServeArgs),
     Export(export::ExportArgs),
     Import(import::ImportArgs),
     Replay(replay::ReplayArgs),
@@ -79,10 +82,11 @@ pub(crate) enum Command {
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
     Purge(purge::PurgeArgs),
+    Mcp(mcp::McpArgs),
     Host(host::HostArgs),
 }
 
-/// Carries out what was asked for.
+/// Carries out a command.
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let invocation = || Invocation::of(&args.global);
     match &args.command {
@@ -99,6 +103,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Log(args) => log::run(args, &invocation()?, output),
         Command::Search(args) => search::run(args, &invocation()?, output),
         Command::Context(args) => context::run(args, &invocation()?, output),
+        Command::Serve(args) => serve::run(args, &invocation()?, output),
         Command::Export(args) => export::run(args, &invocation()?, output),
         Command::Import(args) => import::run(args, &invocation()?, output),
         Command::Replay(args) => replay::run(args, &invocation()?, output),
@@ -118,11 +123,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Pin(args) => pin::run(args, &invocation()?, output),
         Command::Unpin(args) => unpin::run(args, &invocation()?, output),
         Command::Purge(args) => purge::run(args, &invocation()?, output),
+        Command::Mcp(args) => mcp::run(args, invocation()?, output),
         Command::Host(args) => host::run(args, &invocation()?, output),
     }
 }
 
-/// Tells that work in a frame began.
+/// Prints that work in a frame began.
 fn began(output: &mut Output, answer: &Answer, session: &str) -> Result<(), Failure> {
     output.either(&answer.data, |page| {
         if let Some(Ok(status)) = answer.data["status"].as_str().map(str::parse) {
@@ -132,7 +138,7 @@ fn began(output: &mut Output, answer: &Answer, session: &str) -> Result<(), Fail
     })
 }
 
-/// Tells that something was noted down in a frame.
+/// Prints that something was recorded in a frame.
 fn noted(output: &mut Output, answer: &Answer, what: &str) -> Result<(), Failure> {
     output.either(&answer.data, |page| {
         let frame = answer.data["frame"].as_str().unwrap_or_default();

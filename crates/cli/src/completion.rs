@@ -14,10 +14,10 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::project::{Place, open};
 
-/// Names the shell for which a command line is to be completed instead of carried out.
+/// The environment variable with the shell for which a command line is to be completed instead of carried out.
 pub(crate) const VARIABLE: &str = "CALLSTACK_COMPLETE";
 
-/// Prints what may stand at the cursor, if a shell asks for that; whether it did.
+/// Prints the completions at the cursor, if a shell asks for them. Returns whether it did.
 pub(crate) fn answer(arguments: &[OsString], output: &mut Output) -> Result<bool, Failure> {
     let Some(shell) = std::env::var(VARIABLE).ok() else { return Ok(false) };
     let shells = Shells::builtins();
@@ -37,13 +37,13 @@ pub(crate) fn answer(arguments: &[OsString], output: &mut Output) -> Result<bool
     Ok(true)
 }
 
-/// The command line that is to be completed, as the shell hands it over.
+/// Returns the command line to be completed from the arguments that the shell passes.
 fn line(arguments: &[OsString]) -> &[OsString] {
     let end = arguments.iter().position(|it| it == "--");
     end.and_then(|end| arguments.get(end + 1..)).unwrap_or_default()
 }
 
-/// Has the values of arguments offered that only the project knows.
+/// Adds completions of arguments whose values depend on the project.
 pub(crate) fn add_completers(command: Command) -> Command {
     let name = command.get_name().to_owned();
     command
@@ -60,12 +60,12 @@ pub(crate) fn add_completers(command: Command) -> Command {
         .mut_subcommands(add_completers)
 }
 
-/// The project's engine, if there is a store that may be used.
+/// Returns the project's engine, if there is a store that may be used.
 fn engine() -> Option<Engine> {
     open(&place()?.existing().ok()?).ok()
 }
 
-/// Where the command that is being written would work.
+/// Returns the place in which the command that is being written would work.
 fn place() -> Option<Place> {
     let arguments: Vec<_> = std::env::args_os().collect();
     let named = line(&arguments).windows(2).find(|pair| pair[0] == "-C");
@@ -93,7 +93,7 @@ fn preset_names() -> Vec<CompletionCandidate> {
     all.keys().filter_map(|name| candidate(name, "")).collect()
 }
 
-/// Offers settings under the kind of name that is being written.
+/// Returns the settings with the kind of name that is being written.
 fn settings(begun: &OsStr) -> Vec<CompletionCandidate> {
     let Some(begun) = begun.to_str() else { return Vec::new() };
     let is_whole = begun.starts_with(char::is_uppercase);
@@ -107,8 +107,8 @@ fn settings(begun: &OsStr) -> Vec<CompletionCandidate> {
     offered.filter_map(|(name, doc)| candidate(&name, doc)).collect()
 }
 
-/// A value that is offered with what it is. One that a shell would read otherwise than it stands there is not: a
-/// session's or a preset's name may have come from somebody else.
+/// Returns a completion with its description. `None` for a value that a shell would not read literally: the name of a
+/// session or a preset may come from somebody else.
 fn candidate(value: &str, about: &str) -> Option<CompletionCandidate> {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
     if value.starts_with('-') || !value.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! `callstack demo`: a real OpenCode session with three nested frames, and what it saved.
+//! `callstack demo`: a real OpenCode session with three nested frames, and the tokens that these saved.
 
 mod agent;
 mod report;
@@ -30,10 +30,10 @@ use crate::page::{BOLD, DIM, HINT, PLAIN, Page, style};
 use crate::tree_view::Drawing;
 use crate::user::{TRUST, registry, registry_in};
 
-/// How often the tree is looked at while the agent works.
+/// The time between two looks at the tree while the agent works.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Runs the demo and shows what came of it.
+/// Runs the demo and shows its outcome.
 pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<(), Failure> {
     let agent = agent::find(output)?;
     let mut folder = tempfile::Builder::new()
@@ -42,13 +42,13 @@ pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<(), Failure> {
         .map_err(|error| at(&std::env::temp_dir(), &error))?;
     let project = folder.path().join("project");
     fs::create_dir(&project).map_err(|error| at(&project, &error))?;
-    // The record of a project that goes again is none of the user's.
+    // A project that is removed again is not recorded among the user's.
     let registry =
         if args.remove { registry_in(&folder.path().join("state/callstack")) } else { registry()? };
     let played = play(args, &agent, folder.path(), &project, &registry, output);
     match &played {
         Ok(()) => folder.disable_cleanup(!args.remove),
-        // Nobody has been told of a project to look around in: its record goes with it.
+        // No output has named the project yet: its record is removed with it.
         Err(_) => drop(registry.admit(&project).and_then(|store| registry.delete(&store))),
     }
     played
@@ -139,7 +139,7 @@ impl<'a> Watch<'a> {
         Self { engine, shown: BTreeMap::new() }
     }
 
-    /// Prints what has changed since the last look.
+    /// Prints the changes since the last look.
     fn look(&mut self, output: &mut Output) -> Result<(), Failure> {
         if output.json() {
             return Ok(());
@@ -149,7 +149,8 @@ impl<'a> Watch<'a> {
             let frame = &line.frame;
             self.shown.insert(frame.num, frame.status) != Some(frame.status)
         });
-        // Of several that began since the last look the outer ones did so first, and of those that ended the inner ones.
+        // Of several frames that began since the last look, the outer ones began first; of those that ended, the inner
+        // ones ended first.
         let (ended, begun): (Vec<_>, Vec<_>) =
             changed.partition(|line| line.frame.status.is_finished());
         let mut page = Page::default();
@@ -219,7 +220,7 @@ fn scripted(
     Ok(())
 }
 
-/// Spares OpenCode the installation of a package that the plugin needs at no time, where we have it.
+/// Spares OpenCode the installation of a package that the plugin never uses, where we have it.
 fn seed(agent: &Agent, folder: &Path) -> Result<(), EngineError> {
     let Some(modules) = &agent.modules else { return Ok(()) };
     let link = folder.join("node_modules");
@@ -261,7 +262,7 @@ fn finish(
     // As an argument, a prompt of several words reaches the model in quotation marks.
     let mut input = tempfile::tempfile().map_err(failed)?;
     input.write_all(prompt.as_bytes()).and_then(|()| input.rewind()).map_err(failed)?;
-    // A pipe that nobody reads would stop it when it is full.
+    // A pipe that nobody reads would block the program once it is full.
     let mut said = tempfile::tempfile().map_err(failed)?;
     command.stdin(input).stdout(Stdio::null());
     command.stderr(said.try_clone().map_err(failed)?);

@@ -8,14 +8,14 @@ use callstack_hosts::import::unreadable;
 use callstack_recordings::RecordingError;
 use callstack_store::StoreError;
 
-/// Why a command ended otherwise than well.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Something to tell the person or program that asked.
+    /// An error to be reported to the person or program that asked.
     Told(EngineError),
-    /// A fault that the command's own output has already told.
+    /// An error that the command's own output has reported already.
     Reported(Kind),
-    /// Nobody reads the output any more, as with `| head`.
+    /// The output is not read any more, as with `| head`.
     BrokenPipe,
 }
 
@@ -38,7 +38,7 @@ impl From<RecordingError> for Failure {
 }
 
 impl Failure {
-    /// What a failed write to standard output means.
+    /// Returns the failure for a failed write to standard output.
     pub(crate) fn of_output(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::BrokenPipe;
@@ -50,12 +50,12 @@ impl Failure {
         })
     }
 
-    /// An answer of the engine's that has not the shape that was agreed on.
+    /// Returns the failure for an answer of the engine that lacks the agreed form.
     pub(crate) fn of_shape(error: &serde_json::Error) -> Self {
         Self::Told(EngineError { kind: Kind::Internal, message: error.to_string(), hint: None })
     }
 
-    /// A file that can't be read or written.
+    /// Returns the failure for a file that can't be read or written.
     pub(crate) fn of_file(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
         Self::Told(EngineError {
             kind: Kind::Unavailable,
@@ -73,7 +73,7 @@ impl Failure {
     }
 }
 
-/// What a command ends with, and what that means.
+/// The exit codes of a command, with their meanings.
 pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done"),
     (2, "the command line or a value on it is not right"),
@@ -87,7 +87,7 @@ pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
 
 fn code(kind: Kind) -> ExitCode {
     ExitCode::from(match kind {
-        // What clap ends with when it can't read the command line.
+        // The exit code of clap when it can't read the command line.
         Kind::Invalid => 2,
         Kind::NotFound => 3,
         Kind::Conflict => 4,

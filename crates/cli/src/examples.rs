@@ -1,9 +1,9 @@
-//! Examples of each command, as its help shows them, and the commands that other programs call otherwise.
+//! Examples of each command, as its help shows them, and commands that have another name in other programs.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 
-/// Command lines of each command, and what they do.
+/// Command lines of each command, with their effects.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "init",
@@ -68,6 +68,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("context", &[("callstack context f3", "What an agent knows at the start of f3")]),
+    (
+        "serve",
+        &[
+            ("callstack serve", "See the tree in a browser, as it changes"),
+            ("callstack serve --port 4096 --idle 60", "Where programs find it, and not for ever"),
+        ],
+    ),
     (
         "push",
         &[(
@@ -156,9 +163,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("host", &[("callstack host opencode", "As the plugin starts it")]),
+    ("mcp", &[("callstack mcp", "As an agent's program starts it")]),
 ];
 
-/// Names under which people look for a command, and the one that it has here.
+/// Names under which people look for a command, with its name here.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("add", "push"),
     ("begin", "push"),
@@ -208,7 +216,7 @@ pub(crate) fn add_examples(command: clap::Command) -> clap::Command {
     })
 }
 
-/// Names the command that somebody may mean who typed a name of another program's command.
+/// Adds a suggestion to the error of an unknown command whose name another program uses.
 pub(crate) fn suggest(error: &mut clap::Error) {
     let Some(meant) = meant(error) else { return };
     let tip = StyledStr::from(format!("it may be `callstack {meant}` that you want"));
@@ -216,7 +224,7 @@ pub(crate) fn suggest(error: &mut clap::Error) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
 }
 
-/// The command that is called otherwise in other programs, where `error` says that there is no such command.
+/// Returns the command that has the unknown name of `error` in other programs.
 pub(crate) fn meant(error: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -231,7 +239,7 @@ mod tests {
 
     use crate::args::{GROUPS, command};
 
-    /// The words of a command line, as a shell tells them apart.
+    /// Returns the words of a command line, as a shell splits them.
     fn words(line: &str) -> Vec<String> {
         let quoted = line.split('"').enumerate();
         quoted

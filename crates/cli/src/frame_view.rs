@@ -1,4 +1,4 @@
-//! A frame on a page: what came of it, and where to read more.
+//! A frame on a page: its outcome, and where to read more.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::page::{BAD, BOLD, DIM, GOOD, PLAIN, Page, WARN, columns, fitted, styl
 /// Columns of a page that goes to a file or a pipe.
 const UNBOUNDED: usize = 100;
 
-/// Lines of the criteria that are shown at first: those of a root are all that its user asked for.
+/// The most lines of the criteria that are shown: those of a root contain the user's whole request.
 const CRITERIA: usize = 8;
 
 /// A frame and its neighbours.
@@ -26,19 +26,19 @@ pub(crate) struct FrameView<'a> {
     pub(crate) parent: Option<&'a Frame>,
     /// Frames below it, in the order in which they are shown.
     pub(crate) children: Vec<&'a Frame>,
-    /// Those of all of them that never ended in imported sessions.
+    /// The frames among all of these that never ended in imported sessions.
     pub(crate) left_open: BTreeSet<FrameNum>,
-    /// Files that were changed since it ended, with what became of them.
+    /// Files that were changed since the frame ended, with the kind of change.
     pub(crate) changed_since: Vec<(String, String)>,
-    /// Why its steps are still sent though it has ended; empty if they are not.
+    /// The reason why the steps of the ended frame are still sent; empty if they are not.
     pub(crate) still_sent: &'a str,
-    /// Everything that the machine saw, too.
+    /// Whether to show the recorded evidence, too.
     pub(crate) evidence: bool,
-    /// Secrets as they are.
+    /// Whether to show secrets as they are.
     pub(crate) reveal: bool,
-    /// Milliseconds since 1970.
+    /// The present time in milliseconds since 1970.
     pub(crate) now: i64,
-    /// Columns of the terminal; none where there is none.
+    /// Columns of the terminal, if there is one.
     pub(crate) width: Option<usize>,
 }
 
@@ -257,7 +257,7 @@ impl FrameView<'_> {
     }
 }
 
-/// The handles of a frame's children and of its parent, from the whole tree.
+/// Returns a frame's parent and its children, from the whole tree.
 pub(crate) fn neighbours(frames: &[Frame], num: FrameNum) -> (Option<&Frame>, Vec<&Frame>) {
     let above = frames.iter().find(|it| it.num == num).and_then(Frame::shown_below);
     let parent = frames.iter().find(|it| Some(it.num) == above);

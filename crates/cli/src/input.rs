@@ -1,4 +1,4 @@
-//! Texts that are given on the command line or, too long for it, on standard input.
+//! Texts that are given on the command line or, if they are too long for it, on standard input.
 
 use std::io::Read as _;
 
@@ -6,7 +6,7 @@ use callstack_engine::EngineError;
 
 use crate::error::Failure;
 
-/// The text of an argument; `-` stands for what comes on standard input.
+/// Returns the text of an argument; `-` means that of standard input.
 pub(crate) fn text(argument: &str) -> Result<String, Failure> {
     if argument != "-" {
         return Ok(argument.to_owned());
@@ -24,7 +24,7 @@ pub(crate) fn text(argument: &str) -> Result<String, Failure> {
             "Convert the text, for instance with iconv.",
         )
     })?;
-    // The line end that `echo` and editors add is none of the text.
+    // The line end that `echo` and editors add is not part of the text.
     text.truncate(text.trim_end_matches(['\n', '\r']).len());
     Ok(text)
 }

@@ -1,9 +1,7 @@
-//! What the commands have in common: the place, the session that is meant, and the way to the table of
-//! operations.
+//! The common part of commands: the place, the session that they act in, and calls of the table's operations.
 
-use callstack_core::secrets::mask;
 use callstack_core::transcript::Anchor;
-use callstack_engine::operation::{Answer, Caller};
+use callstack_engine::operation::{Answer, Caller, TERMINAL};
 use callstack_engine::{Engine, EngineError, Kind, operations};
 use callstack_store::FOLDER;
 use serde_json::Value;
@@ -15,13 +13,13 @@ use crate::project::{Place, open};
 
 /// The host's name for frames that are begun from a terminal, and the session they belong to where no
 /// agent has worked yet.
-const HOST: &str = "cli";
+const HOST: &str = TERMINAL;
 
 /// A command about to be carried out.
 #[derive(Debug)]
 pub(crate) struct Invocation<'a> {
     pub(crate) place: Place,
-    session: Option<&'a str>,
+    pub(crate) session: Option<&'a str>,
 }
 
 impl<'a> Invocation<'a> {
@@ -35,12 +33,12 @@ impl<'a> Invocation<'a> {
         self.session.is_some()
     }
 
-    /// The engine of a project that has a store.
+    /// Returns the engine of a project that has a store.
     pub(crate) fn engine(&self) -> Result<Engine, Failure> {
         Ok(open(&self.place.existing()?)?)
     }
 
-    /// The engine; where there is no store, with a new one if that is wanted.
+    /// Returns the engine, with a new store if there is none and one is wanted.
     pub(crate) fn engine_or_new(
         &self,
         new: NewStore,
@@ -55,8 +53,8 @@ impl<'a> Invocation<'a> {
         Ok(engine)
     }
 
-    /// On whose behalf operations run: the session that was named, else the one that worked last, so
-    /// that the same verbs act on the tree that the agent sees.
+    /// Returns the caller of operations. Its session is the one that was named, else the one that worked last, so that
+    /// commands act on the tree that the agent sees.
     pub(crate) fn caller(&self, engine: &Engine) -> Result<Caller, Failure> {
         let (session, message) = match self.session {
             Some(HOST) => (HOST.to_owned(), None),
@@ -64,25 +62,41 @@ impl<'a> Invocation<'a> {
             None => engine.latest_session()?.unwrap_or_else(|| (HOST.to_owned(), None)),
         };
         let anchor = Anchor { message, call: None };
-        Ok(Caller { session, host: HOST.to_owned(), anchor, agent: None, performs: false })
+        Ok(Caller {
+            session,
+            host: HOST.to_owned(),
+            anchor,
+            agent: None,
+            performs: false,
+            reveal: false,
+            key: None,
+        })
     }
 
-    /// Carries out an operation of the table. Title and text of the answer are without secrets of known forms.
+    /// Carries out an operation of the table. Secrets of known forms are masked in the answer.
     pub(crate) fn run(
         &self,
         engine: &Engine,
         operation: &str,
         arguments: Value,
     ) -> Result<Answer, Failure> {
-        let caller = self.caller(engine)?;
+        self.run_revealing(false, engine, operation, arguments)
+    }
+
+    /// Carries out an operation of the table. Secrets of known forms are masked in the answer unless `reveal` is set.
+    pub(crate) fn run_revealing(
+        &self,
+        reveal: bool,
+        engine: &Engine,
+        operation: &str,
+        arguments: Value,
+    ) -> Result<Answer, Failure> {
+        let caller = Caller { reveal, ..self.caller(engine)? };
         let operation = operations::find(operation).ok_or_else(|| EngineError {
             kind: Kind::Internal,
             message: format!("there is no operation `{operation}`"),
             hint: None,
         })?;
-        let answer = operation.run(engine, &caller, arguments)?;
-        // What is printed of it may go to a log; views have --reveal, and read the data.
-        let (title, text) = (mask(&answer.title).into_owned(), mask(&answer.text).into_owned());
-        Ok(Answer { title, text, ..answer })
+        Ok(operation.run(engine, &caller, arguments)?)
     }
 }

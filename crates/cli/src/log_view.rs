@@ -1,4 +1,4 @@
-//! A frame's log for reading: what was said as it was said, calls with what they were given and returned.
+//! A frame's log for reading: messages as they were written, calls with their arguments and results.
 
 use callstack_core::frame::Frame;
 use callstack_core::json::UNREADABLE;
@@ -15,26 +15,26 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 use crate::page::{BAD, BOLD, DIM, GOOD, HINT, PLAIN, Page, WARN, columns, style};
 use crate::wording::{counted, thousands};
 
-/// Columns of a line of prose where the terminal is wider.
+/// The most columns of a line of prose.
 const PROSE: usize = 100;
-/// Columns that a line of prose has at least.
+/// The fewest columns of a line of prose.
 const LEAST: usize = 20;
-/// Before what was said.
+/// The prefix of a message's lines.
 const SAID: &str = "  ";
-/// Before what a call was given.
+/// The prefix of a call's arguments.
 const GIVEN: &str = "    ";
-/// Before what a call returned.
+/// The prefix of a call's result.
 const RETURNED: &str = "  │ ";
-/// Columns of a value that stands on the line of its call.
+/// The most columns of a value that is shown on the line of its call.
 const BESIDE: usize = 60;
 
-/// How a log is drawn, and how far.
+/// The state of drawing a log.
 #[derive(Debug)]
 pub(crate) struct LogView {
     reveal: bool,
     width: usize,
     zone: TimeZone,
-    /// The day of the message before: it is said once.
+    /// The day of the message before: each day is shown once.
     day: Option<Date>,
     session: Option<String>,
 }
@@ -45,7 +45,7 @@ impl LogView {
         Self { reveal, width, zone: TimeZone::system(), day: None, session: None }
     }
 
-    /// Draws what stands above the messages.
+    /// Draws the head above the messages.
     pub(crate) fn head(&self, frame: &Frame, left_open: bool, total: u64, page: &mut Page) {
         let title = &frame.identity.title;
         let title = if self.reveal { title.clone() } else { mask(title).into_owned() };
@@ -130,7 +130,8 @@ impl LogView {
         page.put(DIM, &format!("  {}", words.join(" · "))).end();
     }
 
-    /// When something was, as clocks here show it; the day where it is another one than before.
+    /// Returns a time as a local clock shows it, from milliseconds since 1970; with the day if it differs from the one
+    /// before.
     fn time(&mut self, ms: i64) -> String {
         let Ok(at) = Timestamp::from_millisecond(ms) else { return String::new() };
         let at: Zoned = at.to_zoned(self.zone.clone());
@@ -168,7 +169,7 @@ impl LogView {
         }
     }
 
-    /// Lines of words, broken between words where they are longer than the page is wide.
+    /// Draws lines of prose, broken between words where they are wider than the page.
     fn prose(&self, style: anstyle::Style, text: &str, page: &mut Page) {
         let room = self.width.saturating_sub(SAID.len()).max(LEAST);
         for line in text.trim().lines() {
@@ -224,7 +225,7 @@ fn call(part: &Value, page: &mut Page) {
     }
 }
 
-/// Values by name, a line each, or the lines of a longer text below its name.
+/// Draws values by name, each on a line, or a longer text on the lines below its name.
 fn given(fields: Option<&Map<String, Value>>, indent: &str, page: &mut Page) {
     for (name, value) in fields.into_iter().flatten() {
         page.put(DIM, &format!("{indent}{name}:"));
@@ -237,7 +238,7 @@ fn given(fields: Option<&Map<String, Value>>, indent: &str, page: &mut Page) {
     }
 }
 
-/// A value without quotes and braces, as far as it is no tree.
+/// Returns a value without quotes and braces, unless it is nested.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -255,8 +256,8 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// The pieces of a line, each of at most `room` columns where its words allow it. What begins with spaces is
-/// code or a list, and stays as it is.
+/// Returns the pieces of a line, each of at most `room` columns where its words allow it. A line that begins with
+/// spaces is code or a list, and is not broken.
 fn wrapped(line: &str, room: usize) -> Vec<&str> {
     let line = line.trim_end();
     if line.starts_with([' ', '\t', '|']) {

@@ -1,7 +1,8 @@
-//! The binary `callstack`: frames for people at a terminal, and the process behind agents' plugins.
+//! The binary `callstack`: frames for people at a terminal, and the process that serves agents' plugins.
 
 mod args;
 mod binary;
+mod clients;
 mod commands;
 mod completion;
 mod demo;

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// It starts a JavaScript runtime to say its version.
+/// The longest time to ask for the version, for which OpenCode starts a JavaScript runtime.
 const LIMIT: Duration = Duration::from_secs(10);
-/// It may have to bring its database to a newer shape before it lists sessions, and a session may be long.
+/// The longest time to list sessions or to export one: OpenCode may have to migrate its database first, and a session
+/// may be long.
 const LONG: Duration = Duration::from_mins(2);
-/// How often it is looked whether it has ended.
+/// The time between two checks whether OpenCode has ended.
 const LOOK: Duration = Duration::from_millis(20);
-/// Bytes of a list of sessions that are read.
+/// The most bytes of a list of sessions that are read.
 const LIST: u64 = 64 * 1024 * 1024;
 
 /// A session that OpenCode keeps.
@@ -26,11 +27,11 @@ pub(crate) struct Kept {
     pub(crate) id: String,
     /// The folder that it works in.
     pub(crate) folder: PathBuf,
-    /// When it went on last: milliseconds since 1970.
+    /// The time of its last change in milliseconds since 1970.
     pub(crate) changed: i64,
 }
 
-/// Its version, or why there is none.
+/// Returns the version of OpenCode. Fails with the reason if there is none.
 pub(crate) fn version() -> Result<String, String> {
     let mut command = Command::new("opencode");
     command.arg("--version");
@@ -40,12 +41,12 @@ pub(crate) fn version() -> Result<String, String> {
     }
 }
 
-/// The sessions that it keeps of the project that `folder` is in; without those of subagents.
+/// Returns the sessions that OpenCode keeps of the project that `folder` is in, without those of subagents.
 pub(crate) fn sessions(folder: &Path) -> Result<Vec<Kept>, String> {
     let mut command = Command::new("opencode");
     command.args(["session", "list", "--format", "json", "--pure"]).current_dir(folder);
     let list = said(command, LIST, LONG)?;
-    // It says nothing at all where there is none.
+    // The output is empty if there are no sessions.
     if list.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -61,7 +62,8 @@ pub(crate) fn sessions(folder: &Path) -> Result<Vec<Kept>, String> {
     Ok(sessions.collect())
 }
 
-/// Has it write a session into a new file: into a pipe it writes no more than that holds when it ends.
+/// Lets OpenCode write a session into a new file: in a pipe, the part would be lost that does not fit in when OpenCode
+/// ends.
 pub(crate) fn export(folder: &Path, session: &str, to: &Path) -> Result<(), String> {
     let file = File::create(to).map_err(|error| format!("{}: {error}", to.display()))?;
     let mut command = Command::new("opencode");
@@ -83,16 +85,17 @@ pub(crate) fn export(folder: &Path, session: &str, to: &Path) -> Result<(), Stri
     }
 }
 
-/// What it writes to standard output, up to a length, once it closes that or ends. It is ended after a time.
+/// Returns a command's standard output, at most `bytes` of it, once the command closes it or ends. After `limit` the
+/// command is ended.
 fn said(command: Command, bytes: u64, limit: Duration) -> Result<String, String> {
     let mut child = start(command, Stdio::piped())?;
     let (send, receive) = mpsc::channel();
     let stdout = child.stdout.take();
-    // Read aside: whoever inherited the pipe may hold it open for longer than we wait.
+    // The output is read in a thread: a process that inherited the pipe may hold it open for longer than the limit.
     thread::spawn(move || {
         let mut text = String::new();
         let read = stdout.map(|stdout| stdout.take(bytes).read_to_string(&mut text));
-        // Nobody waits any more once the time is over.
+        // Nobody receives this once the time is over.
         drop(send.send(read.map(|_| text)));
     });
     let said = receive.recv_timeout(limit).ok().flatten();
@@ -110,7 +113,7 @@ fn start(mut command: Command, stdout: Stdio) -> Result<Child, String> {
     })
 }
 
-/// Ends it, with what it has started. This fails only when it has ended by itself.
+/// Ends a process, with those that it has started. This fails only if it has ended by itself.
 fn end(child: &mut Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {

@@ -1,5 +1,5 @@
-//! `experimental.frameMode` in OpenCode's configuration. OpenCode drops what it does not know before a plugin sees it,
-//! so the files are read here.
+//! `experimental.frameMode` in OpenCode's configuration. OpenCode drops unknown fields before a plugin sees them, so
+//! the files are read here.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use serde_json::Value;
 
 const NAMES: [&str; 2] = ["opencode.json", "opencode.jsonc"];
 
-/// Bytes of a file that are read at most: a repository may hold anything.
+/// The most bytes of a file that are read: a repository may contain anything.
 const MOST: u64 = 1 << 20;
 
-/// Whether agents work in frames in a project, where its configuration or the user's says so. That of a project may
-/// only say that they do not.
+/// Whether agents work in frames in a project, if its configuration or the user's says so. A project's configuration
+/// can only turn frames off.
 pub(crate) fn frame_mode(project: &Path) -> Option<bool> {
     let home = std::env::home_dir();
     let config = absolute("XDG_CONFIG_HOME").or_else(|| home.map(|home| home.join(".config")));
@@ -45,7 +45,7 @@ fn said(text: &str) -> Option<bool> {
     config.get("experimental")?.get("frameMode")?.as_bool()
 }
 
-/// The JSON in a text with comments and commas behind the last element, as OpenCode takes it.
+/// Returns the JSON in a text with comments and with commas after the last element, as OpenCode accepts it.
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

@@ -36,29 +36,29 @@ impl Output {
         self.json
     }
 
-    /// Columns of the terminal; none where there is none, and lines may be as long as they are.
+    /// Returns the columns of the terminal; `None` if there is none, and lines may have any length.
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
     }
 
-    /// Columns of the terminal now: it may have been resized.
+    /// Returns the columns that the terminal has now, since it may have been resized.
     pub(crate) fn width_now(&mut self) -> Option<usize> {
         self.width = width();
         self.width
     }
 
-    /// Whether somebody sees what is printed.
+    /// Whether the output goes to a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.stdout.is_terminal()
     }
 
-    /// Prints a page in the place of what is on the screen.
+    /// Prints a page that replaces the screen's content.
     pub(crate) fn redraw(&mut self, page: &Page) -> Result<(), Failure> {
         let text = format!("\u{1b}[H\u{1b}[2J\u{1b}[3J{}", page.as_str());
         emit(self.stdout.lock(), &text).map_err(|error| Failure::of_output(&error))
     }
 
-    /// Prints for people.
+    /// Prints a page for people.
     pub(crate) fn page(&mut self, page: &Page) -> Result<(), Failure> {
         if let Some(pager) = &mut self.pager {
             return pager.write(page.as_str()).map_err(|error| Failure::of_output(&error));
@@ -66,7 +66,7 @@ impl Output {
         emit(self.stdout.lock(), page.as_str()).map_err(|error| Failure::of_output(&error))
     }
 
-    /// Prints for programs.
+    /// Prints JSON for programs.
     pub(crate) fn value(&mut self, value: &Value) -> Result<(), Failure> {
         self.generated(&pretty(value))
     }
@@ -78,7 +78,7 @@ impl Output {
         written.map_err(|error| Failure::of_output(&error))
     }
 
-    /// Has what `show` prints shown page by page, if it is wanted and somebody sits at a terminal.
+    /// Shows the output of `show` in a pager, if that is wanted and there is a terminal.
     pub(crate) fn paged(
         &mut self,
         wanted: bool,
@@ -92,7 +92,7 @@ impl Output {
         outcome
     }
 
-    /// Prints what is kept, byte for byte; on a terminal with what steers it escaped, as JSON allows.
+    /// Prints stored JSON, byte for byte; on a terminal with the characters escaped that control it, as JSON allows.
     pub(crate) fn stored(&mut self, json: &str) -> Result<(), Failure> {
         if self.stdout.is_terminal() {
             let mut page = Page::default();
@@ -102,19 +102,19 @@ impl Output {
         self.generated(&format!("{json}\n"))
     }
 
-    /// Tells a person at the terminal how far long work is, on one line that the next one takes the place
-    /// of; an empty one ends it.
+    /// Shows the progress of long work to a person at the terminal, on one line that replaces the one before; an empty
+    /// line ends it.
     pub(crate) fn progress(&mut self, line: &str) {
         if !self.stderr.is_terminal() {
             return;
         }
         let most = self.width().unwrap_or(80).saturating_sub(1);
         let line: String = line.chars().filter(|char| !char.is_control()).take(most).collect();
-        // Work goes on whether or not anybody can see how far it is.
+        // Work goes on even if its progress can't be shown.
         drop(self.stderr.lock().write_all(format!("\r\u{1b}[K{line}").as_bytes()));
     }
 
-    /// Asks the person at the terminal and returns the answer; none where nobody can be asked.
+    /// Asks the person at the terminal and returns the answer; `None` if nobody can be asked.
     pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, Failure> {
         let stdin = io::stdin();
         if !stdin.is_terminal() || !self.stderr.is_terminal() {
@@ -128,8 +128,7 @@ impl Output {
         Ok(Some(answer))
     }
 
-    /// Asks the person at the terminal whether to go on. Where nobody can be asked, the answer has to be
-    /// given before, and `unasked` says so.
+    /// Asks the person at the terminal whether to go on. Fails with `unasked` if nobody can be asked.
     pub(crate) fn confirm(
         &mut self,
         question: &str,
@@ -141,7 +140,7 @@ impl Output {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Prints either, whichever is asked for.
+    /// Prints the value if JSON is asked for, else the page.
     pub(crate) fn either(
         &mut self,
         value: &Value,
@@ -155,14 +154,14 @@ impl Output {
         self.page(&shown)
     }
 
-    /// Says something aside on standard error.
+    /// Prints a remark on standard error.
     pub(crate) fn remark(&mut self, text: &str) {
         let mut page = Page::default();
         page.put(crate::page::DIM, &format!("callstack: {text}")).end();
         self.aside(page.as_str());
     }
 
-    /// Tells a failure on standard error and says what to end with.
+    /// Prints a failure on standard error and returns its exit code.
     pub(crate) fn failure(&mut self, failure: &Failure) -> ExitCode {
         if let Failure::Told(error) = failure {
             self.told(error);
@@ -170,7 +169,7 @@ impl Output {
         failure.exit_code()
     }
 
-    /// Help that was asked for, or what is wrong with the command line.
+    /// Prints the help that was asked for, or the error of the command line.
     pub(crate) fn usage(
         &mut self,
         error: &clap::Error,
@@ -201,7 +200,7 @@ impl Output {
         Err(Failure::Reported(callstack_engine::Kind::Invalid))
     }
 
-    /// Writes to standard error. Where that is gone, nobody is left to tell.
+    /// Writes to standard error. If that fails, there is no other place to report it.
     fn aside(&mut self, text: &str) {
         drop(emit(self.stderr.lock(), text));
     }
@@ -227,7 +226,7 @@ impl Output {
     }
 }
 
-/// Writes text with styles, which only a terminal gets.
+/// Writes text, with its styles only on a terminal.
 fn emit<S: RawStream + AsLockedWrite + io::IsTerminal>(stream: S, text: &str) -> io::Result<()> {
     let terminal = io::IsTerminal::is_terminal(&stream);
     let choice = if terminal { AutoStream::choice(&stream) } else { ColorChoice::Never };
@@ -236,12 +235,12 @@ fn emit<S: RawStream + AsLockedWrite + io::IsTerminal>(stream: S, text: &str) ->
     stream.flush()
 }
 
-/// JSON on several lines. Characters that steer a terminal are escaped, as JSON allows.
+/// Returns JSON on several lines. Characters that control a terminal are escaped, as JSON allows.
 fn pretty(value: &Value) -> String {
     escape_json(&format!("{value:#}\n")).into_owned()
 }
 
-/// `COLUMNS` for who wants to decide, else what the terminal says.
+/// Returns the value of `COLUMNS`, else the columns of the terminal.
 fn width() -> Option<usize> {
     let wanted = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || {

@@ -1,5 +1,5 @@
-//! Text for a terminal. What comes from a model, a tool or a user can't steer it: whatever is put onto
-//! a page is made visible first, and only a page can be printed.
+//! Text for a terminal. Text of a model, a tool or a user can't control the terminal: its control characters are made
+//! visible when it is put onto a page, and only a page can be printed.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,20 +14,20 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// No decoration.
 pub(crate) const PLAIN: Style = Style::new();
-/// What only helps to find one's way.
+/// Text that only helps to find one's way.
 pub(crate) const DIM: Style = Style::new().dimmed();
-/// What the eye should fall on.
+/// Text that should catch the eye.
 pub(crate) const BOLD: Style = Style::new().bold();
 /// A fault.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What to do about it.
+/// The next step for the user.
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default();
-/// As it should be.
+/// A good state.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// Worth a look.
+/// A state that is worth a look.
 pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
 
-/// The colour of a status.
+/// Returns the style of a status.
 pub(crate) fn style(status: Status) -> Style {
     match status {
         Status::Planned => AnsiColor::Blue.on_default(),
@@ -39,19 +39,19 @@ pub(crate) fn style(status: Status) -> Style {
     }
 }
 
-/// Text that may be printed.
+/// Text that is safe to print.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     text: String,
 }
 
 impl Page {
-    /// Puts `text` on the line that is being written; line ends in it are shown, not made.
+    /// Puts `text` on the current line; line ends in it are made visible.
     pub(crate) fn put(&mut self, style: Style, text: &str) -> &mut Self {
         self.styled(style, &line(text))
     }
 
-    /// Puts a line of a longer text on the line that is being written; tabs in it stay.
+    /// Puts a line of a longer text on the current line; tabs in it stay.
     pub(crate) fn put_text(&mut self, style: Style, text: &str) -> &mut Self {
         self.styled(style, &escape_text(text))
     }
@@ -67,18 +67,18 @@ impl Page {
         self
     }
 
-    /// Puts what another page holds.
+    /// Appends another page.
     pub(crate) fn append(&mut self, other: &Self) {
         self.text.push_str(&other.text);
     }
 
-    /// Ends the line that is being written.
+    /// Ends the current line.
     pub(crate) fn end(&mut self) -> &mut Self {
         self.text.push('\n');
         self
     }
 
-    /// The text, with the escapes of its styles.
+    /// Returns the text, with the escape sequences of its styles.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
@@ -94,15 +94,15 @@ impl Page {
     }
 }
 
-/// `text` on one line, with everything that steers a terminal or reorders what it shows made visible.
+/// Returns `text` on one line, with every character made visible that controls a terminal or reorders its output.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escape_line(text)
 }
 
-/// Milliseconds after which a day says more than how long ago it was.
+/// The age in milliseconds from which on a date is shown instead of the age.
 const LONG_AGO: i64 = 7 * 86_400_000;
 
-/// When something was, in milliseconds since 1970: how long ago, or after some days the date.
+/// Returns how long ago a time was, or after some days its date. Both times are milliseconds since 1970.
 pub(crate) fn when(at: i64, now: i64) -> String {
     let passed = now.saturating_sub(at);
     match passed {
@@ -112,23 +112,23 @@ pub(crate) fn when(at: i64, now: i64) -> String {
     }
 }
 
-/// A day such as `11 Feb 2026` where the user is, from milliseconds since 1970.
+/// Returns a local date such as `11 Feb 2026`, from milliseconds since 1970.
 pub(crate) fn date(at: i64) -> Option<String> {
     let at = Timestamp::from_millisecond(at).ok()?.to_zoned(TimeZone::system());
     Some(at.strftime("%-d %b %Y").to_string())
 }
 
-/// How long something took, in milliseconds, to a second.
+/// Returns a duration in milliseconds as text, to a second.
 pub(crate) fn took(ms: i64) -> String {
     if ms < 1000 { "<1s".to_owned() } else { format_duration(ms) }
 }
 
-/// Columns that `text` takes on a terminal once it is on a page.
+/// Returns the columns that `text` takes on a terminal once it is on a page.
 pub(crate) fn columns(text: &str) -> usize {
     line(text).width()
 }
 
-/// As much of `text` as fits into `width` columns on one line, with `…` where something is missing.
+/// Returns as much of `text` as fits into `width` columns on one line, with `…` in place of the rest.
 pub(crate) fn fitted(text: &str, width: usize) -> String {
     let text = line(text);
     if text.width() <= width {

@@ -10,7 +10,7 @@ pub(crate) struct Pager {
 }
 
 impl Pager {
-    /// Starts the pager; none where there is none, or none is wanted (`cat` or an empty name).
+    /// Starts the pager. Returns `None` if there is none, or none is wanted (`cat` or an empty name).
     pub(crate) fn start() -> Option<Self> {
         let named =
             ["CALLSTACK_PAGER", "PAGER"].into_iter().find_map(|name| std::env::var(name).ok());
@@ -20,13 +20,14 @@ impl Pager {
         let mut command = Command::new(program);
         command.args(words).stdin(Stdio::piped());
         if std::env::var_os("LESS").is_none() {
-            // Ends by itself where all fits on one page, shows colours, leaves the text on the screen.
+            // With these options `less` ends by itself where all fits on one page, shows colours, and leaves the text
+            // on the screen.
             command.env("LESS", "FRX");
         }
         command.spawn().ok().map(|child| Self { child })
     }
 
-    /// Hands text over.
+    /// Sends text to the pager.
     pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
         match &mut self.child.stdin {
             Some(stdin) => stdin.write_all(text.as_bytes()),
@@ -37,7 +38,7 @@ impl Pager {
     /// Waits until the reader has seen enough.
     pub(crate) fn finish(mut self) {
         drop(self.child.stdin.take());
-        // How the pager ended is no concern of the command's.
+        // The exit code of the pager does not matter to the command.
         drop(self.child.wait());
     }
 }

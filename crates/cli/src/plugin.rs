@@ -1,4 +1,4 @@
-//! OpenCode's plugin in a project: put in, looked at, taken out.
+//! OpenCode's plugin in a project: installing, checking and removing it.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -17,10 +17,10 @@ const FOLDERS: [&str; 3] = [".opencode", ".opencode/plugin", slash_files::FOLDER
 const FILE: &str = ".opencode/plugin/callstack.ts";
 
 const TOOLS: &str = " // callstack:tools";
-/// Says in the installed file which folders were made for it, so that they can be taken out again.
+/// Begins the line of the installed file with the folders that were made for it, so that they can be removed again.
 const MADE: &str = "// callstack:folders ";
 
-/// What a change of the plugin came to.
+/// The outcome of a change of the plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Installed,
@@ -32,7 +32,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome as it is told, with what it is about behind it.
+    /// Returns the outcome as a verb, which an object follows.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Installed => "installed",
@@ -48,16 +48,16 @@ impl Outcome {
 /// The plugin that a project has.
 #[derive(Debug)]
 pub(crate) struct Installed {
-    /// Whether it is what this version would install.
+    /// Whether it is the one that this version would install.
     pub(crate) current: bool,
 }
 
-/// Where a project's plugin is.
+/// Returns the path of a project's plugin.
 pub(crate) fn path(project: &Path) -> PathBuf {
     project.join(FILE)
 }
 
-/// The project's plugin, if it has one of ours.
+/// Returns the project's plugin, if it has one of ours.
 pub(crate) fn installed(project: &Path) -> Result<Option<Installed>, Failure> {
     let Some(text) = read(&path(project))? else { return Ok(None) };
     if !is_ours(&text) {
@@ -66,10 +66,15 @@ pub(crate) fn installed(project: &Path) -> Result<Option<Installed>, Failure> {
     Ok(Some(Installed { current: rendered(&made_for(&text)) == text }))
 }
 
-/// Refuses to write where a link leads out of the project: what is there belongs to something else.
+/// Refuses to write the plugin where a link leads out of the project.
 pub(crate) fn refuse_outside(project: &Path) -> Result<(), Failure> {
+    refuse_links_out(project, &FOLDERS)
+}
+
+/// Refuses to write at places from which a link leads out of a project: the files there belong to something else.
+pub(crate) fn refuse_links_out(project: &Path, places: &[&str]) -> Result<(), Failure> {
     let root = project.canonicalize().map_err(|error| Failure::of_file("read", project, &error))?;
-    for name in FOLDERS {
+    for name in places {
         let folder = project.join(name);
         let leads = match folder.canonicalize() {
             Ok(leads) if leads.starts_with(&root) => continue,
@@ -84,14 +89,17 @@ pub(crate) fn refuse_outside(project: &Path) -> Result<(), Failure> {
                 "{} is a link that leads out of the project, to {leads}",
                 folder.display()
             ),
-            hint: Some("Nothing was changed. Put a folder in its place, and try again.".to_owned()),
+            hint: Some(
+                "Nothing was changed. Put what belongs to the project in its place, and try again."
+                    .to_owned(),
+            ),
         }
         .into());
     }
     Ok(())
 }
 
-/// Puts the plugin into a project. A file that is not ours is never touched.
+/// Installs the plugin in a project. A file that is not ours is never touched.
 pub(crate) fn install(project: &Path) -> Result<Outcome, Failure> {
     let file = path(project);
     let before = read(&file)?;
@@ -112,8 +120,8 @@ pub(crate) fn install(project: &Path) -> Result<Outcome, Failure> {
     Ok(if before.is_some() { Outcome::Updated } else { Outcome::Installed })
 }
 
-/// Takes out what [`install`] put in: the file if it is ours, and the folders that were made for it if
-/// nothing else is in them by now.
+/// Removes what [`install`] wrote: the file if it is ours, and the folders that were made for it if nothing else is in
+/// them by now.
 pub(crate) fn remove(project: &Path) -> Result<Outcome, Failure> {
     let file = path(project);
     let Some(text) = read(&file)? else { return Ok(Outcome::Absent) };
@@ -160,8 +168,7 @@ fn is_ours(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("const TOOLS") && line.ends_with(TOOLS))
 }
 
-/// The folders that were made for an installed plugin. Names that are not among the known ones are
-/// disregarded: nothing else is ever removed.
+/// Returns the folders that were made for an installed plugin. Unknown names are ignored: nothing else is ever removed.
 fn made_for(text: &str) -> Vec<&'static str> {
     let named: Vec<String> = text
         .lines()
@@ -192,7 +199,7 @@ pub(crate) fn make(project: &Path, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-/// Writes beside the file first: OpenCode may be loading it, and the disk may be full.
+/// Writes a file by way of a temporary one beside it: OpenCode may be loading the file, and the disk may be full.
 pub(crate) fn write(folder: &Path, file: &Path, text: &str) -> io::Result<()> {
     unfinished::sweep(folder);
     let mut builder = unfinished::builder();

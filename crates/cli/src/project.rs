@@ -1,4 +1,4 @@
-//! Which project a command is about.
+//! The project that a command acts on.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::opencode_config;
 use crate::user::{configuration, mark, registry};
 
-/// Where a command was started, and the folder that is never a project.
+/// The folder in which a command was started, and the home folder, which is never a project.
 #[derive(Debug)]
 pub(crate) struct Place {
     start: PathBuf,
@@ -21,7 +21,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place that `-C` names, else the working directory.
+    /// Returns the place that `-C` names, else the working directory.
     pub(crate) fn of(directory: Option<&Path>) -> Result<Self, Failure> {
         let start = match directory {
             Some(directory) => directory.to_path_buf(),
@@ -34,22 +34,22 @@ impl Place {
         Ok(Self { start, home })
     }
 
-    /// The folder that relative paths are relative to.
+    /// Returns the folder that relative paths are relative to.
     pub(crate) fn start(&self) -> &Path {
         &self.start
     }
 
-    /// A folder that is named relative to the start.
+    /// Returns a folder that is named relative to the start.
     pub(crate) fn folder(&self, named: &Path) -> Result<PathBuf, Failure> {
         folder(&self.start.join(named))
     }
 
-    /// The project whose store is the nearest upwards, if there is one.
+    /// Returns the project whose store is the nearest upwards, if there is one.
     pub(crate) fn found(&self) -> Option<PathBuf> {
         callstack_store::find(&self.start, self.home.as_deref())
     }
 
-    /// The project with a store that a command reads.
+    /// Returns the project with a store that a command reads. Fails if there is none.
     pub(crate) fn existing(&self) -> Result<PathBuf, EngineError> {
         self.found().ok_or_else(|| EngineError {
             kind: Kind::NotFound,
@@ -66,8 +66,8 @@ impl Place {
         if new.here { Ok(()) } else { self.existing().map(drop) }
     }
 
-    /// The project that a command works in: the one with a store, else the work tree that the
-    /// command was started in.
+    /// Returns the project that a command works in: the one with a store, else the work tree that the command was
+    /// started in.
     pub(crate) fn existing_or_new(&self) -> Result<PathBuf, EngineError> {
         match self.found() {
             Some(project) => Ok(project),
@@ -75,12 +75,12 @@ impl Place {
         }
     }
 
-    /// The project that a new store would be made in.
+    /// Returns the project that a new store would be made in.
     pub(crate) fn new_project(&self) -> PathBuf {
         callstack_store::project_root(&self.start, self.home.as_deref())
     }
 
-    /// Whether a folder is the home folder, which holds all projects and is none.
+    /// Whether a folder is the home folder, which contains all projects and is none.
     pub(crate) fn is_home(&self, folder: &Path) -> bool {
         self.home.as_deref() == Some(folder)
     }
@@ -97,12 +97,12 @@ impl Place {
     }
 }
 
-/// The engine of a project, set up by the environment.
+/// Returns the engine of a project, set up by the environment.
 pub(crate) fn open(project: &Path) -> Result<Engine, EngineError> {
     open_with(&registry()?, project)
 }
 
-/// The same with another record of stores.
+/// Returns the engine of a project, with another record of stores.
 pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, EngineError> {
     let (seen, settings_now) = (mark(), settings_of(project)?);
     let trusted = registry.admit(project)?;
@@ -117,7 +117,7 @@ pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, E
     engine.reread_settings_with(move || {
         let now = mark();
         let mut known = seen.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that can't be read does not count: what was said before goes on.
+        // A configuration that can't be read is ignored: the one before stays in effect.
         let changed = *known != now;
         *known = now;
         drop(known);
@@ -127,7 +127,7 @@ pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, E
     Ok(engine)
 }
 
-/// How the engine is to behave in a project: where neither the environment nor the user's configuration says whether
+/// Returns the engine's settings in a project: if neither the environment nor the user's configuration says whether
 /// agents work in frames, OpenCode's configuration may.
 fn settings_of(project: &Path) -> Result<Settings, EngineError> {
     let settings = settings()?;
@@ -140,12 +140,12 @@ fn settings_of(project: &Path) -> Result<Settings, EngineError> {
     }
 }
 
-/// How the environment and the user's configuration want the engine to behave.
+/// Returns the engine's settings from the environment and the user's configuration.
 pub(crate) fn settings() -> Result<Settings, EngineError> {
     Settings::from_sources(&variable, configuration()?.values())
 }
 
-/// What a variable of the environment holds.
+/// Returns the value of a variable of the environment.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

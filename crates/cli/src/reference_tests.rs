@@ -1,12 +1,12 @@
-//! The reference pages are made from the command line and the table of operations. `UPDATE_DOCS=1`
-//! writes them anew.
+//! The reference pages are made from the command line and the table of operations. `UPDATE_DOCS=1` writes them again.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
+use callstack_engine::operation::{Access, CallerKind, Operation};
 use callstack_engine::operations::TABLE;
 use callstack_engine::{Profile, SETTINGS, Scope, Setting, tools};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::EXIT_CODES;
 
@@ -62,13 +62,19 @@ fn section(page: &mut String, title: &str, help: &str) {
 #[test]
 fn tools() {
     let mut page = String::from(
-        "# Tools\n\nThe operations that agents reach. Those marked *listed* are tools of their own; all \
-         others are reached through `stack` by name, or listed too with `STACK_TOOLS=full`. Made from \
-         the program, not by hand.\n",
+        "# Operations\n\nWhatever can be done, by anybody. Agents reach those that are for them as tools: the ones marked \
+         *listed* by themselves, all others through `stack` by name, or listed too with `STACK_TOOLS=full`. \
+         [operations.json](operations.json) holds the JSON schemas of arguments and answers. Made from the program, \
+         not by hand.\n",
     );
     for operation in TABLE {
         let listed = if operation.listed { " *(listed)*" } else { "" };
         write!(page, "\n## {}{listed}\n\n{}\n", operation.name, operation.summary).unwrap();
+        let access = match operation.access {
+            Access::Read => "Reads",
+            Access::Write => "Writes",
+        };
+        writeln!(page, "\n{access}; for {}.", callers(operation).join(", ")).unwrap();
         let schema = (operation.parameters)();
         let required: Vec<_> = schema["required"].as_array().into_iter().flatten().collect();
         let properties = schema["properties"].as_object().unwrap();
@@ -94,6 +100,31 @@ fn tools() {
         writeln!(page, "| `{name}({})` | `{operation}` |", tool.signature()).unwrap();
     }
     is_current("tools.md", &page);
+}
+
+fn callers(operation: &Operation) -> Vec<&'static str> {
+    let name = |caller: &CallerKind| match caller {
+        CallerKind::Agent => "agents",
+        CallerKind::Terminal => "a terminal",
+        CallerKind::Page => "pages",
+    };
+    operation.callers.iter().map(name).collect()
+}
+
+#[test]
+fn schemas() {
+    let operations = TABLE.iter().map(|operation| {
+        let entry = json!({
+            "summary": operation.summary,
+            "writes": operation.access == Access::Write,
+            "callers": callers(operation),
+            "arguments": (operation.parameters)(),
+            "answer": (operation.output)(),
+        });
+        (operation.name.to_owned(), entry)
+    });
+    let page = Value::Object(operations.collect());
+    is_current("operations.json", &format!("{page:#}\n"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use callstack_replay::{Report, Way, WayReport, rounded, short};
 use crate::page::{BOLD, DIM, PLAIN, Page};
 use crate::wording::{change, counted};
 
-/// Draws what frames would have saved and lost, and how the other ways compare. Fits 80 columns.
+/// Draws the savings and losses of frames, and those of the other ways of working. Fits 80 columns.
 pub(crate) fn draw(page: &mut Page, report: &Report) {
     let find = |way: Way| report.sum.iter().find(|it| it.way == way);
     let (Some(linear), Some(frames)) = (find(Way::Linear), find(Way::Frames)) else { return };

@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::SIGXFSZ;
 
-/// Lets a write beyond the limit of a file's size (`ulimit -f`) fail instead of ending the process.
+/// Makes a write beyond the limit of a file's size (`ulimit -f`) fail instead of ending the process.
 pub(crate) fn let_large_writes_fail() {
-    // Nobody asks whether the signal came: it is enough that it has a handler. Where it can't have one, all is
-    // as it was.
+    // The flag is never read: it is enough that the signal has a handler. If none can be registered, the signal ends
+    // the process as before.
     drop(signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))));
 }

@@ -1,5 +1,5 @@
-//! The slash commands in a project: a file each, put in and taken out. A file that somebody has changed is
-//! theirs.
+//! The slash commands in a project, a file each: installing and removing them. A file that somebody has changed is left
+//! alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::plugin::{Outcome, make, read, write};
 /// The folder that `OpenCode` loads commands from.
 pub(crate) const FOLDER: &str = ".opencode/command";
 
-/// Begins the line that tells whether the rest of a file is as it was installed.
+/// Begins the line that shows whether the rest of a file is as it was installed.
 const STAMP: &str = "# callstack ";
 
-/// Puts the commands into a project; what came of each.
+/// Installs the commands in a project. Returns the outcome for each file.
 pub(crate) fn install(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure> {
     let folder = project.join(FOLDER);
     SLASH
@@ -40,7 +40,7 @@ pub(crate) fn install(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure
         .collect()
 }
 
-/// Takes out what [`install`] put in and nobody has changed; what came of each.
+/// Removes the files that [`install`] wrote and nobody has changed. Returns the outcome for each file.
 pub(crate) fn remove(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure> {
     SLASH
         .iter()
@@ -68,7 +68,7 @@ fn rendered(slash: &Slash) -> String {
     format!("{head}{STAMP}{hash:016x}: a file that is changed is left alone\n{rest}")
 }
 
-/// Whether a file is what some version of callstack has written.
+/// Whether a file is as some version of callstack has written it.
 fn is_as_installed(text: &str) -> bool {
     let Some(stamp) = text.lines().find(|line| line.starts_with(STAMP)) else { return false };
     let said = stamp.strip_prefix(STAMP).and_then(|rest| rest.get(..16));
@@ -76,7 +76,7 @@ fn is_as_installed(text: &str) -> bool {
     said == Some(hash(&text.replacen(&format!("{stamp}\n"), "", 1)))
 }
 
-/// FNV-1a: the same in every version, which is all that is asked of it.
+/// Returns the FNV-1a hash of a text, which is the same in every version.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use callstack_core::event::RecordedFigures;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::secrets::mask;
-use callstack_engine::tree::{ChangedFile, TreeLine, TreeNotes, of_session};
+use callstack_engine::tree::{ChangedFile, Checked, TreeLine, TreeNotes, of_session};
 use callstack_replay::short;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -14,17 +14,17 @@ use jiff::tz::TimeZone;
 use crate::page::{BOLD, DIM, PLAIN, Page, columns, date, fitted, style, took};
 use crate::wording::counted;
 
-/// Columns that titles keep on a narrow terminal, at the price of the columns after them.
+/// The fewest columns of titles on a narrow terminal, to which the columns after them yield.
 const TITLE: usize = 16;
-/// Columns that a title keeps deep in the tree.
+/// The fewest columns of a title deep in the tree.
 const LEAST: usize = 4;
-/// Columns that a note to a frame has at least; a shorter one says nothing.
+/// The fewest columns of a note on a frame; a shorter one would say nothing.
 const NOTE: usize = 10;
-/// Columns of a bar that stands for the tokens of the largest frame.
+/// Columns of the bar of the largest frame.
 const BAR: usize = 10;
-/// Columns that bars need beside them: on a narrower terminal there are none.
+/// The columns of a terminal from which on bars are shown.
 const BESIDE_BARS: usize = 90;
-/// Columns that the numbers of tokens need beside them.
+/// The columns of a terminal from which on the numbers of tokens are shown.
 const BESIDE_TOKENS: usize = 72;
 /// Characters of a session's id.
 const ID: usize = 12;
@@ -35,26 +35,26 @@ const UNBOUNDED: usize = 120;
 /// The length from which a run of finished frames without children is drawn as one line.
 const RUN: usize = 5;
 
-/// What of a tree is drawn, and how.
+/// The parts of a tree that are drawn, and how.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drawing<'a> {
-    /// Only this frame and what is below it.
+    /// Only this frame and those below it.
     pub(crate) below: Option<FrameNum>,
-    /// Only frames of this session, and what is below them.
+    /// Only frames of this session, and those below them.
     pub(crate) session: Option<&'a str>,
-    /// Levels below the first that are drawn; all without one.
+    /// The number of levels below the first that are drawn; all if there is none.
     pub(crate) depth: Option<usize>,
-    /// Every finished frame on a line of its own.
+    /// Whether every finished frame has a line of its own.
     pub(crate) all: bool,
-    /// Columns of the terminal; none where there is none.
+    /// Columns of the terminal, if there is one.
     pub(crate) width: Option<usize>,
-    /// Milliseconds since 1970.
+    /// The present time in milliseconds since 1970.
     pub(crate) now: i64,
-    /// Secrets as they are.
+    /// Whether to show secrets as they are.
     pub(crate) reveal: bool,
 }
 
-/// A line before it is known how wide its columns are.
+/// A line before the widths of its columns are known.
 struct Row<'a> {
     branches: String,
     what: What<'a>,
@@ -94,10 +94,12 @@ impl Drawing<'_> {
         named.iter().filter_map(|frame| tree.frames.get(frame).copied()).collect()
     }
 
-    /// Names a session of an agent; the one of the terminal needs no name.
+    /// Returns the heading of an agent's session; that of the terminal has none.
     fn heading<'r>(session: &str, root: &Frame, notes: &TreeNotes) -> Option<Row<'r>> {
         let note = notes.sessions.get(session)?;
-        let host = match note.host.as_str() {
+        // Clients of `callstack mcp` are on record as `mcp:` and their names.
+        let name = note.host.strip_prefix("mcp:").unwrap_or(&note.host);
+        let host = match name {
             "cli" => return None,
             "opencode" => "OpenCode",
             "claude-code" => "Claude Code",
@@ -116,14 +118,14 @@ impl Drawing<'_> {
         Some(Row { branches: String::new(), what: What::Session(told.join(" · ")) })
     }
 
-    /// As much of a session's id as `--session` needs to know it by.
+    /// Returns as much of a session's id as `--session` needs to find it.
     fn known_by(session: &str, notes: &TreeNotes) -> String {
-        // The first group of a UUID says enough.
+        // The first group of a UUID is enough.
         let first = session.split('-').next().unwrap_or_default();
         let is_group = first.len() == GROUP && first.bytes().all(|it| it.is_ascii_hexdigit());
         let length = if is_group { GROUP } else { ID };
         let id: String = session.chars().take(length).collect();
-        // Sessions of its subagents are called as it is, with more behind.
+        // Sessions of its subagents have its name, and a suffix.
         let mut others = notes.sessions.keys().filter(|other| !other.starts_with(session));
         if others.any(|other| other.starts_with(&id)) { session.to_owned() } else { id }
     }
@@ -251,7 +253,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Until when a frame that has not ended was worked in. Nobody goes on with a recording.
+    /// Returns the time until which a frame that has not ended was worked in, in milliseconds since 1970. Nobody goes
+    /// on with a recording.
     fn until(&self, frame: &Frame, notes: &TreeNotes) -> i64 {
         let session = frame.session.as_deref().and_then(|it| notes.sessions.get(it));
         if session.is_some_and(|session| session.recorded) { frame.updated_at } else { self.now }
@@ -264,7 +267,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The files that a frame changed, how its checks ended, and the beginning of what it returned.
+    /// Returns the files that a frame changed, the outcome of its checks, and its results, in one line.
     fn note(&self, line: &TreeLine, notes: &TreeNotes) -> String {
         if line.still_sent {
             return "still sent".to_owned();
@@ -277,11 +280,12 @@ impl Drawing<'_> {
             [one, rest @ ..] => format!("{}, {} more files", file(one), rest.len()),
         };
         let checked = match notes.checked.get(&num) {
-            Some(true) => "checks pass",
-            Some(false) => "checks fail",
+            Some(Checked::Passed) => "checks pass",
+            Some(Checked::PassedBefore) => "checks passed before the last change",
+            Some(Checked::Failed) => "checks fail",
             None => "",
         };
-        // What an open frame has returned is from before it was taken up again.
+        // Results of an open frame are from before it was resumed.
         let is_open = line.frame.status == Status::InProgress && !line.left_open;
         let results = line.frame.results.as_deref().filter(|_| !is_open).unwrap_or_default();
         let results = results.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -295,7 +299,7 @@ impl Drawing<'_> {
     }
 }
 
-/// How much was said and done in frames: a column of numbers, and a bar of each frame's part of the largest.
+/// The sizes of frames in tokens: a column of numbers, and a bar for each frame, relative to the largest.
 struct Sizes<'n> {
     tokens: &'n BTreeMap<FrameNum, usize>,
     largest: usize,
@@ -305,7 +309,7 @@ struct Sizes<'n> {
 }
 
 impl<'n> Sizes<'n> {
-    /// None on a terminal that is too narrow.
+    /// Returns the sizes; `None` on a terminal that is too narrow.
     fn of<'t>(
         frames: impl Iterator<Item = &'t TreeLine>,
         notes: &'n TreeNotes,
@@ -327,7 +331,7 @@ impl<'n> Sizes<'n> {
         }
     }
 
-    /// The number and the bar of a frame, as wide as those of all others.
+    /// Returns the number and the bar of a frame, as wide as those of all others.
     fn of_frame(&self, frame: FrameNum) -> String {
         if self.numbers == 0 {
             return String::new();
@@ -340,15 +344,15 @@ impl<'n> Sizes<'n> {
         if !self.has_bars {
             return number;
         }
-        // Half a cell is drawn as half a cell.
+        // Bars are drawn to half a column.
         let halves = (tokens * BAR * 2).div_ceil(self.largest.max(1));
         let bar = format!("{}{}", "█".repeat(halves / 2), if halves % 2 == 1 { "▌" } else { "" });
         format!("{number} {bar:<BAR$}")
     }
 }
 
-/// What an imported session took, as far as its recording tells: such as `11 Feb 2026 · 180 calls · 1h 48m ·
-/// largest request 145k`.
+/// Returns the figures of an imported session, as far as its recording has them: such as `11 Feb 2026 · 180 calls ·
+/// 1h 48m · largest request 145k`.
 fn recorded(figures: &RecordedFigures) -> Vec<String> {
     let mut told = Vec::new();
     told.extend(figures.times.and_then(|(begun, _)| date(begun)));
@@ -363,7 +367,7 @@ fn mark(line: &TreeLine) -> &'static str {
     if line.active { "  ← open" } else { "" }
 }
 
-/// Such as `settings.go +26 −3`.
+/// Returns a changed file with its lines, such as `settings.go +26 −3`.
 fn file(file: &ChangedFile) -> String {
     let name = file.path.rsplit(['/', '\\']).next().unwrap_or(&file.path);
     let mut text = name.to_owned();
@@ -396,13 +400,13 @@ impl<'t> Tree<'t> {
         self.children.get(&of).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// How many frames stand below one.
+    /// Returns how many frames are below one.
     fn count(&self, frame: FrameNum) -> usize {
         let children = self.children(Some(frame));
         children.iter().map(|child| 1 + self.count(child.frame.num)).sum()
     }
 
-    /// How many of `children`, from the one at `at` on, say nothing that a person has to see.
+    /// Returns how many of `children` in a row, from the one at `at` on, need no line of their own.
     fn run(&self, children: &[&TreeLine], at: usize) -> usize {
         let is_quiet = |line: &&&TreeLine| {
             let done = matches!(line.frame.status, Status::Completed | Status::Invalidated);

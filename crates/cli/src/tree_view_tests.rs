@@ -28,7 +28,8 @@ fn notes() -> TreeNotes {
     let file = |path: &str, added, removed| ChangedFile { path: path.to_owned(), added, removed };
     notes.changed.insert(FrameNum(8), vec![file("src/a.rs", 3, 0), file("src/b.rs", 1, 12)]);
     notes.changed.insert(FrameNum(11), vec![file("lexer.rs", 90, 0); 4]);
-    notes.checked.extend([(FrameNum(8), true), (FrameNum(9), false)]);
+    let checked = [(8, Checked::Passed), (9, Checked::Failed)];
+    notes.checked.extend(checked.map(|(num, how)| (FrameNum(num), how)));
     let session = SessionNote { host: "cli".to_owned(), recorded: false, figures: None };
     notes.sessions.insert("ses_1".to_owned(), session);
     notes
@@ -71,7 +72,7 @@ fn an_imported_session_says_what_it_took() {
     );
     let figures = RecordedFigures { calls: 1, ..RecordedFigures::default() };
     assert_eq!(heading("swe-agent", true, Some(figures)), "swe-agent · ses_1 · 1 call");
-    // What goes on here has no end yet.
+    // A session that goes on here has no end yet.
     assert!(heading("opencode", false, Some(figures)).ends_with("1970, 00:00"));
 }
 
@@ -100,6 +101,17 @@ fn finished_frames_in_a_row_are_one_line() {
     │ └ ✓ f11 Write the lexer, with every token of it  1m  lexer.rs +90, 3 more files
     └ ○ f12 Document it
     ");
+}
+
+#[test]
+fn checks_that_passed_before_the_last_change_are_no_pass() {
+    let mut notes = notes();
+    notes.checked.insert(FrameNum(8), Checked::PassedBefore);
+    let mut page = Page::default();
+    WIDE.draw(&mut page, &lines(), &notes);
+    let page = page.as_str();
+    assert!(page.contains("b.rs +1 −12 · checks passed before the last change"), "{page}");
+    assert!(!page.contains("checks pass\n"), "{page}");
 }
 
 #[test]

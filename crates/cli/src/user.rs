@@ -1,4 +1,4 @@
-//! The user's own folders: where stores are on record, and where the user's configuration lies.
+//! The user's own folders, with the record of stores and the user's configuration.
 
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use callstack_work_tree::tracked_below;
 /// The variable that names projects whose stores are trusted without a record.
 pub(crate) const TRUST: &str = "CALLSTACK_TRUST";
 
-/// The record of the stores that this user trusts.
+/// Returns the record of the stores that this user trusts.
 pub(crate) fn registry() -> Result<Registry, EngineError> {
     Ok(registry_in(&state().ok_or_else(|| homeless("stores would be on record"))?))
 }
 
-/// The record in another state folder than the user's.
+/// Returns the record of stores in another state folder than the user's.
 pub(crate) fn registry_in(state: &Path) -> Registry {
     let named = std::env::var_os(TRUST).unwrap_or_default();
     let named: Vec<_> = std::env::split_paths(&named).filter(|path| path.is_absolute()).collect();
     Registry::new(state, |project| tracked_below(project, FOLDER)).trusting(named)
 }
 
-/// The user's own configuration; an empty one where there is no file.
+/// Returns the user's own configuration; an empty one if there is no file.
 pub(crate) fn configuration() -> Result<UserConfiguration, EngineError> {
     let Some(path) = configuration_file() else { return Ok(UserConfiguration::default()) };
     let text = match std::fs::read_to_string(&path) {
@@ -38,7 +38,7 @@ pub(crate) fn configuration() -> Result<UserConfiguration, EngineError> {
     })
 }
 
-/// What shows that the user's configuration was changed: when, and how long it is.
+/// Returns a mark that changes with the user's configuration: the time of its last change, and its length in bytes.
 pub(crate) fn mark() -> Option<(SystemTime, u64)> {
     let metadata = std::fs::metadata(configuration_file()?).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
@@ -48,7 +48,7 @@ pub(crate) fn mark() -> Option<(SystemTime, u64)> {
 pub(crate) fn configure(changed: &UserConfiguration) -> Result<(), EngineError> {
     let path = configuration_file().ok_or_else(|| homeless("your configuration would lie"))?;
     let failed = |error: &io::Error| unusable(&path, error);
-    // Where the file is a link, what it leads to is written.
+    // If the file is a link, its target is written.
     let path = std::fs::canonicalize(&path).unwrap_or(path.clone());
     let folder = path.parent().unwrap_or(&path);
     std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
@@ -59,7 +59,7 @@ pub(crate) fn configure(changed: &UserConfiguration) -> Result<(), EngineError> 
     Ok(())
 }
 
-/// Where the user's own configuration lies.
+/// Returns the path of the user's own configuration.
 pub(crate) fn configuration_file() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
 }
@@ -72,7 +72,7 @@ fn unusable(path: &Path, error: &io::Error) -> EngineError {
     }
 }
 
-/// There is no folder in which `what` would happen.
+/// Returns the error that there is no home folder, in which `what` would happen.
 pub(crate) fn homeless(what: &str) -> EngineError {
     EngineError {
         kind: Kind::Unavailable,
@@ -81,14 +81,19 @@ pub(crate) fn homeless(what: &str) -> EngineError {
     }
 }
 
-/// This program's folder for what it keeps of this user, if there is a home folder.
+/// Returns this program's folder for the user's state, if there is a home folder.
 pub(crate) fn state() -> Option<PathBuf> {
     folder("XDG_STATE_HOME", ".local/state")
 }
 
-/// This program's folder in one of the user's folders: where a variable says, else below the home folder.
+/// Returns the user's home folder.
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
+/// Returns this program's folder in one of the user's folders: the one that a variable names, else the one below the
+/// home folder.
 fn folder(variable: &str, below_home: &str) -> Option<PathBuf> {
     let said = std::env::var_os(variable).map(PathBuf::from).filter(|it| it.is_absolute());
-    let home = || std::env::home_dir().filter(|home| home.is_absolute());
     said.or_else(|| home().map(|home| home.join(below_home))).map(|it| it.join("callstack"))
 }

@@ -1,4 +1,4 @@
-//! How people at a terminal are spoken to: they have commands where the engine names agents' tools.
+//! The wording for people at a terminal: commands in place of the agents' tools that the engine names.
 
 pub(crate) use callstack_replay::{change, thousands};
 
@@ -25,21 +25,21 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("stack_context_preview", "context"),
 ];
 
-/// What the engine says, with commands in the place of tools. Only what it marks as code is changed,
-/// so that a title which happens to name a tool stays as it is.
+/// Returns the engine's text, with commands in place of tools. Only text that it marks as code is changed, so that a
+/// title which happens to name a tool stays as it is.
 pub(crate) fn for_a_terminal(text: &str) -> String {
     COMMANDS.iter().fold(text.to_owned(), |text, (operation, command)| {
         text.replace(&format!("`{operation}`"), &format!("`callstack {command}`"))
     })
 }
 
-/// A number of things: `1 frame`, `2 frames`.
+/// Returns a number of things, such as `1 frame` or `2 frames`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     let end = if count == 1 { "" } else { "s" };
     format!("{count} {what}{end}")
 }
 
-/// A number of bytes, such as `3.1 MiB`.
+/// Returns a number of bytes, such as `3.1 MiB`.
 pub(crate) fn bytes(count: u64) -> String {
     match count {
         0..1024 => format!("{count} B"),

@@ -12,7 +12,7 @@ mod completions;
 mod config;
 #[cfg(unix)]
 mod demo;
-mod desk;
+pub(crate) mod desk;
 mod doctor;
 mod elsewhere;
 mod files;
@@ -24,6 +24,7 @@ mod init;
 mod killed;
 #[cfg(unix)]
 mod links;
+mod mcp;
 #[cfg(target_os = "linux")]
 mod odd_paths;
 #[cfg(unix)]
@@ -37,6 +38,8 @@ mod rollback;
 mod saving;
 mod search;
 mod secrets;
+#[cfg(unix)]
+mod serve;
 mod settings;
 mod shown;
 #[cfg(unix)]

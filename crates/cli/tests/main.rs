@@ -1,5 +1,6 @@
 //! The binary as people and agents use it.
 
+mod agents;
 mod cli;
 #[cfg(test)]
 mod opencode;

@@ -1,8 +1,8 @@
-//! When a frame should begin or end, by what is seen of the work in it: tool errors, commands and how
-//! they ended, files, messages, tokens. Nothing here depends on what the model says of its work.
+//! Suggestions: when a frame should begin or end, by the observed work in it (tool errors, commands and their exit
+//! codes, files, messages, tokens). Nothing here depends on the model's own description of its work.
 //!
-//! An [`Observer`] makes [`Signals`] of a frame's messages, [`judge`] asks the heuristics about them,
-//! and a [`Suggestion`] is what is kept and said.
+//! An [`Observer`] makes [`Signals`] of a frame's messages, [`judge`] applies the heuristics to them, and a
+//! [`Suggestion`] is the result that is stored and shown.
 
 mod commands;
 mod heuristic;

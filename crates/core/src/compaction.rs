@@ -1,5 +1,5 @@
-//! A host replaces what a session has said so far by a summary. What that is for, what is asked of the
-//! summariser, and what a frame that ends with one returns.
+//! Compactions: a host replaces a session's messages so far by a summary. Here are the purpose of a summary, the
+//! request to the summariser, and the results of a frame that ends with one.
 
 mod prompt;
 mod wording;
@@ -7,6 +7,7 @@ mod wording;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Evidence;
@@ -19,9 +20,20 @@ pub use wording::{
     completion_awaited, frame_summary, not_completed, returned_above, summary_above,
 };
 
-/// What a compaction of a session is for.
+/// The purpose of a compaction of a session.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionType {
@@ -76,11 +88,11 @@ impl FromStr for CompactionType {
 pub struct PendingCompletion {
     /// Completed, failed or blocked.
     pub status: Status,
-    /// Results in the words of the one who asked.
+    /// Results in the words of whoever asked.
     pub results: Option<String>,
-    /// The same, dense.
+    /// The dense version of the results.
     pub results_compacted: Option<String>,
-    /// What the machine saw until then; a compaction hides where it is from.
+    /// The evidence until then; a compaction hides its source.
     #[serde(default)]
     pub seen: Evidence,
 }
@@ -95,7 +107,7 @@ pub struct PendingCompaction {
     pub frame: FrameNum,
     /// How the frame ends with it; none where it stays open.
     pub completion: Option<PendingCompletion>,
-    /// What the summary should pay heed to, in the words of the one who asked.
+    /// The focus of the summary, in the words of whoever asked for it.
     pub note: Option<String>,
     /// The call that asked.
     pub anchor: Anchor,
@@ -104,7 +116,7 @@ pub struct PendingCompaction {
 }
 
 impl PendingCompaction {
-    /// What it is for.
+    /// Returns its purpose.
     pub fn kind(&self) -> CompactionType {
         match self.completion {
             Some(_) => CompactionType::FrameCompletion,
@@ -118,7 +130,7 @@ impl PendingCompaction {
 pub struct Compaction {
     /// The session.
     pub session: String,
-    /// What it was for.
+    /// Its purpose.
     pub kind: CompactionType,
     /// The frame that the summary is of; none where the session worked in none.
     pub frame: Option<FrameNum>,
@@ -128,19 +140,19 @@ pub struct Compaction {
     pub summary: Option<String>,
     /// Why there is no summary, or why the frame did not end with it.
     pub failure: Option<String>,
-    /// What the agent is to be told at its next step; none if it was told, or has nothing to know.
+    /// The notice for the agent's next step; none if it was delivered, or is not needed.
     pub notice: Option<Notice>,
 }
 
-/// What an agent is told when a compaction that it asked for is over.
+/// The notice for an agent that a compaction that it asked for is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// All of it, for a reader who sees neither the frame's steps nor what stands for them.
+    /// The whole notice, for a reader who sees neither the frame's steps nor the text that replaces them.
     pub whole: String,
-    /// The same in a line, for one who sees what the frame returned.
+    /// The same in a line, for a reader who sees the text that the frame returned.
     pub brief: String,
-    /// The call with which the frame ended: where a transcript shows it, it shows what the frame
-    /// returned. None where no transcript ever does.
+    /// The call with which the frame ended: a transcript that shows it shows the text that the frame returned. None
+    /// where no transcript ever does.
     pub call: Option<String>,
     /// Whether the agent waits for it: it stopped only because it had asked.
     pub awaited: bool,

@@ -1,5 +1,4 @@
-//! The context that a frame is given: what stands above it, beside it and before it, as XML within
-//! a token budget.
+//! The context of a frame: its ancestors, siblings and earlier work, as XML within a token budget.
 
 mod budget;
 mod cache;
@@ -13,6 +12,7 @@ mod tasks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use budget::TokenBudget;
@@ -38,11 +38,11 @@ pub struct ScopedPin {
 /// Which parts of the context are rendered. Pins, siblings and planned children always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parts {
-    /// How to work in frames and what comes next.
+    /// The section on how to work in frames and what comes next.
     pub task_management: bool,
     /// The budget that the context was made with.
     pub metadata: bool,
-    /// The frame itself, which the conversation of its session tells of.
+    /// The frame itself, which the conversation of its session may contain already.
     pub current: bool,
 }
 
@@ -52,26 +52,26 @@ impl Parts {
         Self { task_management: true, metadata: true, current: true }
     }
 
-    /// What somebody needs to know who begins to work in a frame: for a session's beginning.
+    /// Returns everything that an agent needs to know at the beginning of a session.
     pub const fn for_start() -> Self {
         Self { task_management: false, metadata: false, current: true }
     }
 
-    /// What stands around a frame, without the frame: for the output of a push or an activation. Empty where
-    /// nothing does.
+    /// Returns a frame's surroundings without the frame, for the output of a push or an activation. Empty where there
+    /// are none.
     pub const fn for_push() -> Self {
         Self { task_management: false, metadata: false, current: false }
     }
 }
 
-/// Where the reader of a context finds what a frame is for, which the context then does not repeat.
+/// Where the reader of a context finds the purpose of a frame, which the context then does not repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stated {
     /// In the conversation of the same request, as words of the user.
     Request,
     /// In the prompt of the session, which another session sent.
     Prompt,
-    /// Beside the context: the user's request is told there, and the title says which one began the frame.
+    /// In a text with the user's request beside the context; the title says which request began the frame.
     Beside,
 }
 
@@ -90,7 +90,7 @@ static NOTHING_STATED: BTreeMap<FrameNum, Stated> = BTreeMap::new();
 static NONE_VISIBLE: BTreeSet<FrameNum> = BTreeSet::new();
 static NOTHING_SEEN: BTreeMap<FrameNum, String> = BTreeMap::new();
 
-/// What a context is rendered from. Start from [`ContextInput::new`] and set what there is.
+/// The input of a context. Start from [`ContextInput::new`] and set the fields that apply.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextInput<'a> {
     /// The session that works in the frame.
@@ -105,7 +105,8 @@ pub struct ContextInput<'a> {
     pub sibling_counts: StatusCounts,
     /// The planned sibling to activate next, where it may not be among `siblings`.
     pub next_sibling: Option<&'a Frame>,
-    /// Its planned siblings, in order, where nobody else tells its session of them; perhaps only the first of them.
+    /// Its planned siblings, in order, where its session does not know them from elsewhere; perhaps only the first of
+    /// them.
     pub planned_siblings: &'a [Frame],
     /// Its planned children, in order; perhaps only the first of them.
     pub planned_children: &'a [Frame],
@@ -115,8 +116,8 @@ pub struct ContextInput<'a> {
     pub pins: &'a [ScopedPin],
     /// Siblings whose results stand in the same conversation already.
     pub visible_above: &'a BTreeSet<FrameNum>,
-    /// What the machine saw of the work in siblings, in a line each. Not of those whose results stand
-    /// above: it stands there too.
+    /// The evidence of siblings, in a line each. Siblings whose results are shown are left out, since those contain
+    /// it.
     pub sibling_evidence: &'a BTreeMap<FrameNum, String>,
     /// Frames that are shown without their criteria.
     pub stated: &'a BTreeMap<FrameNum, Stated>,
@@ -128,9 +129,9 @@ pub struct ContextInput<'a> {
     pub budget: TokenBudget,
     /// The least score with which a sibling is shown.
     pub min_relevance: u32,
-    /// Real tokens for each estimated token, learnt from what the host reports; 1 if unknown.
+    /// Real tokens for each estimated token, learnt from the host's reports; 1 if unknown.
     pub calibration: f64,
-    /// What is rendered.
+    /// The parts that are rendered.
     pub parts: Parts,
     /// In whose words. The flame dialect has no task management in its context.
     pub dialect: Dialect,
@@ -164,38 +165,42 @@ impl<'a> ContextInput<'a> {
     }
 }
 
-/// A rendered context and what is in it.
+/// A rendered context and its metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedContext {
     /// The XML; empty when not even its outermost tags fit.
     pub text: String,
-    /// What is in it.
+    /// Its metadata.
     pub metadata: ContextMetadata,
 }
 
-/// What went into a context and what it costs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// The content of a context and its cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextMetadata {
     /// Estimated tokens, corrected by the calibration.
     pub tokens: SectionTokens,
     /// Ancestors shown, nearest first.
     #[serde(serialize_with = "handles")]
+    #[schemars(with = "Vec<String>")]
     pub ancestors: Vec<FrameNum>,
     /// Ancestors for which there was no room.
     pub ancestors_omitted: usize,
     /// Siblings shown, in order of creation.
     #[serde(serialize_with = "handles")]
+    #[schemars(with = "Vec<String>")]
     pub siblings: Vec<FrameNum>,
     /// Finished siblings that were not relevant enough or for which there was no room.
     pub siblings_omitted: usize,
     /// Planned children shown.
     #[serde(serialize_with = "handles")]
+    #[schemars(with = "Vec<String>")]
     pub planned_children: Vec<FrameNum>,
     /// Planned children for which there was no room.
     pub planned_children_omitted: usize,
     /// Frames shown shortened.
     #[serde(serialize_with = "handles")]
+    #[schemars(with = "Vec<String>")]
     pub truncated: Vec<FrameNum>,
     /// Names of the elements for which there was no room at all.
     pub left_out: Vec<&'static str>,
@@ -209,14 +214,14 @@ fn handles<S: Serializer>(frames: &[FrameNum], serializer: S) -> Result<S::Ok, S
 }
 
 /// Estimated tokens of each section.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionTokens {
     /// The whole text.
     pub total: usize,
     /// Pins.
     pub pins: usize,
-    /// How to work in frames and what comes next.
+    /// Tokens of the section on how to work in frames and what comes next.
     pub task_management: usize,
     /// The budget element.
     pub metadata: usize,

@@ -1,5 +1,5 @@
-//! Characters that steer a terminal, or reorder what is shown, instead of being shown. No view for people and
-//! no file of ours holds one.
+//! Characters that steer a terminal, or reorder text, instead of being shown. No view for people and no file of ours
+//! contains one.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -12,7 +12,7 @@ pub const NEW: usize = 125;
 /// The cost of a token that the model writes, in the same unit.
 pub const WRITTEN: usize = 500;
 
-/// Estimated tokens of what is returned for steps that are closed after the fact.
+/// Estimated tokens of the text that replaces steps that are closed after the fact.
 const RETURNED: usize = 400;
 
 /// Steps that may be closed after the fact. Tokens are estimated ones.
@@ -26,8 +26,8 @@ pub struct Closing {
     pub calls: usize,
 }
 
-/// Whether closing steps pays: the cost of a call that closes them, of what it writes and of what is new in the
-/// request after it, against the saving in as many further calls as there were since the user spoke last.
+/// Whether closing steps pays: the cost of the call that closes them, of its output and of the tokens that are new in
+/// the next request, against the saving in as many further calls as there were since the user's last message.
 pub fn pays_to_close(closing: &Closing) -> bool {
     let Closing { steps, request, calls } = *closing;
     let won = steps.saturating_sub(RETURNED) * CACHED * calls;
@@ -46,7 +46,7 @@ pub const PAUSE: i64 = 5 * 60 * 1_000;
 pub struct Exchange {
     /// Tokens of its messages.
     pub span: usize,
-    /// Tokens of what stands for it and of what stays of it.
+    /// Tokens of the text that replaces it and of its parts that stay.
     pub stands: usize,
     /// Tokens after it that were in the request before and would be sent uncached.
     pub behind: usize,

@@ -1,8 +1,8 @@
-//! Commands and what they lead to: `decide(neighbourhood, command) → events`.
+//! Commands and the events that they lead to: `decide(neighbourhood, command) → events`.
 //!
-//! Nothing is changed here. A caller reads through a [`Neighbourhood`] inside its transaction, appends
-//! the events that come back, and commits. What a neighbourhood is asked for is bounded by the depth
-//! of the tree and by what the answer names, never by the number of frames.
+//! Nothing is changed here. A caller reads through a [`Neighbourhood`] inside its transaction, appends the events
+//! that come back, and commits. The reads from a neighbourhood are bounded by the depth of the tree and by the frames
+//! that the answer names, never by the number of frames.
 
 mod automatic;
 mod consolidate;
@@ -35,9 +35,9 @@ use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
 use crate::limits::Limits;
 use crate::transcript::{Span, SpanNum};
 
-/// What a decision may look at.
+/// The part of the state that a decision may read.
 pub trait Neighbourhood {
-    /// What goes wrong when it is read.
+    /// The error of a read.
     type Error;
 
     /// A frame by its handle; one that does not exist is an error of the store, since handles are
@@ -62,7 +62,7 @@ pub trait Neighbourhood {
     fn planned_children(&self, num: FrameNum) -> Result<Vec<Frame>, Self::Error>;
     /// Attached descendants with a status, however many. Walks the subtree: for invalidations only.
     fn descendants(&self, num: FrameNum, status: Status) -> Result<Vec<Frame>, Self::Error>;
-    /// A frame and everything below it by handle, what is detached included. For undo only.
+    /// Returns a frame and everything below it by handle, detached frames included. For undo only.
     fn subtree(&self, num: FrameNum) -> Result<Vec<Frame>, Self::Error>;
     /// Spans of a session that are open, detached ones not among them, by number.
     fn open_spans(&self, session: &str) -> Result<Vec<Span>, Self::Error>;
@@ -78,7 +78,7 @@ pub trait Neighbourhood {
     fn next_pin(&self) -> Result<u64, Self::Error>;
 }
 
-/// What somebody wants.
+/// A change that somebody asks for.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Make sure that a session has a frame to work in.
@@ -101,7 +101,7 @@ pub enum Command {
     Activate(Activate),
     /// Begin a planned frame, or take up a blocked one, in a session of its own.
     Delegate(Delegate),
-    /// Declare a frame irrelevant, with what was planned below it.
+    /// Declare a frame irrelevant, with the planned frames below it.
     Invalidate(Invalidate),
     /// Bring a terminal frame back.
     Reopen(Reopen),
@@ -128,13 +128,13 @@ pub enum Command {
         /// The frame.
         frame: FrameNum,
     },
-    /// Have one frame stand for many finished ones.
+    /// Replace many finished frames by one.
     Consolidate(Consolidate),
-    /// Follow what the host undid or redid.
+    /// Follow an undo or redo of the host.
     Reconcile(Reconcile),
     /// Give a fork of a session frames of its own.
     Fork(Fork),
-    /// Say what a frame with a guessed identity is for.
+    /// Set the purpose of a frame whose identity was guessed.
     SetIdentity {
         /// The frame.
         frame: FrameNum,
@@ -142,7 +142,7 @@ pub enum Command {
         identity: Identity,
         /// Whether this is a guess again.
         derived: bool,
-        /// Whether an identity that is no guess may be set anew, while the frame has not ended.
+        /// Whether an identity that is not provisional may be set again, while the frame has not ended.
         anew: bool,
     },
     /// Put a planned frame directly before a planned sibling.
@@ -157,11 +157,11 @@ pub enum Command {
         /// The frame.
         frame: FrameNum,
     },
-    /// Record what a frame produced.
+    /// Record an artifact of a frame.
     AddArtifact {
         /// The frame.
         frame: FrameNum,
-        /// What it produced.
+        /// The artifact that it produced.
         artifact: Artifact,
     },
     /// Record a decision.
@@ -187,15 +187,15 @@ pub enum Command {
     },
 }
 
-/// What comes of a command.
+/// The outcome of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
     /// The changes, in order; empty when everything is so already.
     pub events: Vec<Event>,
     /// The frames that the command was about, the first one foremost.
     pub frames: Vec<FrameNum>,
-    /// Frames that were left as they are although somebody may expect otherwise: descendants still in
-    /// progress below an invalidated frame, children still planned below a finished one.
+    /// Frames that were left unchanged, perhaps unexpectedly: descendants still in progress below an invalidated
+    /// frame, children still planned below a finished one.
     pub left: Vec<Frame>,
 }
 

@@ -20,12 +20,12 @@ const EXCEPTIONS: [(&str, &str); 3] = [
     ("stack_autonomy", "flame_autonomy_config"),
 ];
 
-/// Arguments of operations and what the flame dialect calls them.
+/// Arguments of operations and their names in the flame dialect.
 const ARGUMENTS: [(&str, &str); 3] =
     [("frame", "sessionID"), ("parent", "parentSessionID"), ("results", "summary")];
 
 impl Dialect {
-    /// What the tool of an operation is called, for instance `flame_push` for `stack_frame_push`.
+    /// Returns the name of an operation's tool, for instance `flame_push` for `stack_frame_push`.
     pub fn tool(self, operation: &str) -> Cow<'_, str> {
         if self == Self::Stack {
             return Cow::Borrowed(operation);
@@ -41,7 +41,7 @@ impl Dialect {
         }
     }
 
-    /// What an operation's argument is called.
+    /// Returns the name of an operation's argument.
     pub fn argument(self, name: &str) -> &str {
         let renamed = match self {
             Self::Stack => None,
@@ -98,7 +98,7 @@ impl Dialect {
         }
     }
 
-    /// What a setting's variable is called, for instance `FLAME_LOG` for `STACK_LOG`. The one that chooses the
+    /// Returns the name of a setting's variable, for instance `FLAME_LOG` for `STACK_LOG`. The one that chooses the
     /// dialect has the same name in both.
     pub fn variable(self, name: &str) -> Cow<'_, str> {
         match name.strip_prefix("STACK_").filter(|rest| *rest != "TOOLS" && self == Self::Flame) {
@@ -107,8 +107,8 @@ impl Dialect {
         }
     }
 
-    /// A sentence that may begin with a setting's variable, with that called as this dialect does. What stands
-    /// behind may be words of others and stays.
+    /// Returns a sentence that may begin with a setting's variable, with the name of the variable in this dialect.
+    /// The rest may be words of others and stays.
     pub fn of_variable(self, sentence: &str) -> Cow<'_, str> {
         let end = sentence.find(' ').unwrap_or(sentence.len());
         let (name, rest) = sentence.split_at(end);
@@ -134,7 +134,7 @@ impl Dialect {
         }
     }
 
-    /// What stands in front of a line of the log.
+    /// Returns the prefix of a line of the log.
     pub const fn log_prefix(self) -> &'static str {
         match self {
             Self::Stack => "[stack]",

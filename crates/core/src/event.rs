@@ -1,6 +1,8 @@
 //! Events: every change of the state, as it is appended to the event log. The tables of a store are
 //! derived from them and from nothing else.
 
+mod subject;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,6 +11,7 @@ use crate::compaction::{Compaction, PendingCompaction};
 use crate::evidence::Evidence;
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
 use crate::named_steps::NamedSteps;
+use crate::session_state::SessionState;
 use crate::subagent;
 use crate::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
 
@@ -84,7 +87,7 @@ impl FileMoment {
     }
 }
 
-/// Files of the project that are made what they had been.
+/// Files of the project that are restored to an earlier state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRestore {
     /// The state of all files before.
@@ -95,7 +98,7 @@ pub struct FileRestore {
     pub paths: Vec<String>,
 }
 
-/// A line that stands for the result of a call.
+/// A line that replaces the result of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MaskedOutput {
     /// The host's id of the message with the call.
@@ -109,7 +112,7 @@ pub struct MaskedOutput {
 /// The answer that a call was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenAnswer {
-    /// A few words that say what happened.
+    /// A short description of the change.
     pub title: String,
     /// The answer as an agent reads it.
     pub text: String,
@@ -208,11 +211,11 @@ pub enum Event {
         /// Its parent from now on.
         parent: FrameNum,
     },
-    /// Another frame stands for a finished one from now on, until it is open again.
+    /// Another frame replaces a finished one from now on, until it is open again.
     FrameConsolidated {
         /// The frame.
         frame: FrameNum,
-        /// The frame that stands for it.
+        /// The frame that replaces it.
         into: FrameNum,
     },
     /// The push that made the frame was undone.
@@ -232,7 +235,7 @@ pub enum Event {
         /// The sibling.
         before: FrameNum,
     },
-    /// Somebody said what a frame with a guessed identity is for.
+    /// The identity of a frame was set that had been guessed.
     IdentitySet {
         /// The frame.
         frame: FrameNum,
@@ -241,11 +244,11 @@ pub enum Event {
         /// Whether it is still a guess.
         derived: bool,
     },
-    /// The frame produced something, or what it had produced has other content now.
+    /// An artifact of the frame was recorded, or its content has changed.
     ArtifactRecorded {
         /// The frame.
         frame: FrameNum,
-        /// What it produced.
+        /// The artifact that it produced.
         artifact: Artifact,
     },
     /// A decision was taken in the frame.
@@ -295,15 +298,14 @@ pub enum Event {
         /// Whether it counts as never opened now.
         detached: bool,
     },
-    /// What the model is sent for a closed span.
+    /// The fold of a closed span was set.
     FoldSet {
         /// The span.
         span: SpanNum,
-        /// The text and where it was first sent.
+        /// The text, the place and the answer at which it settled, and why it is held, if it is.
         fold: Fold,
     },
-    /// What the machine saw of the work in a frame, taken when a span of it was closed; in place of what
-    /// was taken when that was closed before.
+    /// The evidence of the work in a frame, taken when a span of it was closed. It replaces that of an earlier close.
     EvidenceTaken {
         /// The frame.
         frame: FrameNum,
@@ -312,20 +314,20 @@ pub enum Event {
         /// The evidence; empty where it was purged.
         evidence: Box<Evidence>,
     },
-    /// Results of calls leave a session's requests together while the work goes on; or the answer with which they
-    /// first did never arrived, and they do so again.
+    /// Lines replace results of calls in a session's requests from the next answer on, while the work goes on. It is
+    /// appended again with the same lines when that answer never arrived or the message `settled_at` was undone.
     OutputsMasked {
         /// The session.
         session: String,
         /// The lines that replace them. A result that has a line keeps it.
         masks: Vec<MaskedOutput>,
-        /// The last message that the transcript had when the lines were first sent.
+        /// The last message of the transcript when that answer was about to be given.
         settled_at: String,
-        /// The serial of the answer with which they were first sent.
+        /// The serial of that answer.
         settled_serial: i64,
     },
-    /// Steps were named, so that a pop can close them after the fact; or a fork shows the name that its original
-    /// gave them. The text that says so is [`Event::Rendered`].
+    /// Steps were named, so that a pop can close them after the fact; or a fork shows the name that its original gave
+    /// them. The text with the names is [`Event::Rendered`].
     StepsNamed {
         /// The session.
         session: String,
@@ -343,6 +345,13 @@ pub enum Event {
         /// The version of the renderer that made it.
         renderer: u32,
     },
+    /// What is kept of a session beside texts has changed in part.
+    SessionStateSet {
+        /// The session.
+        session: String,
+        /// The part as it is now.
+        state: SessionState,
+    },
     /// Messages were stored, in this order.
     MessagesRecorded {
         /// The session.
@@ -350,10 +359,10 @@ pub enum Event {
         /// The messages.
         messages: Vec<MessageRef>,
     },
-    /// Messages were removed for good, with what search knew of them and the hashes in earlier events.
-    /// They are not stored again when the host shows them again.
+    /// Messages were removed for good, with their entries in the search index and the hashes in earlier events. They
+    /// are not stored again when the host shows them again.
     Purged {
-        /// Who did it.
+        /// Who removed them.
         by: String,
         /// The frames whose logs went with them.
         frames: Vec<FrameNum>,
@@ -372,7 +381,7 @@ pub enum Event {
         /// How it ended.
         end: SuggestionEnd,
     },
-    /// A session of its own began to work on a frame for a call, which is owed what comes of it.
+    /// A session of its own began to work on a frame for a call, which gets the result.
     ErrandBegun {
         /// The errand.
         errand: Box<Errand>,
@@ -382,8 +391,8 @@ pub enum Event {
         /// The span in which the errand was worked on.
         span: SpanNum,
     },
-    /// A call has changed something that does not tell by which call it was changed. It is answered the
-    /// same when it is made again because the answer was lost.
+    /// A call has made a change that does not show by which call it was made. It gets the same answer when it is
+    /// repeated because the answer was lost.
     CallAnswered {
         /// The session that made the call.
         session: String,
@@ -411,7 +420,7 @@ pub enum Event {
         /// Why.
         reason: String,
     },
-    /// A session was compacted, or what was asked for was given up: nothing is waited for any more.
+    /// A session was compacted, or the request for it was given up: nothing is waited for any more.
     CompactionSettled {
         /// The compaction as it ended.
         compaction: Box<Compaction>,
@@ -421,13 +430,13 @@ pub enum Event {
         /// The session.
         session: String,
     },
-    /// An open frame has a summary of what was done so far.
+    /// An open frame has a summary of the work so far.
     CheckpointSet {
         /// The frame.
         frame: FrameNum,
         /// The summary.
         results: String,
-        /// The same, dense.
+        /// The dense version of the results.
         results_compacted: String,
     },
     /// The state of the project's files was recorded where a frame began or ended.
@@ -436,7 +445,7 @@ pub enum Event {
         frame: FrameNum,
         /// Which of both.
         moment: FileMoment,
-        /// The state, as what recorded it names it.
+        /// The state, by the name that its recorder gave it.
         state: String,
     },
     /// The state of the files recorded where a frame began is not the one that the frame found, since calls that
@@ -447,7 +456,7 @@ pub enum Event {
         /// The state from before the step in which it began; none where that is not known.
         state: Option<String>,
     },
-    /// Files are about to be made what they had been when a frame began, or that is about to be taken
+    /// Files are about to be restored to the state in which a frame began, or such a restore is about to be taken
     /// back. Perhaps only some of them were.
     FilesRestoring {
         /// The frame.

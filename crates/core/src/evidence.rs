@@ -1,11 +1,10 @@
-//! Evidence: what the machine can tell of a finished span without a model. Which files were changed and what in
-//! them, how the checks ended that were run, what failed, what was read: what a colleague would hand over beside the
-//! results.
+//! Evidence: facts about a finished span that need no model. Which files and definitions were changed, how checks
+//! ended, which calls failed, which files were read: the facts that a colleague would hand over beside the results.
 //!
-//! Nothing is told twice: what the results say already is left out. It is told in as many tokens as there is room
-//! for, and what is cut says so. The same span gives the same evidence.
+//! Nothing is repeated: facts that the results contain are left out. Evidence takes as many tokens as there is room
+//! for, and says where it was cut. The same span gives the same evidence.
 //!
-//! Not here: what a host's tools are called (`hosts`), where evidence is kept (`store`).
+//! Not here: the names of a host's tools (`hosts`), where evidence is kept (`store`).
 
 mod beside;
 mod brief;
@@ -32,6 +31,7 @@ mod shell;
 mod symbols;
 pub mod terms;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use beside::unseen_outcome;
@@ -72,7 +72,7 @@ impl Happening {
     }
 }
 
-/// A tool call with what came of it.
+/// A tool call with its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
     /// The tool's name.
@@ -81,7 +81,7 @@ pub struct Call {
     pub input: String,
     /// Its output.
     pub output: String,
-    /// The exit code, where the host tells one.
+    /// The exit code, where the host reports one.
     pub exit: Option<i64>,
     /// Whether the host calls it failed.
     pub failed: bool,
@@ -92,12 +92,12 @@ pub struct Call {
 }
 
 impl Call {
-    /// Whether it went wrong, by what the host says or by its exit code.
+    /// Whether it failed, by the host's report or by its exit code.
     fn has_failed(&self) -> bool {
         self.failed || self.exit.is_some_and(|exit| exit != 0)
     }
 
-    /// What it removed, if it is a command that went well and ran in the folder `project`.
+    /// Returns the files that it removed, if it is a command that went well and ran in the folder `project`.
     fn removed(&self, project: &str) -> Vec<Removed> {
         match &self.action {
             Action::Ran(command) if !self.has_failed() => shell::removed(command, project),
@@ -122,11 +122,12 @@ pub enum Action {
 
 /// The evidence of a span, within a budget. Files are named from the project's folder where they lie in it.
 ///
-/// Evidence of older versions had names, numbers, addresses and quoted strings as well. They are read, and told no more.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Evidence of older versions had names, numbers, addresses and quoted strings as well. They are read, and not shown
+/// any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Evidence {
-    /// Files that were written, for whoever wants to know whether they were changed since.
+    /// Files that were written, from which later changes are detected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<WrittenFile>,
     /// The changes to them; those that were changed last come last.
@@ -172,10 +173,10 @@ pub struct Evidence {
     /// how they ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
-    /// Files that whoever reads what stands for the span had read before it changed them.
+    /// Files that the reader of the replacing text had read before the span changed them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outdated: Vec<String>,
-    /// Files whose line numbers stand in what earlier work left.
+    /// Files whose line numbers stand in texts of earlier work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renumbered: Vec<String>,
     /// The work that was still to be done at the end.
@@ -190,7 +191,7 @@ pub struct Evidence {
     /// The calls of it, where it was closed after the fact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed: Option<ClosedCalls>,
-    /// Estimated tokens of the span: what was said, and what tools were asked and answered. 0 where nobody counted.
+    /// Estimated tokens of the span: words, and input and output of tools. 0 where they were not counted.
     #[serde(skip_serializing_if = "is_zero")]
     pub tokens: usize,
 }
@@ -201,17 +202,17 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// Something that failed and was not seen to go well later.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Failure {
     /// The action that was tried.
     pub what: String,
-    /// What it said of that.
+    /// Its output about that.
     pub how: String,
 }
 
 /// A file that was written.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WrittenFile {
     /// Its path.
     pub path: String,
@@ -233,7 +234,7 @@ impl WrittenFile {
 }
 
 /// A command that was run, once or several times.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRun {
     /// The command in one line.
     pub line: String,
@@ -251,7 +252,7 @@ impl CommandRun {
 }
 
 /// The result that a test runner printed at its end.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TestRun {
     /// The command.
@@ -264,22 +265,22 @@ pub struct TestRun {
 }
 
 /// An error that a call ended with.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SeenError {
-    /// The line that tells most.
+    /// The most informative line.
     pub text: String,
     /// Whether the same was done again later without an error.
     pub gone: bool,
 }
 
 impl Evidence {
-    /// Whether there is nothing to tell.
+    /// Whether there are no facts.
     pub fn is_empty(&self) -> bool {
         Self { tokens: self.tokens, ..Self::default() } == *self
     }
 }
 
-/// Estimated tokens of a span: what the agent said, asked its tools and was answered.
+/// Returns the estimated tokens of a span: the agent's words, and input and output of its tools.
 pub fn span_tokens(span: &[Happening]) -> usize {
     let tokens = |happening: &Happening| match happening {
         Happening::Said(text) => rough_tokens(text),
@@ -298,9 +299,9 @@ fn rough_tokens(text: &str) -> usize {
     if sample.len() == text.len() { tokens } else { tokens * text.len() / sample.len().max(1) }
 }
 
-/// The evidence of a span in as many estimated tokens as there is `room` for, as [`Evidence::lines`] tells
-/// it. What `told` says already is not told again. `project` is the project's folder, or empty. `contents` knows what
-/// a file of the project holds at the end of the span, where that can be known.
+/// Returns the evidence of a span in as many estimated tokens as there is `room` for, as shown by
+/// [`Evidence::lines`]. Facts that `told` contains are not repeated. `project` is the project's folder, or empty.
+/// `contents` knows the content of the project's files at the end of the span, where that can be known.
 pub fn take(
     span: &[Happening],
     told: &str,

@@ -1,4 +1,4 @@
-//! What tool calls show, whatever is later said of them.
+//! The facts that tool calls show, independent of their later use.
 
 use crate::framing::Mark;
 
@@ -9,7 +9,7 @@ pub enum Fact {
     Command {
         /// Its first line.
         line: String,
-        /// Its exit code, where the host tells.
+        /// Its exit code, where the host reports it.
         exit: Option<i64>,
     },
     /// A file was read.
@@ -22,11 +22,11 @@ pub enum Fact {
         /// Relative to the project.
         path: String,
     },
-    /// Another tool did what it was asked to.
+    /// Another tool succeeded.
     Done {
         /// The tool.
         tool: String,
-        /// A hash of what it was asked for, which tells a repeated call from a new one.
+        /// A hash of its input, which distinguishes a repeated call from a new one.
         asked: u64,
     },
     /// A tool failed.

@@ -1,30 +1,31 @@
-//! Folding: what the model is sent instead of the spans of finished frames.
+//! Folding: the operations that replace the spans of finished frames in a request.
 //!
-//! [`fold`] is a pure function of a session's transcript, its spans and the texts that stand for
-//! them. It answers with a list of operations on the messages that the host is about to send, in the
-//! order of the transcript, so that a longer transcript with the same folds gives the same list with
-//! more behind it, and a new fold changes only the list's tail.
+//! [`fold`] is a pure function of a session's transcript, its spans and the texts that replace them. It returns a
+//! list of operations on the messages that the host is about to send, in the order of the transcript, so that a
+//! longer transcript with the same folds gives the same list with more at its end, and a new fold changes only the
+//! list's tail.
 //!
-//! | the frame | where what it returned stands | what stays of its span |
+//! | the frame | place of the text that it returned | parts of its span that stay |
 //! | --- | --- | --- |
-//! | pushed by a call | in the push's result | nothing; of the push's step what stands in front of the push, and its words |
+//! | pushed by a call | in the push's result | nothing; of the push's step all before the push, and after it words and unsigned reasoning |
 //! | steps that a pop closed after the fact | in the result of the first call of them | as with a push |
-//! | pushed, and the user spoke in it | behind the last thing that the user said in it | the user's words, the agent's closing replies |
+//! | pushed, and the user spoke in it | after the last words of the user in it | the user's words, the agent's closing replies |
 //! | a todo item that the list says is over | in the result of the list's call that took it up | the list's call that ended it |
-//! | the same, and the user spoke in it | behind the last thing that the user said in it | that call, the user's words, the agent's closing replies |
-//! | opened from outside, or by a user turn | behind the next thing that the user says | the user's words, the agent's closing replies |
-//! | its push is hidden behind the host's compaction | behind the last thing that the user said in it, or behind the summary | the user's words, the agent's closing replies |
+//! | the same, and the user spoke in it | after the last words of the user in it | that call, the user's words, the agent's closing replies |
+//! | opened from outside, or by a user turn | after the next words of the user | the user's words, the agent's closing replies |
+//! | its push is hidden by the host's compaction | after the last words of the user in it, or after the summary | the user's words, the agent's closing replies |
 //!
-//! Calls behind a pop stay a step, or join the step of the push where the model thought before both.
+//! Calls after a pop stay a step, or join the step of the push where the model thought before both.
 //!
-//! Of a message of the user that stays, or with which a turn that is folded began, a line stands for what the host
-//! added to the user's words (the content of a file, a list of skills, a reminder), and for files.
+//! In a message of the user that stays, or with which a folded turn began, a line replaces everything that the host
+//! added to the user's words (the content of a file, a list of skills, a reminder), and files.
 //!
-//! No reasoning is sent behind a prefix other than the one it was made with: what was written
-//! behind an unfolded span ([`Fold::settled_at`](crate::transcript::Fold::settled_at)) goes without.
+//! No reasoning is sent after a prefix other than the one it was written after: from the beginning of a folded span to
+//! [`Fold::settled_at`](crate::transcript::Fold::settled_at), messages were written after the unfolded span, and those
+//! that stay are sent without their reasoning.
 //!
-//! Not here: what a frame returned (`Fold::text` is handed in, finished), which spans are live, and
-//! how operations reach the host.
+//! Not here: the text that a frame returned (`Fold::text` is given), which spans are live, and how operations reach
+//! the host.
 
 mod places;
 mod plan;
@@ -63,8 +64,7 @@ pub use weigh::{Last, RECENT, Weighed, weigh, weigh_against};
 
 use crate::transcript::{FoldOp, Message, Span, SpanNum};
 
-/// What becomes of the reasoning in a step that pops and calls more behind the pop: the calls stay,
-/// the reasoning may not.
+/// The treatment of the reasoning in a step that pops and makes further calls: the calls stay, the reasoning may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ReasoningPolicy {
     /// Fold at once; the step goes without its reasoning.
@@ -75,30 +75,30 @@ pub enum ReasoningPolicy {
     Wait,
 }
 
-/// How a [`Note`] was put into the session.
+/// How a [`Note`] is placed in the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// As a part at the end of a user message; it has no effect on another's.
+    /// A part at the end of a user message; without effect at other messages.
     Append,
-    /// As a message of its own behind a message.
+    /// A message of its own after a message.
     Insert,
-    /// At the end of the result of a call, by the call's id. It goes with the result when what a frame returned
-    /// takes its place.
+    /// The end of the result of a call, by the call's id. The note leaves with the result when the text that a frame
+    /// returned replaces it.
     Output(String),
 }
 
-/// A text of ours that was sent once and is sent at the same place ever after: a reminder.
+/// A text of callstack's own, such as a reminder, that was sent once and is sent at the same place from then on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Id of the message that it stands at.
     pub message: String,
     /// The text, with its mark.
     pub text: String,
-    /// How it stands there.
+    /// Its placement.
     pub placement: Placement,
 }
 
-/// A line of ours that stands for the result of a call which no frame that is finished holds.
+/// A line that replaces the result of a call that no finished frame holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mask {
     /// Id of the message with the call.
@@ -107,12 +107,12 @@ pub struct Mask {
     pub part: String,
     /// The line.
     pub text: String,
-    /// The last message that the transcript had when the line was first sent; none while it was not. As
+    /// The last message of the transcript when the line was first sent; none until then. See
     /// [`Fold::settled_at`](crate::transcript::Fold::settled_at).
     pub settled_at: Option<String>,
 }
 
-/// What a fold depends on.
+/// The input of a fold.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The session as the host shows it, since its last compaction.
@@ -124,36 +124,35 @@ pub struct Input<'a> {
     pub notes: &'a [Note],
     /// Results of calls that are masked.
     pub masks: &'a [Mask],
-    /// What becomes of the reasoning in a step that pops and goes on.
+    /// The treatment of the reasoning in a step that pops and makes further calls.
     pub reasoning: ReasoningPolicy,
-    /// Id of the last message that was written before the host's last compaction and is still
-    /// shown behind its summary: what was reasoned up to there had another prefix.
+    /// Id of the last message that was written before the host's last compaction and is still shown after its
+    /// summary: reasoning up to it had another prefix.
     pub stale_until: Option<&'a str>,
-    /// Ids of further messages that were written behind another prefix, since the request for them
-    /// went out without these operations.
+    /// Ids of further messages that were written after another prefix, since the request for them went out without
+    /// these operations.
     pub stale: &'a [String],
 }
 
-/// Operations, and whom they fold.
+/// Operations, and the spans that they fold.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Folded {
-    /// What to do to the messages, in this order.
+    /// The operations, in the order in which they are applied.
     pub ops: Vec<FoldOp>,
-    /// Spans whose own text stands in the request, in the order of their places.
+    /// Spans whose own text is in the request, in the order of their places.
     pub in_effect: Vec<SpanNum>,
-    /// Those of `in_effect` that are not settled: they never were sent, or the message at which they
-    /// settled was taken back. Once these operations go out with a request of the session (not with
-    /// the host's request for a compaction, which lacks the newest messages), the transcript's last
-    /// message is their `settled_at`.
+    /// Those of `in_effect` that are not settled: they were never sent, or the message at which they settled was
+    /// undone. Before a request of the session goes out with these operations, the transcript's last message becomes
+    /// their `settled_at`. A request of the host for a compaction lacks the newest messages and settles nothing.
     pub unsettled: Vec<SpanNum>,
-    /// Closed spans that vanish inside one that is in effect.
+    /// Closed spans that are inside one that is in effect.
     pub swallowed: Vec<SpanNum>,
 }
 
 /// Computes the operations that fold the finished spans of a session.
 ///
-/// An anchor that is not there, or whose call has no result, folds nothing: there is no error and
-/// never half a fold.
+/// An anchor that is missing, or whose call has no result, folds nothing: that is no error, and no fold is ever
+/// partial.
 pub fn fold(input: &Input<'_>) -> Folded {
     let places = places::Places::of(input.transcript);
     let regions = region::find_all(&places, input.spans);

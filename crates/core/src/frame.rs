@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::results::ResultsSource;
@@ -39,7 +40,9 @@ impl FromStr for FrameNum {
 }
 
 /// Where a frame stands in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Defined, not started.
@@ -122,16 +125,16 @@ impl FromStr for Status {
     }
 }
 
-/// What a frame is for. Fixed at creation, but for a session's root, whose identity is taken from
-/// the user's first words until somebody sets it.
+/// The purpose of a frame. Fixed at creation, except for a session's root, whose identity is taken from the user's
+/// first words until it is set.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Identity {
     /// Short name, two to five words.
     pub title: String,
-    /// What "done" means.
+    /// The conditions under which it is done.
     pub success_criteria: String,
-    /// The same, dense, for display.
+    /// The dense version of the criteria, for display.
     pub success_criteria_compacted: String,
 }
 
@@ -149,7 +152,7 @@ pub struct Pin {
 pub struct Artifact {
     /// Path relative to the project with `/`, or the name of another resource.
     pub path: String,
-    /// SHA-256 of the content when it was recorded, in hex; absent for what is no readable file.
+    /// SHA-256 of the content when it was recorded, in hex; absent unless it was a readable file.
     pub hash: Option<String>,
 }
 
@@ -166,15 +169,15 @@ pub struct Frame {
     pub session: Option<String>,
     /// Where it stands.
     pub status: Status,
-    /// What it is for.
+    /// Its purpose.
     pub identity: Identity,
     /// Whether the identity was guessed from the user's first words and may still be set.
     pub identity_derived: bool,
-    /// What was accomplished; set when it ends.
+    /// The results; set when it ends.
     pub results: Option<String>,
-    /// The same, dense.
+    /// The dense version of the results.
     pub results_compacted: Option<String>,
-    /// Who made them; none for what was recorded before that was, and where there are none.
+    /// Their author; none where there are no results, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results_source: Option<ResultsSource>,
     /// Milliseconds since 1970.
@@ -187,7 +190,7 @@ pub struct Frame {
     pub begun_at: Option<i64>,
     /// When it last ended; milliseconds since 1970.
     pub ended_at: Option<i64>,
-    /// What it produced, in order of first appearance.
+    /// Its artifacts, in order of first appearance.
     pub artifacts: Vec<Artifact>,
     /// Decisions taken in it and facts given to it, in order: [`Self::taken`] and [`Self::facts`].
     pub decisions: Vec<String>,
@@ -203,15 +206,16 @@ pub struct Frame {
     pub depth: u32,
     /// Whether the push that made it was undone: it is kept, but is in no tree.
     pub detached: bool,
-    /// The frame that stands for it beside its siblings, and below which it is shown.
+    /// The frame that replaces it beside its siblings, and below which it is shown.
     #[serde(default)]
     pub consolidated: Option<FrameNum>,
 }
 
-/// How the text of a decision begins that nobody took: facts that a frame was given for the work in it.
+/// The prefix of facts that a frame was given for its work, among its decisions.
 const GIVEN: &str = "Given: ";
 
-/// Facts for whoever works on a frame, as they are kept among its decisions; none where there are no words.
+/// Returns facts for the work on a frame, in the form in which they are kept among its decisions; none where there
+/// are no words.
 pub fn given(facts: &str) -> Option<String> {
     let facts = facts.trim();
     (!facts.is_empty()).then(|| format!("{GIVEN}{facts}"))

@@ -1,29 +1,27 @@
-//! Framing: from a transcript to the units of work in it, without anybody having pushed a frame.
+//! Framing: finds the units of work in a transcript, without anybody having pushed a frame.
 //!
-//! A user turn in which clearly some work is done is a unit, and so are an item of the agent's todo
-//! list from the moment when it is in progress to its completion, and a call that hands work to a
-//! subagent. Each is a [`Stretch`]; stretches nest and never overlap. What came of one is what the agent
-//! itself said at its end.
+//! A user turn in which clearly some work is done is a unit, and so are an item of the agent's todo list from the
+//! moment when it is in progress to its completion, and a call that hands work to a subagent. Each is a [`Stretch`];
+//! stretches nest and never overlap. The result of a stretch is the agent's own text at its end.
 //!
-//! A [`Framer`] reads a transcript message by message and never takes back what it has said: as the
-//! transcript grows, a stretch may only be closed, and new ones may appear. So a session that is framed
-//! while it goes on, one that is taken up after a restart, and one that is read from a recording get
-//! the same stretches.
+//! A [`Framer`] reads a transcript message by message and never takes back its output: as the transcript grows, a
+//! stretch may only be closed, and new ones may appear. So a session that is framed while it goes on, one that is
+//! taken up after a restart, and one that is read from a recording get the same stretches.
 //!
-//! - A turn lasts from the user's words to the agent's closing reply. One that was broken off, or in
-//!   which the user spoke before the agent had closed, goes on with what the user says next: what
-//!   nobody has summed up must not be folded away.
+//! - A turn lasts from the user's words to the agent's closing reply. One that was broken off, or in which the user
+//!   spoke before the agent had closed, goes on with the user's next message: work without a summary must not be
+//!   folded away.
 //! - A turn is a unit only once it is clear that it is work; see [`WORK_CALLS`] and [`WORK_TOKENS`].
 //! - One item of a todo list is worked on at a time. Of several in progress the first counts, and the
 //!   others begin when it ends. One that is completed without having been in progress has no stretch: there
 //!   is nothing that could be called its work.
-//! - An item that is in progress when its turn ends stays open, and the turn with it, until the item
-//!   ends or [`FORGOTTEN`] user messages have passed without a word on the list. Nor is it one that the list
-//!   is written with another item in progress: who leaves an item for another one may forget to say so.
-//! - What somebody pushed is framed already ([`Taken`]): a turn in which the agent pushes before the
-//!   turn is clear makes no stretch, and none begins inside a pushed frame.
+//! - An item that is in progress when its turn ends stays open, and the turn with it, until the item ends or
+//!   [`FORGOTTEN`] user messages have passed without a change of the list. An item is also forgotten when the list is
+//!   written with another one in progress: agents that leave an item for another often do not say so.
+//! - Pushed work is framed already ([`Taken`]): a turn in which the agent pushes before the turn is clear makes no
+//!   stretch, and none begins inside a pushed frame.
 //!
-//! Not here: frames in a store, and what is folded when.
+//! Not here: frames in a store, and the time at which they fold.
 
 mod framer;
 mod todos;
@@ -49,26 +47,25 @@ use crate::secrets::{cut_to_token_budget, take_to_token_budget};
 use crate::text::first_sentence;
 use crate::transcript::{Anchor, CallState, Message, PartBody, Role, Span, SpanOrigin, Standing};
 
-/// Calls after which a turn counts as work, if they weigh [`LEAST_TOKENS`]: a question that is answered
-/// after a look or two stays below, what is changed and tried out does not.
+/// Calls after which a turn counts as work, if they weigh at least [`LEAST_TOKENS`]. A question that is answered
+/// after a look or two stays below; a change that is tried out does not.
 pub const WORK_CALLS: usize = 4;
 
-/// Estimated tokens of a turn's calls and their results with which it counts as work, however few calls
-/// they were: some ten times what stands for a folded turn.
+/// Estimated tokens of a turn's calls and their results with which it counts as work, however few calls there are:
+/// about ten times the text of a folded turn.
 pub const WORK_TOKENS: usize = 3_000;
 
-/// Estimated tokens below which calls alone make no work: what stands for a folded turn costs about as
-/// much.
+/// Estimated tokens below which no number of calls makes a turn work: the text of a folded turn costs about as much.
 pub const LEAST_TOKENS: usize = 300;
 
-/// User messages after which a todo item that is still in progress counts as forgotten, if the list was
-/// not written in between with nothing else in progress.
+/// User messages after which a todo item that is still in progress counts as forgotten, unless the list was written
+/// in between with nothing else in progress.
 pub const FORGOTTEN: usize = 3;
 
-/// What a stretch is made of.
+/// The kind of work in a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// From a user's message to the agent's closing reply.
+    /// A user's turn, from the message to the agent's closing reply.
     Turn,
     /// A todo item that was worked on.
     Todo,
@@ -79,31 +76,31 @@ pub enum Kind {
 /// A unit of work in a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// What it is made of.
+    /// The kind of its work.
     pub kind: Kind,
-    /// The stretch around it, by its place among all.
+    /// The index of the stretch around it.
     pub parent: Option<usize>,
-    /// What it is for: the user's words, the item, what the subagent was told.
+    /// Its purpose: the user's words, the item, the prompt of the subagent.
     pub identity: Identity,
-    /// The user's message, or the call that took the item up or began the subagent. The work begins
-    /// behind that message.
+    /// The user's message, or the call that took the item up or began the subagent. The work begins after that
+    /// message.
     pub opened: Anchor,
     /// The last message that belongs to it, or the call that wrote on the list that the item is over; none
     /// while it goes on.
     pub closed: Option<Anchor>,
-    /// What the agent itself said at its end.
+    /// The agent's own text at its end.
     pub results: Option<String>,
     /// In progress until it is closed.
     pub status: Status,
     /// Why it is no longer relevant, where it was given up.
     pub reason: Option<&'static str>,
-    /// Items that the todo list still held when it was closed, unfinished ones, those in progress first. None
-    /// where no list was written in it, and of a subagent's call.
+    /// Unfinished items of the todo list when the stretch was closed, those in progress first. None where no list was
+    /// written in it, and for a subagent's call.
     pub left: Option<Vec<String>>,
 }
 
 impl Stretch {
-    /// What is told of the items that the todo list still held when it was closed.
+    /// Returns the items that the todo list still held when it was closed, for its evidence.
     pub fn open_items(&self) -> Option<OpenItems> {
         let open = self.left.as_deref()?;
         Some(match self.kind {
@@ -113,7 +110,7 @@ impl Stretch {
     }
 }
 
-/// Something that a call shows of how work is divided.
+/// A division of work that a call shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// The agent wrote its todo list.
@@ -123,15 +120,15 @@ pub enum Mark {
         /// The whole list.
         items: Vec<Todo>,
     },
-    /// The agent had a subagent do something.
+    /// The agent started a subagent.
     Subagent {
         /// The call's id.
         call: String,
-        /// What was to be done, in a few words.
+        /// The task, in a few words.
         title: String,
-        /// What the subagent was told.
+        /// The prompt of the subagent.
         prompt: String,
-        /// What it answered.
+        /// Its answer.
         result: Option<String>,
         /// How the call ended.
         state: CallState,
@@ -140,7 +137,7 @@ pub enum Mark {
     BrokenOff,
 }
 
-/// Who speaks in a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     /// The user, in words of their own.
@@ -156,23 +153,23 @@ pub enum Speaker {
 pub struct Moment {
     /// The message's id.
     pub message: String,
-    /// Who speaks.
+    /// The author.
     pub speaker: Speaker,
-    /// What the user said, or the agent's last words in it.
+    /// The user's text, or the agent's last words in the message.
     pub words: String,
     /// Whether it is a closing reply: it ends in words and not with a call.
     pub closes: bool,
-    /// How many calls in it have ended, those that only write the todo list not counted.
+    /// The number of finished calls in it, except those that only write the todo list.
     pub calls: usize,
     /// Estimated tokens of its calls and their results; 0 of a message without any.
     pub tokens: usize,
-    /// What its calls show.
+    /// The divisions of work that its calls show.
     pub marks: Vec<Mark>,
 }
 
 impl Moment {
-    /// Reads a message. `words` are what its user said or the agent's last words in it, `tokens` what
-    /// its calls and their results weigh, by estimate.
+    /// Reads a message. `words` are the user's text or the agent's last words in it, `tokens` is the estimated weight
+    /// of its calls and their results.
     pub fn of(message: &Message, words: String, tokens: usize, marks: Vec<Mark>) -> Self {
         let of_agent = message.role == Role::Assistant && message.standing == Standing::Normal;
         let speaker = match message.role {
@@ -203,13 +200,12 @@ impl Moment {
     }
 }
 
-/// What has a frame already: where frames that somebody pushed begin and end, which is work that needs
-/// no other, and which turns have begun one.
+/// Work that has a frame already: the places where pushed frames begin and end, and the turns that began one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// How many are open where the transcript begins.
+    /// The number of frames that are open where the transcript begins.
     pub at_start: usize,
-    /// How many begin and end behind a message, by its id.
+    /// The numbers of frames that begin and end after a message, by its id.
     pub behind: BTreeMap<String, (usize, usize)>,
     /// User messages whose turns have a frame: it was clear once that they are work, whatever is left
     /// of them after an undo.
@@ -217,10 +213,10 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// What the spans of a session tell; `is_shown` says whether a message is in the transcript.
+    /// Reads the spans of a session; `is_shown` returns whether a message is in the transcript.
     pub fn of(spans: &[Span], is_shown: impl Fn(&str) -> bool) -> Self {
         let mut taken = Self::default();
-        // What was closed after the fact was work like any other while it was done.
+        // Steps that were closed after the fact were ordinary work at the time.
         let begun = |span: &&Span| span.foldable && span.origin != SpanOrigin::Since;
         for span in spans.iter().filter(begun).filter(|span| !span.detached) {
             if span.origin.is_automatic() {
@@ -246,8 +242,8 @@ impl Taken {
     }
 }
 
-/// Whether a turn is the one with which a session's root began, which is then the frame of both. `root` is what
-/// the root is for, and `before` what was said in it before the turn.
+/// Whether a turn is the one with which a session's root began. The root is then the frame of both. `root` is the
+/// identity of the root, and `before` are the user's words in it before the turn.
 pub fn began_root<'a>(
     turn: &Stretch,
     root: &Identity,
@@ -259,8 +255,8 @@ pub fn began_root<'a>(
         && before.all(|moment| moment.speaker != Speaker::User)
 }
 
-/// The stretches of a whole transcript, in the order in which they were told apart. At its end nothing
-/// is closed: it may go on.
+/// Returns the stretches of a whole transcript, in the order in which they were found. Nothing is closed at its end,
+/// since the transcript may continue.
 pub fn frame(moments: &[Moment], taken: &Taken) -> Vec<Stretch> {
     let mut framer = Framer::new(taken);
     for moment in moments {
@@ -269,22 +265,22 @@ pub fn frame(moments: &[Moment], taken: &Taken) -> Vec<Stretch> {
     framer.into_stretches()
 }
 
-/// Tokens of criteria that are taken from what a user said, whole and dense.
+/// Tokens of criteria that are taken from a user's words, whole and dense.
 const CRITERIA: usize = 200;
 const CRITERIA_COMPACTED: usize = 60;
 
-/// What a frame is for, by the user's words with which it began.
+/// Returns a frame's identity from the user's words with which it began.
 pub fn identity_of(words: &str) -> Identity {
     identity(title_of(words), words)
 }
 
-/// What a frame is for that somebody asked for in these words: its criteria are as they were given.
+/// Returns the identity of a frame that was requested in these words; they are its criteria unchanged.
 pub fn identity_of_goal(goal: &str) -> Identity {
     let success_criteria = cut_to_token_budget(goal.trim(), CRITERIA, " …").into_owned();
     Identity { success_criteria, ..identity_of(goal) }
 }
 
-/// A title made of the first sentence that somebody wrote.
+/// Returns a title made of the first sentence of a text.
 pub fn title_of(words: &str) -> String {
     let title = first_sentence(words);
     if title.is_empty() { "Session".to_owned() } else { title }

@@ -1,4 +1,4 @@
-//! What an agent is told about frames in its system prompt.
+//! The guidance about frames in an agent's system prompt.
 
 use crate::dialect::Dialect;
 

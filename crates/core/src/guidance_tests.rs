@@ -1,7 +1,7 @@
 use super::*;
 use crate::text::estimate_tokens;
 
-/// What o200k counts (tiktoken) for the text as it is; count again when it changes.
+/// The count of o200k (tiktoken) for the present text; count again when it changes.
 const COUNTED: usize = 499;
 const COUNTED_BYTES: usize = 2107;
 

@@ -6,12 +6,11 @@ use std::borrow::Cow;
 
 use memchr::memchr2;
 
-/// Values that stand in each other further than this are left out: readers take 128 levels, and what holds
-/// a message adds some.
+/// The depth from which on nested values are left out: readers take 128 levels, and the JSON around a message adds
+/// some.
 pub const DEPTH: usize = 100;
 
-/// The name of what a stored message has beside what can be read of it, or in its place, where it could not be read
-/// as it came.
+/// The field of a stored message with its unreadable parts, or with all of it where it could not be read as it came.
 pub const UNREADABLE: &str = "unreadable";
 
 /// Stands for a value that stands too deep in others.
@@ -23,9 +22,9 @@ const NO_CHARACTER: &str = "\\ufffd";
 /// An escape such as `\ud83d`.
 const ESCAPE: usize = 6;
 
-/// Returns the text with all that a strict reader refuses replaced: half a character by U+FFFD, a number out
-/// of every range by `null`, what stands too deep by a mark, a bare control character by a space. A text
-/// without any of these is returned as it is, and one that is no JSON stays none.
+/// Returns the text with all that a strict reader refuses replaced: half a character by U+FFFD, a number out of every
+/// range by `null`, a value that is too deep by a mark, a bare control character by a space. A text without any of
+/// these is returned as it is, and one that is no JSON stays as it is, too.
 pub fn mended(text: &str) -> Cow<'_, str> {
     let mut mender = Mender { text, out: None, copied: 0 };
     let (bytes, mut at, mut depth) = (text.as_bytes(), 0, 0_usize);
@@ -89,7 +88,7 @@ impl<'a> Mender<'a> {
                         self.replace(at, at + ESCAPE, NO_CHARACTER);
                         ESCAPE
                     }
-                    // A character of several bytes behind a backslash is no JSON, but still a character.
+                    // A character of several bytes after a backslash is no JSON, but still a character.
                     None => 1 + self.text[at + 1..].chars().next().map_or(0, char::len_utf8),
                 },
                 0..0x20 => {
@@ -180,7 +179,7 @@ fn opened(text: &[u8], bracket: u8) -> Option<usize> {
     (*text.get(at)? == bracket).then_some(at + 1)
 }
 
-/// The place of what follows a value in a list, or of the bracket that ends it.
+/// Returns the place after a value and its comma in a list, or of the bracket that ends it.
 fn separated(text: &[u8], value_end: usize, bracket: u8) -> Option<usize> {
     let at = after_space(text, value_end);
     match text.get(at)? {

@@ -1,8 +1,7 @@
 //! The domain of callstack, without I/O, clock, randomness or environment: frames and the commands
 //! that change them, folding, and the context that a frame is given.
 //!
-//! Not here: how anything is kept (`store`), who asks for it (`engine`, `hosts`), and how it looks
-//! on a terminal (`cli`).
+//! Not here: storage (`store`), callers (`engine`, `hosts`), and terminal views (`cli`).
 
 pub mod autonomy;
 pub mod compaction;
@@ -30,6 +29,7 @@ pub mod returned;
 pub mod saving;
 pub mod search;
 pub mod secrets;
+pub mod session_state;
 pub mod subagent;
 pub mod text;
 pub mod transcript;

@@ -1,6 +1,6 @@
 //! Limits of the tree. They are checked in the transaction that makes the change.
 
-/// How far a tree may grow. A refused push names the limit and what to do.
+/// The limits of a tree. A refused push names the limit and the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Frames above one another, the root included.

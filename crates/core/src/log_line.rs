@@ -1,5 +1,5 @@
-//! Lines of the log of what callstack does, such as `Frame created { frame: "f2", title: "Lexer" }`. What
-//! changes the state is told by its event, so that nothing that does is missing from the log.
+//! Lines of the log of what callstack does, such as `Frame created { frame: "f2", title: "Lexer" }`. Changes of the
+//! state are logged from their events, so that none is missing.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::subagent::Change;
 /// Characters of a text that a line shows.
 const SHOWN: usize = 200;
 
-/// What happened, in words that stay the same, and the data that tell one time from another.
+/// A constant description of what happened, and the data of this occurrence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogLine {
     message: Cow<'static, str>,
@@ -58,8 +58,8 @@ impl LogLine {
         }
     }
 
-    /// The line of an event. None for what only keeps the record: messages, the places of frames in
-    /// them, texts as they were sent.
+    /// Returns the line of an event. None for events that only record: messages, the places of frames in them, texts
+    /// as they were sent.
     #[expect(clippy::too_many_lines, reason = "one arm an event")]
     pub fn of(event: &Event) -> Option<Self> {
         Some(match event {
@@ -173,6 +173,7 @@ impl LogLine {
             | Event::EvidenceTaken { .. }
             | Event::StepsNamed { .. }
             | Event::Rendered { .. }
+            | Event::SessionStateSet { .. }
             | Event::CallAnswered { .. }
             | Event::MessagesRecorded { .. }
             | Event::FilesRecorded { .. }
@@ -192,7 +193,7 @@ fn created(frame: &Frame) -> LogLine {
     let message = match frame.status {
         Status::Planned => "Frame planned",
         Status::InProgress => "Frame created",
-        // The copy of one in a fork, one that came from a file, or one that stands for several.
+        // The copy of one in a fork, one from a file, or one that replaces several.
         _ => "Frame added",
     };
     LogLine::of_frame(message, frame.num)

@@ -1,16 +1,16 @@
 //! Masking: which tool outputs of work that goes on are replaced by a few lines, and when.
 //!
-//! An output leaves for one of two reasons. Something newer replaced it: the same lines of a file were read
-//! again, the file was written whole, the same call was made again. Or the request comes close to the model's
-//! limit: then the oldest outputs leave, none of the last steps, announced one step before. Size and age alone
-//! are no reason: what is hidden must not be what the agent works with.
+//! An output leaves for one of two reasons. Something newer replaced it: the same lines of a file were read again,
+//! the file was written whole, the same call was made again. Or the request comes close to the model's limit: then
+//! the oldest outputs leave, none of the last steps, announced one step before. Size and age alone are no reason: a
+//! hidden output must not be one that the agent works with.
 //!
-//! A mask changes the request in its middle, and the provider's cache is lost from there on. So outputs are
-//! masked in batches, only when a batch is worth it, and what was masked once stays masked.
+//! A mask changes the request in its middle, and the provider's cache is lost from there on. So outputs are masked in
+//! batches, only when a batch is worth it, and a masked output stays masked.
 //!
-//! [`outputs`] lists what of a request could be masked, [`subject`] tells what replaces what.
+//! [`outputs`] lists the outputs of a request that could be masked, [`subject`] decides which one replaces another.
 //!
-//! Not here: the text that stands for an output ([`crate::returned::pressed`]), and how it gets into a request
+//! Not here: the text that replaces an output ([`crate::returned::pressed`]), and its way into a request
 //! ([`crate::fold::Mask`]).
 
 pub mod outputs;
@@ -44,7 +44,7 @@ impl Default for Limits {
 pub struct Output {
     /// Its tokens.
     pub tokens: usize,
-    /// Tokens of the request in front of it.
+    /// Tokens of the request before it.
     pub at: usize,
     /// Steps of the model after the one with its call. 0: the model has not read it yet.
     pub steps_since: usize,
@@ -52,7 +52,7 @@ pub struct Output {
     pub is_replaced: bool,
 }
 
-/// Tokens of the line that stands for an output.
+/// Tokens of the line that replaces an output.
 pub const LINE: usize = 30;
 
 /// A request in which outputs may be masked. Tokens are estimated ones.
@@ -110,7 +110,7 @@ pub fn due(outputs: &[Output], request: &Request, limits: &Limits) -> Option<Bat
     price.pays(request.since_the_user).then_some(Batch::Pressed(pressed))
 }
 
-/// What a batch costs and wins, in hundredths of a token.
+/// The cost and the gain of a batch, in hundredths of a token.
 struct Price {
     lost: usize,
     won_now: usize,

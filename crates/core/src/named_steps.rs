@@ -1,10 +1,11 @@
-//! Steps that are named so that a pop can close them after the fact: one sees only afterwards what was dead
-//! weight.
+//! Named steps: steps with a name, so that a pop can close them after the fact. Often only later it is clear that
+//! steps are not needed any more.
 //!
-//! Steps are looked at right before a call of the model. Where closing those from some point on would pay, they are
-//! named once, in the output of the next call, which no request has shown yet: what the last one returned may be
-//! what they were for, and is not among them.
+//! Steps are considered right before a call of the model. Where closing those from some point on would pay, they are
+//! named once, in the output of the next call, which no request has shown yet. The last call is not among them: its
+//! result may be their purpose.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cost::{Closing, pays_to_close};
@@ -37,7 +38,7 @@ pub fn is_our_command(line: &str) -> bool {
     program.rsplit('/').next() == Some("callstack")
 }
 
-/// Steps with a name. It stands for those from the first call on, up to whatever call closes them.
+/// Steps with a name: those from the first call on, up to the call that closes them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedSteps {
     /// Their number; `s14` names them.
@@ -53,7 +54,7 @@ pub fn name_of(num: u64) -> String {
     format!("s{num}")
 }
 
-/// The number that a name tells.
+/// Returns the number in a name.
 pub fn number_of(name: &str) -> Option<u64> {
     let digits = name.trim().strip_prefix(['s', 'S'])?;
     let plain = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
@@ -61,19 +62,19 @@ pub fn number_of(name: &str) -> Option<u64> {
 }
 
 /// Calls that were closed after the fact.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ClosedCalls {
     /// How many there were.
     pub count: usize,
-    /// The first one, in whose place stands what was returned.
+    /// The first one, whose output is replaced by the returned text.
     pub first: String,
     /// The last one.
     pub last: String,
 }
 
 impl ClosedCalls {
-    /// What is told of calls; none where there are none.
+    /// Returns a description of calls; none where there are none.
     pub fn of<'a>(calls: impl Iterator<Item = &'a Call>) -> Option<Self> {
         let calls: Vec<_> = calls.filter(|call| !is_ours(&call.tool)).collect();
         let (first, last) = (told(calls.first()?), told(calls.last()?));
@@ -81,7 +82,7 @@ impl ClosedCalls {
     }
 }
 
-/// Bytes of a call that are told.
+/// The longest call that is shown, in bytes.
 const TOLD: usize = 80;
 
 /// A call in a few words.
@@ -114,7 +115,7 @@ pub fn naming(num: u64, first: &Call, calls: usize, chars: usize, dialect: Diale
     )
 }
 
-/// How begins what says that the files of steps were changed since.
+/// Returns the beginning of the note that the files of steps were changed since.
 pub fn overtaken_mark(num: u64) -> String {
     format!("{MARK} {} again:", name_of(num))
 }
@@ -164,7 +165,7 @@ fn thousands(number: usize) -> String {
     groups.join(",")
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// It only looks.
@@ -174,7 +175,7 @@ pub enum Doing {
 }
 
 impl Doing {
-    /// What calls of these tools do together; none where none of them is work.
+    /// Returns the joint action of calls of these tools; none where none of them is work.
     pub fn of<'a>(tools: impl Iterator<Item = &'a str>) -> Option<Self> {
         let work = tools.filter(|tool| !is_ours(tool) && !tool.starts_with(TODO));
         work.map(|tool| if LOOKING.contains(&tool) { Self::Looking } else { Self::Trying })
@@ -185,23 +186,23 @@ impl Doing {
 /// A step as it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Step {
-    /// What it does; none where it calls nothing, or nothing that is work.
+    /// Its action; none where it calls nothing, or nothing that is work.
     pub doing: Option<Doing>,
-    /// Whether the user spoke, a frame ended or the todo list changed right in front of it.
+    /// Whether the user spoke, a frame ended or the todo list changed right before it.
     pub begins: bool,
-    /// Whether a call of it can stand for steps that begin with it: one that has a result which is sent.
+    /// Whether a call of it can hold the text for steps that begin with it: one that has a result which is sent.
     pub may_be_first: bool,
-    /// Estimated tokens of it with what its calls returned.
+    /// Estimated tokens of it, results of its calls included.
     pub tokens: usize,
-    /// Characters of what its calls returned.
+    /// Characters of the results of its calls.
     pub chars: usize,
 }
 
 /// The step from which on all up to the newest one are to be named; none where nothing is. `steps` are those of the
-/// frame that is open, in order, of which those in front of the one at `unnamed` have a name; tokens of the whole
-/// `request` and `calls` since the user spoke last say what closing them is worth.
+/// frame that is open, in order, of which those before the one at `unnamed` have a name; tokens of the whole
+/// `request` and `calls` since the user's last message determine whether closing them pays.
 ///
-/// Of several beginnings the last one counts: what stands in front of it may still be needed.
+/// Of several beginnings the last one counts: steps before it may still be needed.
 pub fn steps_to_name(
     steps: &[Step],
     unnamed: usize,
@@ -224,7 +225,7 @@ pub fn steps_to_name(
     None
 }
 
-/// Whether steps may begin with one: by what stands in front of it, or since a run of looking or trying does.
+/// Whether steps may begin with one: by the events before it, or because a run of looking or trying begins with it.
 fn is_beginning(steps: &[Step], at: usize) -> bool {
     let step = &steps[at];
     let before = steps[..at].iter().rev().find_map(|it| it.doing);

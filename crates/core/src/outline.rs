@@ -1,7 +1,7 @@
 //! Outlines of source files: the lines that define something, by how they look.
 //!
-//! No grammar is asked: a line counts by the words it begins with, in the languages that agents mostly work on.
-//! An outline tells where to look, and it may lack a definition that is written in an unusual way.
+//! No grammar is used: a line counts by its first words, in the languages that agents mostly work on. An outline
+//! shows where to look, and it may lack a definition that is written in an unusual way.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -15,18 +15,18 @@ use crate::text::cap;
 pub struct Definition<'a> {
     /// Its number, from 1.
     pub line: u32,
-    /// Columns of white space in front of it.
+    /// Columns of white space before it.
     pub indent: usize,
-    /// The name of what it defines; the whole line where there is no single name.
+    /// The name that it defines; the whole line where there is no single name.
     pub name: &'a str,
-    /// The line without what opens a body, and without the white space around it.
+    /// The line without the opening of a body, and without the white space around it.
     pub text: &'a str,
 }
 
 /// Bytes of a line that an outline shows.
 const WIDTH: usize = 100;
 
-/// The definitions among numbered lines, in order. `path` tells the kind of file by its extension.
+/// Returns the definitions among numbered lines, in order. The extension of `path` determines the kind of file.
 pub fn definitions<'a>(
     path: &str,
     lines: impl IntoIterator<Item = (u32, &'a str)>,

@@ -1,4 +1,4 @@
-//! What a person did to the frames from outside a session, for the agent that works in it.
+//! Changes of the frames by a person from outside a session, for the agent that works in it.
 
 use crate::event::Event;
 use crate::frame::{self, Frame, FrameNum, Status};
@@ -24,8 +24,8 @@ pub struct OutsideChange {
     pub outlasts: bool,
 }
 
-/// The changes among the events of a command that is about `named`, the frame it names first. `frame` reads a frame
-/// as it is afterwards. What began by itself and what only the tables need is left out.
+/// Returns the changes among the events of a command about `named`, the first frame that it names. `frame` reads a
+/// frame as it is afterwards. Automatic frames and changes that only the tables need are left out.
 pub fn outside_changes<E>(
     events: &[Event],
     named: &[FrameNum],
@@ -114,8 +114,8 @@ fn line(event: &Event, frame: &Frame, all: &[Event], named: &[FrameNum]) -> Opti
     })
 }
 
-/// The note that tells a session's agent of changes, with the frame that is open now. `again` where it was told
-/// before, in what has left since.
+/// Returns the note about changes for a session's agent, with the frame that is open now. `again` where an earlier
+/// note has left the context since.
 pub fn told_from_outside(lines: &[&str], open: Option<&Frame>, again: bool) -> String {
     let told = if again { "Told before, and still so: the user" } else { "The user" };
     let mut text = format!("{MARK} {told} changed frames from outside this session:\n");
@@ -124,7 +124,7 @@ pub fn told_from_outside(lines: &[&str], open: Option<&Frame>, again: bool) -> S
     text
 }
 
-/// Whether such a note tells of a change.
+/// Whether such a note contains a change.
 pub fn tells_of(note: &str, line: &str) -> bool {
     note.contains(&item(line))
 }
@@ -133,7 +133,7 @@ fn item(line: &str) -> String {
     format!("- {line}\n")
 }
 
-/// Whether nobody asked for a frame: a session's root that its first words name, or a turn.
+/// Whether a frame is automatic: a session's root that its first words name, or a turn.
 fn began_by_itself(made: &Frame, all: &[Event]) -> bool {
     let by_itself = |span: &Span| {
         span.frame == made.num && (span.origin.is_automatic() || span.origin == SpanOrigin::Since)
@@ -143,7 +143,7 @@ fn began_by_itself(made: &Frame, all: &[Event]) -> bool {
     made.identity_derived || opened
 }
 
-/// The facts that a text among a frame's decisions holds, where nobody decided anything.
+/// Returns the facts in a text among a frame's decisions, if it is no decision.
 fn facts<'f>(frame: &'f Frame, text: &str) -> Option<&'f str> {
     frame.facts().find(|facts| frame::given(facts).as_deref() == Some(text))
 }

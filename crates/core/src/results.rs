@@ -1,10 +1,10 @@
-//! Results that the one who did the work did not write: who made them, their dense version, and what a
-//! model that is to write them is told.
+//! Results that were not written by whoever did the work: their author, their dense version, and the prompt for a
+//! model that writes them.
 //!
-//! Who makes the results of a frame is decided in this order: whoever ends it, in their own words; the
-//! host's compaction, where that was asked for; a model of the user's own, where a call can wait for it;
-//! the words with which an agent ended its turn without a pop; what can be taken from the frame's steps.
-//! Where there is nothing of all this, callstack says what happened.
+//! The author of a frame's results is, in this order: whoever ends it, in their own words; the host's compaction,
+//! where that was requested; a model of the user's own, where a call can wait for it; the words with which an agent
+//! ended its turn without a pop; an extract of the frame's steps. Where there is nothing of all this, callstack says
+//! what happened.
 
 mod dense;
 mod prompt;
@@ -12,13 +12,14 @@ mod prompt;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use dense::{DENSE_TOKENS, dense};
 pub use prompt::{SummaryInput, SummaryPrompt, cleaned, summary_prompt};
 
-/// Who made the results of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The author of the results of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultsSource {
     /// The agent that worked in it.
@@ -27,15 +28,15 @@ pub enum ResultsSource {
     User,
     /// The host's compaction of the session.
     Compaction,
-    /// The agent, and behind its words the host's compaction.
+    /// The agent, and then the host's compaction.
     AgentAndCompaction,
     /// A model of the user's own.
     Model,
     /// An agent that ended its turn without a pop: its last words.
     LastWords,
-    /// Nobody: they were taken from what was said and done in it, without a model.
+    /// Nobody: they were extracted from its messages, without a model.
     Extracted,
-    /// The frames that it stands for: what each returned.
+    /// The frames that it replaces: the results of each.
     Children,
     /// Callstack, which says why there are none.
     Callstack,
@@ -70,7 +71,7 @@ impl ResultsSource {
         }
     }
 
-    /// The same for people, behind "results: ".
+    /// The same for people, after "results: ".
     pub fn told(self) -> &'static str {
         match self {
             Self::Agent => "by the agent",
@@ -85,8 +86,7 @@ impl ResultsSource {
         }
     }
 
-    /// What a reader of the results has to know, whose agent did not write them; none where the results
-    /// say it themselves.
+    /// Returns a caveat for a reader whose agent did not write the results; none where the results contain it.
     pub fn caveat(self) -> Option<&'static str> {
         match self {
             Self::Model => Some("none were given; a model of the user's own wrote these"),

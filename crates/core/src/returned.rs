@@ -1,5 +1,5 @@
-//! What the model reads when a frame is opened, returns, or is forgotten: plain text, marked as
-//! callstack's. Once sent it is kept and replayed byte for byte.
+//! Texts that the model reads when a frame is opened, returns, or is forgotten: plain text, marked as callstack's. A
+//! text that was sent is kept and replayed byte for byte.
 
 mod asked;
 mod files;
@@ -24,43 +24,42 @@ use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::{CUT, cap};
 use crate::xml::visible;
 
-/// The version of the texts made here and of the context's XML. It goes up when either changes, so
-/// that kept texts say what made them.
+/// The version of the texts made here and of the context's XML. It is raised when either changes, and is stored with
+/// each text.
 pub const RENDERER_VERSION: u32 = 5;
 
 const POP: &str = "stack_frame_pop";
 const ACTIVATE: &str = "stack_frame_activate";
 
-/// How every text made here begins.
+/// The beginning of every text made here.
 pub const MARK: &str = "[callstack]";
 
-/// How begins what a frame is told that tries again what another one was for.
+/// The beginning of the text for a frame that retries the work of another one.
 pub const TRIED: &str = "This was tried before";
 
-/// What stands there in front of what the machine saw of the other one.
+/// The heading of the evidence of the earlier frame.
 pub const ENDED_AS: &str = "How it stood at its end";
 
-/// What extracted results say first where nobody said anything.
+/// The first words of extracted results where there were no words.
 pub const UNSAID: &str = "Nothing was said in it.";
 
 /// A frame that was just opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Pushed<'a> {
-    /// It.
+    /// The frame.
     pub frame: &'a Frame,
     /// Whether it was planned before.
     pub activated: bool,
-    /// Whether the call that opened it says what it is for.
+    /// Whether the call that opened it contains its criteria.
     pub goal_is_known: bool,
-    /// What stands around it and not in the conversation: [`crate::context::render`] with
-    /// [`crate::context::Parts::for_push`]. Pins stand in there.
+    /// Its surroundings that are not in the conversation: [`crate::context::render`] with
+    /// [`crate::context::Parts::for_push`], pins included.
     pub context: &'a str,
-    /// How the reader is spoken to.
+    /// The dialect of the reader.
     pub dialect: Dialect,
 }
 
-/// The output of a push or an activation: which frame is open, and in front of that what its reader was not told
-/// before.
+/// Returns the output of a push or an activation: everything that is new to its reader, and then which frame is open.
 pub fn pushed(pushed: &Pushed<'_>) -> String {
     let frame = pushed.frame;
     let mut text = Text::new(pushed.dialect);
@@ -78,10 +77,10 @@ pub fn pushed(pushed: &Pushed<'_>) -> String {
     text.out
 }
 
-/// The line with which every change of the open frame ends: which one is open now.
+/// Returns the line with which every change of the open frame ends: which one is open now.
 pub fn open_now(frame: Option<&Frame>) -> String {
     match frame {
-        // Its title is taken from words that may be long answered.
+        // Its title is taken from words that may have been answered long ago.
         Some(frame) if frame.identity_derived => {
             format!("{MARK} {} is open now, for the user's latest message", frame.num)
         }
@@ -89,26 +88,33 @@ pub fn open_now(frame: Option<&Frame>) -> String {
             let title = shown_title(&frame.identity.title);
             format!("{MARK} {} is open now: {}", frame.num, one_line(&title))
         }
-        None => format!("{MARK} no frame is open now: the user's next request opens one."),
+        None => nothing_open(true),
     }
+}
+
+/// The line with which a change ends that leaves no frame open; `is_followed` is that of [`Returned`].
+pub fn nothing_open(is_followed: bool) -> String {
+    let then =
+        if is_followed { "the user's next request opens one" } else { "push one before more work" };
+    format!("{MARK} no frame is open now: {then}.")
 }
 
 /// A frame for which a session of its own is prompted.
 #[derive(Clone, Copy, Debug)]
 pub struct Entrusted<'a> {
-    /// It.
+    /// The frame.
     pub frame: &'a Frame,
     /// The frame that waits for it; none for a root.
     pub parent: Option<&'a Frame>,
-    /// What the user asked for, as [`Asked::told`] says it; empty where nobody did.
+    /// The user's request, as from [`Asked::told`]; empty where there is none.
     pub asked: &'a str,
-    /// What stands around it, as with [`Pushed`]; empty where the session's system prompt has it.
+    /// Its surroundings, as with [`Pushed`]; empty where the session's system prompt has them.
     pub context: &'a str,
-    /// How the reader is spoken to.
+    /// The dialect of the reader.
     pub dialect: Dialect,
 }
 
-/// The prompt of a session that is to work on one frame for another session.
+/// Returns the prompt of a session that works on one frame for another session.
 pub fn entrusted(entrusted: &Entrusted<'_>) -> String {
     let frame = entrusted.frame;
     let mut text = Text::new(entrusted.dialect);
@@ -133,7 +139,7 @@ pub fn entrusted(entrusted: &Entrusted<'_>) -> String {
     text.out
 }
 
-/// What a frame returned, for a caller whose call was cut off before it could be told.
+/// Returns the text for a caller whose call was cut off before it could be answered.
 pub fn told_late(returned: &str) -> String {
     let returned = returned.trim_end();
     let returned = returned.strip_prefix(MARK).unwrap_or(returned).trim_start();
@@ -142,7 +148,7 @@ pub fn told_late(returned: &str) -> String {
     )
 }
 
-/// Where work goes on behind a frame's end, as this is told.
+/// Where work continues after a frame's end.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum WentOn<'a> {
     /// In its parent.
@@ -154,48 +160,50 @@ pub enum WentOn<'a> {
     Nowhere,
 }
 
-/// A frame that ended, and where that leads.
+/// A frame that ended, and its surroundings at that time.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "one a question")]
 pub struct Returned<'a> {
-    /// It.
+    /// The frame.
     pub frame: &'a Frame,
-    /// Whether its criteria stand in the call that opened it, which the reader still has before it.
+    /// Whether its criteria stand in the call that opened it, which the reader still has in the conversation.
     pub opened_above: bool,
-    /// Finished frames below it, which vanish from what the model is sent together with it: its
-    /// children and what is below them, in order; as many as are worth naming.
+    /// Finished frames below it, which leave the request together with it: children and their descendants, in order;
+    /// only as many as are worth naming.
     pub inside: &'a [Frame],
-    /// What the machine recorded, one fact a line.
+    /// The evidence, one fact a line.
     pub evidence: &'a [String],
     /// Files that the reader had read before the frame changed them.
     pub outdated: &'a [String],
-    /// What of it can't be read again.
+    /// Whether the reader's conversation is known here: its steps are stored, and its user's requests open frames.
+    pub is_followed: bool,
+    /// The parts of it that can't be read again.
     pub gaps: Gaps,
-    /// Calls made together with the end that failed, or whose outcome nobody saw.
+    /// Calls made together with the end that failed, or whose outcome is not known.
     pub unseen: &'a [String],
     /// The calls that it closed after the fact; none where it had been opened.
     pub closed: Option<&'a ClosedCalls>,
-    /// The frame that work goes on in; none behind a root.
+    /// The frame in which work continues; none after a root.
     pub parent: Option<&'a Frame>,
-    /// Whether it does.
+    /// Where work in fact continued.
     pub went_on: WentOn<'a>,
-    /// Whether the parent's criteria stand further up in what the reader has before it.
+    /// Whether the parent's criteria stand earlier in the reader's conversation.
     pub parent_above: bool,
-    /// Whether the parent is worked on in another session than that of the reader, who has nothing
-    /// left to do then.
+    /// Whether the parent is worked on in another session than the reader's, which has nothing left to do then.
     pub elsewhere: bool,
-    /// Planned frames that come next: the parent's planned children, in order; behind a root, what is left unfinished
-    /// below it.
+    /// Planned frames that come next: the parent's planned children, in order; after a root, its unfinished
+    /// descendants.
     pub planned: &'a [Frame],
-    /// How many there are, if more than `planned` holds.
+    /// Their number, if it is larger than that of `planned`.
     pub planned_count: usize,
     /// Pins that were made since the system prompt was built.
     pub pins: &'a [ScopedPin],
-    /// How the reader is spoken to.
+    /// The dialect of the reader.
     pub dialect: Dialect,
 }
 
-/// What a finished frame returned. It stands where the frame's steps stood, and says what was done,
-/// what remains and why to a reader who sees nothing else.
+/// Returns the text that replaces a finished frame's steps. It says what was done, what remains and why to a reader
+/// who sees nothing else.
 pub fn returned(returned: &Returned<'_>) -> String {
     let frame = returned.frame;
     let mut text = Text::new(returned.dialect);
@@ -230,7 +238,7 @@ pub fn returned(returned: &Returned<'_>) -> String {
         text.line("Frames inside it:");
     }
     for inner in returned.inside {
-        // What stood for one beside it in the request leaves with this.
+        // The text of a sibling that was swallowed leaves with this one.
         let beside = inner.depth <= frame.depth;
         if let Some(results) = given(inner.results.as_deref()).filter(|_| beside) {
             text.results(&format!("- {} {}", label(inner), inner.status), inner, results);
@@ -250,7 +258,9 @@ pub fn returned(returned: &Returned<'_>) -> String {
             named(returned.outdated)
         ));
     }
-    text.log(frame, returned.gaps);
+    if returned.is_followed {
+        text.log(frame, returned.gaps);
+    }
     text.pins(returned.pins);
     text.line("");
     text.now(returned);
@@ -287,7 +297,7 @@ pub(crate) fn told_in_a_line(frame: &Frame) -> String {
     format!("{} {}: {dense}", label(frame), frame.status)
 }
 
-/// Files of which each is named, as long as they are few.
+/// The number of files up to which each is named.
 fn named(files: &[String]) -> String {
     const MOST: usize = 8;
     let shown: Vec<_> = files.iter().take(MOST).map(|file| one_line(&mask(file))).collect();
@@ -301,10 +311,10 @@ pub(crate) fn given(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// How many planned frames are named.
+/// The number of planned frames that are named.
 const NAMED_FRAMES: usize = 12;
 
-/// How long a title is shown, in bytes.
+/// The longest title that is shown, in bytes.
 const TITLE_BYTES: usize = 200;
 
 fn shown_title(title: &str) -> Cow<'_, str> {
@@ -339,7 +349,7 @@ impl Text {
         let _infallible = writeln!(self.out, "{line}");
     }
 
-    /// What the criteria of a frame are called.
+    /// Returns the name of a frame's criteria.
     fn aim(&self) -> &'static str {
         match self.dialect {
             Dialect::Stack => "Success criteria",
@@ -347,8 +357,8 @@ impl Text {
         }
     }
 
-    /// Foreign text behind its heading: as it is, but that nothing in it can steer a terminal or
-    /// begin a line as ours do.
+    /// Adds foreign text after its heading. The text is unchanged, except that nothing in it can steer a terminal or
+    /// begin a line like one of ours.
     fn block(&mut self, heading: &str, foreign: &str) {
         let foreign = mask(foreign.trim());
         let shown = visible(&foreign);
@@ -363,7 +373,7 @@ impl Text {
         }
     }
 
-    /// Results, with who made them where the reader has to know.
+    /// Adds results, with their author where the reader has to know.
     fn results(&mut self, heading: &str, frame: &Frame, results: &str) {
         match frame.results_source.and_then(ResultsSource::caveat) {
             Some(caveat) => self.block(&format!("{heading} ({caveat})"), results),
@@ -406,7 +416,7 @@ impl Text {
         }
     }
 
-    /// Paths that no line of evidence names, each once.
+    /// Adds paths that no line of evidence names, each once.
     fn artifacts<'a>(&mut self, paths: impl Iterator<Item = &'a str>, evidence: &[String]) {
         let mut seen = BTreeSet::new();
         let is_new = |path: &&'a str| {
@@ -437,7 +447,7 @@ impl Text {
         }
         self.line("Pins, which hold from here on:");
         for pin in pins {
-            // A pin stands word for word; only its further lines are indented.
+            // A pin is verbatim; only its further lines are indented.
             let words = visible(&mask(pin.pin.text.trim())).replace('\n', "\n  ");
             self.line(format_args!("- p{} of {}: {words}", pin.pin.num, pin.owner));
         }
@@ -447,7 +457,7 @@ impl Text {
         if let WentOn::In(open) = returned.went_on
             && !returned.elsewhere
         {
-            // The answer of the call that opened another one, which comes after this, says so itself.
+            // The call that opened another frame comes after this one, and its answer says so.
             if open.identity_derived {
                 self.line(open_now(Some(open)));
             }
@@ -464,7 +474,7 @@ impl Text {
                 _ => "That was the whole work of this session: report to the user.",
             });
             self.unfinished(returned);
-            self.line(open_now(None));
+            self.line(nothing_open(returned.is_followed));
             return;
         };
         if returned.elsewhere {
@@ -479,7 +489,7 @@ impl Text {
                 return self.line(open_now(Some(parent)));
             }
             WentOn::Parent | WentOn::In(_) => {}
-            WentOn::Nowhere => return self.line(open_now(None)),
+            WentOn::Nowhere => return self.line(nothing_open(returned.is_followed)),
         }
         if !parent.identity_derived && !returned.parent_above {
             self.criteria(&format!("{} of {}", self.aim(), parent.num), parent);
@@ -513,7 +523,7 @@ impl Text {
 
     fn next(&mut self, returned: &Returned<'_>, parent: &Frame) {
         let frame = returned.frame.num;
-        // Those of a session's root are the user's own words, which are never folded away; the newest count.
+        // The criteria of a session's root are the user's own words, which are never folded away; the newest count.
         let rest = match (parent.identity_derived, returned.parent_above) {
             (true, _) => "what the user asked last, which stands above".to_owned(),
             (false, true) => {

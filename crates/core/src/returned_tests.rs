@@ -57,6 +57,7 @@ fn of<'a>(frame: &'a Frame, parent: Option<&'a Frame>) -> Returned<'a> {
         frame,
         inside: &[],
         evidence: &[],
+        is_followed: true,
         gaps: Gaps::default(),
         unseen: &[],
         closed: None,

@@ -1,8 +1,8 @@
-//! What the requests of a session took, by what its host reports, and about what they would have taken
-//! without folds and masks.
+//! Figures of a session's requests, as reported by its host, and estimates of what they would have been without folds
+//! and masks.
 //!
-//! The host knows only what was sent. What would have been sent is an estimate: that, with the messages and
-//! outputs that had left, without what stood for them and what callstack itself adds.
+//! The host knows only the requests that were sent. Those that would have been sent are estimated: the same requests
+//! with the messages and outputs that had left, without the texts that replaced them and callstack's own additions.
 
 use serde::Serialize;
 
@@ -19,11 +19,11 @@ pub struct Saving {
     pub requests: u64,
     /// Their tokens.
     pub sent: u64,
-    /// What they cost: what came from a cache 0.1, the rest 1.25.
+    /// Their cost: tokens from a cache count 0.1, the others 1.25.
     pub billed_hundredths: u64,
     /// Tokens that they would have taken.
     pub sent_without: u64,
-    /// What they would have cost.
+    /// The cost that they would have had.
     pub billed_without_hundredths: u64,
 }
 
@@ -47,9 +47,9 @@ pub struct Weighed {
     pub stays: u64,
     /// Those of them that are calls of callstack's tools and their outputs.
     pub ours: u64,
-    /// Whether the host compacts what is in front of it.
+    /// Whether the host compacts everything before it.
     pub compacts: bool,
-    /// What the host reports of the request that it answers.
+    /// The host's report of the request that it answers.
     pub request: Option<Request>,
 }
 
@@ -82,24 +82,24 @@ impl Share {
 /// Something that had left the requests. Tokens are estimated ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// The first and the last of the messages, by their places; the last one stands in front of the first where
-    /// none left whole.
+    /// The first and the last of the messages, by their places; the last one is before the first where none left
+    /// whole.
     pub messages: (usize, usize),
-    /// What left of the message in front of the first: calls behind the one that opened a span, and the
-    /// output in whose place stands what was returned.
+    /// The part of the message before the first that left: calls after the one that opened a span, and the output
+    /// that was replaced by the returned text.
     pub opening: Share,
-    /// What stayed of the last message: calls behind the one that closed the span.
+    /// The part of the last message that stayed: calls after the one that closed the span.
     pub closing: Share,
     /// Tokens of it, where it is one output of a message; else all of the messages had left.
     pub output: Option<u64>,
-    /// Tokens of what stood for it, and of what stayed of it beside the user's words.
+    /// Tokens of the text that replaced it, and of its parts that stayed beside the user's words.
     pub stands: u64,
-    /// The last message when it was first left out: requests behind it were sent without.
+    /// The last message when it was first left out: later requests were sent without.
     pub since: usize,
 }
 
-/// What a session's requests took and would have taken. `factor` is how many tokens of the provider an
-/// estimated one is.
+/// Computes the figures of a session's requests, with and without folds. `factor` is the number of the provider's
+/// tokens in an estimated one.
 pub fn saving(messages: &[Weighed], left: &[Left], factor: f64) -> Saving {
     let mut since: Vec<usize> = left.iter().map(|left| left.since).collect();
     since.sort_unstable();
@@ -120,7 +120,7 @@ pub fn saving(messages: &[Weighed], left: &[Left], factor: f64) -> Saving {
             let net = scaled(out.gone, factor) - scaled(out.ours, factor);
             let without = i128::from(tokens) + net - i128::from(TOOLS_AND_GUIDANCE);
             let without = u64::try_from(without).unwrap_or_default();
-            // What the provider had forgotten it would have forgotten then, too.
+            // The provider's cache would have expired without folds, too.
             let common = before.filter(|_| cached > 0).unwrap_or(cached);
             let common = common.max(cached).min(without);
             before = Some(without);
@@ -139,7 +139,7 @@ fn bill(tokens: u64, cached: u64) -> u64 {
     cached * CACHED as u64 + (tokens - cached) * NEW as u64
 }
 
-/// What requests were sent without, and what of ours is in them, in estimated tokens.
+/// The content that requests were sent without, and our content in them, in estimated tokens.
 #[derive(Default)]
 struct Out {
     gone: i128,
@@ -147,14 +147,14 @@ struct Out {
 }
 
 impl Out {
-    /// In a request behind some messages, of which those from `begin` on are sent.
+    /// Counts for a request after some messages, of which those from `begin` on are sent.
     fn of(messages: &[Weighed], left: &[Left], begin: usize) -> Self {
         let mut folded = vec![false; messages.len()];
         let (mut out, mut end) = (Self::default(), None);
         let counts = |left: &&Left| left.since < messages.len() && left.messages.1 >= begin;
         let mut spans: Vec<&Left> =
             left.iter().filter(counts).filter(|left| left.output.is_none()).collect();
-        // The outer one in front of those within it.
+        // Outer ones come before those within them.
         spans.sort_by_key(|left| (left.messages.0, std::cmp::Reverse(left.messages.1)));
         for left in spans {
             if end.is_some_and(|end| left.messages.1 <= end) {

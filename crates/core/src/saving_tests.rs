@@ -1,4 +1,4 @@
-//! What requests took and would have taken, on sessions that a reader can count by hand.
+//! Figures of requests, on sessions that a reader can count by hand.
 
 use super::*;
 
@@ -75,8 +75,8 @@ fn calls_of_callstack_would_not_have_been_made() {
 
 #[test]
 fn calls_behind_a_push_leave_with_its_frame_and_those_behind_a_pop_stay() {
-    // The push's step: 40 of input and 160 of output of the push, 1,000 of a call behind it. The pop's step: 300 of
-    // a call in front of the pop, 50 of the pop, 70 of a call behind it.
+    // The push's step: 40 of input and 160 of output of the push, 1,000 of a call after it. The pop's step: 300 of a
+    // call before the pop, 50 of the pop, 70 of a call after it.
     let push = Weighed { ours: 200, ..answer(1_200, 9_000, 0) };
     let pop = Weighed { ours: 50, ..answer(420, 10_200, 9_000) };
     let messages = [said(1), push, pop, answer(1, 9_310, 9_000)];

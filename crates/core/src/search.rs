@@ -1,8 +1,7 @@
-//! Finding text again: the terms by which an index knows it, what a person asks for, and where in a
-//! text that stands.
+//! Finding text again: the terms by which an index knows it, the query of a person, and the places of matches in a
+//! text.
 //!
-//! The index only narrows down: whether a text holds what was asked for is decided on the text
-//! itself, by [`Query::find`].
+//! The index only narrows down: [`Query::find`] decides on the text itself whether it matches.
 
 mod pattern;
 mod terms;
@@ -15,10 +14,10 @@ pub use self::terms::{Clue, Known, ODD, Place, Terms, hash, is_word, terms};
 
 /// Bytes of a snippet.
 const SNIPPET: usize = 200;
-/// Places of one word that are looked at; a text that has more is about it in any case.
+/// Places of one word that are read; a text that has more is about it in any case.
 const PLACES: usize = 64;
 
-/// What somebody looks for.
+/// A search query.
 #[derive(Clone, Debug)]
 pub struct Query {
     wanted: Vec<Wanted>,
@@ -33,7 +32,7 @@ struct Wanted {
     is_word: bool,
 }
 
-/// Where a text holds what was asked for.
+/// The place of a match in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Match {
     /// How good it is: the more and the closer together, the higher. Never negative.
@@ -70,15 +69,15 @@ impl Query {
         (!wanted.is_empty()).then_some(Self { wanted, exact })
     }
 
-    /// What an index knows of every text that holds all of it, unless a string begins or ends within a
-    /// word or a part of one.
+    /// Returns the clues that an index has of every text that holds all of it, unless a string begins or ends within
+    /// a word or a part of one.
     pub fn known(&self) -> Known {
         let known = self.wanted.iter().map(|wanted| Known::of_words(&wanted.text));
         known.fold(Known::default(), Known::and)
     }
 
-    /// What an index knows of every text that holds an exact string, wherever in words that begins and
-    /// ends. None where nothing can begin or end within a word, so that [`Self::known`] says all.
+    /// Returns the clues that an index has of every text that holds an exact string, wherever in words that begins
+    /// and ends. None where nothing can begin or end within a word, so that [`Self::known`] is complete.
     pub fn known_anywhere(&self) -> Option<Known> {
         let [wanted] = &self.wanted[..] else { return None };
         let is_open = wanted.text.starts_with(char::is_alphanumeric)
@@ -109,8 +108,8 @@ impl Query {
         Some(Match { score: amount * (1.0 + closeness), snippet, marks, range: start..end })
     }
 
-    /// The places that stand together in one snippet and hold most of what is wanted, and how much
-    /// of it that is, from 0 to 1.
+    /// Returns the places that fit together in one snippet and match most of the query, and the share of it that they
+    /// match, from 0 to 1.
     fn densest<'p>(
         &self,
         places: &'p [(Range<usize>, usize)],

@@ -172,7 +172,7 @@ fn terms_are_plain_whatever_the_text() {
 }
 
 proptest! {
-    /// What the index does not know by a query's terms need not be looked at.
+    /// A text without the clues of a query need not be read.
     #[test]
     fn a_text_that_holds_the_words_is_named_for_them(
         words in prop::collection::vec("[a-zA-Zäß0-9_/.-]{1,12}", 1..6),

@@ -1,8 +1,10 @@
 //! Keys, tokens and passwords in a text, known by their form, and the text without them.
 //!
-//! A mask says what kind of secret stood there and nothing of it, not even its length. What only looks
-//! random (hashes, ids, images in base64) is no secret: every form here has a beginning, a name or a
-//! frame of its own.
+//! A mask names the kind of secret and nothing else, not even its length. Text that only looks random (hashes, ids,
+//! images in base64) is no secret: every form here has a beginning, a name or a frame of its own.
+//!
+//! A text is masked while it is whole: evidence, titles and everything else that cuts a text or takes it apart masks
+//! it first and is stored masked. Messages are stored as they came, and are masked where they are shown.
 
 mod cookies;
 mod encoded;
@@ -43,11 +45,11 @@ fn compiled(pattern: &str) -> Regex {
 /// Looks for whatever may begin a secret, or stands in every text that has one of a form.
 struct Beginnings {
     pattern: Regex,
-    /// What each of them may be.
+    /// The meanings of each of them.
     meanings: HashMap<String, Meaning>,
 }
 
-/// What a secret may be that begins in one way.
+/// The possible meanings of one beginning of a secret.
 #[derive(Default)]
 struct Meaning {
     /// Rows of the tokens, in order.
@@ -94,7 +96,7 @@ impl Beginnings {
     }
 }
 
-/// Tells the table of forms from another one: what was masked with the same one needs no second look.
+/// Returns a hash of the table of forms: a text that was masked with the same one needs no second pass.
 pub fn forms() -> String {
     let mut hasher = DefaultHasher::new();
     VERSION.hash(&mut hasher);
@@ -112,7 +114,7 @@ pub fn forms() -> String {
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
-    /// What kind it is, such as `GitHub token`.
+    /// Its kind, such as `GitHub token`.
     pub kind: &'static str,
     /// Where it stands; byte offsets.
     pub place: Range<usize>,
@@ -121,7 +123,7 @@ pub struct Secret {
 /// The secrets in a text, in their order; none overlaps another.
 pub fn secrets(text: &str) -> Vec<Secret> {
     let mut found = plain(text);
-    // What was written in base64 is looked through once: nobody writes it in base64 twice.
+    // Base64 is decoded once: doubly encoded secrets are not expected.
     for (kind, place) in encoded::places(text, |inside| !plain(inside).0.is_empty()) {
         found.add(kind, place);
     }
@@ -162,7 +164,7 @@ fn plain(text: &str) -> Found {
             named.extend(named::value(text, begin.start()..begin.start() + length));
         }
     }
-    // A private key may have anything in it, and tokens tell more than what else they stand in.
+    // A private key may contain anything, and tokens are more specific than forms around them.
     for place in private_key::places(text) {
         found.add(private_key::NAME, place);
     }
@@ -182,12 +184,12 @@ fn plain(text: &str) -> Found {
     found
 }
 
-/// What was found of the forms whose signs were seen.
+/// The matches of the forms whose signs were seen.
 #[derive(Default)]
 struct Signed {
     /// Those that are looked for in the whole text.
     whole: BTreeSet<usize>,
-    /// Where the lines end that were looked through, and what is in them.
+    /// The place up to which lines were searched, by form.
     looked: BTreeMap<usize, usize>,
     found: Vec<(usize, Range<usize>)>,
 }
@@ -245,14 +247,14 @@ impl Signed {
     }
 }
 
-/// Where the letters end that were looked at last, for each row of the tokens. A token whose length is not
-/// bounded, and that was none, is none from a later place in the same letters on either: none is longer, ends
-/// elsewhere or has what the longer one lacks. Without that a text full of beginnings takes forever.
+/// The ends of the letters that were last read, for each row of the tokens. Where an unbounded token did not match,
+/// none matches from a later place in the same letters: it would be shorter and end at the same place. Without this,
+/// a text full of beginnings takes quadratic time.
 struct Scanned {
-    /// Behind the token that was found last.
+    /// The place after the token that was found last.
     found: usize,
     ends: [usize; TOKENS.len()],
-    /// Bytes that were looked at, for the tests.
+    /// Bytes that were read, for the tests.
     #[cfg(test)]
     steps: usize,
 }
@@ -317,12 +319,12 @@ fn token_at(
     found
 }
 
-/// The text with each secret replaced by what it is: `‹masked: GitHub token›`.
+/// Returns the text with each secret replaced by its kind: `‹masked: GitHub token›`.
 pub fn mask(text: &str) -> Cow<'_, str> {
     replaced(text, label)
 }
 
-/// The same for a text of which only a few words are taken: one word for each secret.
+/// The same for a text of which only a few words are used: one word for each secret.
 pub(crate) fn blank(text: &str) -> Cow<'_, str> {
     replaced(text, |_| "‹masked›".to_owned())
 }
@@ -336,12 +338,12 @@ pub fn cut_to_token_budget<'a>(text: &'a str, max: usize, indicator: &str) -> Co
     }
 }
 
-/// The same of a text that is taken from another one: it keeps no secret, also where nothing has to be cut.
+/// The same for a part of another text: it keeps no secret, also where nothing has to be cut.
 pub fn take_to_token_budget(text: &str, max: usize, indicator: &str) -> String {
     truncate_to_token_budget(&mask(text), max, indicator).into_owned()
 }
 
-/// How often a text is looked through again: where a mask stands what is around it may be read in another way.
+/// How often a text is searched again: beside a mask, the text around it may have another meaning.
 const AGAIN: usize = 8;
 
 fn replaced(text: &str, with: impl Fn(&'static str) -> String) -> Cow<'_, str> {
@@ -388,7 +390,7 @@ pub fn mask_value(value: &mut Value) -> bool {
     }
 }
 
-/// What stands for a text that is a secret as a whole, by the name that it goes under.
+/// Returns the replacement of a text that is a secret as a whole, by its name.
 pub fn mask_named(name: &str, text: &str) -> Option<String> {
     let is_secret = names::is_of_field(name)
         && is_likely(text)

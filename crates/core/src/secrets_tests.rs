@@ -257,7 +257,7 @@ fn a_text_full_of_names_is_masked_to_its_end() {
     }
 }
 
-/// Texts that are nothing but beginnings of tokens, and have something behind them.
+/// Returns texts that are nothing but beginnings of tokens, with something after them.
 fn full_of_beginnings() -> impl Iterator<Item = String> {
     let begins = TOKENS.iter().flat_map(|token| token.begins);
     begins.flat_map(|begin| {

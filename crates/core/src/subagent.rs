@@ -1,11 +1,11 @@
-//! Child sessions that somebody else's agent works in: which of them deserve a frame, and what becomes
-//! of one that falls silent.
+//! Child sessions of other agents: which of them deserve a frame, and what happens when one falls silent.
 //!
 //! A child session deserves a frame when its title matches a pattern, or when it proves to be more
 //! than a passing question: by how long it lasts *or* by how many messages it holds. Either is enough,
 //! because a single long answer is work, and so are many short ones.
 
 use regex::RegexBuilder;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::FrameNum;
@@ -13,22 +13,22 @@ use crate::frame::FrameNum;
 /// How long a session that is over is still remembered, in milliseconds.
 pub const REMEMBERED: i64 = 60 * 60 * 1_000;
 
-/// The least time that somebody who waits for a session is left to take its results himself.
+/// The least time that a waiting caller has to take a session's results itself, in milliseconds.
 const GRACE: i64 = 5_000;
 
 /// Memory that one pattern may take when it is compiled, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
 
-/// When child sessions get frames, and what ends these.
+/// When child sessions get frames, and when these end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubagentSettings {
-    /// Whether child sessions are looked at at all. Without, they get no frames.
+    /// Whether child sessions are tracked. Otherwise they get no frames.
     pub enabled: bool,
     /// From this many milliseconds on a session is meaningful.
     pub min_duration: u64,
     /// From this many messages on a session is meaningful.
     pub min_messages: u64,
-    /// Whether a session's frames end by themselves once it is over. Without, somebody ends them.
+    /// Whether a session's frames end by themselves once it is over. Otherwise somebody ends them.
     pub auto_complete: bool,
     /// How many milliseconds a session may be silent before its frames end.
     pub idle_delay: u64,
@@ -54,7 +54,7 @@ impl Default for SubagentSettings {
 pub struct SkippedPattern {
     /// The pattern.
     pub pattern: String,
-    /// What is wrong with it, in one line.
+    /// The problem with it, in one line.
     pub why: String,
 }
 
@@ -87,8 +87,8 @@ impl SubagentSettings {
         self.enabled && (session.is_subagent || self.is_meaningful(age, messages))
     }
 
-    /// What becomes of a session that has fallen silent at the time `now`. `awaited`: some call
-    /// waits for the session and takes its results by itself, unless it has died.
+    /// Decides about a session that has fallen silent at the time `now`. `awaited`: some call waits for the session
+    /// and takes its results by itself, unless it has died.
     pub fn at_idle(&self, session: &SubagentSession, awaited: bool, now: i64) -> AtIdle {
         let deserves =
             session.has_frame || self.deserves_frame(session, session.message_count, now);
@@ -108,7 +108,7 @@ fn compiled(pattern: &str) -> Result<regex::Regex, regex::Error> {
     RegexBuilder::new(pattern).case_insensitive(true).size_limit(PATTERN_SIZE).build()
 }
 
-/// What becomes of a session that has fallen silent.
+/// The decision about a session that has fallen silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtIdle {
     /// It has no frame and deserves none, or is completed.
@@ -151,7 +151,7 @@ pub struct SubagentSession {
     /// Since when it is silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_since: Option<i64>,
-    /// When its frames end by themselves. It stands for the specification's timer.
+    /// When its frames end by themselves, in place of the specification's timer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completes_at: Option<i64>,
     /// How it was completed.
@@ -163,23 +163,23 @@ pub struct SubagentSession {
     /// Its first frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<FrameNum>,
-    /// What broke its last turn off.
+    /// The failure that broke its last turn off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trouble: Option<Trouble>,
 }
 
-/// What broke a turn off.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A failure that broke a turn off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trouble {
     /// Somebody stopped it: nothing is wrong with the work itself.
     pub aborted: bool,
-    /// What its host says.
+    /// The host's message.
     pub message: String,
 }
 
 /// How a child session came to be completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
     /// It was silent for long enough.
@@ -188,7 +188,7 @@ pub enum Completion {
     Manual,
     /// The call that had started it returned.
     Returned,
-    /// Its own agent, or whoever waited for it, ended its frame.
+    /// Its own agent, or its waiting caller, ended its frame.
     Popped,
 }
 
@@ -207,7 +207,7 @@ impl Completion {
     }
 }
 
-/// What has become known of a child session.
+/// A change in the knowledge about a child session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Change {
@@ -226,7 +226,7 @@ pub enum Change {
     Idle {
         /// When its frames end by themselves.
         until: Option<i64>,
-        /// What broke its turn off.
+        /// The failure that broke its turn off.
         trouble: Option<Trouble>,
     },
     /// It works again.
@@ -251,8 +251,8 @@ pub fn frame_title(title: &str) -> &str {
     without.filter(|rest| !rest.is_empty()).unwrap_or(title)
 }
 
-/// How many child sessions there were, and what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// The number of child sessions, and how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentStats {
     /// Child sessions in all.
@@ -275,7 +275,7 @@ pub struct SubagentStats {
     pub manually_completed: u64,
     /// Completed because the call that had started them returned.
     pub returned: u64,
-    /// Completed by a pop of their own, or by whoever waited for them.
+    /// Completed by a pop of their own, or by a waiting caller.
     pub popped: u64,
 }
 

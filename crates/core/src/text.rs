@@ -18,12 +18,12 @@ pub use time::iso_time;
 pub use tokens::estimate_tokens;
 pub(crate) use tokens::{UNITS_PER_TOKEN, estimate_units, estimate_units_to, prefix_within};
 
-/// What stands where text was cut off.
+/// The mark where text was cut off.
 pub const CUT: &str = " …";
 
-/// `text` in at most `max` estimated tokens: whole, or cut between words (inside one only where it
-/// is longer than a third of what fits) with `indicator` behind it. `indicator` is counted, and
-/// left out where it alone is too much.
+/// Returns `text` in at most `max` estimated tokens: whole, or cut between words (inside one only where it is longer
+/// than a third of what fits) and followed by `indicator`. `indicator` is counted, and left out where it alone is too
+/// much.
 pub fn truncate_to_token_budget<'a>(text: &'a str, max: usize, indicator: &str) -> Cow<'a, str> {
     truncate_to_units(text, max.saturating_mul(UNITS_PER_TOKEN), indicator)
 }
@@ -96,9 +96,8 @@ const READ: usize = 4_096;
 /// How many characters a title has at most; writing without spaces has no words to count.
 const TITLE_CHARS: usize = 60;
 
-/// The first two to five (`n`) words of what a user wrote, on one line and without Markdown or tags:
-/// a title for the frame that the words open. Empty if there are no words.
-/// A word with a secret in it has a mask in its place.
+/// Returns the first two to five (`n`) words of a user's text, on one line and without Markdown or tags: a title for
+/// the frame that the words open. Empty if there are no words. A word with a secret in it has a mask in its place.
 pub fn first_words(text: &str, n: usize) -> String {
     let text = blank(cap(text, 2 * READ));
     let text = without_tags(cap(&text, READ));

@@ -1,11 +1,11 @@
-//! A session's transcript as folding needs it: who said what kind of thing in which order.
-//! Bodies are in the store; here are only the words that a fold keeps or points to.
+//! A session's transcript as folding needs it: authors and kinds of messages in order. Bodies are in the store; here
+//! are only the words that a fold keeps or points to.
 
 use serde::{Deserialize, Serialize};
 
 use crate::results::{ResultsSource, dense};
 
-/// Who a message is from.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -63,8 +63,8 @@ pub enum PartBody {
     },
     /// The model's reasoning, bound to the exact messages before it.
     Reasoning {
-        /// Whether it is signed or encrypted, and so bound to its very place in its step. Other
-        /// reasoning of a step is sent in front of all of the step's calls.
+        /// Whether it is signed or encrypted, and so bound to its very place in its step. Other reasoning of a step
+        /// is sent before all of the step's calls.
         #[serde(default)]
         sealed: bool,
     },
@@ -93,7 +93,7 @@ pub enum PartBody {
 pub struct Message {
     /// The host's id.
     pub id: String,
-    /// Who it is from.
+    /// The author.
     pub role: Role,
     /// The role of the message in the host's bookkeeping.
     pub standing: Standing,
@@ -101,9 +101,9 @@ pub struct Message {
     pub parts: Vec<Part>,
 }
 
-/// The place of the newest summary that a transcript shows. A host that keeps what was said last word for word puts
-/// its newest summary in front of that, and an earlier summary may be part of it. One that shows all that was ever
-/// said has the newest last.
+/// Returns the place of the newest summary of a transcript. A host that keeps the last messages word for word puts
+/// its newest summary before these, and an earlier summary may be among them. One that shows the whole history has
+/// the newest last.
 pub fn newest_summary<'m>(transcript: impl IntoIterator<Item = &'m Message>) -> Option<usize> {
     let mut newest = None;
     let mut is_front = true;
@@ -135,7 +135,7 @@ pub struct Anchor {
 pub struct SpanNum(pub u64);
 
 /// The first version of the renderer with whose folds the calls after the push in its step leave. Folds of earlier
-/// versions keep those calls, so that what was sent stays as it was.
+/// versions keep those calls, so that requests stay as they were.
 pub const CALLS_LEAVE: u32 = 2;
 
 /// The first version of the renderer with whose folds of user turns that leaves which the host added to the
@@ -151,13 +151,14 @@ pub const CALLS_JOIN: u32 = 4;
 pub struct Fold {
     /// The result that the frame returned, as the model reads it.
     pub text: String,
-    /// The last message of the transcript when the fold was first sent; none while it was not sent yet. The model
-    /// wrote everything up to there after the unfolded span, so the reasoning in it is not sent again.
+    /// The last message of the transcript when the first answer with the fold was about to be given; none until then.
+    /// The model wrote the messages from the span up to this one after the unfolded span, so their reasoning is not
+    /// sent again.
     pub settled_at: Option<String>,
-    /// The serial of the answer with which the fold was first sent; a host that never received it sent its next
-    /// request unfolded, and the fold settles again.
+    /// The serial of that answer. If the host's next request went out with an older one, the model wrote another step
+    /// after the unfolded span, and the fold settles again with the next answer.
     pub settled_serial: Option<i64>,
-    /// The version of the renderer that made `text`, which also says what leaves with the span: see
+    /// The version of the renderer that made `text`, which also determines the parts that leave with the span: see
     /// [`CALLS_LEAVE`].
     pub renderer: u32,
     /// Why the span is sent as it is all the same; none where it is folded.
@@ -191,8 +192,8 @@ impl Fold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Held {
-    /// Its text is not fixed yet: calls of the step that ended it may still be going on. It is fixed at the
-    /// first request that shows what came of them.
+    /// Its text is not fixed yet: calls of the step that ended it may still be going on. It is fixed at the first
+    /// request that shows their results.
     Unfixed,
     /// It is weighed at the first call that could be sent without it.
     Unweighed,
@@ -204,7 +205,7 @@ pub enum Held {
     Light {
         /// Tokens of its messages.
         span: usize,
-        /// Tokens of what would stand for it and of what would stay of it.
+        /// Tokens of the text that would replace it and of its parts that would stay.
         stands: usize,
     },
 }
@@ -234,8 +235,8 @@ pub enum SpanOrigin {
 }
 
 impl SpanOrigin {
-    /// Whether no call opened the span: it begins after the message of its anchor, whatever call stands there, and
-    /// no call's result can hold what it returned.
+    /// Whether no call opened the span: it begins after the message of its anchor, whatever call stands there, and no
+    /// call's result can hold the text that it returned.
     pub fn is_automatic(self) -> bool {
         matches!(self, Self::Turn | Self::FirstTurn | Self::Todo)
     }
@@ -263,15 +264,15 @@ pub struct Outcome {
     pub status: crate::frame::Status,
     /// The work that was accomplished.
     pub results: Option<String>,
-    /// The same, dense.
+    /// The dense version of the results.
     pub results_compacted: Option<String>,
-    /// Who made them; none for what was recorded before that was, and where there are none.
+    /// Their author; none where there are no results, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<ResultsSource>,
 }
 
 impl Outcome {
-    /// An end with results; a dense version that nobody gave is derived from them.
+    /// Returns an outcome with results; a missing dense version is derived from them.
     pub fn with(
         status: crate::frame::Status,
         results: String,
@@ -335,8 +336,8 @@ impl Span {
     }
 }
 
-/// One change to what the host is about to send. Applied in order, to messages named by id, so that a list stays
-/// right when messages were appended to the transcript.
+/// One change to the host's messages. Changes are applied in order, to messages named by id, so that a list stays
+/// right when messages are appended to the transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum FoldOp {
@@ -369,7 +370,7 @@ pub enum FoldOp {
         message: String,
         /// The part.
         part: String,
-        /// The text that stands for it.
+        /// The text that replaces it.
         text: String,
     },
     /// Add `text` at the end of the result of a tool call.

@@ -1,4 +1,4 @@
-//! Writing XML for a model to read: escaped, indented, with what XML 1.0 forbids shown, not sent.
+//! Writing XML for a model to read: escaped and indented; characters that XML 1.0 forbids are shown in escaped form.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
@@ -17,7 +17,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// No XML: only shows what is invisible.
+    /// Not as XML: only makes invisible characters visible.
     Plain,
     /// Between tags: quotes may stand as they are, which reads better and costs less.
     Content,
@@ -121,7 +121,7 @@ impl XmlWriter {
         }
     }
 
-    /// What was written.
+    /// Returns the text that was written.
     pub fn finish(self) -> String {
         self.out
     }
@@ -158,7 +158,7 @@ impl Tag<'_> {
         }
     }
 
-    /// Ends the tag; what is written next stands inside, until [`XmlWriter::close`].
+    /// Ends the tag; later output is inside, until [`XmlWriter::close`].
     pub fn open(self) {
         self.writer.out.push_str(">\n");
         self.writer.level += 1;

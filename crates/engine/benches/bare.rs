@@ -1,4 +1,4 @@
-//! What a commit costs that does nothing: the least that any durable change can cost on a disk.
+//! The cost of an empty commit: the least that any durable change can cost on a disk.
 
 use std::path::Path;
 

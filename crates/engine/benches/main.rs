@@ -1,4 +1,4 @@
-//! What contexts, pushes and pops cost in stores of different sizes.
+//! The cost of contexts, pushes and pops in stores of different sizes.
 //!
 //! `cargo bench -p callstack-engine` takes stores of 10 and 1,000 frames, `-- --full` also those of
 //! 100,000 and 1,000,000 (minutes to generate, and about 3 GB of disk for a while), `-- --frames N`
@@ -90,7 +90,7 @@ fn main() {
     ));
 }
 
-/// What stands behind an option.
+/// Returns the value after an option.
 fn named(option: &str) -> Option<String> {
     std::env::args().skip_while(|arg| arg != option).nth(1)
 }
@@ -145,7 +145,7 @@ fn assembling(project: &Path, session: &str, frames: u64, place: &str) -> Vec<St
     ]
 }
 
-/// What a push answers with.
+/// The content of a push's answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
     /// That the frame is open: the durable change alone.
@@ -232,6 +232,8 @@ impl Runner<'_> {
         let caller = Caller {
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
             session: self.session.to_owned(),
             host: "bench".to_owned(),
             anchor: Anchor {

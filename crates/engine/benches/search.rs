@@ -1,4 +1,4 @@
-//! What it takes to find something in many messages.
+//! The cost of searches in many messages.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -30,7 +30,7 @@ const THOROUGH_ROUNDS: usize = 30;
 const LONG: Duration = Duration::from_secs(20);
 const GOAL: f64 = 5.0;
 
-/// What is looked for: its name, whether as an exact string, whether it is there, and how it is made of a
+/// A kind of search: its name, whether for an exact string, whether there is a match, and how the query is made of a
 /// message's words. None where these words make none.
 type Kind = (&'static str, bool, bool, fn(&mut Dice, &[&str]) -> Option<String>);
 
@@ -284,6 +284,8 @@ fn record_frame(engine: &Engine, store: &Store, session: &str, bodies: &[Message
         let caller = Caller {
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
             session: session.to_owned(),
             host: "bench".to_owned(),
             anchor: Anchor { message, call },

@@ -1,17 +1,18 @@
 //! A call that is made again because the process that it was made to ended before it had answered.
 //!
-//! Everything that a call does is one transaction, so its work is done wholly or not at all. What it
-//! began or ended is known by the call itself, at which a span opens or closes. What else it changed
-//! does not tell by which call it was changed: what that was answered is kept with the change.
+//! Everything that a call does is one transaction, so its work is done wholly or not at all. Frames that it began or
+//! ended are found by the call, at which a span opens or closes. Other changes do not show by which call they were
+//! made: their answer is stored with them.
 
 use std::sync::Arc;
 
 use callstack_core::event::{Event, GivenAnswer};
 use callstack_core::frame::FrameNum;
 use callstack_store::Change;
+use serde::Serialize;
 
-use crate::call::{Answer, Caller};
-use crate::error::EngineError;
+use crate::call::{Answer, Caller, Reply};
+use crate::error::{EngineError, Kind};
 use crate::kernel::Kernel;
 
 /// Answers calls that are made again as they were answered before.
@@ -24,13 +25,12 @@ impl Idempotency {
         Self { kernel: Arc::clone(kernel) }
     }
 
-    /// Does what a call asks for, and keeps its answer with that. A call that no transcript shows is
-    /// never made again.
-    pub(crate) fn answering(
+    /// Carries out a call, and stores its answer with the changes. A call that no transcript shows is never repeated.
+    pub(crate) fn answering<D: Clone + Serialize>(
         &self,
         caller: &Caller,
-        work: impl FnOnce(&mut Change<'_>) -> Result<Answer, EngineError>,
-    ) -> Result<Answer, EngineError> {
+        work: impl FnOnce(&mut Change<'_>) -> Result<Reply<D>, EngineError>,
+    ) -> Result<Reply<D>, EngineError> {
         self.kernel.write(|change| {
             let answer = work(change)?;
             self.keep_answer(change, caller, &answer)?;
@@ -38,33 +38,42 @@ impl Idempotency {
         })
     }
 
-    /// Keeps the answer of a call with what it has changed.
-    pub(crate) fn keep_answer(
+    /// Stores the answer of a call with its changes.
+    pub(crate) fn keep_answer<D: Clone + Serialize>(
         &self,
         change: &mut Change<'_>,
         caller: &Caller,
-        answer: &Answer,
+        answer: &Reply<D>,
     ) -> Result<(), EngineError> {
-        if caller.anchor.call.is_none() {
-            return Ok(());
+        let Some(call) = caller.kept_at() else { return Ok(()) };
+        // Only a call with a key can have been made at the same time: a transcript's is made by one process.
+        if caller.key.is_some() && change.view().answer_given(&caller.session, &call)?.is_some() {
+            return Err(EngineError {
+                kind: Kind::Conflict,
+                message: "the same call was made at the same time".to_owned(),
+                hint: Some("Make it again: it is answered as the other one was.".to_owned()),
+            });
         }
         let event = Event::CallAnswered {
             session: caller.session.clone(),
-            call: caller.anchor.clone(),
-            answer: Box::new(given(answer)),
+            call,
+            answer: Box::new(given(answer)?),
         };
         Ok(change.append(self.kernel.now(), &[event])?)
     }
 
-    /// The same for a call that has ended frames, if one was not worked on in the calling session: its span
-    /// does not close at the call.
-    pub(crate) fn keep_answer_if_elsewhere(
+    /// The same for a call that has ended frames, if their spans don't tell of it: one was not worked on in the
+    /// calling session, so its span does not close at the call, or no transcript shows the call.
+    pub(crate) fn keep_answer_if_elsewhere<D: Clone + Serialize>(
         &self,
         change: &mut Change<'_>,
         caller: &Caller,
         ended: &[FrameNum],
-        answer: &Answer,
+        answer: &Reply<D>,
     ) -> Result<(), EngineError> {
+        if caller.key.is_some() {
+            return self.keep_answer(change, caller, answer);
+        }
         for num in ended {
             if change.view().frame(*num)?.session.as_ref() != Some(&caller.session) {
                 return self.keep_answer(change, caller, answer);
@@ -74,9 +83,9 @@ impl Idempotency {
     }
 }
 
-fn given(answer: &Answer) -> GivenAnswer {
-    let Answer { title, text, data, closed, .. } = answer.clone();
-    GivenAnswer { title, text, data, closed }
+fn given<D: Clone + Serialize>(answer: &Reply<D>) -> Result<GivenAnswer, EngineError> {
+    let Answer { title, text, data, closed, .. } = answer.clone().erased()?;
+    Ok(GivenAnswer { title, text, data, closed })
 }
 
 pub(crate) fn answer_of(given: GivenAnswer) -> Answer {

@@ -1,5 +1,5 @@
-//! Gathers what a frame's context is rendered from, and makes the texts that answer a push and a pop.
-//! What is read is bounded, however large the tree is.
+//! Gathers the input of a frame's context, and renders the answers of a push and a pop. Reads are bounded, however
+//! large the tree is.
 
 pub(crate) mod open_now;
 mod surroundings;
@@ -19,28 +19,28 @@ use callstack_core::results::ResultsSource;
 use callstack_core::returned::{Pushed, Returned, Unpushed, WentOn, pushed, returned, unpushed};
 use callstack_core::transcript::{Span, SpanOrigin};
 use callstack_store::View;
-use serde_json::json;
 use surroundings::surroundings;
 
-use crate::assembly::open_now::{OpenNow, Saying};
+use crate::assembly::open_now::{OpenNow, Saying, is_followed};
 use crate::calibration::tokens_per_estimate;
-use crate::call::{Answer, Caller};
+use crate::call::{Caller, HostKind, Reply};
 use crate::error::EngineError;
 use crate::evidence;
 use crate::kernel::Env;
 use crate::lock::lock;
+use crate::outputs::{BegunFrame, EndedFrame};
 use crate::requests::stated;
 use crate::settings::Placement;
 use crate::staleness::{Looks, Seen};
 
-/// Planned children that are looked at.
+/// Planned children that are read.
 const PLANNED: u32 = 24;
 
 /// Finished frames inside a finished one that it names, and that it gathers decisions and artifacts of.
 const CHILDREN: u32 = 12;
 const DESCENDANTS: usize = 40;
 
-/// Makes the contexts of frames, and what stands for finished ones, from one view of the store.
+/// Renders the contexts of frames, and the texts that replace finished ones, from one view of the store.
 pub(crate) struct Contexts {
     pub(crate) env: Arc<Env>,
     pub(crate) cache: Mutex<ContextCache>,
@@ -74,7 +74,7 @@ impl Contexts {
         self.context_with(view, session, num, parts, Looks::for_a_context())
     }
 
-    /// The same where so much of files may be read.
+    /// The same with a limit for reading files.
     pub(crate) fn context_with(
         &self,
         view: &View<'_>,
@@ -122,8 +122,8 @@ impl Contexts {
         input.calibration = calibration;
         input.parts = parts;
         input.dialect = self.env.dialect();
-        // Messages are recorded all the time without changing any context: what has the same state is
-        // taken as it was, so that its bytes do not move with the clock.
+        // Messages are recorded all the time without changing any context: an unchanged state gives the earlier
+        // context, so that its bytes do not move with the clock.
         let state = input.state_hash();
         let kept = lock(&self.cache).get(session, state, now);
         let message = match kept {
@@ -153,22 +153,23 @@ impl Contexts {
         Ok(context)
     }
 
-    /// The answer of an operation with which work in a frame began. `goal_is_known` where the call says what
-    /// the frame is for.
+    /// Returns the answer of an operation with which work in a frame began. `goal_is_known` where the call contains
+    /// the frame's purpose.
     pub(crate) fn began(
         &self,
         view: &View<'_>,
         caller: &Caller,
         num: FrameNum,
         goal_is_known: bool,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<BegunFrame>, EngineError> {
         let frame = view.frame(num)?;
-        let context = match self.env.settings_in(view)?.placement {
-            Placement::Output if frame.status == Status::InProgress => {
-                self.context(view, &caller.session, num, Parts::for_push())?.text.clone()
-            }
-            // The system prompt holds it, or there is no work to be done in the frame yet.
-            _ => String::new(),
+        // Elsewhere the system prompt holds it.
+        let is_told = self.env.settings_in(view)?.placement == Placement::Output
+            || caller.host_kind() == HostKind::Calling;
+        let context = if is_told && frame.status == Status::InProgress {
+            self.context(view, &caller.session, num, Parts::for_push())?.text.clone()
+        } else {
+            String::new()
         };
         let activated =
             view.frame_spans(num)?.last().is_some_and(|span| span.origin == SpanOrigin::Activate);
@@ -180,17 +181,12 @@ impl Contexts {
             context: &context,
             dialect: self.env.dialect(),
         });
-        let data = json!({
-            "handle": num.to_string(),
-            "sessionID": frame.id,
-            "status": frame.status,
-            "title": frame.identity.title,
-        });
-        let title = frame.label();
-        Ok(Answer { title, text, data, opened: Some(num), ..Answer::default() })
+        let mut reply = Reply::new(frame.label(), text, BegunFrame::of(&frame));
+        reply.answer.opened = Some(num);
+        Ok(reply)
     }
 
-    /// What stands for a finished frame from now on, in the session `reader`.
+    /// Returns the text that replaces a finished frame, in the session `reader`.
     pub(crate) fn returned(
         &self,
         view: &View<'_>,
@@ -202,7 +198,7 @@ impl Contexts {
         self.returned_as(view, &view.frame(num)?, left, evidence, (reader, Saying::Now))
     }
 
-    /// The same for a frame whose results are told in other words.
+    /// The same for a frame whose results are given in other words.
     pub(crate) fn returned_as(
         &self,
         view: &View<'_>,
@@ -218,7 +214,7 @@ impl Contexts {
         };
         let (planned, planned_count) = match &parent {
             Some(parent) => {
-                // What was planned stands below the nearest frame that somebody chose.
+                // Plans of an automatic frame stand below the nearest frame that somebody chose.
                 let below = nearest_chosen(view, Some(parent.num))?;
                 (
                     view.children_with(below, Status::Planned, PLANNED)?,
@@ -240,9 +236,13 @@ impl Contexts {
             parent.as_ref().is_some_and(|parent| parent.session.as_deref() != Some(reader));
         let mut inside = Vec::new();
         below(view, num, &mut inside)?;
+        let is_followed = is_followed(view, reader)?;
         let parent_above = match &parent {
-            Some(parent) => stands_above(view, parent.num, reader)? && !is_compacted(view, reader)?,
-            None => false,
+            Some(parent) if is_followed => {
+                stands_above(view, parent.num, reader)? && !is_compacted(view, reader)?
+            }
+            // A host that callstack does not follow may have compacted the conversation.
+            _ => false,
         };
         for within in view.frames_closed_with(num)? {
             if inside.len() < DESCENDANTS {
@@ -258,6 +258,7 @@ impl Contexts {
             outdated: &evidence.told_outdated(),
             inside: &inside,
             evidence: &evidence::lines(evidence, frame, &inside),
+            is_followed,
             gaps: evidence.gaps,
             unseen: &evidence.unseen,
             closed: evidence.closed.as_ref(),
@@ -271,7 +272,7 @@ impl Contexts {
         }))
     }
 
-    /// What stands for a finished frame that nobody pushed. `replied` is that of [`Unpushed`].
+    /// Returns the text that replaces a finished frame that nobody pushed. `replied` is that of [`Unpushed`].
     pub(crate) fn unpushed(
         &self,
         view: &View<'_>,
@@ -310,7 +311,7 @@ impl Contexts {
         }))
     }
 
-    /// What stands for a closed span, said anew by what is known of it now.
+    /// Renders the text that replaces a closed span again, from the present state.
     pub(crate) fn returned_anew(
         &self,
         view: &View<'_>,
@@ -347,10 +348,10 @@ impl Contexts {
     pub(crate) fn last_ended(
         view: &View<'_>,
         ended: Vec<(FrameNum, String)>,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<EndedFrame>, EngineError> {
         match ended.into_iter().next_back() {
             Some((num, text)) => Self::ended(view, num, text),
-            None => Ok(Answer::default()),
+            None => Ok(Reply::without_data("", "")),
         }
     }
 
@@ -359,17 +360,12 @@ impl Contexts {
         view: &View<'_>,
         num: FrameNum,
         text: String,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<EndedFrame>, EngineError> {
         let frame = view.frame(num)?;
-        let data = json!({
-            "handle": num.to_string(),
-            "sessionID": frame.id,
-            "status": frame.status,
-            "resultsSource": frame.results_source,
-            "parent": frame.parent.map(|parent| parent.to_string()),
-        });
         let title = format!("{} {}", frame.label(), frame.status);
-        Ok(Answer { title, text, data, closed: Some(num), ..Answer::default() })
+        let mut reply = Reply::new(title, text, EndedFrame::of(&frame));
+        reply.answer.closed = Some(num);
+        Ok(reply)
     }
 }
 
@@ -388,14 +384,14 @@ fn not_invalidated(
     Ok(num)
 }
 
-/// Whether the call that opened a frame with its criteria stands in what a session is sent.
+/// Whether the call that opened a frame with its criteria is in a session's requests.
 fn stands_above(view: &View<'_>, frame: FrameNum, reader: &str) -> Result<bool, EngineError> {
     let spans = view.frame_spans(frame)?;
     let opened = spans.iter().find(|span| !span.detached);
     Ok(opened.is_some_and(|span| span.origin == SpanOrigin::Push && span.session == reader))
 }
 
-/// Whether a summary may stand in the place of what a session was sent.
+/// Whether a summary may have replaced the session's messages.
 fn is_compacted(view: &View<'_>, session: &str) -> Result<bool, EngineError> {
     Ok(view.last_summary(session)?.is_some())
 }
@@ -410,8 +406,8 @@ fn told(message: &'static str, session: &str, num: FrameNum, context: &RenderedC
         .with("siblings", metadata.siblings.len())
 }
 
-/// Those of a frame's ancestors, the parent first, that a session was never told of: neither are they its own, nor
-/// do they stand above its outermost frame, where they are told at its beginning.
+/// Returns those of a frame's ancestors, the parent first, that a session has not seen: they are not its own, and
+/// they do not stand above its outermost frame, where its beginning shows them.
 fn untold(ancestors: Vec<Frame>, session: &str) -> Vec<Frame> {
     let is_own = |frame: &Frame| frame.session.as_deref() == Some(session);
     let outermost = ancestors.iter().rposition(is_own).unwrap_or(ancestors.len());
@@ -424,7 +420,7 @@ fn ends_frame(view: &View<'_>, span: &Span) -> Result<bool, EngineError> {
     Ok(spans.iter().any(|it| it.num != span.num && it.live_close() == span.live_close()))
 }
 
-/// Keeps of the frames below that of a turn those that were begun in it, or in what was.
+/// Keeps, of the frames below that of a turn, those that were begun in it, or in frames of it.
 fn retain_begun_by(
     view: &View<'_>,
     turn: &Span,
@@ -435,7 +431,7 @@ fn retain_begun_by(
     for frame in frames.iter() {
         let begun = match view.frame_spans(frame.num)?.first() {
             Some(first) if first.session == turn.session => view.span_begins(first.num)? < end.seq,
-            // In another session: what came later began later.
+            // In another session: a later frame was created later.
             _ => frame.created_at <= end.at,
         };
         if begun && frame.parent.is_some_and(|parent| kept.contains(&parent)) {
@@ -446,8 +442,8 @@ fn retain_begun_by(
     Ok(())
 }
 
-/// Adds the frames that were worked on while one that began by itself was open around them, although
-/// they stand elsewhere in the tree.
+/// Adds the frames that were worked on while an automatic frame was open around them, although they stand elsewhere
+/// in the tree.
 fn ended_within(
     view: &View<'_>,
     around: &Frame,

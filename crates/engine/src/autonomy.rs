@@ -1,4 +1,4 @@
-//! What callstack does about frames unasked: it watches the work, and suggests.
+//! The unasked part of callstack: it watches the work, and suggests.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ pub(crate) enum Boundary {
     Begins,
     /// In the middle of one.
     Within,
-    /// Behind the last one: every item of the turn's todo list is over.
+    /// After the last one: every item of the turn's todo list is over.
     Done,
 }
 
-/// Something that a heuristic would suggest, if it has not done so of late.
+/// A suggestion of a heuristic that it has not made recently.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
     frame: FrameNum,
@@ -38,8 +38,8 @@ pub(crate) struct Proposal {
 }
 
 impl Proposal {
-    /// What reaches the thresholds, the surest first. The surest heuristic of a kind speaks for all of
-    /// the kind together; another one, which is heard where that one has spoken of late, for itself.
+    /// Returns the readings above the thresholds, the surest first. The surest heuristic of a kind speaks for all of
+    /// the kind together; another one, which counts where that one has spoken recently, for itself.
     pub(crate) fn of(
         frame: FrameNum,
         kinds: &[Kind],
@@ -79,8 +79,8 @@ impl Proposal {
         }
     }
 
-    /// Whether following it saves something at a place. A frame for the next piece of work is opened in front of it;
-    /// an attempt that failed, a goal that is reached and a context that is full are boundaries themselves.
+    /// Whether following it saves something at a place. A frame for the next piece of work is opened before it; an
+    /// attempt that failed, a goal that is reached and a context that is full are boundaries themselves.
     pub(crate) fn belongs_at(&self, boundary: Boundary) -> bool {
         match self.heuristic {
             Heuristic::ContextSwitch | Heuristic::Complexity | Heuristic::Duration => {
@@ -91,8 +91,8 @@ impl Proposal {
         }
     }
 
-    /// Whether it may be said: nothing of its kind waits for this frame, and its heuristic has said
-    /// nothing about the frame of late. A context that is nearly full does not wait for anything else.
+    /// Whether it may be made: nothing of its kind waits for this frame, and its heuristic has suggested nothing
+    /// about the frame recently. A context that is nearly full does not wait for anything else.
     fn is_due(&self, earlier: &[StoredSuggestion]) -> bool {
         let (kind, urgent) = (self.heuristic.kind(), self.heuristic == Heuristic::ContextOverflow);
         !earlier.iter().any(|earlier| {
@@ -105,7 +105,7 @@ impl Proposal {
 /// Tokens from which on it is worth saying that they are saved.
 const WORTH_SAYING: u64 = 500;
 
-/// What following a suggestion saves, in tokens of every later request, where that is worth saying.
+/// Returns the saving from following a suggestion, in tokens of every later request, where that is worth saying.
 fn saving(kind: Kind, signals: &Signals) -> Option<String> {
     match kind {
         Kind::Pop if signals.tokens >= WORTH_SAYING => {
@@ -149,7 +149,7 @@ impl Suggestions {
         Self { kernel: Arc::clone(kernel), queries: Arc::clone(queries) }
     }
 
-    /// What is seen of the work in an open span of a session.
+    /// Returns the signals of the work in an open span of a session.
     pub(crate) fn signals(
         &self,
         conversation: &mut Conversation,
@@ -160,7 +160,7 @@ impl Suggestions {
         Ok(observer.signals(used, limit))
     }
 
-    /// The suggestions that wait in a session, for a system prompt that is built anew with every change.
+    /// The suggestions that wait in a session, for a system prompt that is rebuilt with every change.
     pub(crate) fn suggestions_in_system(&self, session: &str) -> Result<Vec<String>, EngineError> {
         self.kernel.read(|view| {
             let settings = self.kernel.settings_in(view)?;

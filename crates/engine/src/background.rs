@@ -1,5 +1,5 @@
-//! Work that is done behind the calls that make it necessary: on a thread of its own, that begins with
-//! the first wish and ends, with all done, when its owner goes.
+//! Work after the calls that make it necessary: on a thread of its own, which starts with the first request and ends,
+//! with everything done, when its owner is dropped.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -13,8 +13,8 @@ use callstack_store::{StoreError, open_plain};
 use crate::error::EngineError;
 use crate::lock::lock;
 
-/// Work that can wait begins once nothing was wished for so long: a host asks several things about one call of
-/// the model, one right behind the other, and none of them waits for the disk then.
+/// Work that can wait begins once there was no request for so long: a host asks several things about one call of the
+/// model, one right after the other, and none of them waits for the disk then.
 const QUIET: Duration = Duration::from_millis(250);
 /// How long a wish waits at most where it never becomes quiet.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const RETRY: Duration = Duration::from_secs(5);
 /// How long one process may keep the others waiting.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is to be done each time; it keeps what it needs in between.
+/// The work of each run; it keeps its state in between.
 pub(crate) type Work = Box<dyn FnMut() -> Result<(), EngineError>>;
 
 /// Work in the background.
@@ -91,7 +91,7 @@ impl Background {
         Self::new(name, Duration::ZERO, Box::new(make))
     }
 
-    /// The same for work that waits until nothing more is wished for.
+    /// The same for work that waits until there are no more requests.
     pub(crate) fn when_quiet(
         name: &'static str,
         make: impl Fn() -> Work + Send + Sync + 'static,
@@ -104,7 +104,7 @@ impl Background {
         Self { shared: Arc::new(Shared { name, quiet, make, signal, changed }) }
     }
 
-    /// What others can wake it with.
+    /// Returns a handle with which others can wake it.
     pub(crate) fn waker(&self) -> Waker {
         Waker { shared: Arc::clone(&self.shared) }
     }
@@ -121,7 +121,7 @@ impl Background {
 }
 
 impl Drop for Background {
-    /// What is wanted is done before the process ends.
+    /// Requested work is done before the process ends.
     fn drop(&mut self) {
         let thread = {
             let mut signal = lock(&self.shared.signal);
@@ -141,7 +141,7 @@ impl Waker {
     pub(crate) fn want(&self) {
         let mut signal = lock(&self.shared.signal);
         signal.wanted = Some(Wanted::again(signal.wanted));
-        // One that is over has panicked: it begins anew.
+        // A thread that is over has panicked: another one takes its place.
         let is_over = signal.thread.as_ref().is_none_or(JoinHandle::is_finished);
         if is_over && !signal.closed {
             let shared = Arc::clone(&self.shared);
@@ -165,7 +165,7 @@ impl Shared {
             rest = begun.elapsed() * REST;
             let mut signal = lock(&self.signal);
             if let Err(error) = outcome {
-                // At the end there is no second try: the next process does what is left.
+                // At the end there is no second try: the next process does the rest.
                 signal.wanted = (!signal.closed).then(|| Wanted::again(signal.wanted));
                 signal.failure = Some(error);
                 rest = RETRY;
@@ -199,8 +199,8 @@ impl Shared {
     }
 }
 
-/// Locks a file that all processes of a project share, waiting a while for the one that holds it. It is
-/// free again when what this returns is dropped. It is for its owner only, as all that lies beside it.
+/// Locks a file that all processes of a project share, waiting a while for its holder. The lock is released when the
+/// result is dropped. The file is for its owner only, as are all beside it.
 pub(crate) fn exclusive(path: &Path) -> Result<File, EngineError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let mut options = OpenOptions::new();

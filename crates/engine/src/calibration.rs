@@ -1,22 +1,20 @@
-//! How many real tokens an estimated one is, learnt from what the host's provider reports.
+//! The number of real tokens in an estimated one, learnt from the reports of the host's provider.
 
 use callstack_store::View;
 
 use crate::conversation::shown::Shown;
 use crate::error::EngineError;
 
-/// Where the store has the factor of a session.
-pub(crate) const SLOT: &str = "calibration";
-
-/// Estimated tokens below which a step tells nothing: framing outweighs the text.
+/// Estimated tokens below which a step is not used: framing outweighs the text.
 const LEAST: usize = 64;
-/// What a report has to lie between to be about the text at all; hidden reasoning, images and folds are
-/// not.
+/// Plausible slopes; others are not about the text, but hidden reasoning, images and folds.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=3.0;
 /// How much a single step counts against all before it.
 const WEIGHT: f64 = 0.2;
 /// The factor moves in such steps, so that a context that is rebuilt is not another one each time.
-pub(crate) const STEP: f64 = 0.25;
+const STEP: f64 = 0.25;
+/// The same for 100 estimated tokens.
+const STEP_PERCENT: u32 = 25;
 
 /// The factor of one session.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +33,7 @@ impl Default for Calibration {
 }
 
 impl Calibration {
-    /// What it is behind a further message.
+    /// Returns the calibration after a further message.
     pub(crate) fn after(mut self, shown: &Shown) -> Self {
         if let Some(tokens) = shown.tokens {
             let estimated = self.heard + shown.said;
@@ -55,15 +53,26 @@ impl Calibration {
 
     /// Real tokens for each estimated one.
     pub(crate) fn factor(&self) -> f64 {
-        (self.factor / STEP).round() * STEP
+        f64::from(self.percent()) / 100.0
+    }
+
+    /// Real tokens for 100 estimated ones.
+    pub(crate) fn percent(&self) -> u32 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "plausible slopes are small and above 0"
+        )]
+        let steps = (self.factor / STEP).round() as u32;
+        steps * STEP_PERCENT
     }
 }
 
-/// Real tokens for each estimated one in a session, by what its host reported up to its last request,
+/// Returns the real tokens for each estimated one in a session, by its host's reports up to its last request,
 /// whichever process that one went through.
 pub(crate) fn tokens_per_estimate(view: &View<'_>, session: &str) -> Result<f64, EngineError> {
-    let kept = view.render(session, SLOT)?.and_then(|text| text.parse().ok());
-    Ok(kept.unwrap_or_else(|| Calibration::default().factor()))
+    let kept = view.tokens_per_estimate(session)?;
+    Ok(kept.map_or_else(|| Calibration::default().factor(), |percent| f64::from(percent) / 100.0))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Ending frames: what stands for their spans is made in the transaction that ends them.
+//! Ending frames: the texts that replace their spans are made in the transaction that ends them.
 
 use std::sync::Arc;
 
@@ -16,34 +16,30 @@ use crate::commands::{Commands, first};
 use crate::error::EngineError;
 use crate::evidence;
 use crate::evidence::SpanEvidence;
-use crate::kernel::{Env, Kernel};
+use crate::kernel::Kernel;
 
-/// Ends frames within a transaction, with what stands for their spans.
+/// Ends frames within a transaction, and makes the texts that replace their spans.
 pub(crate) struct SpanClosing {
-    env: Arc<Env>,
     commands: Arc<Commands>,
     contexts: Arc<Contexts>,
 }
 
 impl SpanClosing {
-    pub(crate) fn new(env: &Arc<Env>, commands: &Arc<Commands>, contexts: &Arc<Contexts>) -> Self {
-        Self {
-            env: Arc::clone(env),
-            commands: Arc::clone(commands),
-            contexts: Arc::clone(contexts),
-        }
+    pub(crate) fn new(commands: &Arc<Commands>, contexts: &Arc<Contexts>) -> Self {
+        Self { commands: Arc::clone(commands), contexts: Arc::clone(contexts) }
     }
 
-    /// Ends a frame in a transaction that is under way. Returns the frame, and the text that stands for it in the
+    /// Ends a frame in a transaction that is under way. Returns the frame, and the text that replaces it in the
     /// session `reader`.
     pub(crate) fn end_in(
         &self,
         change: &mut Change<'_>,
+        at: i64,
         reader: &str,
         command: &Command,
         evidence: &Evidence,
     ) -> Result<(FrameNum, String), EngineError> {
-        let decision = self.commands.carry_out(change, command)?;
+        let decision = self.commands.carry_out_at(change, at, command)?;
         let num = first(&decision)?;
         let view = change.view();
         let text_for =
@@ -52,12 +48,11 @@ impl SpanClosing {
         let mut folds = Vec::new();
         for event in &decision.events {
             let Event::SpanClosed { span, close, .. } = event else { continue };
-            // What an errand returned is read by the session that waits for it.
+            // The session that waits for an errand reads its result.
             let owed = view.errand(*span)?.map(|stored| stored.errand.caller);
             let row = view.span_row(*span)?;
             let place = owed.unwrap_or_else(|| row.session.clone());
-            // The text of a frame that nobody pushed stands behind the user's next words, where no next
-            // step is to be told.
+            // The text of a frame that nobody pushed follows the user's next words, where no next step is named.
             let text = if row.origin.is_automatic() {
                 self.contexts.unpushed(&view, &row, evidence, false)?
             } else if place == reader {
@@ -75,8 +70,8 @@ impl SpanClosing {
                 folds.extend(evidence::taken(&view, num, *span, evidence)?);
             }
         }
-        change.append(self.env.now(), &folds)?;
-        self.commands.consolidate_if_many(change, num)?;
+        change.append(at, &folds)?;
+        self.commands.consolidate_if_many(change, at, num)?;
         Ok((num, text))
     }
 }
@@ -97,10 +92,11 @@ impl Endings {
         Self { kernel: Arc::clone(kernel), spans: Arc::clone(spans), closing: Arc::clone(closing) }
     }
 
-    /// Ends frames one after the other, and does `then` with what stands for each of them: all in one
-    /// transaction, so that nobody sees some of them ended and others not.
+    /// Ends frames one after the other, and calls `then` with the text that replaces each of them: all in one
+    /// transaction, so that nobody sees only some of them ended.
     pub(crate) fn end_in_turn<T>(
         &self,
+        at: i64,
         caller: &Caller,
         pops: Vec<Pop>,
         then: impl FnOnce(&mut Change<'_>, Vec<(FrameNum, String)>) -> Result<T, EngineError>,
@@ -114,7 +110,7 @@ impl Endings {
         self.kernel.write(|change| {
             let mut ended = Vec::new();
             for (command, evidence) in &ends {
-                ended.push(self.closing.end_in(change, &caller.session, command, evidence)?);
+                ended.push(self.closing.end_in(change, at, &caller.session, command, evidence)?);
             }
             then(change, ended)
         })

@@ -1,4 +1,4 @@
-//! Commands on frames: what each leads to is decided by `core` and appended in the transaction of its caller.
+//! Commands on frames: `core` decides each, and its events are appended in the transaction of its caller.
 
 use std::sync::Arc;
 
@@ -22,19 +22,28 @@ impl Commands {
         Self { env: Arc::clone(env) }
     }
 
-    /// Decides a command and appends what it leads to.
+    /// Decides a command and appends its events.
     pub(crate) fn carry_out(
         &self,
         change: &mut Change<'_>,
         command: &Command,
     ) -> Result<Decision, EngineError> {
-        let now = self.env.now();
-        let decision =
-            decide(&change.view(), command, &self.env.settings_in(&change.view())?.limits, now)?;
-        change.append(now, &decision.events)?;
-        let followed = followed(&change.view(), &decision.events, now)?;
-        change.append(now, &followed)?;
-        self.env.tell_of_outside(change, &decision.events, &decision.frames)?;
+        self.carry_out_at(change, self.env.now(), command)
+    }
+
+    /// Decides a command and appends what it leads to, as of the time `at` (milliseconds since 1970).
+    pub(crate) fn carry_out_at(
+        &self,
+        change: &mut Change<'_>,
+        at: i64,
+        command: &Command,
+    ) -> Result<Decision, EngineError> {
+        let limits = self.env.settings_in(&change.view())?.limits;
+        let decision = decide(&change.view(), command, &limits, at)?;
+        change.append(at, &decision.events)?;
+        let followed = followed(&change.view(), &decision.events, at)?;
+        change.append(at, &followed)?;
+        self.env.tell_of_outside(change, at, &decision.events, &decision.frames)?;
         Ok(decision)
     }
 }
@@ -48,8 +57,8 @@ pub(crate) fn first(decision: &Decision) -> Result<FrameNum, EngineError> {
     })
 }
 
-/// The events that follow from others for what was suggested: a child that was opened or an end that
-/// came is what a suggestion was for, and nothing waits for a frame that has ended.
+/// Returns the events for suggestions that follow from others: a child that was opened or an end fulfils a
+/// suggestion, and no suggestion waits for a frame that has ended.
 fn followed(view: &View<'_>, events: &[Event], now: i64) -> Result<Vec<Event>, StoreError> {
     let mut ends = Vec::new();
     let mut end = |frame: FrameNum, of: &dyn Fn(SuggestionKind) -> Option<SuggestionEnd>| {

@@ -1,5 +1,5 @@
-//! Compactions of sessions: what is asked of the summariser, what is waited for, and what becomes of
-//! the summary. All that is waited for is in the store.
+//! Compactions of sessions: the request to the summariser, pending compactions, and the use of the summary.
+//! Everything pending is in the store.
 
 mod settle;
 
@@ -27,7 +27,7 @@ use crate::queries::Queries;
 use crate::sessions::Sessions;
 pub(crate) use settle::{Came, told};
 
-/// Finished siblings that a summariser is told of.
+/// Finished siblings in the prompt of a summariser.
 const SIBLINGS: u32 = 9;
 
 /// A summary that a host's compaction produced.
@@ -39,13 +39,13 @@ pub struct Summary {
     pub text: String,
 }
 
-/// What a summariser is told.
+/// The prompt of a summariser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompactionPrompt {
-    /// What is added to the host's own prompt.
+    /// Additions to the host's own prompt.
     pub context: Vec<String>,
-    /// What takes the place of the host's own prompt. The summariser is then to see the whole
-    /// conversation, also what the host would keep word for word behind the summary.
+    /// The replacement of the host's own prompt. The summariser then sees the whole conversation, including messages
+    /// that the host keeps word for word after the summary.
     pub prompt: Option<String>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Ending {
     pub(crate) status: Status,
     /// Results in the caller's own words.
     pub(crate) results: Option<String>,
-    /// The same, dense.
+    /// The dense version of the results.
     pub(crate) results_compacted: Option<String>,
 }
 
@@ -120,15 +120,15 @@ impl Compactions {
         };
         let asked = asked(caller, &frame, Some(completion), None, requested);
         self.kernel.write(|change| {
-            // What could not end now could not end with a summary either.
+            // A frame that could not end now could not end with a summary either.
             decide(&change.view(), &pop, &self.kernel.env().settings().limits, self.kernel.now())?;
             Ok::<_, EngineError>(change.append(self.kernel.now(), &[asked])?)
         })?;
         Ok(frame)
     }
 
-    /// Marks the calling session's next compaction as a checkpoint of its active frame. `note` is what
-    /// the summary should pay heed to. With `requested`, the host is asked to compact at once.
+    /// Marks the calling session's next compaction as a checkpoint of its active frame. `note` is the focus of the
+    /// summary. With `requested`, the host is asked to compact at once.
     ///
     /// Errors: no frame is open, or it is already ending with a summary.
     pub(crate) fn mark_pending_compaction(
@@ -153,7 +153,7 @@ impl Compactions {
         Ok(frame)
     }
 
-    /// What the summariser of a session that its host is about to compact is told.
+    /// Returns the prompt for the summariser of a session that its host is about to compact.
     pub(crate) fn compacting(&self, session: &str) -> Result<CompactionPrompt, EngineError> {
         self.kernel.read(|view| {
             let pending = view.pending_compaction(session)?;
@@ -230,7 +230,7 @@ impl Compactions {
 }
 
 impl Queries {
-    /// What the next compaction of a session is for.
+    /// Returns the purpose of the next compaction of a session.
     pub(crate) fn compaction_type(&self, session: &str) -> Result<CompactionType, EngineError> {
         let pending = self.pending_compaction(session)?;
         Ok(pending.map_or(CompactionType::Overflow, |pending| pending.kind()))

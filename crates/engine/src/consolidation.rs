@@ -1,5 +1,5 @@
-//! Too many finished children of a frame become one, which says in sum what they returned. They stay
-//! below it, each with its results and its log.
+//! Consolidation: too many finished children of a frame become one, which sums up their results. They stay below it,
+//! each with its results and its log.
 
 use callstack_core::decide::{CONSOLIDATED, Command, Consolidate};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Identity};
@@ -10,9 +10,9 @@ use callstack_store::Change;
 use crate::commands::{Commands, first};
 use crate::error::EngineError;
 
-/// Finished children that stay as they are, the newest ones: what comes next builds on these.
+/// Finished children that stay as they are, the newest ones: later work builds on these.
 pub(crate) const KEPT: u64 = 10;
-/// Children that one frame stands for, at most.
+/// The most children that one frame replaces.
 const MOST: u32 = 1_000;
 /// Tokens of the results in sum, and of one child's share in them.
 const RESULTS: usize = 4_000;
@@ -23,11 +23,11 @@ const DENSE: usize = 300;
 const ARTIFACTS: usize = 100;
 
 impl Commands {
-    /// Has one frame stand for the older ones, once a frame that has just ended is one too many beside its
-    /// siblings.
+    /// Replaces the older ones by one frame, once a frame that has just ended is one too many beside its siblings.
     pub(crate) fn consolidate_if_many(
         &self,
         change: &mut Change<'_>,
+        at: i64,
         ended: FrameNum,
     ) -> Result<(), EngineError> {
         let most = self.env.settings_in(&change.view())?.consolidate_above;
@@ -37,16 +37,17 @@ impl Commands {
         let counts = change.view().counts(Some(parent))?;
         let terminal = counts.iter().filter(|(status, _)| status.is_terminal());
         if terminal.map(|(_, count)| count).sum::<u64>() > most {
-            self.consolidate_in(change, parent, KEPT.min(most / 2))?;
+            self.consolidate_in(change, at, parent, KEPT.min(most / 2))?;
         }
         Ok(())
     }
 
-    /// Has one frame stand for all but the newest `keep` finished children of a frame. None where there
-    /// are not at least two of them.
+    /// Replaces all but the newest `keep` finished children of a frame by one frame. None where there are not at
+    /// least two of them.
     pub(crate) fn consolidate_in(
         &self,
         change: &mut Change<'_>,
+        at: i64,
         parent: FrameNum,
         keep: u64,
     ) -> Result<Option<FrameNum>, EngineError> {
@@ -66,7 +67,7 @@ impl Commands {
             results_compacted: titles(&finished),
             artifacts: artifacts(&finished),
         });
-        let decision = self.carry_out(change, &command)?;
+        let decision = self.carry_out_at(change, at, &command)?;
         Ok(Some(first(&decision)?))
     }
 }
@@ -103,7 +104,7 @@ fn titles(frames: &[Frame]) -> String {
     cut_to_token_budget(&titles.join("; "), DENSE, CUT).into_owned()
 }
 
-/// What the newest of them produced first, each thing as it was last recorded.
+/// Returns the artifacts of the newest frames first, each as it was last recorded.
 fn artifacts(frames: &[Frame]) -> Vec<Artifact> {
     let mut found: Vec<Artifact> = Vec::new();
     for artifact in frames.iter().rev().flat_map(|frame| frame.artifacts.iter().rev()) {

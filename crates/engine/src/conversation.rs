@@ -1,5 +1,4 @@
-//! A session as its host goes on with it: what is new is stored, what was undone is followed, what is
-//! finished is folded.
+//! A session as its host goes on with it: new messages are stored, undos are followed, finished frames are folded.
 
 pub(crate) mod broken;
 mod calibrated;
@@ -8,6 +7,8 @@ pub(crate) mod copied;
 pub(crate) mod files_before;
 pub(crate) mod fixing;
 pub(crate) mod folding;
+#[cfg(test)]
+mod folding_tests;
 pub(crate) mod fork;
 pub(crate) mod framing;
 #[cfg(test)]
@@ -32,7 +33,7 @@ use std::path::{Path, PathBuf};
 use callstack_core::autonomy::Seen;
 use callstack_core::fold::{Note, ReasoningPolicy};
 use callstack_core::frame::FrameNum;
-use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, newest_summary};
+use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, SpanNum, newest_summary};
 use callstack_store::{MessageBody, StoreError, StoredErrand};
 use folding::PATIENCE;
 use framing::Framing;
@@ -53,18 +54,18 @@ pub use sync::{SyncAnswer, SyncRequest};
 /// The epoch of a session that was never compacted.
 pub(crate) const START: &str = "start";
 
-/// What is known of a session in this process. All of it can be had again from the host and the store.
+/// The state of a session in this process. All of it can be restored from the host and the store.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     transcript: Vec<Message>,
     facts: Vec<Vec<Fact>>,
     calls: Vec<Vec<CallTimes>>,
-    /// What the heuristics need of each message.
+    /// The data of each message that the heuristics need.
     seen: Vec<Seen>,
     watch: Watch,
     /// The place of each message that was ever seen, by first appearance.
     order: HashMap<String, u64>,
-    /// Whether `order` holds what the store knows.
+    /// Whether `order` has the messages of the store.
     loaded: bool,
     ticket: Ticket,
     /// Whether the host showed messages last that could not be taken over.
@@ -74,15 +75,19 @@ pub(crate) struct Conversation {
     spans: Vec<Span>,
     notes: Vec<Note>,
     outside: Outside,
-    /// What the session has had others do.
+    /// The errands that the session has started.
     errands: Vec<StoredErrand>,
     stale: Stale,
     revision: i64,
     /// The serial of the last answer that settled a fold, if nothing was left open with the last
     /// answer and nothing was loaded since: then the model's next steps alone change no operation.
     steady_since: Option<i64>,
-    /// The frame that was active when the current step began: what the step does is its work, also
-    /// where a push stands in the same step.
+    /// Spans that go out unfolded, since they were not on the disk in time.
+    left_out: Vec<SpanNum>,
+    /// Whether something in the last answer had to do without what was not on the disk in time.
+    is_disk_slow: bool,
+    /// The frame that was active when the current step began: the step's calls are its work, also where a push is in
+    /// the same step.
     pub(crate) step_frame: Option<FrameNum>,
     /// Files whose frames are known only when the step is shown.
     written: Vec<written::Written>,
@@ -92,24 +97,32 @@ pub(crate) struct Conversation {
     pub(crate) used: Option<u64>,
     /// The last text of the newest step.
     pub(crate) closing: Option<String>,
-    /// Whether it is a child session that has no frame yet; none while nobody has looked.
+    /// Whether it is a child session that has no frame yet; none until that was checked.
     frameless: Option<bool>,
-    /// The calibration as it was behind each message of the transcript: it starts anew with a compaction,
-    /// and is the same in every process that is shown the same.
+    /// The calibration after each message of the transcript: it is reset by a compaction, and is the same in every
+    /// process that is shown the same messages.
     calibration: Vec<Calibration>,
-    /// What the store has of it.
-    calibrated: Option<f64>,
+    /// The stored calibration.
+    calibrated: Option<u32>,
     /// `STACK_FRAME_MODE` at the last call that this process saw.
     framed: Option<bool>,
     /// `STACK_FOLD_REASONING`, as it counted at the last call.
     reasoning: ReasoningPolicy,
     framing: Framing,
-    /// Of a recorded session that is taken over, the folder that was worked in.
-    past: Option<PathBuf>,
+    past: Option<Past>,
     masking: Masking,
     naming: Naming,
     /// The message at which it was last announced that outputs will leave.
     leaving: Option<String>,
+}
+
+/// When and where the work of a recorded session was done that is taken over.
+#[derive(Debug)]
+struct Past {
+    /// The folder that was worked in.
+    folder: PathBuf,
+    /// The time of the message that is being taken over, where it is known; milliseconds since 1970.
+    at: Option<i64>,
 }
 
 impl Conversation {
@@ -120,11 +133,15 @@ impl Conversation {
 
     /// The folder that is worked in: `project`, but for a recorded session that is taken over.
     pub(crate) fn folder<'a>(&'a self, project: &'a Path) -> &'a Path {
-        self.past.as_deref().unwrap_or(project)
+        self.past.as_ref().map_or(project, |past| &past.folder)
     }
 
-    /// What the machine can tell of the messages behind the one at which a stretch begins, up to the one
-    /// at which it ends.
+    /// When what is done happens, in milliseconds since 1970: `now`, but for a recorded session that is taken over.
+    fn time(&self, now: i64) -> i64 {
+        self.past.as_ref().and_then(|past| past.at).unwrap_or(now)
+    }
+
+    /// Returns the facts in the messages after the one at which a stretch begins, up to the one at which it ends.
     fn facts_between<'a>(
         &'a self,
         open: &Anchor,
@@ -139,7 +156,7 @@ impl Conversation {
         self.facts.iter().take(end).skip(from).flatten()
     }
 
-    /// The spans of frames that began by themselves behind a message, or at a call in it.
+    /// Returns the spans of automatic frames that began after a message, or at a call in it.
     pub(crate) fn began_by_themselves(&self, message: &str) -> impl Iterator<Item = &Span> {
         self.spans.iter().filter(move |span| {
             span.origin.is_automatic()
@@ -164,8 +181,8 @@ impl Conversation {
         &self.calls[message]
     }
 
-    /// Whether no call was being carried out between two moments at a place: those up to it had ended by
-    /// the first, and those behind it began after the second. What the host does not tell counts as no.
+    /// Whether no call was being carried out between two moments at a place: those up to it had ended by the first,
+    /// and later ones began after the second. Missing times count as no.
     pub(crate) fn was_still_at(&self, place: &Anchor, (from, until): (i64, i64)) -> bool {
         let id = place.message.as_deref();
         let at = self.transcript.iter().rposition(|message| Some(message.id.as_str()) == id);
@@ -198,12 +215,12 @@ impl Conversation {
         self.transcript.last()
     }
 
-    /// Waits a little until what was seen so far is on the disk.
+    /// Waits a little until all messages so far are on the disk. Returns whether they are.
     pub(crate) fn written(&self, recorder: &Recorder) -> bool {
         recorder.flush(self.ticket, PATIENCE)
     }
 
-    /// By what the recorder knows what was seen so far.
+    /// Returns the recorder's ticket of the newest message.
     pub(crate) fn ticket(&self) -> Ticket {
         self.ticket
     }
@@ -237,7 +254,7 @@ impl Conversation {
         self.naming.looked(self.order.len() as u64);
     }
 
-    /// Takes over what the host shows; returns the bodies to be stored.
+    /// Takes the host's messages; returns the bodies to be stored.
     fn take(&mut self, keep: usize, shown: Vec<Shown>) -> Vec<MessageBody> {
         self.has_gap = false;
         self.transcript.truncate(keep);

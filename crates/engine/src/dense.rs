@@ -1,4 +1,4 @@
-//! The dense version of a text that nobody wrote one of.
+//! The dense version of a text that has none.
 
 /// Estimated tokens of it.
 const TOKENS: usize = 60;

@@ -1,4 +1,5 @@
-//! What the engine asks a host to do: some things can only be done from inside the agent's program.
+//! Effects: actions that the engine asks a host to perform, since some can only be done from inside the agent's
+//! program.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,7 +19,7 @@ pub enum Effect {
     Prompt {
         /// The session.
         session: String,
-        /// What is said.
+        /// The text.
         text: String,
         /// The agent that is meant, where the session has had none yet.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,19 +35,19 @@ pub enum Effect {
         /// The session.
         session: String,
     },
-    /// Wait, for something that goes on behind the calls.
+    /// Wait, for something that goes on outside the calls.
     Wait {
         /// Milliseconds.
         ms: u64,
     },
-    /// Stop what a session's agent is doing.
+    /// Stop the agent of a session.
     Abort {
         /// The session.
         session: String,
     },
 }
 
-/// What became of an effect.
+/// The outcome of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectOutcome {
@@ -65,16 +66,16 @@ pub enum EffectOutcome {
 /// An effect that an answer has to wait for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Next {
-    /// What the host does.
+    /// The action of the host.
     pub effect: Effect,
     /// All that is needed to go on afterwards, whichever process then does.
     pub token: Value,
 }
 
-/// What the engine wants done after something has happened.
+/// The effects that the engine asks for after an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reaction {
-    /// Done in this order; nobody waits for them.
+    /// Effects in this order; nobody waits for them.
     pub effects: Vec<Effect>,
     /// When to call [`crate::Engine::wake`], in milliseconds since 1970.
     pub wake_at: Option<i64>,

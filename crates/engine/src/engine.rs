@@ -101,7 +101,7 @@ impl Engine {
         let contexts = Arc::new(Contexts::new(kernel.env()));
         let frames = Arc::new(Frames::new(&kernel, &queries, &commands));
         let results = Arc::new(ResultsMaker::new(&kernel, &span_reader, &spans));
-        let closing = Arc::new(SpanClosing::new(kernel.env(), &commands, &contexts));
+        let closing = Arc::new(SpanClosing::new(&commands, &contexts));
         let endings = Arc::new(Endings::new(&kernel, &spans, &closing));
         let files = Arc::new(FileStates::new(&kernel));
         let fixing = Arc::new(Fixing::new(&kernel, &contexts, &span_reader, &sessions));

@@ -1,8 +1,8 @@
-//! Frames that sessions of their own work on: one is started or taken up again, prompted, waited for,
-//! and what it returned is the answer of the call that asked for it.
+//! Frames that sessions of their own work on: one is started or resumed, prompted, waited for, and its results are
+//! the answer of the call that asked for it.
 //!
-//! Each step can be taken by another process than the one before, and can be taken twice: what is known
-//! is in the store and in the token.
+//! Each step can be taken by another process than the one before, and can be taken twice: its state is in the store
+//! and in the token.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::assembly::Contexts;
-use crate::call::{Answer, Caller};
+use crate::call::{Caller, Reply};
 use crate::closing::SpanClosing;
 use crate::commands::Commands;
 use crate::conversation::fixing::Fixing;
@@ -25,11 +25,12 @@ use crate::effect::{Effect, EffectOutcome, Next};
 use crate::error::{EngineError, Kind};
 use crate::evidence::{SpanEvidence, SpanReader};
 use crate::kernel::Kernel;
+use crate::outputs::ReturnedFrame;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
 use crate::work_tree::FileStates;
 
-/// What is waited for: a session for the frame, or the session's end.
+/// A session to wait for: one for the frame, or the session's end.
 #[derive(Deserialize, Serialize)]
 struct Waiting {
     frame: FrameNum,
@@ -82,7 +83,11 @@ impl Delegation {
     }
 
     /// Has a frame worked on in a session of its own. Answers once it has returned.
-    pub(crate) fn delegate(&self, caller: &Caller, num: FrameNum) -> Result<Answer, EngineError> {
+    pub(crate) fn delegate(
+        &self,
+        caller: &Caller,
+        num: FrameNum,
+    ) -> Result<Reply<ReturnedFrame>, EngineError> {
         let (frame, known) = self.kernel.read(|view| {
             self.may_delegate(view, caller, num)?;
             Ok::<_, EngineError>((view.frame(num)?, own_session(view, num)?))
@@ -93,13 +98,12 @@ impl Delegation {
         }
     }
 
-    /// The same for a frame that is yet to be made, as a planned one: if no session comes to be, the plan
-    /// is what is left.
+    /// The same for a frame that is yet to be made, as a planned one: if no session is started, the plan remains.
     pub(crate) fn delegate_new(
         &self,
         caller: &Caller,
         child: PlannedChild,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<ReturnedFrame>, EngineError> {
         let frame = self.kernel.write(|change| {
             let parent =
                 change.view().session_row(&caller.session)?.and_then(|session| session.active);
@@ -113,13 +117,13 @@ impl Delegation {
         Ok(starting(caller, &frame))
     }
 
-    /// Goes on once the host has done what was asked for.
+    /// Goes on once the host has performed an effect.
     pub(crate) fn errand_goes_on(
         &self,
         caller: &Caller,
         token: Value,
         outcome: EffectOutcome,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<ReturnedFrame>, EngineError> {
         let Waiting { frame, session } =
             serde_json::from_value(token).map_err(|error| unreadable("token", &error))?;
         let Some(session) = session else {
@@ -164,7 +168,7 @@ impl Delegation {
         caller: &Caller,
         num: FrameNum,
         session: &str,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<ReturnedFrame>, EngineError> {
         self.kernel.write(|change| {
             let view = change.view();
             let given = view.errand_in(session)?.is_some_and(|it| {
@@ -181,19 +185,15 @@ impl Delegation {
         self.sessions.wait_until_written(&caller.session);
         let text = self.kernel.read(|view| self.prompt_for(view, num, session))?;
         self.files.record_begin(num);
-        Ok(Answer {
-            next: Some(Next {
-                effect: Effect::Prompt {
-                    session: session.to_owned(),
-                    text,
-                    agent: caller.agent.clone(),
-                    like: Some(caller.session.clone()),
-                    wait: true,
-                },
-                token: json!(Waiting { frame: num, session: Some(session.to_owned()) }),
-            }),
-            ..Answer::default()
-        })
+        let effect = Effect::Prompt {
+            session: session.to_owned(),
+            text,
+            agent: caller.agent.clone(),
+            like: Some(caller.session.clone()),
+            wait: true,
+        };
+        let token = json!(Waiting { frame: num, session: Some(session.to_owned()) });
+        Ok(Reply::waiting("", Next { effect, token }))
     }
 
     fn prompt_for(
@@ -225,7 +225,7 @@ impl Delegation {
         num: FrameNum,
         session: &str,
         outcome: EffectOutcome,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<ReturnedFrame>, EngineError> {
         let failed = matches!(outcome, EffectOutcome::Error { aborted: false, .. });
         let outcome = match outcome {
             EffectOutcome::Ok(said) => self.last_outcome(
@@ -254,20 +254,10 @@ impl Delegation {
             }
             let frame = change.view().frame(num)?;
             let text = self.owed(change, &frame, &caller.session)?;
-            let data = json!({
-                "handle": num.to_string(),
-                "sessionID": frame.id,
-                "status": frame.status,
-                "results": frame.results,
-            });
             let title = format!("{} {}", frame.label(), frame.status);
-            Ok::<_, EngineError>(Answer {
-                title,
-                text,
-                data,
-                returned: Some(num),
-                ..Answer::default()
-            })
+            let mut reply = Reply::new(title, text, ReturnedFrame::of(&frame));
+            reply.answer.returned = Some(num);
+            Ok::<_, EngineError>(reply)
         })?;
         self.files.record_ends(&ended);
         Ok(answer)
@@ -293,7 +283,7 @@ impl Delegation {
         Ok(Outcome::with(Status::Completed, results, Some(dense(said)), source))
     }
 
-    /// What the caller of an errand is to read of it, which is fixed by now.
+    /// Returns the result of an errand for its caller, which is fixed by now.
     pub(crate) fn owed(
         &self,
         change: &mut Change<'_>,
@@ -309,7 +299,7 @@ impl Delegation {
         }
     }
 
-    /// Ends a frame that nobody will end, and all that is still in progress below it; returns them.
+    /// Ends a frame that nobody will end, and all frames below it that are still in progress; returns them.
     pub(crate) fn end_all(
         &self,
         change: &mut Change<'_>,
@@ -336,7 +326,7 @@ impl Delegation {
             anchor: Anchor { message, call: None },
             outcome: outcome.clone(),
         });
-        self.closing.end_in(change, &session, &command, &evidence)?;
+        self.closing.end_in(change, self.kernel.now(), &session, &command, &evidence)?;
         ended.push(num);
         Ok(ended)
     }
@@ -350,8 +340,7 @@ impl Queries {
         Ok(errand.is_none_or(|stored| stored.errand.frame != frame.num))
     }
 
-    /// Whether somebody waits for what a session returns, and will end its frame with the session's
-    /// last words.
+    /// Whether a call waits for the results of a session, and will end its frame with the session's last words.
     pub(crate) fn is_errand(&self, session: &str) -> Result<bool, EngineError> {
         self.kernel.read(|view| match view.errand_in(session)? {
             Some(StoredErrand { errand, delivered: false }) => {
@@ -367,10 +356,10 @@ pub(crate) fn works_in(frame: &Frame, session: &str) -> bool {
     frame.status == Status::InProgress && frame.session.as_deref() == Some(session)
 }
 
-/// What stands behind the last words of a session.
+/// The addition after the last words of a session.
 pub(crate) const SILENT: &str =
     "(Its session fell silent without a pop; these are its last words.)";
-/// What stands where there are none.
+/// The replacement of last words that are missing.
 pub(crate) const WORDLESS: &str = "It ended without a word.";
 
 /// How a frame ends that was cut off: it can be taken up again.
@@ -398,17 +387,13 @@ fn unheard(view: &View<'_>, num: FrameNum, session: &str) -> Result<Option<SpanN
     Ok((again && !heard).then_some(span.num))
 }
 
-fn starting(caller: &Caller, frame: &Frame) -> Answer {
-    Answer {
-        next: Some(Next {
-            effect: Effect::CreateSession {
-                parent: caller.session.clone(),
-                title: frame.identity.title.clone(),
-            },
-            token: json!(Waiting { frame: frame.num, session: None }),
-        }),
-        ..Answer::default()
-    }
+fn starting(caller: &Caller, frame: &Frame) -> Reply<ReturnedFrame> {
+    let effect = Effect::CreateSession {
+        parent: caller.session.clone(),
+        title: frame.identity.title.clone(),
+    };
+    let token = json!(Waiting { frame: frame.num, session: None });
+    Reply::waiting("", Next { effect, token })
 }
 
 fn started(frame: &Frame, outcome: EffectOutcome) -> Result<String, EngineError> {

@@ -7,7 +7,7 @@ use callstack_core::frame::{FrameNum, Status};
 use callstack_core::secrets::mask;
 use callstack_store::StoreError;
 
-/// What to do where no frame is open that could be meant.
+/// The hint where a frame is missing and none is open.
 pub(crate) const NAME_OR_PUSH: &str = "Name a frame, or begin one with `stack_frame_push`.";
 
 /// Whose problem an error is.
@@ -15,7 +15,7 @@ pub(crate) const NAME_OR_PUSH: &str = "Name a frame, or begin one with `stack_fr
 pub enum Kind {
     /// An argument is missing, unknown or of the wrong shape.
     Invalid,
-    /// What was named does not exist, or several things are called so.
+    /// The reference does not exist, or is ambiguous.
     NotFound,
     /// The state does not allow it.
     Conflict,
@@ -44,15 +44,15 @@ impl Kind {
     }
 }
 
-/// What went wrong, and what to do about it.
+/// A failure, and what to do about it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct EngineError {
     /// Whose problem it is.
     pub kind: Kind,
-    /// What went wrong and where; one sentence without a full stop.
+    /// The failure and its place; one sentence without a full stop.
     pub message: String,
-    /// What to do next.
+    /// The next step for the user.
     pub hint: Option<String>,
 }
 
@@ -72,6 +72,21 @@ impl EngineError {
             error.hint = Some(format!("Did you mean {}? {see}", named.join(" or ")));
         }
         error
+    }
+
+    /// The error of a value that can't be written as JSON.
+    pub(crate) fn unwritable(error: &serde_json::Error) -> Self {
+        Self { kind: Kind::Internal, message: error.to_string(), hint: None }
+    }
+
+    /// The error with secrets of known forms masked.
+    #[must_use]
+    pub(crate) fn masked(self) -> Self {
+        Self {
+            kind: self.kind,
+            message: mask(&self.message).into_owned(),
+            hint: self.hint.map(|hint| mask(&hint).into_owned()),
+        }
     }
 
     /// The error with tools called as the dialect does: those that its message marks as code, since a

@@ -1,5 +1,4 @@
-//! What the machine saw in a span: taken from the messages as they are stored, when the span is closed, and
-//! stored with that.
+//! The evidence of a span: taken from the stored messages when the span is closed, and stored with that.
 
 mod outdated;
 mod span;
@@ -24,12 +23,11 @@ use crate::kernel::{Env, Kernel};
 use crate::lock::lock;
 use crate::sessions::Sessions;
 
-/// How long the end of a frame waits until the messages of its span are on the disk. They are written
-/// behind the hooks that show them, which takes milliseconds; after this time what is there is read.
+/// How long the end of a frame waits until the messages of its span are on the disk. They are written after the hooks
+/// that show them, which takes milliseconds; after this time only the stored ones are read.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a host makes of one of its messages, as it is stored, in a project's folder: what happened in it,
-/// each with the part's id.
+/// Reads a host's stored message in a project's folder: returns its words and calls, each with the part's id.
 pub type Reader = fn(&str, &Path) -> Vec<(String, Happening)>;
 
 /// The evidence of frames, once the messages of their sessions are on the disk.
@@ -52,8 +50,8 @@ impl SpanEvidence {
         }
     }
 
-    /// What was seen in the open span of a frame, or the innermost one of a session, without what
-    /// `results` say. That nothing can be read is no reason not to end a frame.
+    /// Returns the evidence of the open span of a frame, or the innermost one of a session, without the facts in
+    /// `results`. Unreadable messages do not keep a frame from ending.
     pub(crate) fn evidence(
         &self,
         session: &str,
@@ -110,7 +108,7 @@ impl SpanReader {
         Self { env: Arc::clone(env), reader: OnceLock::default() }
     }
 
-    /// What was seen in the open span of a frame, of what is on the disk.
+    /// Returns the evidence of the open span of a frame, from the messages on the disk.
     pub(crate) fn evidence_now(
         &self,
         view: &View<'_>,
@@ -149,8 +147,8 @@ impl SpanReader {
         Ok(evidence)
     }
 
-    /// What was seen in the messages behind the first one up to and including the second, in a session
-    /// that works in `folder`, without what is `told` already. What files hold is not looked at.
+    /// Returns the evidence of the messages after the first one up to and including the second, in a session that
+    /// works in `folder`, without the facts in `told`. The content of files is not read.
     pub(crate) fn evidence_between(
         &self,
         view: &View<'_>,
@@ -165,8 +163,8 @@ impl SpanReader {
 }
 
 impl Sessions {
-    /// Waits until what this process was shown of a session is on the disk. What is not there by then can't be
-    /// read, and nobody waits for it any longer: false.
+    /// Waits until the messages of a session that this process was shown are on the disk. False if some are not there
+    /// by then: they can't be read, and nobody waits for them any longer.
     pub(crate) fn wait_until_written(&self, session: &str) -> bool {
         let Some(recorder) = self.recorder.get() else { return true };
         let ticket = lock(&self.conversation(session)).ticket();
@@ -198,7 +196,7 @@ fn open_span(
     Ok(spans.pop())
 }
 
-/// What files held when work on them was recorded, where it was.
+/// Adds the hashes of files from when work on them was recorded, where it was.
 pub(crate) fn with_hashes(mut evidence: Evidence, artifacts: &[Artifact]) -> Evidence {
     for file in &mut evidence.written {
         let recorded = artifacts.iter().find(|artifact| file.is_at(&artifact.path));
@@ -207,7 +205,7 @@ pub(crate) fn with_hashes(mut evidence: Evidence, artifacts: &[Artifact]) -> Evi
     evidence
 }
 
-/// The event that stores what was seen in a span; none where there is nothing to store or to replace.
+/// Returns the event that stores the evidence of a span; none where there is nothing to store or to replace.
 pub(crate) fn taken(
     view: &View<'_>,
     frame: FrameNum,
@@ -230,7 +228,7 @@ pub(crate) fn lines(evidence: &Evidence, frame: &Frame, inside: &[Frame]) -> Vec
 }
 
 impl SpanReader {
-    /// Has evidence taken from what this makes of a stored message. Without it there is none. The first
+    /// Sets the reader of stored messages from which evidence is taken. Without one there is no evidence. The first
     /// one counts.
     pub(crate) fn read_messages_with(&self, reader: Reader) {
         self.reader.get_or_init(|| reader);

@@ -1,4 +1,4 @@
-//! Files of the project: how they are named, and what is in them.
+//! Files of the project: their names and their content.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -23,8 +23,8 @@ pub(crate) fn relative(project: &Path, file: &str) -> String {
     }
 }
 
-/// Opens a file by its name. A link in the project is followed to what lies in the project only: it may have come
-/// with it, and lead anywhere.
+/// Opens a file by its name. A link in the project is followed only to files in the project: it may have come with
+/// it, and lead anywhere.
 fn open(project: &Path, file: &str) -> Option<File> {
     let path = without_dots(&project.join(file));
     let whole = fs::canonicalize(&path).ok()?;
@@ -35,7 +35,7 @@ fn open(project: &Path, file: &str) -> Option<File> {
     plain::open(&whole).ok()
 }
 
-/// SHA-256 of a file's content in hex; none for what is no readable file of a reasonable size.
+/// Returns the SHA-256 of a file's content in hex; none unless it is a readable file of a reasonable size.
 pub(crate) fn hash(project: &Path, file: &str) -> Option<String> {
     let file = open(project, file)?;
     let metadata = file.metadata().ok()?;
@@ -45,10 +45,10 @@ pub(crate) fn hash(project: &Path, file: &str) -> Option<String> {
     digest(file).ok()
 }
 
-/// Bytes of a file that are read for what it says of a change.
+/// Bytes of a file that are read for the description of a change.
 const LARGEST_TEXT: u64 = 1_000_000;
 
-/// What a file holds; none for what is no readable text of a moderate size.
+/// Returns the content of a file; none for anything but a readable text of a moderate size.
 pub(crate) fn text(project: &Path, file: &str) -> Option<String> {
     let mut file = open(project, file)?;
     let metadata = file.metadata().ok()?;
@@ -126,7 +126,7 @@ fn a_link_is_followed_to_what_lies_in_the_project_only() {
         assert_eq!(text(&project, name).is_some(), is_read, "{name}");
         assert_eq!(hash(&project, name).is_some(), is_read, "{name}");
     }
-    // What a tool wrote outside of the project is named as it is.
+    // A file outside of the project keeps its whole path.
     let named = outside.join("file");
     assert!(hash(&project, named.to_str().unwrap()).is_some());
     assert!(hash(&project, "../outside/file").is_some());

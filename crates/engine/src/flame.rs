@@ -1,5 +1,5 @@
 //! The tools of the specification's first generation: other names and arguments for the same operations.
-//! What each takes is a line of the table; nothing is done here.
+//! The parameters of each are a line of the table; nothing is carried out here.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(crate) struct Alias {
 
 #[derive(Clone, Copy, Debug)]
 enum Takes {
-    /// What the operation takes, by the names of the dialect.
+    /// The operation's own arguments, by the names of the dialect.
     Same,
     /// Something of its own.
     Own {
@@ -83,8 +83,8 @@ const fn own(
     Alias { operation, takes: Takes::Own { summary, arguments, always: &[] } }
 }
 
-/// Every tool that the first generation names, in its order. An operation that does not stand here is
-/// reached by the dialect's name for it and takes what it always takes.
+/// Every tool of the first generation, in its order. An operation that is not here is reached by the dialect's name
+/// for it and has its usual arguments.
 pub(crate) const TABLE: &[Alias] = &[
     own(
         "stack_frame_push",
@@ -166,7 +166,7 @@ pub(crate) const TABLE: &[Alias] = &[
     same("stack_get_state"),
 ];
 
-/// The line of an operation; one that takes what the operation takes where the table has none.
+/// Returns the line of an operation; one with the operation's own arguments where the table has none.
 pub(crate) fn of(operation: &Operation) -> Alias {
     let known = TABLE.iter().find(|alias| alias.operation == operation.name);
     known.copied().unwrap_or(same(operation.name))
@@ -288,7 +288,7 @@ impl Argument {
     }
 }
 
-/// A goal's first words are its title; all of it is what defines done.
+/// The first words of a goal are its title; all of it is the criteria.
 fn identity(goal: &str) -> Result<Map<String, Value>, EngineError> {
     let goal = goal.trim();
     if goal.is_empty() {
@@ -326,7 +326,7 @@ fn renamed(mut schema: Value) -> Value {
     schema
 }
 
-/// Whether a value is what a plain schema wants, or what is wrong with it.
+/// Checks a value against a plain schema, and returns the mismatch.
 fn check(schema: &Value, value: &Value) -> Result<(), String> {
     let fits = match schema["type"].as_str() {
         Some("object") => value.is_object(),

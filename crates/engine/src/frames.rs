@@ -5,6 +5,7 @@ use std::sync::Arc;
 use callstack_core::decide::{Command, Decision, OpenRoot};
 use callstack_core::frame::{Artifact, FrameNum, Identity};
 use callstack_core::transcript::Anchor;
+use callstack_store::Change;
 
 use crate::commands::{Commands, first};
 use crate::error::EngineError;
@@ -32,9 +33,26 @@ impl Frames {
         }
     }
 
-    /// Decides a command and appends what it leads to, in one transaction.
+    /// Decides a command and appends its events, in one transaction.
     pub(crate) fn change(&self, command: &Command) -> Result<Decision, EngineError> {
-        self.kernel.write(|change| self.commands.carry_out(change, command))
+        self.change_at(self.kernel.now(), command)
+    }
+
+    /// The same as of the time `at` (milliseconds since 1970).
+    pub(crate) fn change_at(&self, at: i64, command: &Command) -> Result<Decision, EngineError> {
+        self.kernel.write(|change| self.commands.carry_out_at(change, at, command))
+    }
+
+    /// The same now, with what `then` does in the same transaction.
+    pub(crate) fn change_and<T>(
+        &self,
+        command: &Command,
+        then: impl FnOnce(&mut Change<'_>, Decision) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.kernel.write(|change| {
+            let decision = self.commands.carry_out(change, command)?;
+            then(change, decision)
+        })
     }
 
     /// Gives a session a frame to work in, named after the user's first words, if it has none.
@@ -48,7 +66,7 @@ impl Frames {
         self.ensure_root_below(session, host, identity, anchor, None)
     }
 
-    /// The same for a child session that somebody started in the frame `caller`.
+    /// The same for a child session that was started in the frame `caller`.
     pub(crate) fn ensure_root_below(
         &self,
         session: &str,

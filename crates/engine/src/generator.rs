@@ -1,9 +1,9 @@
-//! Results of a frame that nobody gave any. In which order they are looked for is told in
+//! Results of a frame that nobody gave any. The order in which they are looked for is described in
 //! [`callstack_core::results`]; the host's compaction comes before all of this and is in `compaction`.
 //!
-//! A model is asked where a call waits that may take its time: from a terminal at once, and in a host
-//! behind the call's back, which asks again and again until there is an answer. Nothing else waits for one:
-//! what ends in a hook is extracted.
+//! A model is asked where a call may take its time: from a terminal at once, and in a host in the background, while
+//! the call asks again and again until there is an answer. Nothing else waits for one: results of frames that end in
+//! a hook are extracted.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -28,13 +28,13 @@ use crate::summarizer::{Answered, Asked, Summarizer, SummarizerError, SummaryReq
 
 /// Messages of a span that are read, the last ones.
 pub(crate) const READ: u32 = 400;
-/// Finished frames inside it that a model is told of.
+/// Finished frames inside it in the prompt of a model.
 const INSIDE: u32 = 20;
 /// Milliseconds after which a host asks again whether a model has answered.
 pub(crate) const AGAIN: u64 = 100;
 /// Milliseconds that an answer may be late: the model's own time limit comes first.
 const GRACE: i64 = 2_000;
-/// Milliseconds below which asking anew is not worth while.
+/// Milliseconds below which asking again is not worth while.
 const LEAST: i64 = 500;
 
 /// Results that were made.
@@ -49,13 +49,13 @@ pub(crate) struct Made {
 /// A model that was asked, as a call's token says.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Asking {
-    /// Under what its answer is kept.
+    /// The key of its answer.
     summary: String,
     /// Until when it may answer, in milliseconds since 1970.
     until: i64,
 }
 
-/// What came of making results.
+/// The outcome of making results.
 pub(crate) enum Making {
     /// These.
     Made(Made),
@@ -177,7 +177,7 @@ impl ResultsMaker {
         }
     }
 
-    /// What a model is asked; none where there is no model, or nothing to tell it.
+    /// Returns the request to a model; none where there is no model, or nothing to summarize.
     fn summary_request(
         &self,
         frame: &Frame,
@@ -203,7 +203,7 @@ impl ResultsMaker {
 }
 
 impl SpanReader {
-    /// Results without a model: what the agent said last; where it said nothing, what it did.
+    /// Returns results without a model: the agent's last words; where there are none, its evidence.
     pub(crate) fn extracted(&self, span: &[Happening]) -> Option<Made> {
         let done = || {
             let project = self.env.project().to_string_lossy();
@@ -233,8 +233,8 @@ impl SpanReader {
         Ok(self.in_span(view, &span, self.env.project())?.happenings)
     }
 
-    /// The same for the messages behind the first one up to and including the second, in a session that
-    /// works in `folder`, and what of them can't be read.
+    /// The same for the messages after the first one up to and including the second, in a session that works in
+    /// `folder`, with the parts of them that can't be read.
     pub(crate) fn happenings_between(
         &self,
         view: &View<'_>,
@@ -252,8 +252,7 @@ impl SpanReader {
 }
 
 impl SpanEvidence {
-    /// What was said and done in the span in which a frame was last worked on, as far as it can be read
-    /// back now.
+    /// Returns the words and calls in the span in which a frame was last worked on, as far as they can be read now.
     pub(crate) fn happenings_of(&self, frame: &Frame) -> Result<Vec<Happening>, EngineError> {
         let Some(session) = &frame.session else { return Ok(Vec::new()) };
         self.sessions.wait_until_written(session);

@@ -1,32 +1,35 @@
-//! Frames in what programs are answered: by their handles, as they take them.
+//! Frames in answers for programs: by the handles that programs pass.
 
 use callstack_core::frame::FrameNum;
-use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serializer};
 
 /// A frame of a record.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-pub(crate) fn one<S: Serializer>(frame: &FrameNum, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(frame)
+pub(crate) mod one {
+    use super::*;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    pub(crate) fn serialize<S: Serializer>(frame: &FrameNum, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(frame)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<FrameNum, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
 }
 
 /// Frames of a record.
-pub(crate) fn many<S: Serializer>(frames: &[FrameNum], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(frames.iter().map(ToString::to_string))
-}
+pub(crate) mod many {
+    use super::*;
 
-/// Frames in a value.
-pub(crate) fn list(frames: impl IntoIterator<Item = FrameNum>) -> Value {
-    frames.into_iter().map(|frame| frame.to_string()).collect()
-}
-
-/// A record whose own shape has numbers in these fields.
-pub(crate) fn named(record: &impl Serialize, fields: &[&str]) -> Value {
-    let mut value = json!(record);
-    for field in fields {
-        if let Some(num) = value[*field].as_u64() {
-            value[*field] = FrameNum(num).to_string().into();
-        }
+    pub(crate) fn serialize<S: Serializer>(frames: &[FrameNum], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(frames.iter().map(ToString::to_string))
     }
-    value
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<FrameNum>, D::Error> {
+        let handles = Vec::<String>::deserialize(from)?;
+        handles.iter().map(|handle| handle.parse().map_err(D::Error::custom)).collect()
+    }
 }

@@ -1,8 +1,7 @@
 //! Takes over frames that another program or another store wrote down.
 //!
-//! Whatever the source, reading it ends in a list of [`Imported`] frames; what becomes of them is decided
-//! in `core` and appended in one transaction. A further kind of source is a further reader beside
-//! [`read`].
+//! Whatever the source, reading it ends in a list of [`Imported`] frames; `core` decides about them, and the events
+//! are appended in one transaction. A further kind of source is a further reader beside [`read`].
 
 mod read;
 
@@ -21,12 +20,12 @@ use crate::layout::{self, Present};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportSummary {
-    /// What was read.
+    /// The sources that were read.
     pub sources: Vec<ImportSource>,
-    /// What became of the frames.
+    /// The counts of the frames.
     #[serde(flatten)]
     pub counts: ImportCounts,
-    /// What could not be taken over, and why.
+    /// The entries that could not be imported, and why.
     pub skipped: Vec<Skipped>,
 }
 
@@ -75,7 +74,7 @@ impl Imports {
         Ok(summary)
     }
 
-    /// What an import of these paths would do.
+    /// Returns the effects of an import of these paths.
     pub(crate) fn would_import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
         let (mut summary, frames) = gathered(paths, self.kernel.now())?;
         let limits = self.kernel.env().settings().limits;
@@ -85,7 +84,7 @@ impl Imports {
         Ok(summary)
     }
 
-    /// The same for a store that is not there yet: all that is there is new to it.
+    /// The same for a store that does not exist yet: every frame is new to it.
     pub(crate) fn frames_in(paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
         let (mut summary, frames) = gathered(paths, 0)?;
         summary.counts.imported = frames.frames.len() as u64;
@@ -112,7 +111,7 @@ impl Imports {
             for (at, event) in &takeover.events {
                 change.append(*at, std::slice::from_ref(event))?;
             }
-            // Whoever works here goes on being the one who worked last.
+            // The last session here stays the one that worked last.
             if let Some(last) = last
                 && !takeover.events.is_empty()
             {
@@ -123,8 +122,8 @@ impl Imports {
         })
     }
 
-    /// What lies in this project, that which was set aside for us among it, but for what this store writes
-    /// there for other programs.
+    /// Returns the files of other programs in this project, those that were set aside included, without the files
+    /// that this store writes for other programs.
     fn sources_of_others(&self) -> Result<Vec<PathBuf>, EngineError> {
         let own = self.kernel.read(|view| Ok::<_, EngineError>(view.identity()?))?;
         let mut found = sources_in(&self.kernel.project().join(layout::HOST_FOLDER));
@@ -151,7 +150,7 @@ impl Imports {
     }
 }
 
-/// What is in folders and files; `now` stands for times that are missing.
+/// Reads folders and files; `now` replaces times that are missing.
 fn gathered(paths: &[PathBuf], now: i64) -> Result<(ImportSummary, Import), EngineError> {
     let mut summary = ImportSummary::default();
     let mut import = Import { host: "opencode".to_owned(), ..Import::default() };
@@ -174,7 +173,7 @@ fn gathered(paths: &[PathBuf], now: i64) -> Result<(ImportSummary, Import), Engi
 fn sources_in(folder: &Path) -> Vec<PathBuf> {
     let ours = |name: &str| {
         [layout::FOLDER, layout::FLAME].iter().any(|folder| {
-            // Behind a dot stands what was set aside.
+            // Files that were set aside begin with a dot.
             name.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
     };

@@ -1,4 +1,4 @@
-//! What all parts of the engine stand on: the store of one project, its settings, time and ids, and the log.
+//! The base of all parts of the engine: the store of one project, its settings, time and ids, and the log.
 //!
 //! Parts that hold an [`Env`] work within transactions of others and can't begin any; those that hold the
 //! [`Kernel`] begin them.
@@ -8,7 +8,7 @@ pub(crate) mod outside;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use callstack_core::dialect::Dialect;
@@ -37,8 +37,6 @@ pub(crate) struct Env {
     pub(crate) log: Log,
     dialect: Dialect,
     world: Box<dyn World>,
-    /// While recorded work is taken over, when it was done; else 0.
-    past: AtomicI64,
     /// Whether a person changes something from outside just now.
     pub(crate) outside: Outside,
 }
@@ -46,7 +44,7 @@ pub(crate) struct Env {
 /// The store of one project, with the files that follow it.
 pub(crate) struct Kernel {
     pub(crate) env: Arc<Env>,
-    pub(crate) store: Store,
+    pub(crate) store: Arc<Store>,
     trusted: Arc<Trusted>,
     /// The generation of the store that conversations were read from.
     generation: Arc<AtomicU64>,
@@ -60,7 +58,8 @@ impl Env {
         &self.project
     }
 
-    /// How this process was told to behave, without what was set in the store: [`crate::Engine::current_settings`].
+    /// Returns the settings of this process, without those that are set in the store:
+    /// [`crate::Engine::current_settings`].
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -76,7 +75,7 @@ impl Env {
         self.world.as_ref()
     }
 
-    /// Tells the project's log what happened.
+    /// Writes a line to the project's log.
     pub(crate) fn tell_log(&self, line: &LogLine) {
         self.log_at(self.now(), line);
     }
@@ -93,17 +92,9 @@ impl Env {
         (path, hash)
     }
 
-    /// When what is done now happens: while recorded work is taken over, that was in the past.
+    /// Returns the time of changes that are made now: during an import of recorded work, that is in the past.
     pub(crate) fn now(&self) -> i64 {
-        match self.past.load(Ordering::Relaxed) {
-            0 => self.world.now(),
-            past => past,
-        }
-    }
-
-    /// What this engine does from now on happened then; none for now.
-    pub(crate) fn set_past(&self, at: Option<i64>) {
-        self.past.store(at.unwrap_or(0), Ordering::Relaxed);
+        self.world.now()
     }
 }
 
@@ -116,7 +107,7 @@ impl Kernel {
     ) -> Result<Self, EngineError> {
         let (project, folder) = (trusted.project().to_path_buf(), trusted.folder());
         callstack_store::prepare(&project)?;
-        let store = Store::open(&trusted)?;
+        let store = Arc::new(Store::open(&trusted)?);
         let trusted = Arc::new(trusted);
         // A store that can't be read says so to whoever asks it for more.
         let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
@@ -137,7 +128,6 @@ impl Kernel {
             log,
             dialect,
             world,
-            past: AtomicI64::new(0),
             outside: Outside::default(),
         });
         Ok(Self { env, store, trusted, generation, notices: Mutex::default() })
@@ -159,8 +149,8 @@ impl Kernel {
         self.store.write(write)
     }
 
-    /// The store itself, for what is no transaction: its checks, its files, its removal of texts.
-    pub(crate) fn store(&self) -> &Store {
+    /// Returns the store itself, for work without a transaction: its checks, its files, its removal of texts.
+    pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
@@ -169,7 +159,7 @@ impl Kernel {
         self.store.is_read_only()
     }
 
-    /// What parts that begin no transactions work with.
+    /// Returns the environment of parts that begin no transactions.
     pub(crate) fn env(&self) -> &Arc<Env> {
         &self.env
     }
@@ -219,8 +209,8 @@ impl Kernel {
         self.store.path()
     }
 
-    /// What was set in this store, by the name of the variable that it stands for. It counts before
-    /// the user's own configuration, until it is reset.
+    /// Returns the settings of this store, by the names of their variables. They override the user's own
+    /// configuration, until they are reset.
     pub(crate) fn stored_settings(&self) -> Result<BTreeMap<String, String>, EngineError> {
         self.store.read(|view| Ok(view.settings()?))
     }

@@ -28,7 +28,7 @@ pub(crate) const FOLDER: &str = "stack";
 pub(crate) const FLAME: &str = "flame";
 pub(crate) const STATE: &str = "state.json";
 pub(crate) const FRAMES: &str = "frames";
-/// What keeps git away from the files.
+/// The file that keeps git away from the files.
 pub(crate) const IGNORE: &str = ".gitignore";
 
 /// Bytes of an id in a file's name; systems allow 255 for the whole name.
@@ -46,8 +46,8 @@ pub(crate) fn flame_folder(project: &Path) -> PathBuf {
 
 /// Reads the whole tree from `state.json` of the project in the folder `project`.
 ///
-/// Without the file it is an empty tree. A file that is damaged, of another program or of a newer
-/// callstack is an error of the kind `unavailable`, whose hint says what to do.
+/// Reads the state. Without the file it is an empty tree. A file that is damaged, of another program or of a newer
+/// callstack is an error of the kind `unavailable`, whose hint names the next step.
 pub fn load_state(project: &Path) -> Result<StackState, EngineError> {
     let path = folder(project).join(STATE);
     match load::<StackState>(&path)? {
@@ -91,7 +91,7 @@ pub fn save_frame(project: &Path, frame: &FrameMetadata) -> Result<(), EngineErr
     write(&path, &pretty(frame)?, Durably::No)
 }
 
-/// The file that a frame has or would get, and what is in it.
+/// Returns the file that a frame has or would get, and its content.
 fn frame_file(folder: &Path, id: &str) -> Result<(PathBuf, Option<FrameMetadata>), EngineError> {
     let frames = folder.join(FRAMES);
     let plain = frames.join(file_name(id));
@@ -110,7 +110,7 @@ pub(crate) fn file_name(id: &str) -> String {
     format!("{}.json", sanitized(id))
 }
 
-/// The same for a frame whose plain name is another one's already.
+/// The same for a frame whose plain name is taken by another one.
 pub(crate) fn distinct_file_name(id: &str) -> String {
     let hash = Sha256::digest(id.as_bytes());
     let hash = hash.iter().take(4).fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));
@@ -214,13 +214,13 @@ fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineError> {
     serde_json::from_slice(&text).map(Some).map_err(|error| unreadable(path, &error))
 }
 
-/// What is in a folder that frames are to be written to.
+/// The content of a folder that frames are to be written to.
 pub(crate) enum Present {
     /// Nothing that could be lost.
     Nothing,
     /// A tree.
     State(StackState),
-    /// Something else, or what is left of a tree.
+    /// Something else, or the remains of a tree.
     Other,
 }
 

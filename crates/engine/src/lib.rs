@@ -1,5 +1,4 @@
-//! Does what is asked of callstack: the table of operations, the sessions of hosts as they go on, what
-//! their models are sent.
+//! The engine: the table of operations, the sessions of hosts as they go on, and the content of requests.
 //!
 //! Not here: how a host talks (`hosts`), how anything looks on a terminal (`cli`), and which changes
 //! are legal (`core`).
@@ -22,6 +21,7 @@ mod errands;
 mod error;
 mod evidence;
 mod export;
+mod feed;
 mod files;
 mod flame;
 mod frames;
@@ -36,9 +36,11 @@ mod lock;
 mod log;
 mod logging;
 pub mod manager;
+mod masking;
 mod mirror;
 pub mod operation;
 pub mod operations;
+mod outputs;
 mod path_text;
 pub mod presets;
 mod project_files;
@@ -79,6 +81,7 @@ pub use conversation::{CallTimes, Fact, ReturnedTask, Shown, SyncAnswer, SyncReq
 pub use engine::{Engine, Health, LeftOut, Omitted, Rebuilt};
 pub use error::{EngineError, Kind};
 pub use evidence::Reader;
+pub use feed::{EventBatch, EventCursor, EventWatch, FeedEvent, InvalidCursor, StopWatch};
 pub use files::LARGEST_FILE;
 pub use import::{ImportSource, ImportSummary, Skipped};
 pub use kernel::configuration::{Configured, Source};

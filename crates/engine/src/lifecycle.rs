@@ -1,4 +1,4 @@
-//! The beginning and the end of frames on behalf of callers, with what guards them.
+//! The beginning and the end of frames on behalf of callers, with their checks.
 
 use std::sync::Arc;
 
@@ -9,13 +9,14 @@ use callstack_store::Change;
 
 use crate::again::Idempotency;
 use crate::assembly::Contexts;
-use crate::call::{Answer, Caller};
+use crate::call::{Caller, Reply};
 use crate::closing::Endings;
 use crate::commands::first;
 use crate::compaction::nothing_ends;
 use crate::error::EngineError;
 use crate::frames::Frames;
 use crate::kernel::Kernel;
+use crate::outputs::{BegunFrame, EndedFrame};
 use crate::subagents::Subagents;
 use crate::world::World;
 
@@ -69,24 +70,57 @@ impl Lifecycle {
         })
     }
 
-    /// Begins work in a frame and answers with what it needs to know. `goal_is_known` is that of [`Contexts::began`].
+    /// Begins work in a frame and returns the text that it needs. `goal_is_known` is that of [`Contexts::began`].
     pub(crate) fn begin(
         &self,
         caller: &Caller,
         goal_is_known: bool,
         command: impl FnOnce(&dyn World) -> Command,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<BegunFrame>, EngineError> {
         self.check_nothing_ends(&caller.session)?;
         let command = command(self.kernel.world());
-        let decision = self.frames.change(&command)?;
-        let num = first(&decision)?;
+        let num = self.frames.change_and(&command, |change, decision| {
+            let num = first(&decision)?;
+            self.keep_begun(change, caller, num, goal_is_known, None)?;
+            Ok(num)
+        })?;
         self.kernel.read(|view| self.contexts.began(view, caller, num, goal_is_known))
     }
 
-    /// Ends a frame, with what stands for its span in the same transaction. A call's is fixed at the next
-    /// request of its session.
-    pub(crate) fn end(&self, caller: &Caller, pop: Pop) -> Result<Answer, EngineError> {
-        self.end_in_turn(caller, vec![pop], |change, ended| {
+    /// Keeps the answer of a call that has begun work in a frame, where its span does not tell of the call: no
+    /// transcript shows it. `last` is the last paragraph of the answer, if it has one of its own.
+    pub(crate) fn keep_begun(
+        &self,
+        change: &mut Change<'_>,
+        caller: &Caller,
+        num: FrameNum,
+        goal_is_known: bool,
+        last: Option<&str>,
+    ) -> Result<(), EngineError> {
+        if caller.key.is_none() {
+            return Ok(());
+        }
+        let mut answer = self.contexts.began(&change.view(), caller, num, goal_is_known)?;
+        if let Some(last) = last {
+            answer.append(last);
+        }
+        self.idempotency.keep_answer(change, caller, &answer)
+    }
+
+    /// Ends a frame, and makes the text that replaces its span in the same transaction. The text of a call's frame is
+    /// fixed at the next request of its session.
+    pub(crate) fn end(&self, caller: &Caller, pop: Pop) -> Result<Reply<EndedFrame>, EngineError> {
+        self.end_at(self.kernel.now(), caller, pop)
+    }
+
+    /// The same as of the time `at` (milliseconds since 1970).
+    pub(crate) fn end_at(
+        &self,
+        at: i64,
+        caller: &Caller,
+        pop: Pop,
+    ) -> Result<Reply<EndedFrame>, EngineError> {
+        self.end_in_turn_at(at, caller, vec![pop], |change, ended| {
             let frames: Vec<_> = ended.iter().map(|(num, _)| *num).collect();
             let answer = Contexts::last_ended(&change.view(), ended)?;
             self.idempotency.keep_answer_if_elsewhere(change, caller, &frames, &answer)?;
@@ -101,10 +135,20 @@ impl Lifecycle {
         pops: Vec<Pop>,
         then: impl FnOnce(&mut Change<'_>, Vec<(FrameNum, String)>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
+        self.end_in_turn_at(self.kernel.now(), caller, pops, then)
+    }
+
+    fn end_in_turn_at<T>(
+        &self,
+        at: i64,
+        caller: &Caller,
+        pops: Vec<Pop>,
+        then: impl FnOnce(&mut Change<'_>, Vec<(FrameNum, String)>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         for pop in &pops {
             self.subagents.settle_before(pop)?;
         }
-        self.endings.end_in_turn(caller, pops, then)
+        self.endings.end_in_turn(at, caller, pops, then)
     }
 
     /// Whether a frame could end so now; the frame.

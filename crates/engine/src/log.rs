@@ -1,4 +1,4 @@
-//! What was said and done in a frame, from the messages that are kept.
+//! The log of a frame: its words and calls, from the stored messages.
 
 pub(crate) mod files;
 mod hits;
@@ -69,8 +69,8 @@ impl Queries {
         Ok(LogPart { total, entries, next })
     }
 
-    /// Shows a part of a frame's log to `see`, one message at a time, until it has seen enough; returns how
-    /// many messages the log has in all, and the place of the first one behind the part, if there is one.
+    /// Passes a part of a frame's log to `see`, one message at a time, until it has seen enough. Returns the number
+    /// of messages in the whole log, and the place of the first one after the part, if there is one.
     pub(crate) fn visit_log<E: From<EngineError> + From<StoreError>>(
         &self,
         frame: &Frame,
@@ -135,7 +135,7 @@ pub struct LogPart {
     pub total: u64,
     /// The messages of this part.
     pub entries: Vec<LogEntry>,
-    /// The place of the first message behind it that was asked for as well, if there is one.
+    /// The place of the first message after it that was asked for as well, if there is one.
     pub next: Option<u64>,
 }
 
@@ -187,7 +187,7 @@ fn visit<E: From<StoreError>>(
     Ok(total)
 }
 
-/// What an agent says in a message of a host: its last text. None if it says nothing, or is no agent.
+/// Returns the last text of an agent in a message of a host. None if there is none, or it is no agent's.
 pub(crate) fn said(json: &str) -> Option<String> {
     let message: Value = serde_json::from_str(json).ok()?;
     if message["info"]["role"] != "assistant" {

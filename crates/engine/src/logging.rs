@@ -1,5 +1,5 @@
-//! The log of what callstack does in a project: `callstack.log` in the store's folder, a line for each
-//! thing, such as `[2026-01-15T10:30:00.000Z] [stack] Frame created { … }`.
+//! The log of callstack's work in a project: `callstack.log` in the store's folder, a line for each event, such as
+//! `[2026-01-15T10:30:00.000Z] [stack] Frame created { … }`.
 //!
 //! Several processes append to it. A line that can't be written is left out: no work waits for its log.
 
@@ -23,12 +23,12 @@ use crate::lock::lock;
 
 /// The file's name in the store's folder.
 const FILE: &str = "callstack.log";
-/// What it is called once it is full; the one before goes.
+/// The name of a full log; the one before is deleted.
 const OLDER: &str = "callstack.log.1";
 /// Bytes after which a new file is begun.
 const FULL: u64 = 4 * 1024 * 1024;
 
-/// Where a process tells what it does.
+/// The log of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     sink: Arc<Mutex<Sink>>,
@@ -38,7 +38,7 @@ pub(crate) struct Log {
 struct Sink {
     folder: PathBuf,
     enabled: bool,
-    /// What stands in front of each line, such as `[stack]`.
+    /// The prefix of each line, such as `[stack]`.
     prefix: &'static str,
     /// The file, and the folder that it was opened in.
     file: Option<(File, Option<File>)>,
@@ -53,7 +53,7 @@ impl Log {
         Self { sink: Arc::new(Mutex::new(sink)) }
     }
 
-    /// What tells of every change, once it is on the disk.
+    /// Returns an observer that logs every change, once it is on the disk.
     pub(crate) fn observer(&self) -> impl Fn(&[(i64, Event)]) + Send + Sync + 'static {
         let log = self.clone();
         move |events| {
@@ -69,14 +69,14 @@ impl Log {
     pub(crate) fn write(&self, at: i64, line: &LogLine) {
         let mut sink = lock(&self.sink);
         if sink.enabled {
-            // Whether the disk is full is told by what has to be on it, not by its log.
+            // A full disk is reported by writes that matter, not by the log.
             let line = format!("[{}] {} {line}\n", timestamp(at), sink.prefix);
             drop(sink.append(&line));
         }
     }
 
-    /// Drops what is told of some frames, and of what was seen of a session. What another process
-    /// appends meanwhile may go with it.
+    /// Drops lines about some frames, and about the work in a session. Lines that another process appends meanwhile
+    /// may go with them.
     pub(crate) fn forget(
         &self,
         frames: &BTreeSet<FrameNum>,
@@ -143,7 +143,7 @@ impl Sink {
             let cut = LogLine::new("Log cut short").with("bytesBefore", self.length);
             file.write_all(format!("{} {} {cut}\n", begin(line), self.prefix).as_bytes())?;
         }
-        // One call a line: what several processes append does not mix.
+        // One call a line: lines of several processes do not mix.
         file.write_all(line.as_bytes())?;
         self.length = file.metadata()?.len();
         if self.length < FULL {

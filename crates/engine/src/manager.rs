@@ -1,10 +1,10 @@
 //! The specification's `FrameStateManager`: all that can be done to frames, for programs that use this as
 //! a library. Thin: each change goes through the same decisions and limits as an agent's call.
 //!
-//! Frames are named by id, handle (`f12`), former id or a unique prefix of these, and come back as
-//! [`FrameMetadata`]. Times are milliseconds since 1970. Errors are [`EngineError`]s: `not_found` for a
-//! frame that is not there, `conflict` for what the state does not allow, `limit` for a limit of the
-//! tree, `unavailable` for a store that can't be used.
+//! Frames are named by id, handle (`f12`), former id or a unique prefix of these, and come back as [`FrameMetadata`].
+//! Times are milliseconds since 1970. Errors are [`EngineError`]s: `not_found` for a frame that is not there,
+//! `conflict` for a change that the state does not allow, `limit` for a limit of the tree, `unavailable` for a store
+//! that can't be used.
 
 mod planning;
 
@@ -34,7 +34,7 @@ impl<'e> FrameStateManager<'e> {
         let anchor = Anchor { message: None, call: None };
         let (agent, performs) = (None, false);
         let (session, host) = (session.to_owned(), host.to_owned());
-        let caller = Caller { session, host, anchor, agent, performs };
+        let caller = Caller { session, host, anchor, agent, performs, reveal: true, key: None };
         Self { engine, caller }
     }
 }
@@ -59,9 +59,9 @@ impl FrameStateManager<'_> {
         self.changed(&command)
     }
 
-    /// Takes a frame to another status: it begins, ends with these results, is invalidated, or comes
-    /// back. Which changes are legal is what [`Status::may_become`] says, and that a terminal frame can
-    /// be opened again; the status that it has already changes nothing.
+    /// Takes a frame to another status: it begins, ends with these results, is invalidated, or comes back. Legal are
+    /// the changes of [`Status::may_become`], and opening a terminal frame again; the status that it has already
+    /// changes nothing.
     pub fn update_frame_status(
         &self,
         frame: &str,
@@ -198,7 +198,7 @@ impl FrameStateManager<'_> {
         self.shown(&self.engine.frame(num)?)
     }
 
-    /// How a frame ends: with the results that are given, else with what can be extracted.
+    /// Returns how a frame ends: with the results that are given, else with an extract.
     fn outcome(
         &self,
         frame: &Frame,

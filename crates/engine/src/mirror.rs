@@ -1,9 +1,9 @@
-//! Keeps the files of `.opencode/stack` as the store is, behind the calls that change it: on a thread
-//! and a connection of its own. Where a project has `.opencode/flame` and its agents speak of frames as the
-//! specification's first generation does, the files there are kept so, too, with the fields of that generation.
+//! Keeps the files of `.opencode/stack` in step with the store, after the calls that change it: on a thread and a
+//! connection of its own. Where a project has `.opencode/flame` and its agents use the dialect of the specification's
+//! first generation, the files there are kept, too, with the fields of that generation.
 //!
-//! Secrets are masked in them. Nothing of a file comes back into the store over what it has: an import
-//! leaves the frames that are known (see [`crate::import`]).
+//! Secrets are masked in them. An import never overwrites the store with a file: it skips the frames that are known
+//! (see [`crate::import`]).
 //!
 //! Whoever writes holds a lock that all processes of a project share, and reads the store only then, so
 //! that an older state never replaces a newer one.
@@ -31,7 +31,7 @@ use crate::unfinished;
 /// The file in the store's folder that is locked by whoever writes.
 const LOCK: &str = "files.lock";
 
-/// Told of each change; has what comes of it written.
+/// Observes each change; has the files written that it makes necessary.
 #[derive(Debug)]
 pub(crate) struct Mirror {
     project: PathBuf,
@@ -57,7 +57,7 @@ impl Mirror {
         Self { project: trusted.project().to_path_buf(), background }
     }
 
-    /// What has the files written after a change that shows in them.
+    /// Returns an observer that has the files written after a change that shows in them.
     pub(crate) fn observer(&self) -> impl Fn(&[(i64, Event)]) + Send + Sync + 'static {
         let (project, waker) = (self.project.clone(), self.background.waker());
         move |events| {
@@ -80,18 +80,19 @@ impl Mirror {
     }
 }
 
-/// Where there is no OpenCode, nobody reads the files.
+/// Without OpenCode, nobody reads the files.
 fn is_read(project: &Path) -> bool {
     project.join(layout::HOST_FOLDER).is_dir()
 }
 
-/// Whether an event changes what the files say.
+/// Whether an event changes the content of the files.
 fn shows(event: &Event) -> bool {
     !matches!(
         event,
         Event::SessionOpened { .. }
             | Event::MessagesRecorded { .. }
             | Event::Rendered { .. }
+            | Event::SessionStateSet { .. }
             | Event::SpanOpened { .. }
             | Event::SpanClosed { .. }
             | Event::SpanDetached { .. }
@@ -100,7 +101,7 @@ fn shows(event: &Event) -> bool {
     )
 }
 
-/// What is on the disk, as far as this process wrote or read it.
+/// The content of the disk, as far as this process wrote or read it.
 struct Known {
     /// The state file as it was left.
     stamp: Stamp,
@@ -120,18 +121,18 @@ struct Writer {
     folders: [Folder; 2],
 }
 
-/// A folder that is written, and how frames are told of in it.
+/// A folder that is written, and the dialect of its frames.
 struct Folder {
     dialect: Dialect,
     known: Option<Known>,
     masks: Masks,
 }
 
-/// What is masked in which frames, so that only those that changed are looked through again.
+/// The masks of each frame, so that only changed frames are searched again.
 #[derive(Default)]
 struct Masks(HashMap<String, Looked>);
 
-/// A frame that was looked through.
+/// A frame that was searched for secrets.
 struct Looked {
     /// Its hash as the store has it.
     hash: u64,
@@ -140,8 +141,8 @@ struct Looked {
 }
 
 impl Masks {
-    /// Takes the secrets out of a tree; returns the hashes of its frames without them, by id. `masked` are
-    /// those of frames that were masked before: what is the same still has none.
+    /// Masks the secrets of a tree; returns the hashes of its frames without them, by id. `masked` are those of
+    /// frames that were masked before: unchanged frames have none left.
     fn apply(
         &mut self,
         state: &mut StackState,
@@ -200,7 +201,7 @@ impl Writer {
         let mut failed = None;
         for folder in &mut self.folders {
             if folder.is_wanted(project, spoken, &state) {
-                // What is wrong with one folder keeps nothing from the other.
+                // A failure of one folder does not affect the other.
                 failed = folder.write(project, state.clone()).err().or(failed);
             }
         }
@@ -250,7 +251,7 @@ impl Folder {
         Ok(())
     }
 
-    /// What lies in the folder. What another store or program left there is set aside.
+    /// Reads the folder. Files of another store or program are set aside.
     fn look(folder: &Path, state: &StackState) -> Result<Known, EngineError> {
         let present = match layout::lies_in(folder)? {
             Present::State(present) if present.store == state.store => Some(present),
@@ -294,7 +295,7 @@ impl Folder {
         let planned = plan(&state.frames);
         for (id, frame) in &state.frames {
             let Some(name) = planned.get(id.as_str()) else { continue };
-            // What shares its name with others may lie under another one than before.
+            // A frame that shares its name with others may have had another file before.
             if before.frames.get(id) != hashes.get(id) || !layout::is_plain(id) {
                 layout::write(&frames.join(name), &layout::pretty(frame)?, Durably::No)?;
             }
@@ -303,7 +304,7 @@ impl Folder {
             let wanted: HashSet<&String> = planned.values().collect();
             for name in names(&frames)? {
                 if !wanted.contains(&name) && is_ours(&name) {
-                    // One that stays behind for now is tried again with the next frame that goes.
+                    // A file that is left for now is tried again with the next frame that goes.
                     drop(fs::remove_file(frames.join(name)));
                 }
             }
@@ -355,7 +356,7 @@ fn remove_from(folder: &Path, identity: Option<&str>) -> Result<Option<bool>, En
     Ok(Some(is_own))
 }
 
-/// The name of each frame's file. Ids that come to the same name are told apart.
+/// Returns the name of each frame's file. Ids with the same name get different ones.
 fn plan(frames: &BTreeMap<String, FrameMetadata>) -> HashMap<&str, String> {
     let mut names = HashMap::with_capacity(frames.len());
     let mut taken: HashSet<String> = HashSet::new();
@@ -385,7 +386,7 @@ fn names(folder: &Path) -> Result<HashSet<String>, EngineError> {
     Ok(names)
 }
 
-/// Gives what another store or program left another name, so that nothing of it is lost.
+/// Renames files of another store or program, so that nothing of them is lost.
 fn set_aside(folder: &Path) -> Result<(), EngineError> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let named = |n: u32| folder.with_file_name(format!("{name}.before-{n}"));

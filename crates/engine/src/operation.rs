@@ -1,39 +1,87 @@
-//! What an operation is. The table of them is in `operations`; agents' tools, the command line and the
+//! The type of an operation. The table of operations is in `operations`; agents' tools, the command line and the
 //! reference page are derived from it.
 
-pub use crate::call::{Answer, Caller};
+pub use crate::call::{Answer, Caller, CallerKind, HostKind, PAGE, TERMINAL};
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::call::Reply;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::schema;
 
-/// One operation, as its own type declares it.
+/// Whether an operation changes what is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The operation only reads.
+    Read,
+    /// The operation may change frames, data that is kept with them, or settings.
+    Write,
+}
+
+/// The answer to a call that is repeated because its first answer did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// The operation runs again: it changes nothing, or the second change is the same as the first.
+    Runs,
+    /// The first answer was stored with the change, and is returned again.
+    Stored,
+    /// The answer is built again from the span that begins or ends at the call.
+    Span,
+}
+
+/// Callers of an operation that anybody may carry out.
+pub(crate) const EVERYBODY: &[CallerKind] =
+    &[CallerKind::Agent, CallerKind::Terminal, CallerKind::Page];
+
+/// Callers of an operation that is for people.
+pub(crate) const PEOPLE: &[CallerKind] = &[CallerKind::Terminal, CallerKind::Page];
+/// Callers of an operation that reaches beyond the project, or removes data for good.
+pub(crate) const TERMINAL_ONLY: &[CallerKind] = &[CallerKind::Terminal];
+
+/// An operation, declared by a type of its own.
 pub(crate) trait Operate {
     /// The name of the tool.
     const NAME: &'static str;
-    /// What it does: the tool's description.
+    /// The tool's description.
     const SUMMARY: &'static str;
+    /// The tool's description for a host that folds nothing, if it differs.
+    const SUMMARY_UNFOLDED: &'static str = Self::SUMMARY;
     /// Whether the default profile lists it.
     const LISTED: bool = false;
+    /// Whether it changes what is stored.
+    const ACCESS: Access;
+    /// How a repeated call is answered.
+    const REPEATED: Repeated;
+    /// Who may call it.
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
+    /// Whether it needs a host that is [`HostKind::Folding`]. From one that only calls it is hidden, and refused.
+    const NEEDS_FOLDING: bool = false;
     /// Its arguments.
     type Params: DeserializeOwned + JsonSchema;
+    /// The data of its answer.
+    type Output: Serialize + JsonSchema;
 
-    /// Carries it out.
-    fn run(engine: &Engine, caller: &Caller, params: Self::Params) -> Result<Answer, EngineError>;
+    /// Carries the operation out.
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: Self::Params,
+    ) -> Result<Reply<Self::Output>, EngineError>;
 
-    /// Goes on after an effect that an answer of this operation had to wait for.
+    /// Continues a call that had to wait for an effect. By default fails with [`Kind::Internal`], for operations that
+    /// wait for no effect.
     fn resume(
         _engine: &Engine,
         _caller: &Caller,
         _token: Value,
         _outcome: EffectOutcome,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         Err(EngineError {
             kind: Kind::Internal,
             message: format!("`{}` waits for nothing", Self::NAME),
@@ -47,14 +95,29 @@ pub(crate) trait Operate {
 pub struct Operation {
     /// The name of the tool.
     pub name: &'static str,
-    /// What it does.
+    /// The tool's description.
     pub summary: &'static str,
+    /// The tool's description for a host that folds nothing.
+    pub(crate) summary_unfolded: &'static str,
     /// Whether the default profile lists it.
     pub listed: bool,
+    /// Whether it changes what is stored.
+    pub access: Access,
+    /// How a repeated call is answered.
+    pub repeated: Repeated,
+    /// Who may call it.
+    pub callers: &'static [CallerKind],
+    /// Whether it needs a host that is [`HostKind::Folding`]. From one that only calls it is hidden, and refused.
+    pub(crate) needs_folding: bool,
     /// The schema of its arguments: an object with `properties` and `required`.
     pub parameters: fn() -> Value,
-    /// The same without the arguments that only the profile `full` lists.
+    /// The schema of its arguments, without those that only the profile `full` lists.
     pub brief: fn() -> Value,
+    /// The schema of its answer's data, with its definitions; the data of a cancelled call are null.
+    pub output: fn() -> Value,
+    /// The schema of the arguments that have a meaning where the host folds nothing: with `full` all of these, else
+    /// without those that only the profile `full` lists.
+    pub(crate) unfolded: fn(full: bool) -> Value,
     run: fn(&Engine, &Caller, Value) -> Result<Answer, EngineError>,
     resume: fn(&Engine, &Caller, Value, EffectOutcome) -> Result<Answer, EngineError>,
 }
@@ -64,28 +127,48 @@ impl Operation {
         Self {
             name: O::NAME,
             summary: O::SUMMARY,
+            summary_unfolded: O::SUMMARY_UNFOLDED,
+            needs_folding: O::NEEDS_FOLDING,
             listed: O::LISTED,
+            access: O::ACCESS,
+            repeated: O::REPEATED,
+            callers: O::CALLERS,
             parameters: schema::plain::<O::Params>,
             brief: schema::brief::<O::Params>,
-            run: run_typed::<O>,
-            resume: O::resume,
+            output: schema::output::<O::Output>,
+            unfolded: schema::unfolded::<O::Params>,
+            run: |engine, caller, arguments| typed::<O>(engine, caller, arguments)?.erased(),
+            resume: |engine, caller, token, outcome| {
+                O::resume(engine, caller, token, outcome)?.erased()
+            },
         }
     }
 
-    /// Carries the operation out with arguments as JSON.
+    /// Whether callers of a kind may carry the operation out.
+    pub fn is_for(&self, caller: CallerKind) -> bool {
+        self.callers.contains(&caller)
+    }
+
+    /// Carries the operation out with arguments as JSON. Fails with [`Kind::NotFound`] if it is not for the caller, and
+    /// with [`Kind::Conflict`] if it needs a host that folds and the caller's does not. Secrets are masked in the
+    /// answer, and in an error, unless the caller may see them.
     pub fn run(
         &self,
         engine: &Engine,
         caller: &Caller,
         arguments: Value,
     ) -> Result<Answer, EngineError> {
+        if !self.is_for(caller.kind()) {
+            return Err(self.not_for(caller.kind()));
+        }
+        if self.needs_folding && caller.host_kind() == HostKind::Calling {
+            return Err(unfolded(self.name));
+        }
         let _outside = caller.is_outside().then(|| engine.kernel.env().outside.enter());
-        let answer = (self.run)(engine, caller, arguments)?;
-        engine.files.record_files_of(&answer);
-        Ok(answer)
+        Self::finished(engine, caller, (self.run)(engine, caller, arguments))
     }
 
-    /// Goes on after the effect that the operation's last answer asked for.
+    /// Continues a call whose answer asked for an effect, with the outcome of that effect.
     pub fn resume(
         &self,
         engine: &Engine,
@@ -93,18 +176,57 @@ impl Operation {
         token: Value,
         outcome: EffectOutcome,
     ) -> Result<Answer, EngineError> {
-        let answer = (self.resume)(engine, caller, token, outcome)?;
-        engine.files.record_files_of(&answer);
-        Ok(answer)
+        Self::finished(engine, caller, (self.resume)(engine, caller, token, outcome))
     }
 
-    /// What the operation takes, in one line: `title, successCriteria, [in]`.
+    fn finished(
+        engine: &Engine,
+        caller: &Caller,
+        answer: Result<Answer, EngineError>,
+    ) -> Result<Answer, EngineError> {
+        if let Ok(answer) = &answer {
+            engine.files.record_files_of(answer);
+        }
+        if caller.reveal {
+            return answer;
+        }
+        answer.map(Answer::masked).map_err(EngineError::masked)
+    }
+
+    fn not_for(&self, caller: CallerKind) -> EngineError {
+        let (who, hint) = match caller {
+            CallerKind::Agent => ("an agent", "A person carries it out at a terminal."),
+            CallerKind::Terminal => ("a terminal", "It is for agents."),
+            CallerKind::Page => ("a page", "Carry it out at a terminal."),
+        };
+        EngineError {
+            kind: Kind::NotFound,
+            message: format!("`{}` is not for {who}", self.name),
+            hint: Some(hint.to_owned()),
+        }
+    }
+
+    /// Returns the names of the arguments in one line, optional ones in brackets: `title, successCriteria, [in]`.
     pub fn signature(&self) -> String {
         signature(&(self.brief)())
     }
 }
 
-/// What an object of a schema holds, in one line.
+/// Returns the refusal of an operation, or of an argument, that needs a host that folds.
+pub(crate) fn unfolded(what: &str) -> EngineError {
+    EngineError {
+        kind: Kind::Conflict,
+        message: format!(
+            "`{what}` needs a program that lets callstack compact its conversations; this one does not"
+        ),
+        hint: Some(
+            "Nothing was changed. Say what matters in the results of `stack_frame_pop`, or with `stack_add_decision`."
+                .to_owned(),
+        ),
+    }
+}
+
+/// Returns the names of an object schema's properties in one line, optional ones in brackets.
 pub(crate) fn signature(schema: &Value) -> String {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -121,17 +243,18 @@ pub(crate) fn signature(schema: &Value) -> String {
     line
 }
 
-/// The same, in words.
+/// Returns the names of an object schema's properties as [`signature`] does, or `no arguments`.
 pub(crate) fn takes(schema: &Value) -> String {
     let signature = signature(schema);
     if signature.is_empty() { "no arguments".to_owned() } else { signature }
 }
 
-fn run_typed<O: Operate>(
+/// Carries an operation out with arguments as JSON. Fails with [`Kind::Invalid`] if they are not its parameters.
+pub(crate) fn typed<O: Operate>(
     engine: &Engine,
     caller: &Caller,
     arguments: Value,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<O::Output>, EngineError> {
     let arguments = if arguments.is_null() { json!({}) } else { arguments };
     check_lengths(&arguments)?;
     let params = serde_json::from_value(arguments).map_err(|error| EngineError {
@@ -142,11 +265,11 @@ fn run_typed<O: Operate>(
     O::run(engine, caller, params)
 }
 
-/// Bytes of one text. Every text may end up in what a model is sent, and none that is longer than this
-/// would leave room for anything else.
+/// The greatest length of one text among arguments, in bytes. Every text may become part of a model's context, and a
+/// longer one would leave room for nothing else.
 const LONGEST: usize = 256 * 1024;
 
-/// Refuses arguments with a text that is too long.
+/// Fails with [`Kind::Limit`] if a text among arguments is longer than [`LONGEST`].
 pub(crate) fn check_lengths(arguments: &Value) -> Result<(), EngineError> {
     let Some((name, bytes)) = longest(arguments).filter(|(_, bytes)| *bytes > LONGEST) else {
         return Ok(());
@@ -162,7 +285,7 @@ pub(crate) fn check_lengths(arguments: &Value) -> Result<(), EngineError> {
     })
 }
 
-/// The longest text among arguments, with the name of the argument that it is in.
+/// Returns the name of the argument with the longest text, and the length of that text in bytes.
 fn longest(arguments: &Value) -> Option<(&str, usize)> {
     fn within(value: &Value) -> usize {
         match value {

@@ -1,28 +1,33 @@
-//! The table of operations. A new one is a type in a file of this folder and a line here.
+//! The table of operations. A new one is a type in a file of this folder, a line here, and an entry in each list that
+//! `CONTRIBUTING.md` names under "A new operation".
 
 mod autonomy;
 pub(crate) mod begin;
 mod compaction;
 mod consolidate;
 mod end;
+mod export;
 pub(crate) mod go;
 mod log;
 mod look;
 mod overview;
 mod plan;
 mod preset;
+mod purge;
 pub(crate) mod reach;
 mod record;
 pub(crate) mod repeated;
 mod replan;
 pub(crate) mod retry;
+mod rollback;
 mod rows;
 mod search;
+mod settings;
 mod since;
 mod subagents;
 mod unsaid;
 
-use crate::operation::Operation;
+use crate::operation::{CallerKind, Operation};
 use crate::settings::Profile;
 
 /// Every operation, those of the default profile first.
@@ -67,16 +72,25 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<subagents::Stats>(),
     Operation::of::<subagents::List>(),
     Operation::of::<subagents::Complete>(),
+    Operation::of::<rollback::Rollback>(),
+    Operation::of::<export::Export>(),
+    Operation::of::<settings::Settings>(),
+    Operation::of::<purge::Purge>(),
 ];
 
-/// The operation of a name.
+/// Returns the operation with a name, if there is one.
 pub fn find(name: &str) -> Option<&'static Operation> {
     TABLE.iter().find(|operation| operation.name == name)
 }
 
-/// The operations that a profile lists to an agent.
+/// Returns the operations that callers of a kind may carry out, in the order of the table.
+pub fn callable_by(caller: CallerKind) -> impl Iterator<Item = &'static Operation> {
+    TABLE.iter().filter(move |operation| operation.is_for(caller))
+}
+
+/// Returns the operations that a profile lists for an agent.
 pub fn listed(profile: Profile) -> impl Iterator<Item = &'static Operation> {
-    TABLE.iter().filter(move |operation| match profile {
+    callable_by(CallerKind::Agent).filter(move |operation| match profile {
         Profile::Default => operation.listed,
         Profile::Full | Profile::Flame => true,
     })

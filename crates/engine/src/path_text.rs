@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Serializer;
 
-/// Returns a path as JSON holds it: U+FFFD stands for what is not UTF-8. Serde's own way with such a path is an
-/// error, and a panic in `json!`.
+/// Returns a path as JSON can hold it: U+FFFD replaces bytes that are not UTF-8. Serde would return an error for such
+/// a path, and panic in `json!`.
 pub fn path_text(path: &Path) -> Cow<'_, str> {
     path.to_string_lossy()
 }

@@ -27,7 +27,7 @@ const LONGEST: u64 = 256 * 1024;
 pub struct Preset {
     /// Its name: that of its file, without the ending.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// The file that it comes from; none for one that is built in.
     pub file: Option<PathBuf>,
@@ -35,13 +35,13 @@ pub struct Preset {
     pub frames: Vec<PresetFrame>,
 }
 
-/// A frame of a preset. `{name}` in its texts stands for a value that is given when it is applied.
+/// A frame of a preset. `{name}` in its texts is replaced by a value that is given when it is applied.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PresetFrame {
     /// Short name.
     pub title: String,
-    /// What "done" means.
+    /// The conditions under which it is done.
     #[serde(default)]
     pub criteria: String,
     /// Frames below it.
@@ -225,8 +225,7 @@ impl PresetFrame {
     }
 }
 
-/// A text's plain pieces and, as errors, the names of its placeholders; or what begins like one and is
-/// none.
+/// Returns a text's plain pieces and, as errors, the names of its placeholders; or the beginning of a malformed one.
 fn pieces(text: &str) -> Result<Vec<Result<&str, &str>>, &str> {
     let mut found = Vec::new();
     let mut rest = text;

@@ -9,7 +9,7 @@ use crate::log::files::LogFiles;
 use crate::mirror::{self, Mirror};
 use crate::unfinished;
 
-/// What writes the files that follow the store.
+/// The writers of the files that follow the store.
 pub(crate) struct ProjectFiles {
     kernel: Arc<Kernel>,
     logs: LogFiles,
@@ -25,14 +25,14 @@ impl ProjectFiles {
         Self { kernel: Arc::clone(kernel), logs, mirror }
     }
 
-    /// What writes the documents of frames' logs.
+    /// Returns the writer of the documents of frames' logs.
     pub(crate) fn logs(&self) -> &LogFiles {
         &self.logs
     }
 
-    /// Has the files of `.opencode/stack` and the logs brought up to date, in the background: a process
-    /// that was killed may have left them behind the store, and somebody may have removed some. They
-    /// follow every change by themselves.
+    /// Requests that the files of `.opencode/stack` and the logs be brought up to date, in the background: a process
+    /// that was killed may have left them out of date, and somebody may have removed some. They follow every change
+    /// by themselves.
     pub(crate) fn write_files(&self) {
         self.mirror.want();
         if !self.kernel.is_read_only() {

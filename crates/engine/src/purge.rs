@@ -1,11 +1,12 @@
-//! Removing what was said in a frame or a session for good.
+//! Removing messages of a frame or a session for good.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use callstack_core::frame::FrameNum;
 use callstack_store::{Copies, Erased, Purge, REMOVED, Stretch, log_path};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::assembly::Contexts;
 use crate::assembly::open_now::Saying;
@@ -16,24 +17,27 @@ use crate::log::files;
 use crate::queries::Queries;
 use crate::work::{Piece, pieces};
 
-/// What a purge would remove.
-#[derive(Clone, Debug, Serialize)]
+/// The plan of a purge.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PurgePlan {
-    /// What it is about, as people are told: a frame's label or a session.
+    /// Its subject for people: a frame's label or a session.
     pub what: String,
     /// The frames whose history goes: one with all below it, or those of a session.
-    #[serde(serialize_with = "handles::many")]
+    #[serde(with = "handles::many")]
+    #[schemars(with = "Vec<String>")]
     pub frames: Vec<FrameNum>,
     /// The sessions in whose transcripts it is.
     pub sessions: Vec<String>,
     /// Those of them whose messages stay: where their work begins or ends is not known, and more than it would
     /// go. They go with their session.
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "handles::many")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "handles::many")]
+    #[schemars(with = "Vec<String>")]
     pub unplaced: Vec<FrameNum>,
-    /// Those of them whose calls stand beside others' in the step that opened them: it goes as a whole, with
-    /// what in it is not theirs.
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "handles::many")]
+    /// Those of them whose calls share the step that opened them with others: it goes as a whole, with the other
+    /// calls in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "handles::many")]
+    #[schemars(with = "Vec<String>")]
     pub shared: Vec<FrameNum>,
     /// Messages that are still there.
     pub messages: u64,
@@ -41,9 +45,9 @@ pub struct PurgePlan {
     pub bytes: u64,
     /// Log files that go, relative to the project.
     pub logs: Vec<String>,
-    /// What frames say that was taken from messages, and goes with these.
+    /// Texts of frames that were taken from messages, and go with these.
     pub removed: Said,
-    /// What the frames were told, by an agent or a person, and what therefore stays.
+    /// Texts that an agent or a person gave the frames, and that therefore stay.
     pub kept: Said,
     /// The session that goes as a whole.
     #[serde(skip)]
@@ -52,20 +56,24 @@ pub struct PurgePlan {
     stretches: Vec<Stretch>,
 }
 
-/// What frames say of themselves.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// Texts of frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Said {
     /// Those with their titles and criteria.
-    #[serde(serialize_with = "handles::many")]
+    #[serde(with = "handles::many")]
+    #[schemars(with = "Vec<String>")]
     pub titles: Vec<FrameNum>,
     /// Those with their results.
-    #[serde(serialize_with = "handles::many")]
+    #[serde(with = "handles::many")]
+    #[schemars(with = "Vec<String>")]
     pub results: Vec<FrameNum>,
     /// Those with decisions or pins.
-    #[serde(serialize_with = "handles::many")]
+    #[serde(with = "handles::many")]
+    #[schemars(with = "Vec<String>")]
     pub notes: Vec<FrameNum>,
     /// Those with the names of files that they changed.
-    #[serde(serialize_with = "handles::many")]
+    #[serde(with = "handles::many")]
+    #[schemars(with = "Vec<String>")]
     pub files: Vec<FrameNum>,
 }
 
@@ -76,11 +84,11 @@ impl Said {
     }
 }
 
-/// What a purge did.
-#[derive(Clone, Debug, Serialize)]
+/// The outcome of a purge.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PurgeOutcome {
-    /// What was removed.
+    /// The plan that was carried out.
     #[serde(flatten)]
     pub plan: PurgePlan,
     /// Whether the bytes are gone from the database's files; else another process is still reading, and
@@ -101,7 +109,7 @@ impl PurgePlan {
     }
 }
 
-/// Removes what must not be kept.
+/// Purges messages that must not be kept.
 pub(crate) struct Purges {
     kernel: Arc<Kernel>,
     queries: Arc<Queries>,
@@ -121,8 +129,8 @@ impl Purges {
         }
     }
 
-    /// What purging a frame (handle, id, beginning of an id) with all below it, or a session (its id or
-    /// the beginning of it), would remove. Changes nothing.
+    /// Returns the plan of a purge of a frame (handle, id, beginning of an id) with all below it, or of a session
+    /// (its id or the beginning of it). Changes nothing.
     pub(crate) fn purge_plan(&self, reference: &str) -> Result<PurgePlan, EngineError> {
         // The id of a session is that of its root frame, too.
         let exact = self.kernel.read(|view| view.session_row(reference))?.map(|session| session.id);
@@ -220,9 +228,9 @@ impl Purges {
         })
     }
 
-    /// Removes what a plan says, on behalf of `by`: the messages, and what callstack copied out of them.
-    /// What frames were told stays: titles, results, decisions and pins that an agent or a person gave. So do the
-    /// names of files that were changed, and what the host itself keeps.
+    /// Carries out a purge on behalf of `by`: removes the messages, and the copies that callstack made of them. Texts
+    /// that an agent or a person gave stay: titles, results, decisions and pins. So do the names of files that were
+    /// changed, and everything that the host itself keeps.
     pub(crate) fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
         self.kernel.store().purge(self.kernel.now(), &plan.purge(by), &|view, span| {
             self.contexts.returned_anew(view, span, Saying::Later)
@@ -231,8 +239,8 @@ impl Purges {
         let told = emptied.iter().chain(&plan.removed.titles).chain(&plan.removed.results);
         let forgotten =
             self.kernel.env().log.forget(&told.copied().collect(), plan.session.as_deref());
-        // No writer may bring back what it read before, nor leave a file that was not there when the plan
-        // was made.
+        // No writer may bring back texts that it read before, nor leave a file that was not there when the plan was
+        // made.
         let lock = files::alone(&self.kernel.env().folder)?;
         for frame in &plan.frames {
             files::remove(&self.kernel.project().join(log_path(*frame)))?;
@@ -242,7 +250,7 @@ impl Purges {
         // Logs of other frames hold the messages as well: those around it, those within a session.
         files::write_due(self.kernel.store(), self.kernel.project(), &self.kernel.env().folder)?;
         let erased = self.kernel.store().erase()?;
-        // Lines that stay behind are no reason to leave all else behind as well.
+        // A log that can't be changed is no reason to leave all else.
         forgotten?;
         let unreadable = self.kernel.store().unreadable_events()?;
         Ok(PurgeOutcome { plan, erased: erased == Erased::Wholly, unreadable })

@@ -1,4 +1,4 @@
-//! Messages are written behind the hook that shows them: on a thread and a connection of their own.
+//! Writes messages after the hook that shows them: on a thread and a connection of their own.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,32 +7,39 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use callstack_core::event::Event;
-use callstack_store::{MessageBody, Store, StoreError, Trusted, Turns};
+use callstack_store::{MessageBody, Store, StoreError, Turns};
 
 use crate::error::EngineError;
+use crate::kernel::{Env, Kernel};
 use crate::search;
 
 /// How long a failed write waits before it is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-/// Search is told of what was written once nothing came for so long: a host asks several things about one call of
-/// the model, one right behind the other, and none of them waits for that.
+/// Search is informed of new messages once nothing came for so long: a host asks several things about one call of the
+/// model, one right after the other, and none of them waits for that.
 const REST: Duration = Duration::from_millis(250);
 
 /// The place of a batch in the queue; batches are written in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
 
+#[cfg(test)]
+impl Ticket {
+    /// A batch that is never written.
+    pub(crate) const NEVER: Self = Self(u64::MAX);
+}
+
 /// Writes messages in the order in which they are handed in.
-#[derive(Debug)]
 pub(crate) struct Recorder {
     shared: Arc<Shared>,
+    env: Arc<Env>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct Shared {
     turns: Turns,
-    /// The generation of the store that what is handed in continues.
+    /// The generation of the store that the recorded messages belong to.
     generation: Arc<AtomicU64>,
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -59,12 +66,12 @@ struct Batch {
 }
 
 impl Recorder {
-    /// Starts writing to a store; `observer` is told of what was written.
+    /// Starts writing to a store; `observer` is called with the messages that were written.
     pub(crate) fn start(
-        trusted: &Trusted,
-        generation: Arc<AtomicU64>,
+        kernel: &Kernel,
         observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static,
     ) -> Result<Self, StoreError> {
+        let (trusted, generation) = (kernel.trusted(), Arc::clone(kernel.generation()));
         let store = Store::open(&trusted.again()?)?;
         store.observe(observer);
         let (turns, queue, changed) = (store.turns(), Mutex::default(), Condvar::new());
@@ -74,7 +81,7 @@ impl Recorder {
             .name("recorder".to_owned())
             .spawn(move || writer.write_all(&store))
             .map_err(|source| StoreError::Io { path: trusted.folder(), source })?;
-        Ok(Self { shared, thread: Some(thread) })
+        Ok(Self { shared, env: Arc::clone(kernel.env()), thread: Some(thread) })
     }
 
     /// Hands messages in; returns at once.
@@ -97,7 +104,7 @@ impl Recorder {
     /// Waits until everything up to `ticket` is on the disk. False when that did not happen within
     /// `patience`; nothing is given up then, the writing goes on.
     pub(crate) fn flush(&self, ticket: Ticket, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + self.env.world().patience(patience);
         let mut queue = self.shared.lock();
         while queue.written < ticket.0 {
             if ticket.0 <= queue.gone {
@@ -124,7 +131,7 @@ impl Recorder {
 }
 
 impl Drop for Recorder {
-    /// Writes what is left: a host that ends its child in order loses nothing.
+    /// Writes pending messages: a host that ends its child in order loses nothing.
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.changed.notify_all();
@@ -214,13 +221,13 @@ impl Shared {
         Some(queue.batches.drain(..).collect())
     }
 
-    /// Lets search see what was written, as long as nothing waits to be written.
+    /// Indexes written messages, as long as none waits to be written.
     fn index(&self, store: &Store) {
         let more_urgent = || {
             let queue = self.lock();
             queue.closed || !queue.batches.is_empty()
         };
-        // What can't be indexed now is the next search's to catch up with.
+        // The next search catches up with messages that can't be indexed now.
         drop(search::index(store, search::SHORT_STEP, more_urgent));
     }
 }

@@ -1,4 +1,4 @@
-//! Requests of the user: where a session's reader finds them, and which is the newest for one who does not.
+//! Requests of the user: where a session's reader finds them, and which one is the newest for a reader who does not.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use serde_json::Value;
 use crate::assembly::Contexts;
 use crate::error::EngineError;
 
-/// Messages that are looked through for the newest of the user: few at first, then many.
+/// Messages among which the newest of the user is looked for: few at first, then many.
 const LOOKED_THROUGH: [u32; 2] = [24, 400];
 
-/// Where a session's reader finds what frames are for: `frames` are one and those above it.
+/// Returns where a session's reader finds the purposes of frames: `frames` are one and those above it.
 pub(crate) fn stated<'a>(
     view: &View<'_>,
     session: &str,
     frames: impl Iterator<Item = &'a Frame>,
 ) -> Result<BTreeMap<FrameNum, Stated>, EngineError> {
     let errand = view.errand_in(session)?.map(|stored| stored.errand.frame);
-    // What was said or prompted before a compaction is not sent any more.
+    // Messages and prompts from before a compaction are not sent any more.
     let is_sent = view.last_summary(session)?.is_none();
     let mut stated = BTreeMap::new();
     for frame in frames {
@@ -41,7 +41,7 @@ pub(crate) fn stated<'a>(
 }
 
 impl Contexts {
-    /// What the user asked for in another session, for one that works on a frame below its root; empty where it
+    /// Returns the user's request in another session, for one that works on a frame below its root; empty where it
     /// works for nobody else.
     pub(crate) fn asked(
         &self,
@@ -58,7 +58,7 @@ impl Contexts {
         Ok(Asked { root: &root, newest: newest.as_deref(), tokens }.told())
     }
 
-    /// The same for the system prompt of a session whose own prompt does not say it.
+    /// The same for the system prompt of a session whose own prompt does not contain it.
     pub(crate) fn asked_unprompted(
         &self,
         view: &View<'_>,
@@ -84,7 +84,7 @@ fn newest_request(view: &View<'_>, session: &str) -> Result<Option<String>, Engi
     Ok(None)
 }
 
-/// What a user wrote in a message; none of one that is not the user's.
+/// Returns the user's words in a message; none for one that is not the user's.
 fn words_of_user(json: &str) -> Option<String> {
     let message: Value = serde_json::from_str(json).ok()?;
     if message["info"]["role"] != "user" {

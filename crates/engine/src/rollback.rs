@@ -1,7 +1,7 @@
-//! Undoing what a frame did to the project's files.
+//! Undoing a frame's changes to the project's files.
 //!
-//! Restored are those that its tools were seen writing, that are still as it left them, to what they were
-//! when it began. What has changed since by other means is left as it is.
+//! Files that its tools were seen writing, and that are still as it left them, are restored to the state in which it
+//! began. Files that were changed since by other means are left as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use std::time::Duration;
 use callstack_core::event::{Event, FileMoment, FileRestore};
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::transcript::SpanOrigin;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{EngineError, Kind};
 use crate::kernel::Kernel;
@@ -20,22 +21,23 @@ use crate::work_tree::{
 };
 use crate::{files, handles};
 
-/// How long somebody who rolls files back waits for a state of all files.
+/// How long a rollback waits for a state of all files.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What a rollback would do.
-#[derive(Clone, Debug, Serialize)]
+/// The plan of a rollback.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RollbackPlan {
     /// The frame.
-    #[serde(serialize_with = "handles::one")]
+    #[serde(with = "handles::one")]
+    #[schemars(with = "String")]
     pub frame: FrameNum,
     /// Files that would be restored.
     pub restored: Vec<RolledBack>,
     /// Files that would be left as they are, although they changed while the frame was worked on.
     pub left: Vec<LeftAlone>,
     /// Whether files go back to how they were some time before the frame began: the state nearest to that is older.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_before: bool,
     #[serde(skip)]
     source: String,
@@ -44,17 +46,17 @@ pub struct RollbackPlan {
 }
 
 /// A file that is restored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RolledBack {
     /// Its path, relative to the project.
     pub path: String,
-    /// What is done to it.
+    /// The way in which it is restored.
     pub how: Restoring,
 }
 
-/// What restoring does to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// How a file is restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Restoring {
     /// It gets the content that it had.
@@ -68,7 +70,7 @@ pub enum Restoring {
 /// Whose changes to files are undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// What the frame's tools were seen writing.
+    /// Writes that the frame's tools were seen to make.
     Seen,
     /// Whatever changed while it was worked on, where it is known when that was over.
     All,
@@ -83,7 +85,7 @@ impl RollbackPlan {
     }
 }
 
-/// Takes back what frames did to files.
+/// Takes back frames' changes to files.
 pub(crate) struct Rollbacks {
     kernel: Arc<Kernel>,
     queries: Arc<Queries>,
@@ -99,8 +101,7 @@ impl Rollbacks {
         Self { kernel: Arc::clone(kernel), queries: Arc::clone(queries), files: Arc::clone(files) }
     }
 
-    /// What rolling back the files of a frame, with those of the frames below it, would do. Changes no
-    /// file.
+    /// Returns the plan of a rollback of the files of a frame and the frames below it. Changes no file.
     pub(crate) fn rollback_plan(
         &self,
         frame: &str,
@@ -188,7 +189,7 @@ impl Rollbacks {
         Ok(there)
     }
 
-    /// What taking back the last rollback of a frame would do.
+    /// Returns the plan of taking back the last rollback of a frame.
     pub(crate) fn rollback_undo_plan(&self, frame: &str) -> Result<RollbackPlan, EngineError> {
         let frame = self.queries.resolve(frame)?;
         let last = self.kernel.read(|view| Ok::<_, EngineError>(view.file_restore(frame.num)?))?;
@@ -226,7 +227,7 @@ impl Rollbacks {
         Ok(plan)
     }
 
-    /// Restores what a plan says, and returns what was done. Refused where one of its files has changed since
+    /// Carries out a plan, and returns the files that were restored. Refused where one of its files has changed since
     /// the plan was made.
     pub(crate) fn roll_back(&self, plan: &RollbackPlan) -> Result<RollbackPlan, EngineError> {
         let (work_tree, now) = self.files.files_now()?;
@@ -268,14 +269,15 @@ impl Rollbacks {
         let _outside = self.kernel.env().outside.enter();
         self.kernel.write(|change| {
             let events = [event];
-            change.append(self.kernel.now(), &events)?;
-            self.kernel.env().tell_of_outside(change, &events, &[frame])
+            let now = self.kernel.now();
+            change.append(now, &events)?;
+            self.kernel.env().tell_of_outside(change, now, &events, &[frame])
         })?;
         Ok(done)
     }
 
-    /// Files that a frame and those below it wrote, with what each of them last put there. Which of them
-    /// was the last can't be told from their order.
+    /// Returns the files that a frame and those below it wrote, with the content that each of them last wrote. Their
+    /// order does not show which of them was the last.
     fn written_by(
         &self,
         frame: FrameNum,
@@ -315,7 +317,7 @@ fn paths_of(changes: Vec<FileChange>) -> BTreeSet<String> {
     changes.into_iter().map(|change| change.path).collect()
 }
 
-/// What is done to a file to undo what became of it, or why that can't be done.
+/// Returns how a file is restored to undo a change, or why it can't be.
 fn undoing(kind: FileChangeKind) -> Result<Restoring, Why> {
     match kind {
         FileChangeKind::Created => Ok(Restoring::Removed),

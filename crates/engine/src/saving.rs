@@ -1,5 +1,5 @@
-//! What a session's requests took and about what they would have taken without callstack, from its messages,
-//! spans and masks as they are kept: whichever processes carried it on.
+//! The figures of a session's requests, and estimates of what they would have been without callstack, from its stored
+//! messages, spans and masks: whichever processes carried it on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::lock::lock;
 use crate::sessions::Sessions;
 use crate::work::RECORDED;
 
-/// What a session and those that it started took.
+/// The figures of a session and those that it started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Savings {
@@ -33,7 +33,7 @@ pub struct Savings {
     pub total: Saving,
 }
 
-/// Sums up what frames saved.
+/// Sums up the savings of frames.
 pub(crate) struct SavingReports {
     kernel: Arc<Kernel>,
     sessions: Arc<Sessions>,
@@ -53,7 +53,7 @@ impl SavingReports {
         }
     }
 
-    /// What a session's requests took and would have taken.
+    /// Returns the figures of a session's requests, with and without callstack.
     pub(crate) fn savings(&self, session: &str) -> Result<Savings, EngineError> {
         self.kernel.read(|view| {
             let alone = of_session(view, session)?;
@@ -69,7 +69,7 @@ impl SavingReports {
         })
     }
 
-    /// Tells the log what the sessions of this process took, before it ends.
+    /// Logs the figures of this process's sessions, before it ends.
     pub(crate) fn sum_up_sessions(&self) {
         let sessions: Vec<String> = lock(&self.sessions.conversations).keys().cloned().collect();
         for session in sessions {
@@ -77,7 +77,7 @@ impl SavingReports {
         }
     }
 
-    /// Tells the log what a session took.
+    /// Logs the figures of a session.
     pub(crate) fn sum_up(&self, session: &str) {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
@@ -132,7 +132,7 @@ fn folded(span: &Span, places: &Places<'_>, messages: &[Value]) -> Option<Left> 
     let (open, close) = (&span.open, span.live_close()?);
     let (opened, closed) = (place(&open.message)?, place(&close.message)?);
     let mut stands = tokens(&fold.text);
-    // Where nobody pushed it, the closing reply stays.
+    // The closing reply of an automatic frame stays.
     if span.origin.is_turn() {
         let texts = parts(messages.get(closed)?).filter(|part| part["type"] == "text");
         stands += texts.filter_map(|part| part["text"].as_str()).map(tokens).sum::<u64>();
@@ -179,7 +179,7 @@ impl<'a> Step<'a> {
         output.map(tokens).unwrap_or_default()
     }
 
-    /// What the calls behind it take, up to and with the part at `until`.
+    /// Returns the share of the calls after it, up to and including the part at `until`.
     fn behind(&self, until: Option<usize>) -> Share {
         let mut share = Share::default();
         let Some(call) = self.call else { return share };
@@ -223,7 +223,7 @@ fn weighed(message: &Value, began: i64) -> Weighed {
         cached: count(&cache["read"]),
     };
     let is_new = info["time"]["completed"].as_i64().is_none_or(|at| at >= began);
-    // Read from a recording, which nobody goes on with here.
+    // Read from a recording, which is not continued here.
     let is_past = message[RECORDED].is_object();
     let is_answer = info["role"] == "assistant" && info["summary"] != true && is_new && !is_past;
     weighed.request = Some(request).filter(|request| is_answer && request.tokens > 0);

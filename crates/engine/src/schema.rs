@@ -1,11 +1,12 @@
 //! Schemas of parameters, plain enough for every client.
 //!
-//! Clients are known to choke on `$ref`, on null among the types, on `oneOf` and on titles; what is
-//! left here is `type`, `properties`, `required`, `items`, `enum` and `description`.
+//! Clients are known to choke on `$ref`, on null among the types, on `oneOf` and on titles; the schemas here have
+//! only `type`, `properties`, `required`, `items`, `enum` and `description`.
 //!
 //! A parameter that is marked `extend("x-full" = true)` is accepted by every profile, and listed by the profile
 //! `full` alone. One that such parameters can stand in for is marked `extend("x-required-in-brief" = true)`: it is
-//! required where they are not listed.
+//! required where they are not listed. One that is marked `extend("x-folding" = true)` is listed to agents whose
+//! host folds.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -17,23 +18,55 @@ const FULL: &str = "x-full";
 /// Marks a parameter that is required where those are not listed that can stand in for it.
 const REQUIRED_IN_BRIEF: &str = "x-required-in-brief";
 
+/// Marks a parameter that only agents are listed whose host folds.
+const FOLDING: &str = "x-folding";
+
+/// Who is listed the parameters.
+#[derive(Clone, Copy)]
+struct Reader {
+    /// Whether the profile is `full`.
+    full: bool,
+    /// Whether the host folds.
+    folding: bool,
+}
+
+impl Reader {
+    /// Whether a parameter with this schema is listed.
+    fn is_listed(self, schema: &Value) -> bool {
+        (self.full || schema.get(FULL).is_none()) && (self.folding || schema.get(FOLDING).is_none())
+    }
+}
+
 /// The schema of `P`: always an object with `properties` and `required`.
 pub(crate) fn plain<P: JsonSchema>() -> Value {
-    schema::<P>(true)
+    schema::<P>(Reader { full: true, folding: true })
 }
 
 /// The same without the parameters that only the profile `full` lists.
 pub(crate) fn brief<P: JsonSchema>() -> Value {
-    schema::<P>(false)
+    schema::<P>(Reader { full: false, folding: true })
 }
 
-fn schema<P: JsonSchema>(full: bool) -> Value {
+/// The schema of an answer's data, self-contained: JSON Schema, draft 2020-12, with its definitions below `$defs`.
+pub(crate) fn output<D: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+        settings.meta_schema = None;
+    });
+    settings.into_generator().into_root_schema_for::<D>().to_value()
+}
+
+/// The schema of the parameters that agents are listed whose host folds nothing.
+pub(crate) fn unfolded<P: JsonSchema>(full: bool) -> Value {
+    schema::<P>(Reader { full, folding: false })
+}
+
+fn schema<P: JsonSchema>(reader: Reader) -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
     let schema = settings.into_generator().into_root_schema_for::<P>();
-    let mut value = simplified(schema.as_value(), full);
+    let mut value = simplified(schema.as_value(), reader);
     if let Some(object) = value.as_object_mut() {
         // The type's own doc comment is for readers of the code.
         object.remove("description");
@@ -41,7 +74,7 @@ fn schema<P: JsonSchema>(full: bool) -> Value {
         object.entry("properties").or_insert_with(|| Map::new().into());
         object.entry("required").or_insert_with(|| Vec::<Value>::new().into());
         if let Some(required) = object.get_mut("required").and_then(Value::as_array_mut)
-            && !full
+            && !reader.full
         {
             let properties = schema.get("properties").and_then(Value::as_object);
             let marked = properties.into_iter().flatten();
@@ -52,7 +85,7 @@ fn schema<P: JsonSchema>(full: bool) -> Value {
     value
 }
 
-fn simplified(value: &Value, full: bool) -> Value {
+fn simplified(value: &Value, reader: Reader) -> Value {
     match value {
         Value::Object(object) => {
             let mut plain = Map::new();
@@ -64,14 +97,15 @@ fn simplified(value: &Value, full: bool) -> Value {
                     | "format"
                     | "minimum"
                     | FULL
+                    | FOLDING
                     | REQUIRED_IN_BRIEF
                     | "definitions"
                     | "additionalProperties" => {}
                     "properties" => {
                         let properties = value.as_object().into_iter().flatten();
                         let properties: Map<_, _> = properties
-                            .filter(|(_, schema)| full || schema.get(FULL).is_none())
-                            .map(|(name, schema)| (name.clone(), simplified(schema, full)))
+                            .filter(|(_, schema)| reader.is_listed(schema))
+                            .map(|(name, schema)| (name.clone(), simplified(schema, reader)))
                             .collect();
                         plain.insert(key.clone(), properties.into());
                     }
@@ -82,7 +116,7 @@ fn simplified(value: &Value, full: bool) -> Value {
                     "anyOf" | "oneOf" => {
                         let first = value.as_array().and_then(|schemas| schemas.first());
                         if let Some(Value::Object(first)) =
-                            first.map(|first| simplified(first, full))
+                            first.map(|first| simplified(first, reader))
                         {
                             plain.extend(first);
                         }
@@ -97,14 +131,14 @@ fn simplified(value: &Value, full: bool) -> Value {
                         plain.insert(key.clone(), text.into());
                     }
                     _ => {
-                        plain.insert(key.clone(), simplified(value, full));
+                        plain.insert(key.clone(), simplified(value, reader));
                     }
                 }
             }
             plain.into()
         }
         Value::Array(values) => {
-            values.iter().map(|value| simplified(value, full)).collect::<Vec<_>>().into()
+            values.iter().map(|value| simplified(value, reader)).collect::<Vec<_>>().into()
         }
         other => other.clone(),
     }

@@ -1,4 +1,4 @@
-//! Search over all that is kept: what frames are for and returned, and every message.
+//! Search over all stored texts: purposes and results of frames, and every message.
 
 mod finding;
 mod repeats;
@@ -10,6 +10,7 @@ use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::search::{Match, Query};
 use callstack_core::secrets::mask;
 use callstack_store::{Store, StoreError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::finding::Finding;
@@ -17,34 +18,34 @@ use crate::error::EngineError;
 use crate::queries::Queries;
 pub(crate) use texts::{role, texts};
 
-/// Bytes of messages that are indexed in one transaction while somebody waits for what they search.
+/// Bytes of messages that are indexed in one transaction while somebody waits for a search.
 pub(crate) const STEP: usize = 128 * 1024;
-/// The same beside the hooks of a host: what these write waits for its end.
+/// The same beside the hooks of a host, whose writes wait for its end.
 pub(crate) const SHORT_STEP: usize = 16 * 1024;
 /// Steps that a search makes to catch up before it answers.
 const STEPS: usize = 16;
 
-/// What is looked for, and how.
+/// A search query, and how to search.
 #[derive(Clone, Debug)]
 pub struct SearchRequest {
     /// Words, all of which have to be there, and "quoted strings"; or one exact string.
     pub text: String,
     /// Whether the text is one string, to be found as it stands, in its case.
     pub exact: bool,
-    /// Only in this frame and what lies below it.
+    /// Only in this frame and below it.
     pub frame: Option<FrameNum>,
     /// How many places are wanted.
     pub limit: usize,
-    /// How much is looked at.
+    /// The extent of the search.
     pub depth: Depth,
     /// Whether secrets are shown and found; else they are masked, and nothing in them is found.
     pub reveal: bool,
 }
 
-/// How much is looked at.
+/// The extent of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// What an agent can wait for: some of what may hold what is wanted, the newest first.
+    /// As an agent can wait for: some of the possible places, the newest first.
     Quick,
     /// All that may hold it, however long that takes.
     Thorough,
@@ -52,27 +53,27 @@ pub enum Depth {
     Raw,
 }
 
-/// What was found.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The results of a search.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SearchAnswer {
     /// The best places, the best first.
     pub places: Vec<Place>,
     /// Whether there may be more than these.
     pub more: bool,
-    /// Whether something was stored so lately that it could not be looked at yet.
+    /// Whether some messages were stored too recently to be searched.
     pub behind: bool,
 }
 
-/// A place that holds what was looked for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A place that matches.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
     /// The frame that it is in; none for a message from before the first frame.
     pub frame: Option<FrameFound>,
-    /// What holds it.
+    /// The kind of the place.
     pub kind: PlaceKind,
     /// The message, if it is in one.
     pub message: Option<MessageFound>,
-    /// What stands there, in one line.
+    /// The text of the place, in one line.
     pub snippet: String,
     /// Where in the snippet the words are; beginnings and ends in bytes.
     pub marks: Vec<[usize; 2]>,
@@ -80,20 +81,20 @@ pub struct Place {
     pub score: f64,
 }
 
-/// What holds what was looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The kind of a place that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaceKind {
-    /// What is said of a frame: its title, criteria, results, decisions, pins, files.
+    /// A text of a frame: its title, criteria, results, decisions, pins, files.
     Frame,
-    /// What the machine saw of the work in a frame.
+    /// The evidence of the work in a frame.
     Evidence,
     /// A message.
     Message,
 }
 
 /// The frame that a place is in.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FrameFound {
     /// Its handle, such as `f12`.
     pub handle: String,
@@ -116,8 +117,8 @@ impl From<Frame> for FrameFound {
     }
 }
 
-/// A message that holds what was looked for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A message that matches.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MessageFound {
     /// Its session.
     pub session: String,
@@ -148,13 +149,13 @@ pub(crate) fn index(
 }
 
 impl Queries {
-    /// Finds places that hold what is looked for: words that nothing holds are looked for as a string as it stands,
-    /// which may begin and end within words.
+    /// Finds places that match a query: words without any match are searched as a literal string, which may begin and
+    /// end within words.
     pub(crate) fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, EngineError> {
         self.search_in(request, None)
     }
 
-    /// The same in what was said in a session, and in its frames, where `session` is given.
+    /// The same within the messages of a session, and its frames, where `session` is given.
     pub(crate) fn search_in(
         &self,
         request: &SearchRequest,
@@ -191,7 +192,7 @@ impl Queries {
     }
 }
 
-/// Where a message holds what is looked for. Secrets are masked, unless they are to be revealed.
+/// Returns the match in a message. Secrets are masked, unless they are to be revealed.
 pub(crate) fn find(query: &Query, json: &str, reveal: bool) -> Option<Match> {
     let found = query.find(&texts(json, false))?;
     if reveal { Some(found) } else { query.find(&texts(json, true)) }
@@ -202,7 +203,7 @@ fn searchable(json: &str) -> String {
     texts(json, false)
 }
 
-/// Files of the project are named relative to it in what is kept.
+/// Stored texts name files of the project relative to it.
 fn relative(project: &Path, text: &str) -> String {
     let prefix = format!("{}/", project.display());
     text.split(' ')

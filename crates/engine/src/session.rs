@@ -90,7 +90,7 @@ impl UserTurns {
         })
     }
 
-    /// Where what begins now in a session begins: behind all that was shown of it or told.
+    /// Returns the place where a frame begins now in a session: after everything that was shown or reported.
     fn behind_the_last(&self, session: &str) -> Result<Anchor, EngineError> {
         {
             let conversation = self.sessions.conversation(session);
@@ -108,7 +108,7 @@ impl UserTurns {
         })
     }
 
-    /// Takes back what a root was guessed to be for, in a session that turns out to be older than it.
+    /// Takes back the guessed identity of a root, in a session that turns out to be older than it.
     pub(crate) fn forget_goal(&self, session: &str) -> Result<(), EngineError> {
         let Ok(root) = self.queries.session_root(session) else { return Ok(()) };
         if self.queries.frame(root)?.identity_derived {
@@ -159,13 +159,13 @@ impl FileWrites {
 }
 
 impl Sessions {
-    /// Forgets what this process knows of a session; the store keeps all of it.
+    /// Forgets this process's state of a session; the store keeps all of it.
     pub(crate) fn forget(&self, session: &str) {
         lock(&self.conversations).remove(session);
     }
 }
 
-/// What a root frame is for where nobody has said so.
+/// Returns the identity of a root frame that nobody has given one.
 fn without_goal() -> Identity {
     Identity { title: "Session".to_owned(), ..Identity::default() }
 }

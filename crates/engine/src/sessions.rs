@@ -10,7 +10,7 @@ use crate::lock::lock;
 use crate::project_files::ProjectFiles;
 use crate::recorder::Recorder;
 
-/// The sessions that this process works with, and what records their messages.
+/// The sessions that this process works with, and the recorder of their messages.
 pub(crate) struct Sessions {
     pub(crate) kernel: Arc<Kernel>,
     files: Arc<ProjectFiles>,
@@ -32,15 +32,11 @@ impl Sessions {
         if let Some(recorder) = self.recorder.get() {
             return Ok(recorder);
         }
-        let recorder = Recorder::start(
-            self.kernel.trusted(),
-            Arc::clone(self.kernel.generation()),
-            self.files.logs().observer(),
-        )?;
+        let recorder = Recorder::start(&self.kernel, self.files.logs().observer())?;
         Ok(self.recorder.get_or_init(|| recorder))
     }
 
-    /// What records messages, if anything was recorded in this process.
+    /// Returns the recorder of messages, if anything was recorded in this process.
     pub(crate) fn recorder_started(&self) -> Option<&Recorder> {
         self.recorder.get()
     }

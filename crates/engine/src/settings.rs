@@ -57,14 +57,14 @@ impl Profile {
 /// Where the tree's XML goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Placement {
-    /// In the outputs of push and activate, so that what was sent stays as it was.
+    /// In the outputs of push and activate, so that requests stay as they were.
     #[default]
     Output,
     /// In the system prompt, rebuilt whenever the state changes, as the specification describes.
     System,
 }
 
-/// Which frames are worked on in sessions of their own where nobody says.
+/// Which frames are worked on in sessions of their own by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum FrameSessions {
     /// Those for which the call asks.
@@ -81,7 +81,7 @@ pub enum FrameSessions {
 /// Whether older outputs of work that goes on leave the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum MaskOutputs {
-    /// Where frames begin and end by themselves.
+    /// Where automatic frames begin and end.
     #[default]
     Auto,
     /// Always.
@@ -99,37 +99,37 @@ pub struct Settings {
     pub profile: Profile,
     /// `STACK_CONTEXT_PLACEMENT`.
     pub placement: Placement,
-    /// What is kept beside the store.
+    /// Settings of files beside the store.
     pub kept: Kept,
     /// `STACK_FOLD_REASONING`.
     pub reasoning: ReasoningPolicy,
     /// `STACK_TOKEN_BUDGET_TOTAL`, `_ANCESTORS`, `_SIBLINGS`, `_CURRENT`.
     pub budget: TokenBudget,
-    /// `STACK_CONTEXT_IMPORTED`: whether contexts of other sessions' frames tell of imported sessions.
+    /// `STACK_CONTEXT_IMPORTED`: whether contexts of other sessions' frames include imported sessions.
     pub imported_siblings: bool,
     /// `STACK_FRAME_SESSIONS`.
     pub sessions: FrameSessions,
     /// `STACK_LIMIT_DEPTH`, `STACK_LIMIT_CHILDREN`, `STACK_LIMIT_LIVE_FRAMES`,
     /// `STACK_LIMIT_LIVE_SESSIONS`.
     pub limits: Limits,
-    /// `STACK_CONSOLIDATE_ABOVE`: how many children of a frame may have ended before one stands for the
-    /// older ones; 0 for any number.
+    /// `STACK_CONSOLIDATE_ABOVE`: how many children of a frame may have ended before one replaces the older ones; 0
+    /// for any number.
     pub consolidate_above: u64,
     /// `STACK_AUTONOMY_LEVEL`, `STACK_PUSH_THRESHOLD`, `STACK_POP_THRESHOLD`,
     /// `STACK_SUGGEST_IN_CONTEXT`, `STACK_ENABLED_HEURISTICS`; with what was set at run time:
     /// [`crate::Engine::autonomy`].
     pub autonomy: AutonomySettings,
-    /// `STACK_SUBAGENT_ENABLED` and what belongs to it: [`SUBAGENT_VARIABLES`].
+    /// `STACK_SUBAGENT_ENABLED` and related settings: [`SUBAGENT_VARIABLES`].
     pub subagents: SubagentSettings,
-    /// `STACK_SUMMARIZER_ADDRESS` and what belongs to it: [`SUMMARIZER_VARIABLES`].
+    /// `STACK_SUMMARIZER_ADDRESS` and related settings: [`SUMMARIZER_VARIABLES`].
     pub summarizer: SummarizerSettings,
     /// `STACK_MASK_OUTPUTS`.
     pub mask_outputs: MaskOutputs,
-    /// What all this was made of.
+    /// The values that all this was made of.
     pub given: Given,
 }
 
-/// What is kept beside the store.
+/// Settings of files beside the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// `STACK_FILES`: whether the files of `.opencode/stack` are written.
@@ -137,7 +137,7 @@ pub struct Kept {
     /// `STACK_ROLLBACK`: whether the state of a git work tree's files is recorded where frames begin
     /// and end.
     pub rollback: bool,
-    /// `STACK_LOG`: whether what is done is told in the project's log.
+    /// `STACK_LOG`: whether changes are written to the project's log.
     pub log: bool,
 }
 
@@ -147,7 +147,7 @@ pub struct Given(BTreeMap<&'static str, (String, Source)>);
 
 impl fmt::Debug for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // They are what the fields beside them say.
+        // The fields beside them show their values.
         f.write_str("_")
     }
 }
@@ -175,8 +175,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads the settings from named values, such as environment variables. A value that is not
-    /// understood is an error that names the variable and what it may be.
+    /// Reads the settings from named values, such as environment variables. An invalid value is an error that names
+    /// the variable and its possible values.
     ///
     /// With `STACK_TOOLS=flame` each `STACK_X` that is not set may be given as `FLAME_X`.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
@@ -216,9 +216,9 @@ impl Settings {
         Ok(Self { given, ..Self::default().changed(&|name: &str| Some(var(name)?.0))? })
     }
 
-    /// These settings with those of a project laid over them, but for what the environment says. A value that is
-    /// not understood, which a newer version may have stored, does not count, and neither does one that a project
-    /// may not set.
+    /// Returns these settings with those of a project laid over them, except where the environment gives a value. An
+    /// invalid value, which a newer version may have stored, does not count, and neither does one that a project may
+    /// not set.
     pub fn overlaid(&self, stored: &BTreeMap<String, String>) -> Result<Self, EngineError> {
         self.clone().changed(&|name: &str| {
             let setting = Setting::find(name)?;
@@ -228,7 +228,8 @@ impl Settings {
         })
     }
 
-    /// These settings with a value from the configuration of the host, which counts where nobody else gives one.
+    /// Returns these settings with a value from the configuration of the host, which counts where no other source
+    /// gives one.
     pub fn with_host_value(
         self,
         setting: &'static Setting,

@@ -1,5 +1,5 @@
-//! Slash commands: what people do to the tree from inside a session. It is done at once, through the table
-//! of operations, and the model is told of it behind the person's own words.
+//! Slash commands: people's changes to the tree from inside a session. They are carried out at once, through the
+//! table of operations, and a note after the person's own words informs the model.
 
 mod plan;
 
@@ -22,17 +22,16 @@ use crate::{operations, tree};
 pub struct Slash {
     /// Its name, without the slash.
     pub name: &'static str,
-    /// What the host's list of commands says of it.
+    /// The description in the host's list of commands.
     pub description: &'static str,
-    /// What the model is asked where callstack can't be reached; `$ARGUMENTS` is what was typed behind
-    /// the name.
+    /// The prompt for the model where callstack can't be reached; `$ARGUMENTS` is the text after the name.
     pub template: &'static str,
 }
 
 /// Tells a template of ours, changed or not, from another's command of the same name.
 const OURS: &str = "(callstack)";
 
-/// What stands for the words behind the name.
+/// The placeholder of the text after the name.
 const ARGUMENTS: &str = "$ARGUMENTS";
 
 /// The slash commands.
@@ -72,20 +71,20 @@ pub struct SlashRequest {
     pub message: Option<String>,
     /// The command's name, without the slash.
     pub name: String,
-    /// What stands behind the name.
+    /// The text after the name.
     pub arguments: String,
     /// The text that the host has made of both.
     pub text: String,
 }
 
-/// What the message of a slash command becomes.
+/// The replacement of a slash command's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlashAnswer {
-    /// What the person said, where the host's text is nothing but our template.
+    /// The person's words, where the host's text is nothing but our template.
     pub words: Option<String>,
-    /// What the model is told besides.
+    /// The note for the model.
     pub note: String,
-    /// What the person alone is shown, in the place of the words.
+    /// The text that the person alone is shown, in place of the words.
     pub shown: Option<String>,
 }
 
@@ -264,6 +263,8 @@ impl Runner<'_> {
             anchor,
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
         };
         let operation = operations::find(operation).ok_or_else(|| EngineError {
             kind: Kind::Internal,

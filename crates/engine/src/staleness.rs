@@ -1,8 +1,8 @@
 //! Files that finished frames wrote and that were changed since by other means.
 //!
-//! What a frame of ours wrote later is recorded with its hash, and is no news. Only files that were touched
-//! after the end of their frame are read at all, each once for as long as it stays as it is, and no more of
-//! them for a context than a hook has time for. What is beyond that is left as it was known last.
+//! A content that a later frame left is recorded with its hash and is no such change. A file is read only if it was
+//! touched after the end of its frame, and again only if its times or size differ. Of a frame 16 files are looked at for
+//! a context, and 4 MB are read for all of it. Of a file that is not read, the content that was read last counts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::Metadata;
@@ -16,11 +16,12 @@ use crate::error::EngineError;
 use crate::files;
 use crate::lock::lock;
 
-/// Files of one frame that are looked at for a context.
+/// Files of one frame that are read for a context.
 const LOOKED_AT: usize = 16;
 /// Bytes of files that are read for one context: some milliseconds' worth.
 const FOR_A_CONTEXT: u64 = 4 * 1024 * 1024;
-/// Milliseconds after which a file that was written is not written again within what its times can tell.
+/// Milliseconds after which another write of a file surely gives it other times: file systems count them in steps of up
+/// to two seconds. A hash taken earlier is not kept.
 const SETTLED: i64 = 2_000;
 /// Files that are kept in mind; beyond that all are read again.
 const IN_MIND: usize = 4_096;
@@ -55,14 +56,14 @@ impl Looks {
     }
 }
 
-/// Files by their paths: as they were when they were read, and the hashes of what was in them.
+/// Files by their paths: their times and sizes when they were read, and the hashes of their content.
 #[derive(Debug, Default)]
 pub(crate) struct Seen(HashMap<String, (Stamp, String)>);
 
 /// When a file was written, when it was last touched, and how long it is.
 type Stamp = (Option<SystemTime>, i64, u64);
 
-/// What became of a file.
+/// The change of a file since a frame's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Since {
     /// Its content is another one.
@@ -81,7 +82,7 @@ impl Since {
 }
 
 impl Contexts {
-    /// What became of the files that a finished frame wrote, by path. Empty for one that goes on.
+    /// Returns the changes of the files that a finished frame wrote, by path. Empty for one that goes on.
     pub(crate) fn changed_since(
         &self,
         view: &View<'_>,
@@ -98,7 +99,7 @@ impl Contexts {
             }
             let since = match self.env.project().join(&artifact.path).metadata() {
                 Err(_) => Since::Gone,
-                // What had a hash was a file, and none that is too large for one.
+                // A path that had a hash was a file, and not too large for one.
                 Ok(metadata) if !metadata.is_file() || metadata.len() > files::LARGEST_FILE => {
                     Since::Changed
                 }
@@ -117,7 +118,7 @@ impl Contexts {
         Ok(changed)
     }
 
-    /// The same as a reader is told it; empty where nothing became of any.
+    /// The same as text for a reader; empty where no file was changed.
     pub(crate) fn said_since(
         &self,
         view: &View<'_>,
@@ -128,8 +129,8 @@ impl Contexts {
         Ok(if changed.is_empty() { String::new() } else { said(&changed) })
     }
 
-    /// The hash of what is in a file, or was when it was last read; none for what was not read yet and can't
-    /// be now.
+    /// Returns the hash of a file's content: of the content now, or, if `looks` leave no room for it, of the content
+    /// when the file was last read. None if it can't be read, or there is no room and it was never read.
     fn content_now(&self, path: &str, metadata: &Metadata, looks: &mut Looks) -> Option<String> {
         let touched = touched_at(metadata);
         let stamp = (metadata.modified().ok(), touched, metadata.len());
@@ -161,8 +162,8 @@ fn said(changed: &BTreeMap<String, Since>) -> String {
     format!("[{}]", lists.join("; "))
 }
 
-/// When a file was written or put in its place, whichever was last: one that is moved over another keeps
-/// the time at which it was written. Milliseconds since 1970; what does not say is as young as can be.
+/// Returns when a file was written or moved to its place, whichever was last: one that is moved over another keeps
+/// the time at which it was written. Milliseconds since 1970; the largest value where there is no time.
 fn touched_at(metadata: &Metadata) -> i64 {
     let modified = metadata.modified().ok();
     let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());

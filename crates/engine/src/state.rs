@@ -9,6 +9,7 @@ use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::ResultsSource;
 use callstack_store::{StoreError, View};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -18,7 +19,7 @@ use crate::queries::Queries;
 pub(crate) const VERSION: u32 = 1;
 
 /// The whole tree: `StackState` of the specification.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StackState {
     /// The version of this shape.
@@ -61,7 +62,7 @@ impl Default for StackState {
 }
 
 /// One frame: `FrameMetadata` of the specification, with the handle and the pins besides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the fields are the specification's, documented at `Frame`")]
 pub struct FrameMetadata {
@@ -83,10 +84,10 @@ pub struct FrameMetadata {
     /// Who made the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results_source: Option<ResultsSource>,
-    /// What is to be reached, as the specification's first generation calls it; only in its dialect.
+    /// The goal, as the specification's first generation calls it; only in its dialect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
-    /// What the frame returned, as the first generation calls it; only in its dialect.
+    /// The results of the frame, as the first generation calls them; only in its dialect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction_summary: Option<String>,
     #[serde(default)]
@@ -123,7 +124,7 @@ pub struct FrameMetadata {
     /// Ids that the frame had before and that still mean it.
     #[serde(default, rename = "formerIDs", skip_serializing_if = "Vec::is_empty")]
     pub former_ids: Vec<String>,
-    /// The frame that stands for it beside its siblings, by its id.
+    /// The frame that replaces it beside its siblings, by its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consolidated_into: Option<String>,
     /// Whether title and criteria were guessed from the user's first words.
@@ -132,12 +133,12 @@ pub struct FrameMetadata {
     /// SHA-256 in hex of the artifacts that were readable files when they were recorded, by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub artifact_hashes: BTreeMap<String, String>,
-    /// What the machine saw of the work in it.
+    /// The evidence of the work in it.
     #[serde(default, skip_serializing_if = "Evidence::is_empty")]
     pub evidence: Evidence,
 }
 
-/// What a frame's own row does not say of it.
+/// Data about a frame that its own row does not hold.
 #[derive(Clone, Debug, Default)]
 struct Around {
     parent: Option<String>,

@@ -10,17 +10,17 @@ use callstack_store::View;
 
 use crate::error::EngineError;
 
-/// What it would be to fold a finished frame that is still sent step by step. Tokens are estimated ones.
+/// The cost of folding a finished frame that is still sent step by step. Tokens are estimated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StillSent {
     /// Tokens of its steps.
     pub(crate) tokens: usize,
-    /// Tokens of what would stand for them and of the reply that would stay.
+    /// Tokens of the texts that would replace them and of the replies that would stay.
     pub(crate) folded: usize,
 }
 
 impl StillSent {
-    /// The same in words.
+    /// Returns the cost in words.
     pub(crate) fn told(self) -> String {
         format!(
             "its steps, of about {} tokens, for which {} would stand; they leave with a frame around it, or \

@@ -1,4 +1,4 @@
-//! Child sessions: which of them get frames, and what is known of each.
+//! Child sessions: which of them get frames, and the knowledge about each.
 //!
 //! A child session gets its frame with its first prompt, below the frame that its caller worked in
 //! when it began; one that has to prove itself first, at the call or the silence that proves it. The
@@ -46,7 +46,7 @@ pub struct ChildSession {
 }
 
 impl Queries {
-    /// When child sessions get frames and what ends these, as it counts now.
+    /// Returns the present settings of child sessions' frames.
     pub(crate) fn subagent_settings(&self) -> Result<SubagentSettings, EngineError> {
         let settings = self.kernel.current_settings()?;
         let subagents = settings.subagents.clone();
@@ -54,7 +54,7 @@ impl Queries {
     }
 }
 
-/// The frames of subagents' sessions: which get one, and what ends it.
+/// The frames of subagents' sessions: which get one, and when it ends.
 pub(crate) struct Subagents {
     kernel: Arc<Kernel>,
     queries: Arc<Queries>,
@@ -222,8 +222,8 @@ pub(crate) fn event(session: &str, change: Change) -> Event {
     Event::Subagent { session: session.to_owned(), change }
 }
 
-/// What a child session's frame is for: by its title where that was given on purpose, and by the first
-/// words that it was told.
+/// Returns the identity of a child session's frame: from its title where that was given on purpose, and from the
+/// first words of its prompt.
 fn child_identity(tracked: Option<&SubagentSession>, words: &str) -> Identity {
     let mut identity = identity_of(words);
     if let Some(tracked) = tracked.filter(|tracked| tracked.is_subagent) {

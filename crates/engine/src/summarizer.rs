@@ -1,5 +1,5 @@
-//! A model of the user's own, as the engine sees it: what it is asked, what may come of that, and what is
-//! still being asked. How it is spoken to is a matter of whoever implements [`Summarizer`].
+//! A model of the user's own, as the engine uses it: the request, its possible outcomes, and pending requests. The
+//! wire format is a matter of the implementation of [`Summarizer`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -11,10 +11,10 @@ use crate::generator::ResultsMaker;
 use crate::lock::lock;
 use crate::settings::SummarizerSettings;
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone, Debug)]
 pub struct SummaryRequest {
-    /// What it is told; secrets of known forms are masked.
+    /// The prompt; secrets of known forms are masked.
     pub prompt: SummaryPrompt,
     /// Where it is and how it is spoken to. Address and model are set.
     pub settings: SummarizerSettings,
@@ -30,14 +30,14 @@ pub struct SummarizerError(pub String);
 
 /// Speaks to a model.
 pub trait Summarizer: Send + Sync {
-    /// What the model answers. Returns within the time limit of the request.
+    /// Returns the model's answer within the time limit of the request.
     fn summarize(&self, request: &SummaryRequest) -> Result<String, SummarizerError>;
 }
 
-/// What came of asking, once something has.
+/// The outcome of a request, once there is one.
 type Slot = Arc<Mutex<Option<Result<String, SummarizerError>>>>;
 
-/// The models' answers that calls wait for, by what their tokens say.
+/// The models' answers that calls wait for, by the keys in their tokens.
 #[derive(Debug, Default)]
 pub(crate) struct Asked(Mutex<HashMap<String, Slot>>);
 
@@ -52,7 +52,7 @@ pub(crate) enum Answered {
 }
 
 impl Asked {
-    /// What came of asking; it is told once.
+    /// Takes the outcome of a request; it is returned once.
     pub(crate) fn take(&self, key: &str) -> Answered {
         let mut asked = lock(&self.0);
         let Some(slot) = asked.get(key) else { return Answered::Unknown };
@@ -68,12 +68,12 @@ impl Asked {
 }
 
 impl ResultsMaker {
-    /// Has results that nobody gave written by this, where its settings say so. The first one counts.
+    /// Sets the model that writes missing results, where its settings ask for that. The first one counts.
     pub(crate) fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
         self.summarizer.get_or_init(|| summarizer);
     }
 
-    /// Asks the model, and waits for what comes of it: whole results.
+    /// Asks the model, and waits for its answer: whole results.
     pub(crate) fn ask_summarizer(
         &self,
         request: &SummaryRequest,
@@ -84,7 +84,7 @@ impl ResultsMaker {
         }
     }
 
-    /// The same without waiting: [`Asked::take`] says under `key` what came of it.
+    /// The same without waiting: [`Asked::take`] returns the outcome under `key`.
     pub(crate) fn begin_asking(&self, key: &str, request: SummaryRequest) {
         let slot = Slot::default();
         lock(&self.asked.0).insert(key.to_owned(), Arc::clone(&slot));
@@ -96,7 +96,7 @@ impl ResultsMaker {
                 *lock(&slot) = Some(answer);
             }
         };
-        // It ends by its time limit, with nobody to wait for it where the process goes before.
+        // The thread ends by its time limit, also if the process ends before and nobody waits for it.
         if let Err(error) = std::thread::Builder::new().name("summarizer".to_owned()).spawn(ask) {
             let why = format!("no thread could be started for it: {error}");
             *lock(&slot) = Some(Err(SummarizerError(why)));

@@ -1,5 +1,4 @@
-//! What stands in the system prompt: constant from a session's start, or from its last compaction, to
-//! the next.
+//! The content of the system prompt: constant from a session's start, or from its last compaction, to the next.
 
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::guidance::guidance;
 use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::session_state::RenderedText;
 use callstack_store::View;
 
 use crate::assembly::Contexts;
@@ -21,17 +21,17 @@ use crate::sessions::Sessions;
 use crate::settings::Placement;
 use crate::staleness::Looks;
 
-const SLOT: &str = "system:";
+const SLOT: &str = RenderedText::System.prefix();
 
-/// Stands in front of a context in a system prompt, and in a note of a frame that came later.
+/// The text before a context in a system prompt, and in a note for a frame that came later.
 const AS_WRITTEN: &str = "The open frame when this was written; it may be another one by now:";
 
 /// Tokens that the conversation takes and may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenUsage {
-    /// Tokens of the last step, if the host told.
+    /// Tokens of the last step, if the host reported them.
     pub used: Option<u64>,
-    /// The model's limit, if the host told.
+    /// The model's limit, if the host reported it.
     pub limit: Option<u64>,
 }
 
@@ -54,8 +54,8 @@ pub(crate) struct SystemPrompts {
 }
 
 impl SystemPrompts {
-    /// The XML context of a frame as a session is given it, with what it costs in estimated tokens. It is
-    /// rendered anew when anything that it shows has changed, and after 30 seconds.
+    /// Returns the XML context of a frame for a session, with its cost in estimated tokens. It is rendered again when
+    /// anything in it has changed, and after 30 seconds.
     ///
     /// `frame` is a handle, an id or a unique prefix; `not_found` where there is none.
     pub(crate) fn generate_frame_context(
@@ -103,7 +103,7 @@ impl SystemPrompts {
         }
         let Some(active) = self.active_or_last(&request.session)? else {
             let session = self.kernel.read(|view| view.session_row(&request.session))?;
-            // A child session that gets a frame later keeps what it was written behind.
+            // A child session that gets a frame later keeps the system prompt that its steps were written after.
             if placement == Placement::Output && session.is_some_and(|it| it.parent.is_some()) {
                 let event = rendered(&request.session, slot, guidance.to_owned());
                 let events: Vec<_> = std::iter::once(event).chain(mark).collect();
@@ -132,7 +132,7 @@ impl SystemPrompts {
             let asked = self.contexts.asked_unprompted(view, &request.session, active)?;
             Ok::<_, EngineError>(format!("{}{asked}", context.text))
         };
-        // Files are looked at while others may write. What was made then holds until somebody has.
+        // Files are read while others may write. The context made then holds until there is a write.
         let (revision, prepared) = self.kernel.read(|view| {
             Ok::<_, EngineError>((view.revision()?, context(view, Looks::for_a_context())?))
         })?;
@@ -151,8 +151,8 @@ impl SystemPrompts {
         })
     }
 
-    /// Gives a fork the system prompt of its original: what it took along was written behind that. `summary`
-    /// is the one that the fork begins with, as it is called in the original.
+    /// Gives a fork the system prompt of its original, after which the copied steps were written. `summary` is the
+    /// one that the fork begins with, by its id in the original.
     pub(crate) fn inherit_system(
         &self,
         fork: &str,
@@ -168,7 +168,8 @@ impl SystemPrompts {
         Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?)
     }
 
-    /// The context that a session has still to be told: it got its frame behind a system prompt without one.
+    /// Returns the context that a session lacks: it got its frame after its system prompt was built. A note brings
+    /// it.
     pub(crate) fn late_context(
         &self,
         session: &str,
@@ -191,7 +192,7 @@ impl SystemPrompts {
         Ok(Some(format!("[callstack] This session has a frame. {AS_WRITTEN}\n{context}{asked}")))
     }
 
-    /// Tokens that a session takes and may take, as its host last told.
+    /// Returns the tokens that a session takes and may take, as last reported by its host.
     pub(crate) fn usage(&self, session: &str) -> TokenUsage {
         let conversation = self.sessions.conversation(session);
         let conversation = lock(&conversation);
@@ -217,13 +218,13 @@ impl Contexts {
         Ok(placement == Placement::System || view.renders(session, SLOT)?.is_empty())
     }
 
-    /// Whether a session's system prompt tells of the frames around the one that it began with.
+    /// Whether a session's system prompt contains the frames around the one that it began with.
     pub(crate) fn begins_with_context(view: &View<'_>, session: &str) -> Result<bool, EngineError> {
         Ok(view.renders(session, SLOT)?.iter().any(|(_, text, _)| text.contains(AS_WRITTEN)))
     }
 
-    /// Pins that hold in a frame and were made after its session's system prompt was built: they are
-    /// repeated in what is sent later.
+    /// Returns the pins of a frame that were made after its session's system prompt was built: later texts repeat
+    /// them.
     pub(crate) fn pins_since_system(
         &self,
         view: &View<'_>,

@@ -9,8 +9,8 @@ use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::flame;
-use crate::operation::{Answer, Caller, Operation, signature};
-use crate::operations::{self, TABLE};
+use crate::operation::{Answer, Caller, CallerKind, HostKind, Operation, signature};
+use crate::operations;
 use crate::settings::Profile;
 
 /// An operation as an agent calls it.
@@ -20,10 +20,17 @@ pub struct Tool {
     dialect: Dialect,
     /// Whether all of its arguments are listed.
     full: bool,
+    /// The other work of the agent's program.
+    host: HostKind,
 }
 
-/// The tools that a profile lists to an agent.
+/// The tools that a profile lists to an agent whose host folds.
 pub fn listed(profile: Profile) -> impl Iterator<Item = Tool> {
+    listed_by(profile, HostKind::Folding)
+}
+
+/// The tools that a profile lists to an agent whose host is of that kind.
+pub fn listed_by(profile: Profile, host: HostKind) -> impl Iterator<Item = Tool> {
     let dialect = profile.dialect();
     let operations: Vec<_> = match dialect {
         Dialect::Stack => operations::listed(profile).collect(),
@@ -35,12 +42,16 @@ pub fn listed(profile: Profile) -> impl Iterator<Item = Tool> {
             .collect(),
     };
     let full = profile == Profile::Full;
-    operations.into_iter().map(move |operation| Tool { operation, dialect, full })
+    let tools =
+        operations.into_iter().map(move |operation| Tool { operation, dialect, full, host });
+    tools.filter(Tool::is_possible)
 }
 
-/// Every operation as a tool of the dialect, in the order of the table.
+/// Every operation that is for agents, as a tool of the dialect, in the order of the table.
 pub(crate) fn all(dialect: Dialect) -> impl Iterator<Item = Tool> {
-    TABLE.iter().map(move |operation| Tool { operation, dialect, full: false })
+    let operations = operations::callable_by(CallerKind::Agent);
+    let host = HostKind::Folding;
+    operations.map(move |operation| Tool { operation, dialect, full: false, host })
 }
 
 /// The tool of a name. A session that began in another dialect may still call a tool of that one.
@@ -53,9 +64,20 @@ pub fn find(dialect: Dialect, name: &str) -> Option<Tool> {
 }
 
 impl Tool {
-    /// The operation behind it.
+    /// Returns its operation.
     pub fn operation(&self) -> &'static Operation {
         self.operation
+    }
+
+    /// The same for an agent whose host is of that kind.
+    #[must_use]
+    pub(crate) fn by(self, host: HostKind) -> Self {
+        Self { host, ..self }
+    }
+
+    /// Whether the host does all that it asks for.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.host == HostKind::Folding || !self.operation.needs_folding
     }
 
     /// Its name.
@@ -63,9 +85,12 @@ impl Tool {
         self.dialect.tool(self.operation.name)
     }
 
-    /// What it does: the tool's description.
+    /// Returns its description.
     pub fn summary(&self) -> Cow<'static, str> {
         match self.dialect {
+            Dialect::Stack if self.host == HostKind::Calling => {
+                Cow::Borrowed(self.operation.summary_unfolded)
+            }
             Dialect::Stack => Cow::Borrowed(self.operation.summary),
             Dialect::Flame => flame::of(self.operation).summary(self.operation),
         }
@@ -74,13 +99,16 @@ impl Tool {
     /// The schema of its arguments: an object with `properties` and `required`.
     pub fn parameters(&self) -> Value {
         match self.dialect {
+            Dialect::Stack if self.host == HostKind::Calling => {
+                (self.operation.unfolded)(self.full)
+            }
             Dialect::Stack if self.full => (self.operation.parameters)(),
             Dialect::Stack => (self.operation.brief)(),
             Dialect::Flame => flame::of(self.operation).parameters(self.operation),
         }
     }
 
-    /// What it takes, in one line: `goal, [parentSessionID]`.
+    /// Returns its parameters in one line: `goal, [parentSessionID]`.
     pub fn signature(&self) -> String {
         signature(&self.parameters())
     }
@@ -92,7 +120,8 @@ impl Tool {
         caller: &Caller,
         arguments: &Value,
     ) -> Result<Option<Answer>, EngineError> {
-        operations::repeated::done_before(engine, caller, self, arguments)
+        let answer = operations::repeated::done_before(engine, caller, self, arguments)?;
+        Ok(if caller.reveal { answer } else { answer.map(Answer::masked) })
     }
 
     /// Carries it out with arguments as JSON.

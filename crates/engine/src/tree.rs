@@ -27,7 +27,7 @@ pub struct TreeLine {
     pub frame: Frame,
     /// Whether it is the one that the session (or, without one, anybody last) works in.
     pub active: bool,
-    /// Whether it never ended in a session that was imported: nobody works in it.
+    /// Whether it never ended in a session that was imported.
     pub left_open: bool,
     /// Whether it is finished but still sent step by step, since folding it was not worth it.
     pub still_sent: bool,
@@ -56,27 +56,38 @@ pub struct ChangedFile {
     pub removed: usize,
 }
 
-/// What a drawn tree says of frames beside their titles.
+/// Notes of a drawn tree beside the titles of frames.
 #[derive(Clone, Debug, Default)]
 pub struct TreeNotes {
     /// Files that frames changed, as their evidence says.
     pub changed: BTreeMap<FrameNum, Vec<ChangedFile>>,
-    /// How the tests, linters and builds of frames ended: whether all whose end is known went well.
-    pub checked: BTreeMap<FrameNum, bool>,
-    /// Estimated tokens of what was said and done in frames and in those below them.
+    /// How the tests, linters and builds of frames ended, where that is known.
+    pub checked: BTreeMap<FrameNum, Checked>,
+    /// Estimated tokens of the work in frames and in those below them.
     pub tokens: BTreeMap<FrameNum, usize>,
     /// Sessions by their ids.
     pub sessions: BTreeMap<String, SessionNote>,
 }
 
-/// What a drawn tree says of a session.
+/// How the tests, linters and builds of a frame ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// All went well.
+    Passed,
+    /// All went well, and files were changed after the last of them.
+    PassedBefore,
+    /// One failed.
+    Failed,
+}
+
+/// A drawn tree's note on a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionNote {
     /// The agent that it is a conversation of: `opencode`, `cli`.
     pub host: String,
     /// Whether it was only read from a recording.
     pub recorded: bool,
-    /// What it took then, as far as that is known.
+    /// Its figures, as far as they are known.
     pub figures: Option<RecordedFigures>,
 }
 
@@ -86,7 +97,7 @@ impl Queries {
         self.kernel.read(|view| Ok(view.recorded_sessions()?.len() as u64))
     }
 
-    /// Whether a frame never ended in a session that was imported: nobody works in it.
+    /// Whether a frame never ended in a session that was imported.
     pub(crate) fn is_left_open(&self, frame: &Frame) -> Result<bool, EngineError> {
         match &frame.session {
             Some(session) if frame.status == Status::InProgress => {
@@ -103,7 +114,12 @@ impl Queries {
             for (frame, evidence) in view.all_evidence()? {
                 let ends: Vec<bool> = evidence.checks.iter().filter_map(|run| run.passed).collect();
                 if !ends.is_empty() {
-                    notes.checked.insert(frame, ends.into_iter().all(|passed| passed));
+                    let checked = match (ends.contains(&false), evidence.unchecked.is_empty()) {
+                        (true, _) => Checked::Failed,
+                        (false, true) => Checked::Passed,
+                        (false, false) => Checked::PassedBefore,
+                    };
+                    notes.checked.insert(frame, checked);
                 }
                 notes.tokens.insert(frame, evidence.tokens);
                 let file = |change: FileChange| {
@@ -166,8 +182,8 @@ pub fn of_session<'l>(lines: &'l [TreeLine], session: &str) -> (Vec<&'l TreeLine
     (lines.iter().filter(is_meant).collect(), outermost)
 }
 
-/// Has each frame have at least the tokens of those below it: what is done in their sessions or has no end yet is not
-/// counted where it stands in the frame itself. `lines` are in drawing order.
+/// Raises the tokens of each frame to at least those of the frames below it: work in their sessions, or without an
+/// end yet, is not counted at the frame itself. `lines` are in drawing order.
 fn add_up(tokens: &mut BTreeMap<FrameNum, usize>, lines: &[TreeLine]) {
     let mut below: BTreeMap<FrameNum, usize> = BTreeMap::new();
     for line in lines.iter().rev() {
@@ -242,7 +258,7 @@ pub fn sign(status: Status) -> &'static str {
     }
 }
 
-/// The tree as plain text, with what frames that are not finished are to reach.
+/// Returns the tree as plain text, with the criteria of unfinished frames.
 pub(crate) fn plain(lines: &[TreeLine]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -268,7 +284,7 @@ pub(crate) fn plain(lines: &[TreeLine]) -> String {
 /// The dense criteria of a frame that is not finished, where they say more than its title.
 fn criteria(frame: &Frame) -> String {
     let criteria = frame.identity.success_criteria_compacted.trim();
-    // The title of one that nobody pushed is the beginning of the request that its criteria are.
+    // The title of an automatic frame is the beginning of the request that its criteria are.
     let repeats = frame.identity_derived || criteria == frame.identity.title.trim();
     if frame.status.is_finished() || repeats || criteria.is_empty() {
         return String::new();

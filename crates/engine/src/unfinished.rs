@@ -1,5 +1,5 @@
-//! Files that are written beside the one that they are to replace, so that nobody ever reads half of it. Where
-//! their writer is killed they stay behind.
+//! Files that are written beside the one that they replace, so that nobody ever reads half of it. They are left there
+//! if their writer is killed.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ const RANDOM: usize = 12;
 /// Nobody takes as long as this to write a file.
 const OLD: Duration = Duration::from_hours(24);
 
-/// Returns what makes such files. They are for their owner only, unless another mode is set.
+/// Returns a builder of such files. They are for their owner only, unless another mode is set.
 pub fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(BEGIN).suffix(END).rand_bytes(RANDOM);

@@ -1,5 +1,6 @@
-//! A store whose files are deleted, replaced or overwritten under a live process: the store makes itself again, or goes on with
-//! the one that is there. The engine forgets what it knew of one that is gone, and says what has happened.
+//! A store whose files are deleted, replaced or overwritten under a live process: the store makes itself again, or
+//! goes on with the one that is there. The engine forgets its state of a store that is gone, and reports what has
+//! happened.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};

@@ -1,13 +1,13 @@
-//! Where the work of a frame stands in the stored messages: whole messages, and of the step that opened the
-//! frame the calls behind the one that did.
+//! The work of a frame in the stored messages: whole messages, and of the step that opened the frame the calls after
+//! the one that did.
 
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, Span};
 use callstack_store::{StoreError, StoredMessage, Stretch, View};
 use serde_json::Value;
 
-/// Under which name a stored message of a recorded session holds what it was read from: `by`, the program,
-/// and `records`, values byte for byte, or texts where they can't be such.
+/// The field of a recorded session's stored message with its source: `by`, the program, and `records`, values byte
+/// for byte, or texts where they can't be such.
 pub const RECORDED: &str = "recorded";
 
 /// Messages of a frame's work that follow each other.
@@ -20,7 +20,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// A message of the piece, without what of it is not the frame's.
+    /// Returns a message of the piece, without the parts of it that are not the frame's.
     pub(crate) fn narrowed(&self, message: StoredMessage) -> StoredMessage {
         let Some(json) = self.opens.as_ref().and_then(|span| narrowed(&message.json, span)) else {
             return message;
@@ -66,8 +66,8 @@ pub(crate) fn position_in(
     Ok(before)
 }
 
-/// The innermost frame whose work has what is looked for in a message: one that was opened in that step, if
-/// `is_it` finds it in its calls, else the one in whose work the message stands.
+/// Returns the innermost frame whose work has a match in a message: one that was opened in that step, if `is_it`
+/// finds it in its calls, else the one to whose work the message belongs.
 pub(crate) fn frame_of(
     view: &View<'_>,
     session: &str,
@@ -114,9 +114,9 @@ pub(crate) fn message_of(
     Ok(found.filter(|message| message.id == id))
 }
 
-/// The step in which a span begins with nothing but the calls that are the span's: those behind the one that
-/// opened it, which is one of them where it was closed after the fact, and, where it ends in the same step, in front
-/// of the one that closed it. None if there are none.
+/// Returns the step in which a span begins, with only the calls that are the span's: those after the one that opened
+/// it, which is one of them where it was closed after the fact, and, where it ends in the same step, before the one
+/// that closed it. None if there are none.
 fn narrowed(json: &str, span: &Span) -> Option<String> {
     let (message, opened) = edge(span, Some(&span.open))?;
     let closed = edge(span, span.live_close()).filter(|(in_message, _)| *in_message == message);
@@ -162,7 +162,7 @@ impl Parts {
         self.0.iter().any(|it| it.id == part && it.call.as_deref() == Some(call))
     }
 
-    /// Whether a part stands behind a call of the message.
+    /// Whether a part stands after a call of the message.
     pub(crate) fn is_behind(&self, part: &str, call: &str) -> bool {
         let call = self.place_of(call);
         let part = self.0.iter().position(|it| it.id == part);
@@ -175,7 +175,7 @@ impl Parts {
         matches!(state, Some("pending" | "running"))
     }
 
-    /// The places of the calls behind one, or from it on, and in front of another one; none if there are none.
+    /// Returns the places of the calls after one, or from it on, and before another one; none if there are none.
     fn between(&self, opened: &str, has_it: bool, closed: Option<&str>) -> Option<Vec<usize>> {
         let from = self.place_of(opened)? + usize::from(!has_it);
         let to = closed.and_then(|call| self.place_of(call)).unwrap_or(self.0.len());

@@ -1,4 +1,4 @@
-//! States of the project's files: what records and restores them is given from outside.
+//! States of the project's files: their recorder is given from outside.
 
 mod places;
 mod steps;
@@ -13,7 +13,8 @@ use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
 use callstack_store::{Store, StoreError, Trusted, View};
 use places::Places;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::background::{Background, Work};
 use crate::call::Answer;
@@ -23,7 +24,7 @@ use crate::lock::lock;
 pub(crate) use places::StateAt;
 pub(crate) use steps::may_write;
 
-/// Records states of the project's files, tells what differs between two, and restores files.
+/// Records states of the project's files, compares two of them, and restores files.
 pub trait WorkTree: Send + Sync {
     /// Makes sure that states can be recorded, or that there is nothing to record here.
     fn check(&self, patience: Duration) -> Result<(), EngineError>;
@@ -38,10 +39,9 @@ pub trait WorkTree: Send + Sync {
     /// The files that a state has anything of: not those that git ignores.
     fn held(&self, state: &str) -> Result<BTreeSet<String>, EngineError>;
 
-    /// Makes these files what they were in the state `to`; those that were not there are removed. A file that
-    /// is not as in the state `from` any more is left as it is, and among those that are returned, as is one
-    /// that can't be written. So are files of which a process that was killed here had something that is
-    /// kept nowhere else, also where there are no paths.
+    /// Restores these files to the state `to`; those that were not there are removed. A file that is not as in the
+    /// state `from` any more is left as it is and is returned, as is one that can't be written. So are files of which
+    /// a killed process holds the only copy, also where there are no paths.
     fn restore(
         &self,
         from: &str,
@@ -49,7 +49,7 @@ pub trait WorkTree: Send + Sync {
         paths: &[String],
     ) -> Result<Vec<LeftAlone>, EngineError>;
 
-    /// Whether it is time to drop states that nobody needs.
+    /// Whether it is time to drop unneeded states.
     fn is_crowded(&self) -> bool;
 
     /// Drops states that are not among `needed`, but for those that were recorded lately. What is not done
@@ -62,11 +62,11 @@ pub trait WorkTree: Send + Sync {
 pub struct FileChange {
     /// Its path, relative to the project with `/`.
     pub path: String,
-    /// What became of it.
+    /// The kind of its change.
     pub kind: FileChangeKind,
 }
 
-/// What became of a file from one state to another.
+/// The change of a file from one state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileChangeKind {
     /// It came to be.
@@ -75,14 +75,14 @@ pub enum FileChangeKind {
     Changed,
     /// It is gone.
     Deleted,
-    /// It is not the same file any more, and what it held in one of the states is not kept there.
+    /// It is not the same file any more, and its content in one of the states is not kept there.
     Unrecorded,
     /// Whatever it was: its name is no text, and its path only looks like it.
     Unnamed,
 }
 
 /// A file that is left as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftAlone {
     /// Its path, relative to the project.
@@ -95,28 +95,27 @@ pub struct LeftAlone {
 }
 
 /// Why a file is left as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
     /// It was changed after the frame had ended.
     ChangedSince,
-    /// No tool of the frame was seen writing what it holds: a command of the frame may have, or somebody
-    /// else.
+    /// No tool of the frame was seen writing its content: a command of the frame may have, or somebody else.
     NotSeen,
-    /// What it held is not recorded: git ignores it, it lies outside of the project, is too large, could not
-    /// be read, or is lost.
+    /// Its content is not recorded: git ignores it, it lies outside of the project, is too large, could not be read,
+    /// or is lost.
     NotRecorded,
     /// It was written, or removed, while files were restored.
     WrittenMeanwhile,
-    /// Its name is no text: nobody could agree to what is not shown as it is.
+    /// Its name is no text: a name that can't be shown can't be approved.
     NotText,
     /// It can't be written, or a folder or a link is in its way.
     NotWritable,
-    /// As `NotSeen`, where the files were not recorded when the frame ended: what was changed afterwards,
-    /// perhaps by somebody else, can't be told from what it changed.
+    /// As `NotSeen`, where the files were not recorded when the frame ended: later changes, perhaps by somebody else,
+    /// can't be separated from its own.
     EndUnknown,
-    /// As `NotSeen`, where the state of the files is older than the frame: what was changed before it can't be
-    /// told from what it changed.
+    /// As `NotSeen`, where the state of the files is older than the frame: earlier changes can't be separated from
+    /// its own.
     BeginUnknown,
 }
 
@@ -125,21 +124,21 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Milliseconds for which no state is recorded for calls of agents once one has taken too long.
 const REST: i64 = 10 * 60 * 1000;
 
-/// What records states.
+/// The recorder of states.
 pub(crate) struct FileRecorder {
     shared: Arc<Recording>,
     /// Records those at places of transcripts.
     behind: Background,
 }
 
-/// What calls and the work behind them record with.
+/// The state that calls share with the work after them.
 struct Recording {
     work_tree: Box<dyn WorkTree>,
     /// The store that knows which states are needed.
     trusted: Arc<Trusted>,
     /// When it is tried again after it was too slow.
     rests_until: AtomicI64,
-    /// Why the last one was not recorded, as it was told.
+    /// Why the last one was not recorded, as it was reported.
     told: Mutex<Option<String>>,
     places: Mutex<Places>,
 }
@@ -179,7 +178,7 @@ impl Recording {
         recorded
     }
 
-    /// What the log is to tell of frames whose files were not recorded, unless it was told the same of the
+    /// Returns the line of the log about frames whose files were not recorded, unless the same was logged of the
     /// frames before.
     fn untaken(&self, frames: &str, error: &EngineError) -> Option<LogLine> {
         let why = error.sentence();
@@ -248,8 +247,8 @@ impl FileStates {
             .get_or_init(|| FileRecorder::new(work_tree, Arc::clone(self.kernel.trusted())));
     }
 
-    /// Records the state of the files where a call has begun or ended work in a frame. That it can't be
-    /// recorded is told by the log: the work itself is not held up.
+    /// Records the state of the files where a call has begun or ended work in a frame. A failure is logged: the work
+    /// itself is not held up.
     pub(crate) fn record_files_of(&self, answer: &Answer) {
         if let Some(frame) = answer.opened {
             self.record_begin(frame);

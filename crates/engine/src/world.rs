@@ -1,6 +1,6 @@
 //! Time and ids come in from outside, so that the whole engine runs in a simulation.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Where time and ids come from.
 pub trait World: Send + Sync {
@@ -8,6 +8,11 @@ pub trait World: Send + Sync {
     fn now(&self) -> i64;
     /// A new id, unique for ever, that begins with `prefix` (`frm-`, `plan-`).
     fn id(&self, prefix: &str) -> String;
+    /// The longest wait for the recorder, where a caller has time for `limit`. A simulation waits longer, so that
+    /// nothing in it depends on the load of the machine.
+    fn patience(&self, limit: Duration) -> Duration {
+        limit
+    }
 }
 
 /// The machine's clock and random ids that sort by time.

@@ -5,8 +5,10 @@ use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::Anchor;
-use callstack_engine::operation::{Answer, Caller};
-use callstack_engine::{EngineError, Profile, Settings, operations, tools};
+use callstack_engine::operation::{Answer, Caller, CallerKind, PAGE};
+use callstack_engine::{
+    Engine, EngineError, Kind, Profile, Settings, SystemWorld, operations, tools,
+};
 use callstack_store::Store;
 use serde_json::{Value, json};
 
@@ -52,9 +54,15 @@ fn at(call: &str) -> Caller {
     Caller { anchor, ..caller("ses_a") }
 }
 
+/// A person whose call no transcript shows, with a key.
+fn keyed(key: &str) -> Caller {
+    let anchor = Anchor { message: Some("msg-last".to_owned()), call: None };
+    Caller { anchor, host: PAGE.to_owned(), key: Some(key.to_owned()), ..caller("ses_a") }
+}
+
 /// Whether a call changes something. If it does, it is made again, of another process, as a host does that
 /// has lost the answer: it is answered the same, and nothing has changed.
-fn changes_once(project: &Project, name: &str, arguments: &Value) -> bool {
+fn changes_once(project: &Project, at: fn(&str) -> Caller, name: &str, arguments: &Value) -> bool {
     let tool = tools::find(Dialect::Stack, name).unwrap();
     let caller = at("the-call");
     let before = events(project);
@@ -71,6 +79,9 @@ fn changes_once(project: &Project, name: &str, arguments: &Value) -> bool {
         }
         None => tool.run(&other, &caller, arguments.clone()).unwrap(),
     };
+    // Only of a transcript's call the span tells which frame it opened.
+    let opened = first.opened.filter(|_| caller.key.is_none());
+    let first = Answer { opened, ..first };
     assert_eq!(format!("{again:#?}"), format!("{first:#?}"), "{name} {arguments}");
     assert_eq!(known(project), after, "{name} {arguments}");
     // Another call is not answered by what this one did.
@@ -83,17 +94,45 @@ fn changes_once(project: &Project, name: &str, arguments: &Value) -> bool {
 #[test]
 fn every_operation_that_changes_something_answers_as_before() {
     let mut looks = Vec::new();
-    for operation in operations::TABLE {
+    for operation in operations::callable_by(CallerKind::Agent) {
         let arguments = right_for(operation);
-        let changed = changes_once(&project(), operation.name, &arguments);
+        let changed = changes_once(&project(), at, operation.name, &arguments);
         let reached = json!({"op": operation.name, "args": arguments});
         if changed {
-            assert!(changes_once(&project(), "stack", &reached), "{}", operation.name);
+            assert!(changes_once(&project(), at, "stack", &reached), "{}", operation.name);
+            assert!(changes_once(&project(), keyed, operation.name, &arguments));
         } else {
             looks.push(operation.name);
         }
     }
     assert_eq!(looks, LOOKS);
+}
+
+#[test]
+fn of_two_calls_with_one_key_at_the_same_time_one_is_done() {
+    let project = project();
+    // Processes give no ids twice.
+    let other = || {
+        let world = Box::new(SystemWorld);
+        Engine::open_unchecked(project.engine.project(), Settings::default(), world).unwrap()
+    };
+    let engines = [other(), other()];
+    let before = project.engine.tree(None).unwrap().len();
+    let arguments = json!({"title": "once", "successCriteria": "it is"});
+    let answers = std::thread::scope(|scope| {
+        let calls = engines.each_ref().map(|engine| {
+            let tool = tools::find(Dialect::Stack, "stack_frame_push").unwrap();
+            let arguments = arguments.clone();
+            scope.spawn(move || tool.run(engine, &keyed("key"), arguments))
+        });
+        calls.map(|call| call.join().unwrap())
+    });
+    assert_eq!(project.engine.tree(None).unwrap().len(), before + 1);
+    let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+    assert_eq!(refused.iter().map(|error| error.kind).collect::<Vec<_>>(), [Kind::Conflict]);
+    let tool = tools::find(Dialect::Stack, "stack_frame_push").unwrap();
+    let again = tool.done_before(&project.engine, &keyed("key"), &arguments).unwrap().unwrap();
+    assert_eq!(again.text, answers.iter().find_map(|it| it.as_ref().ok()).unwrap().text);
 }
 
 /// `f6` is being worked on, and in it `f7`; below `f6` is planned `f8`.
@@ -122,7 +161,7 @@ fn what_it_did_at_once_is_answered_as_a_whole() {
         ("stack_pin", json!({"text": "never touch main", "frame": "f1"})),
         ("stack_set_goal", json!({"title": "x", "successCriteria": "y", "current": true})),
     ] {
-        assert!(changes_once(&deep(), name, &arguments), "{name} {arguments}");
+        assert!(changes_once(&deep(), at, name, &arguments), "{name} {arguments}");
     }
 }
 
@@ -131,7 +170,7 @@ fn what_it_ended_elsewhere_is_known_too() {
     let project = deep();
     project.user("ses_b", "Do another thing");
     let pop = json!({"frame": "f9", "results": "it is not needed here"});
-    assert!(changes_once(&project, "stack_frame_pop", &pop));
+    assert!(changes_once(&project, at, "stack_frame_pop", &pop));
     assert_eq!(project.status("f9"), "completed");
 }
 
@@ -154,7 +193,7 @@ fn suggestions_are_cleared_once() {
     };
     let both = [made(1, Heuristic::FailureBoundary), made(2, Heuristic::Stagnation)];
     store.write(|change| change.append(1, &both)).unwrap();
-    assert!(changes_once(&project, "stack_auto_suggest", &json!({"clear": true})));
+    assert!(changes_once(&project, at, "stack_auto_suggest", &json!({"clear": true})));
     let tool = tools::find(Dialect::Stack, "stack_auto_suggest").unwrap();
     let again = tool.done_before(&project.engine, &at("the-call"), &json!({"clear": true}));
     assert_eq!(again.unwrap().unwrap().data["cleared"], 2);
@@ -186,7 +225,7 @@ fn a_plan_is_known_again_however_it_was_called() {
     assert_eq!(planned_twice(Profile::Flame, "flame_plan", &goal), 1);
 }
 
-/// What a call answered, and what it answers when it is made again, of another process.
+/// Returns the answer of a call, and the answer of another process when it is repeated.
 fn twice(project: &Project, tool: &str, arguments: &Value) -> [Answer; 2] {
     let tool = tools::find(Dialect::Stack, tool).unwrap();
     let caller = caller("ses_a");

@@ -1,4 +1,4 @@
-//! What a frame knows that is worked on without the conversation in which its parent is.
+//! The knowledge of a frame that is worked on without the conversation of its parent.
 
 use callstack_engine::ChildSession;
 use serde_json::json;
@@ -28,7 +28,7 @@ fn it_is_given_what_the_siblings_of_its_ancestors_returned_and_what_is_planned_b
     assert!(routes.contains("AUTHRESULT: tokens are HS256."), "{routes}");
     assert!(routes.contains("<planned-siblings count=\"1\">"), "{routes}");
     assert!(routes.contains("<frame id=\"f5\" title=\"Errors\" />"), "{routes}");
-    // What is planned beside its parent is nothing to it.
+    // Plans beside its parent do not concern it.
     assert!(!routes.contains("Docs"), "{routes}");
 }
 

@@ -1,4 +1,4 @@
-//! What operations answer that show frames.
+//! Answers of operations that show frames.
 
 use callstack_engine::FrameMetadata;
 use serde_json::json;

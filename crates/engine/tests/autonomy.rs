@@ -1,4 +1,4 @@
-//! What is suggested to a session, when, and what becomes of it.
+//! Suggestions to a session: which, when, and with what outcome.
 
 mod desk;
 mod life;

@@ -76,7 +76,8 @@ pub(crate) fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
 fn call(engine: &Engine, message: &str, call: &str, name: &str, arguments: Value) -> String {
     let anchor = Anchor { message: Some(message.to_owned()), call: Some(call.to_owned()) };
     let (session, host) = (A.to_owned(), "test".to_owned());
-    let caller = Caller { session, host, anchor, agent: None, performs: false };
+    let caller =
+        Caller { session, host, anchor, agent: None, performs: false, reveal: true, key: None };
     operations::find(name).unwrap().run(engine, &caller, arguments).unwrap().text
 }
 
@@ -213,7 +214,7 @@ fn each_frame_of_one_step_has_seen_its_own_calls() {
 
 #[test]
 fn the_next_step_is_what_is_so_once_the_step_of_the_pop_is_over() {
-    // What a frame returned ends with, if these calls stand behind the pop in its step.
+    // The last line of a frame's text, if these calls stand after the pop in its step.
     let footer = |behind: &[(&'static str, &'static str, Value)]| {
         let folder = tempfile::tempdir().unwrap();
         let project = project(folder.path());

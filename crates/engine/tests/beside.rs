@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::Path;
 
+use callstack_engine::operation::{Caller, TERMINAL};
 use callstack_engine::search::{Depth, SearchRequest};
-use callstack_engine::{Engine, LogRequest, Shown};
-use serde_json::Value;
+use callstack_engine::{Engine, Kind, LogRequest, Shown, operations};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::batches::{A, made, pop, project, push, step, user};
 use crate::plugin::Plugin;
-use crate::support::Project;
+use crate::support::{Project, caller};
 
 /// A frame whose step has reads on either side of the push, one more read, and a pop with a read on either side.
 fn worked() -> (TempDir, Project, Plugin, Vec<Shown>) {
@@ -97,6 +98,23 @@ fn search_places_a_call_behind_a_push_in_the_frame() {
     assert_eq!(place("output of quartz"), ("f2".to_owned(), 1));
     assert_eq!(place("output of marble"), ("f2".to_owned(), 2));
     assert_eq!(place("output of kettle"), ("f1".to_owned(), 2));
+}
+
+#[test]
+fn a_purge_removes_nothing_once_there_is_more_than_was_agreed_to() {
+    let (folder, project, _, _) = worked();
+    let person = Caller { host: TERMINAL.to_owned(), ..caller(A) };
+    let purge = |at_most: u64| {
+        let operation = operations::find("stack_purge").unwrap();
+        operation.run(&project.engine, &person, json!({"what": "f2", "atMost": at_most}))
+    };
+    let files = folder.path().join(".callstack");
+    let refused = purge(2).unwrap_err();
+    assert_eq!(refused.kind, Kind::Conflict);
+    assert!(refused.message.ends_with("has 3 messages by now, and 2 were to go"), "{refused}");
+    assert!(!holding(&files, "quartz").is_empty());
+    purge(3).unwrap();
+    assert_eq!(holding(&files, "quartz"), Vec::<String>::new());
 }
 
 #[test]

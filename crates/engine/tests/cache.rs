@@ -1,4 +1,4 @@
-//! When a context is taken as it was, and when it is rendered anew.
+//! When a context is reused, and when it is rendered again.
 
 use callstack_core::frame::Status;
 use callstack_engine::FrameStateManager;

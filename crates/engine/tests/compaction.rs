@@ -1,4 +1,4 @@
-//! What is waited for, and what becomes of it, whatever happens in between.
+//! Pending compactions and their outcome, whatever happens in between.
 
 use callstack_core::compaction::CompactionType;
 use callstack_core::transcript::{Anchor, Message, Part, PartBody, Role, Standing};
@@ -200,6 +200,8 @@ fn from_a_terminal_the_next_compaction_is_waited_for() {
     let desk = Caller {
         agent: None,
         performs: false,
+        reveal: true,
+        key: None,
         session: A.to_owned(),
         host: "cli".to_owned(),
         anchor: Anchor { message: None, call: None },

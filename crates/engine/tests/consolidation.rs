@@ -56,7 +56,7 @@ fn the_older_children_stand_below_one_that_says_what_they_returned() {
     "#);
     let paths: Vec<_> = one.artifacts.into_iter().map(|artifact| artifact.path).collect();
     assert_eq!(paths, ["part 1.rs", "part 2.rs", "part 3.rs"]);
-    // What they were is all there.
+    // Their whole state is there.
     let third = project.engine.resolve("f4").unwrap();
     assert_eq!(third.results.as_deref(), Some("part 3 is there"));
     assert_eq!(
@@ -148,7 +148,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(again.1.contains("stands for several"), "{again:?}");
 }
 
-/// What somebody does next. What the state does not allow is refused, which changes nothing.
+/// An action. One that the state does not allow is refused, which changes nothing.
 #[derive(Clone, Debug)]
 enum Act {
     Push,

@@ -1,4 +1,4 @@
-//! What people and agents do to the tree besides working in it: changing plans, going about, presets,
+//! Changes of the tree by people and agents besides working in it: changing plans, moving between frames, presets,
 //! limits, invalidation.
 
 use callstack_core::limits::Limits;
@@ -181,7 +181,7 @@ fn an_agent_goes_up_by_setting_aside_and_down_by_beginning() {
     assert!(tree(&project).starts_with("one*"));
 }
 
-/// What stands in the way of a later step of a way undoes the earlier ones.
+/// A failed later step of a move undoes the earlier ones.
 #[test]
 fn a_way_over_several_frames_is_gone_wholly_or_not_at_all() {
     let project = planned();

@@ -47,6 +47,8 @@ fn caller(session: &str, call: &str) -> Caller {
         anchor: Anchor { message: Some(format!("msg-{call}")), call: Some(call.to_owned()) },
         agent: Some("build".to_owned()),
         performs: true,
+        reveal: true,
+        key: None,
     }
 }
 
@@ -111,7 +113,7 @@ fn system(engine: &Engine, session: &str) -> String {
     engine.system(&request).unwrap().join("\n")
 }
 
-/// What a host shows of a session: the user's words, then calls of one step each.
+/// Returns a host's view of a session: the user's words, then calls of one step each.
 fn shown(calls: &[(&str, CallState)]) -> Vec<Shown> {
     let words = PartBody::Text { synthetic: false, chars: 5, head: "words".to_owned() };
     let mut shown = vec![message("msg-user", Role::User, words)];

@@ -1,4 +1,4 @@
-//! What the machine saw of the work in a frame is stored when that ends, and told wherever the frame is.
+//! The evidence of the work in a frame is stored when that ends, and shown wherever the frame is.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{Anchor, CallState, Message, Part, PartBody, Role, Standing};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::search::{Depth, PlaceKind, SearchRequest};
+use callstack_engine::tree::Checked;
 use callstack_engine::{Engine, Settings, Shown, operations};
 use serde_json::{Value, json};
 
@@ -40,6 +41,8 @@ fn call(engine: &Engine, session: &str, id: &str, name: &str, arguments: Value) 
         anchor: Anchor { message: Some(id.to_owned()), call: Some(format!("call-{id}")) },
         agent: None,
         performs: false,
+        reveal: true,
+        key: None,
     };
     let answer = operations::find(name).unwrap().run(engine, &caller, arguments);
     step(engine, session, id, &[]);
@@ -112,7 +115,7 @@ fn it_is_stored_with_the_pop_as_the_fold_tells_it() {
     let line = "`cargo test`: 4 passed\n";
     let fold = fold.unwrap();
     assert!(fold.text.contains(line), "{}", fold.text);
-    // Another process is told the same, and the whole state has it.
+    // Another process shows the same, and the whole state has it.
     assert_eq!(of(&project.another(), "f3"), told);
     let state = engine.state().unwrap();
     let told_by_state = state.frames.values().find(|it| it.handle == "f3").unwrap();
@@ -126,7 +129,7 @@ fn a_drawn_tree_knows_how_large_frames_were_and_how_their_checks_ended() {
     let engine = &project.engine;
     let notes = engine.tree_notes(&engine.tree(None).unwrap()).unwrap();
     let num = |handle: &str| engine.resolve(handle).unwrap().num;
-    assert_eq!(notes.checked.get(&num("f3")), Some(&true));
+    assert_eq!(notes.checked.get(&num("f3")), Some(&Checked::Passed));
     let size = |handle: &str| notes.tokens.get(&num(handle)).copied();
     let [said, asked] = [tests(3, 1), format!("login {TOKEN}")].map(|it| estimate_tokens(&it));
     assert!(size("f3").is_some_and(|size| size > said + asked), "{:?}", size("f3"));
@@ -134,7 +137,7 @@ fn a_drawn_tree_knows_how_large_frames_were_and_how_their_checks_ended() {
     assert_eq!(size("f2"), None, "nobody has worked in it");
 }
 
-/// What a file of the project holds now, by the way in which artifacts are recorded.
+/// Returns the hash of a file's present content, by the way in which artifacts are recorded.
 fn project_hash(engine: &Engine, path: &str) -> Option<String> {
     engine.files_written(A, &[path.to_owned()]).unwrap();
     let root = engine.resolve("f1").unwrap();
@@ -190,7 +193,7 @@ fn a_frame_that_goes_elsewhere_takes_it_along() {
     there.engine.import(std::slice::from_ref(&file)).unwrap();
     assert_eq!(of(&there.engine, "f3"), of(&project.engine, "f3"));
     assert!(there.engine.check().unwrap().drifted.is_empty());
-    // What another program calls by that name is not ours, and keeps no frame out.
+    // Another program's field of that name is not ours, and keeps no frame out.
     let mut foreign: Value = serde_json::from_str(&exported).unwrap();
     for frame in foreign["frames"].as_object_mut().unwrap().values_mut() {
         frame["evidence"] = json!({"written": 7});

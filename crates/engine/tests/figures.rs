@@ -1,4 +1,4 @@
-//! What an agent is told is so: ends, pins and rates.
+//! Agents are told the truth about ends, pins and rates.
 
 use serde_json::json;
 

@@ -265,7 +265,7 @@ fn of_a_purged_frame_none_is_left_whatever_was_being_written() {
     fs::remove_file(logs.join("f2.md")).unwrap();
     let plan = project.engine.purge_plan("f2").unwrap();
     assert!(plan.logs.is_empty() && plan.unplaced.is_empty(), "{plan:?}");
-    // What a writer does that was at work when the plan was made.
+    // The write of a writer that was at work when the plan was made.
     fs::write(logs.join("f2.md"), &text).unwrap();
     fs::write(logs.join(".left.tmp"), &text).unwrap();
     project.engine.purge(plan, "somebody").unwrap();
@@ -293,7 +293,7 @@ fn a_frame_whose_beginning_was_never_stored_takes_nothing_else_with_it_when_it_i
     let project = Project::at(folder.path(), callstack_engine::Settings::default());
     project.user("ses_a", "Build the parser");
     record(&project.engine, "ses_a", &[("msg-before", "before the frame")]);
-    // The message behind which it begins is none that was stored.
+    // The message after which it begins is not stored.
     let frame = json!({"title": "Read", "successCriteria": "read"});
     project.by_hand("ses_a", "stack_frame_push", frame).unwrap();
     let plan = project.engine.purge_plan("f2").unwrap();

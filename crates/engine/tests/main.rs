@@ -26,6 +26,8 @@ mod errands;
 #[cfg(test)]
 mod evidence;
 #[cfg(test)]
+mod feed;
+#[cfg(test)]
 mod figures;
 #[cfg(test)]
 mod files;
@@ -46,6 +48,8 @@ mod masking;
 mod operations;
 #[cfg(test)]
 mod outside;
+#[cfg(test)]
+mod past;
 #[cfg(test)]
 mod plans;
 #[cfg(test)]

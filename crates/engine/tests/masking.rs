@@ -149,7 +149,7 @@ fn lines_that_never_arrived_settle_with_the_answer_that_does() {
     host.read(FILE);
     host.request_lost();
     assert_eq!(host.masked(), [0usize; 0]);
-    // This step was written behind the whole outputs.
+    // This step was written after the whole outputs.
     host.steps(1);
     assert_eq!(host.masked(), [1, 2, 3, 4]);
     assert_eq!(host.unreasoned(), [2, 3, 4, 5, 6, 7, 8, 9]);

@@ -1,13 +1,13 @@
 //! Every operation, called rightly and wrongly.
 
 use callstack_core::limits::Limits;
-use callstack_engine::operation::{Answer, Operation};
+use callstack_engine::operation::{Access, Answer, Caller, CallerKind, Operation, PAGE, TERMINAL};
 use callstack_engine::{
     ChildSession, Kind, Level, Profile, Settings, Standing, SubagentFilter, operations, tools,
 };
 use serde_json::{Map, Value, json};
 
-use crate::support::Project;
+use crate::support::{Project, caller};
 
 /// A user's root `f1` with the pin `p1`; below it `f2` and `f3` planned, `f4` completed, `f5` failed. And
 /// a session `ses_sub` that it has started for a question, without a frame.
@@ -192,7 +192,7 @@ fn check(project: &Project, name: &str, answer: &Answer) {
 
 #[test]
 fn every_operation_does_what_it_says() {
-    for operation in operations::TABLE {
+    for operation in operations::callable_by(CallerKind::Agent) {
         let project = project();
         let answer = project.did("ses_a", operation.name, right_for(operation));
         assert!(!answer.title.is_empty() && !answer.text.is_empty(), "{}", operation.name);
@@ -201,8 +201,72 @@ fn every_operation_does_what_it_says() {
 }
 
 #[test]
+fn operations_for_people_are_not_for_agents() {
+    let arguments = |name: &str| match name {
+        "stack_purge" => json!({"what": "f4", "dryRun": true}),
+        "stack_frame_rollback" => json!({"frame": "f4", "dryRun": true}),
+        _ => json!({}),
+    };
+    let mut names = Vec::new();
+    for operation in operations::TABLE.iter().filter(|it| !it.is_for(CallerKind::Agent)) {
+        let (name, project) = (operation.name, project());
+        let refused = project.call("ses_a", name, arguments(name)).unwrap_err();
+        assert_eq!(refused.message, format!("`{name}` is not for an agent"));
+        let reached = json!({"op": name, "args": arguments(name)});
+        let refused = project.call("ses_a", "stack", reached).unwrap_err();
+        assert_eq!(refused.message, format!("there is no operation `{name}`"));
+        for host in [TERMINAL, PAGE] {
+            let person = Caller { host: host.to_owned(), ..caller("ses_a") };
+            let answer = operation.run(&project.engine, &person, arguments(name));
+            let message = answer.err().map(|error| error.message).unwrap_or_default();
+            let refused = format!("`{name}` is not for a page");
+            assert_eq!(message == refused, !operation.is_for(person.kind()), "{message}");
+        }
+        names.push(name);
+    }
+    let expected = ["stack_frame_rollback", "stack_export", "stack_settings", "stack_purge"];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn secrets_are_masked_unless_the_caller_may_see_them() {
+    const KEY: &str =
+        "sk-ant-api03-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-AAAAAAAA";
+    let project = project();
+    project.did("ses_a", "stack_add_decision", json!({"decision": format!("use {KEY}")}));
+    for operation in operations::TABLE.iter().filter(|it| it.access == Access::Read) {
+        let arguments = match operation.name {
+            "stack_export" => json!({}),
+            "stack_frame_details" => json!({"frame": "f1"}),
+            _ => right_for(operation),
+        };
+        for host in ["test", TERMINAL, PAGE] {
+            let stranger = Caller { host: host.to_owned(), reveal: false, ..caller("ses_a") };
+            let Ok(answer) = operation.run(&project.engine, &stranger, arguments.clone()) else {
+                assert!(!operation.is_for(stranger.kind()), "{}", operation.name);
+                continue;
+            };
+            assert!(!format!("{answer:?}").contains(KEY), "{}: {answer:?}", operation.name);
+        }
+    }
+    let details = |reveal| {
+        let caller = Caller { reveal, ..caller("ses_a") };
+        let operation = operations::find("stack_frame_details").unwrap();
+        operation.run(&project.engine, &caller, json!({"frame": "f1"})).unwrap()
+    };
+    assert!(details(true).data["decisions"][0].as_str().unwrap().contains(KEY));
+    assert!(
+        details(false).data["decisions"][0].as_str().unwrap().starts_with("use \u{2039}masked")
+    );
+    let unknown = operations::find("stack_frame_details").unwrap();
+    let stranger = Caller { reveal: false, ..caller("ses_a") };
+    let error = unknown.run(&project.engine, &stranger, json!({"frame": KEY})).unwrap_err();
+    assert!(!format!("{error:?}").contains(KEY), "{error:?}");
+}
+
+#[test]
 fn every_operation_is_reached_through_the_one_tool() {
-    for operation in operations::TABLE.iter().filter(|operation| operation.name != "stack") {
+    for operation in operations::callable_by(CallerKind::Agent).filter(|it| it.name != "stack") {
         for name in [operation.name, operation.name.strip_prefix("stack_").unwrap()] {
             let project = project();
             let arguments = json!({"op": name, "args": right_for(operation)});
@@ -215,7 +279,7 @@ fn every_operation_is_reached_through_the_one_tool() {
 #[test]
 fn the_one_tool_lists_every_operation_with_what_it_takes() {
     let answer = project().did("ses_a", "stack", json!({"op": "all"}));
-    for operation in operations::TABLE.iter().filter(|operation| operation.name != "stack") {
+    for operation in operations::callable_by(CallerKind::Agent).filter(|it| it.name != "stack") {
         let line = format!("- {}({})", operation.name, operation.signature());
         assert!(answer.text.contains(&line), "{line} is missing in\n{}", answer.text);
         assert!(answer.text.contains(operation.summary));
@@ -320,7 +384,7 @@ fn wrong(operation: &Operation) -> Vec<(String, Value)> {
 fn wrong_arguments_are_told_with_what_is_right_and_change_nothing() {
     let project = project();
     let before = project.engine.state().unwrap();
-    for operation in operations::TABLE {
+    for operation in operations::callable_by(CallerKind::Agent) {
         let takes_nothing = operation.signature().is_empty();
         for (what, arguments) in wrong(operation) {
             if takes_nothing && arguments.is_array() {
@@ -351,7 +415,7 @@ fn frames_that_do_not_exist_or_could_be_several_are_told() {
     let project = project();
     let before = project.engine.state().unwrap();
     let mut tried = 0;
-    for operation in operations::TABLE {
+    for operation in operations::callable_by(CallerKind::Agent) {
         let schema = (operation.parameters)();
         for name in ["frame", "parent", "parentSessionID"] {
             if schema["properties"].get(name).is_none() {

@@ -1,4 +1,4 @@
-//! What a person does at a terminal reaches the agents whose work it concerns.
+//! Changes by a person at a terminal reach the agents whose work they concern.
 
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,

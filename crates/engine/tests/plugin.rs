@@ -1,5 +1,5 @@
-//! What a host's plugin does at a call of the model, for one session: it shows what the process behind it does not
-//! know yet, and holds the operations that it was answered.
+//! A host's plugin at a call of the model, for one session: it shows everything that its process does not know yet,
+//! and holds the operations of the answers.
 
 use callstack_core::transcript::FoldOp;
 use callstack_engine::{Engine, EngineError, Shown, SyncAnswer, SyncRequest};
@@ -15,7 +15,7 @@ pub(crate) struct Plugin {
     pub(crate) newest: i64,
 }
 
-/// An answer: its serial, how many operations stay, and those behind these.
+/// An answer: its serial, how many operations stay, and those after these.
 type Answer = (i64, usize, Vec<FoldOp>);
 
 /// A request that shows all, of a plugin that holds nothing.

@@ -1,5 +1,5 @@
-//! Sessions as they come: whatever happens in them, no reasoning is sent behind a prefix other than the one
-//! it was made with, and serials grow.
+//! Sessions as they come: whatever happens in them, no reasoning is sent after a prefix other than the one it was
+//! made after, and serials grow.
 
 #[cfg(test)]
 mod host;

@@ -160,7 +160,7 @@ const STEPS: &[Step] = &[
     agent(A, "does that", |it| it.step(A, &[("make more", 0)])),
 ];
 
-/// What was said and how things stood after each step.
+/// Returns the texts and the state after each step.
 fn told(host: &mut Host) -> String {
     host.settle();
     let mut told = host.heard().join("\n");
@@ -189,7 +189,7 @@ struct Run {
     told: String,
 }
 
-/// What is told when nothing comes in between; `beside` looks on before each step.
+/// Returns the runs without any disturbance; `beside` looks on before each step.
 fn undisturbed(mut beside: impl FnMut(usize, &Host)) -> Vec<Run> {
     let folder = tempfile::tempdir().unwrap();
     let mut host = Host::new(folder.path(), settings());
@@ -203,7 +203,7 @@ fn undisturbed(mut beside: impl FnMut(usize, &Host)) -> Vec<Run> {
     runs
 }
 
-/// Goes on from the step `from`, and compares what is told.
+/// Goes on from the step `from`, and compares the texts.
 fn goes_on_the_same(
     how: &str,
     mut host: Host,
@@ -296,8 +296,7 @@ fn two_processes_may_take_turns() {
     goes_on_the_same("taking turns", host, 0, &expected, |_, host| host.swap(&mut aside));
 }
 
-/// What ends by itself ends at the silence in the process that was shown the turn, and in another one as
-/// soon as that is.
+/// Automatic frames end at the silence in the process that was shown the turn, and in another one as soon as that is.
 #[test]
 fn a_turn_whose_process_ends_before_it_is_silent_ends_at_the_next_one() {
     for restart in [None, Some(Host::restart_process as fn(&mut Host)), Some(Host::restart_all)] {

@@ -31,7 +31,7 @@ fn a_fresh_sibling_knows_what_was_learnt() {
     assert_eq!(project.status("f2"), "failed", "the first try stays as it is");
 }
 
-/// What a fresh try is told first of all.
+/// Returns the first text for a fresh try.
 fn learnt(project: &Project) -> String {
     project.did("ses_a", "stack_frame_retry", json!({"frame": "f2"}));
     project.engine.resolve("f3").unwrap().decisions.concat()

@@ -1,5 +1,5 @@
-//! What an agent's search finds while it waits: what stands in one old message as well as what stands in
-//! all, and the truth where it could not look at everything.
+//! An agent's search while it waits finds text in one old message as well as text in all, and says where it could not
+//! read everything.
 
 use callstack_core::transcript::{Message, Role, Standing};
 use callstack_engine::Shown;
@@ -157,7 +157,7 @@ fn what_a_host_shows_is_known_before_anybody_searches() {
     wait(|| kept() == (1, false));
 }
 
-/// What is found in a project, as it is compared: kinds, handles and messages.
+/// Returns the places that were found in a project, in a form that can be compared: kinds, handles and messages.
 fn places(found: &SearchAnswer) -> Vec<String> {
     let place = |place: &callstack_engine::search::Place| {
         let frame = place.frame.as_ref().map_or("none", |frame| frame.handle.as_str());

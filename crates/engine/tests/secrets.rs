@@ -123,7 +123,7 @@ fn that_are_said_later_are_masked_too_and_nothing_is_written_again_without_need(
         folder.path().join(format!(".opencode/stack/frames/{id}.json"))
     };
     let marks = ["f1", "f2"].map(|handle| {
-        // Only a file that is not replaced still has this behind it.
+        // Only a file that is not replaced still ends with this.
         let text = fs::read_to_string(named(handle)).unwrap() + "\n\n";
         fs::write(named(handle), &text).unwrap();
         text

@@ -74,7 +74,7 @@ fn what_is_closed_leaves_at_once_and_the_open_frame_stays_open() {
     let frame = host.engine.resolve("f2").unwrap();
     assert_eq!((frame.status, frame.parent.map(|it| it.0)), (Status::Completed, Some(1)));
     assert_eq!(frame.identity.title, "Survey");
-    // What follows is added at the end, and stays when the frame around it goes on.
+    // Later text is added at the end, and stays when the frame around it goes on.
     let before = host.plugin.ops.clone();
     host.reads(3, 100);
     assert_eq!(host.plugin.ops, before);
@@ -98,7 +98,7 @@ fn what_planned_frames_may_need_is_named_once_they_are_over() {
     host.reads(2, 6_000);
     assert_eq!(host.names().len(), 1);
     assert!(host.names()[0].contains("from `read src/part_1.rs` on"), "{:?}", host.names());
-    // What they returned stays with what is returned for all.
+    // Their results stay with the text that is returned for all.
     let told = host.since("s1").unwrap();
     assert!(
         told.contains("Frames inside it:\n- f2 \"Lexer\" completed: all is known\n- f3"),
@@ -351,7 +351,7 @@ fn a_restart_at_any_step_sends_the_same() {
                     host.reads(1, 5_000);
                 }
             }
-            // What a new plugin has not seen sent goes without its reasoning.
+            // Steps whose requests a new plugin has not seen go without their reasoning.
             let read =
                 |host: &Host| if all { host.sent().replace("think ", "") } else { host.sent() };
             assert_eq!(read(&restarted), read(&plain), "step {step}, all: {all}");

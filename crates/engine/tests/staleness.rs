@@ -22,7 +22,7 @@ fn written() -> Project {
     project
 }
 
-/// What the next frame is told of it; nothing where there is nothing new.
+/// Returns the part of the next frame's context about it; nothing where there is nothing new.
 fn told(project: &Project) -> String {
     let next = json!({"title": "Lexer errors", "successCriteria": "the lexer tokens have errors"});
     let told = project.did("ses_a", "stack_frame_push", next).text;
@@ -67,7 +67,7 @@ fn writes(project: &Project, clock: &Clock, file: &str, content: &str) {
     project.did("ses_a", "stack_frame_pop", json!({"results": "it says so"}));
 }
 
-/// What became of a frame's files.
+/// Returns the changes of a frame's files.
 fn changes(project: &Project, frame: &str) -> Value {
     let details = project.did("ses_a", "stack_frame_details", json!({"frame": frame}));
     details.data["changedArtifacts"].clone()
@@ -193,7 +193,7 @@ fn a_context_reads_no_more_than_its_budget_and_the_next_one_goes_on() {
     let second = told(&project);
     assert!(second.contains("[changed since: a.rs, b.rs, c.rs] "), "{second}");
     assert_eq!(told(&project), second, "what is larger than any budget is left");
-    // Whoever asks for one frame is told of all its files, and from then on it is known.
+    // A request for one frame checks all its files, and from then on the result is known.
     let details = project.did("ses_a", "stack_frame_details", json!({"frame": "f2"}));
     assert_eq!(details.data["changedArtifacts"].as_object().unwrap().len(), 4, "{}", details.data);
     let last = told(&project);

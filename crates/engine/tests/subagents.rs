@@ -86,7 +86,7 @@ impl Desk {
         self.engine.child_seen(&child).unwrap();
     }
 
-    /// A subagent is started, told something, and says what it found.
+    /// Runs a subagent, which is started, prompted, and answers.
     fn subagent(&self, session: &str, title: &str, said: &str) {
         self.begins(session, PARENT, title);
         self.user(session, "Look into it");

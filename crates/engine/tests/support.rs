@@ -6,10 +6,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use callstack_core::transcript::Anchor;
-use callstack_engine::operation::{Answer, Caller};
+use callstack_engine::operation::{Answer, Caller, Operation};
 use callstack_engine::{Engine, EngineError, Settings, UserMessage, World, operations};
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// Far longer than anything takes that a test waits for.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A second passes with every look at the clock; ids count up.
 #[derive(Default)]
@@ -21,6 +24,10 @@ struct Foreseen {
 impl World for Foreseen {
     fn now(&self) -> i64 {
         1_700_000_000_000 + 1_000 * self.ticks.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn patience(&self, _limit: Duration) -> Duration {
+        PATIENCE
     }
 
     fn id(&self, prefix: &str) -> String {
@@ -36,7 +43,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that stands a minute behind that of the machine, by which files are touched.
+    /// A clock that is a minute slow against the machine's, by which files are touched.
     pub(crate) fn behind_the_machine() -> Self {
         let clock = Self::default();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
@@ -59,6 +66,10 @@ impl Clock {
 impl World for Clock {
     fn now(&self) -> i64 {
         1_700_000_000_000 + self.now.load(Ordering::Relaxed)
+    }
+
+    fn patience(&self, _limit: Duration) -> Duration {
+        PATIENCE
     }
 
     fn id(&self, prefix: &str) -> String {
@@ -116,7 +127,7 @@ impl Project {
         arguments: Value,
     ) -> Result<Answer, EngineError> {
         let operation = operations::find(name).unwrap_or_else(|| panic!("there is no {name}"));
-        operation.run(&self.engine, &caller(session), arguments)
+        checked(operation, operation.run(&self.engine, &caller(session), arguments))
     }
 
     /// A person at a terminal does it to a session.
@@ -128,7 +139,8 @@ impl Project {
     ) -> Result<Answer, EngineError> {
         let operation = operations::find(name).unwrap_or_else(|| panic!("there is no {name}"));
         let anchor = Anchor { message: Some("msg-last".to_owned()), call: None };
-        operation.run(&self.engine, &Caller { anchor, ..caller(session) }, arguments)
+        let caller = Caller { anchor, ..caller(session) };
+        checked(operation, operation.run(&self.engine, &caller, arguments))
     }
 
     /// [`Self::call`], for what must go well.
@@ -152,10 +164,28 @@ pub(crate) fn caller(session: &str) -> Caller {
         },
         agent: Some("build".to_owned()),
         performs: false,
+        reveal: true,
+        key: None,
     }
 }
 
-/// Waits for what is done behind the calls that make it necessary.
+/// An answer whose data are as the operation declares them.
+#[track_caller]
+fn checked(
+    operation: &Operation,
+    answer: Result<Answer, EngineError>,
+) -> Result<Answer, EngineError> {
+    if let Ok(answer) = &answer
+        && !answer.data.is_null()
+    {
+        let schema = jsonschema::validator_for(&(operation.output)()).unwrap();
+        let errors: Vec<_> = schema.iter_errors(&answer.data).map(|it| it.to_string()).collect();
+        assert!(errors.is_empty(), "{}: {errors:?} in {:#}", operation.name, answer.data);
+    }
+    answer
+}
+
+/// Waits for work in the background.
 #[track_caller]
 pub(crate) fn wait(mut until: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);

@@ -36,7 +36,7 @@ fn read(json: &str, _: &Path) -> Vec<(String, Happening)> {
     stored.into_iter().enumerate().map(|(at, it)| (at.to_string(), happening(it))).collect()
 }
 
-/// A model that answers what it is told to, once it may.
+/// A model with given answers, which it gives once it may.
 #[derive(Default)]
 struct Fake {
     answer: Mutex<Option<Result<String, SummarizerError>>>,
@@ -138,6 +138,8 @@ impl Desk {
             },
             agent: None,
             performs,
+            reveal: true,
+            key: None,
         }
     }
 

@@ -15,7 +15,7 @@ pub(crate) fn did(shown: &mut Shown, doings: impl IntoIterator<Item = Value>) {
     shown.json = message.to_string();
 }
 
-/// What a message says was done in it, each with the id of its part.
+/// Reads a message: returns its words and calls, each with the id of its part.
 pub(crate) fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
     let message: Value = serde_json::from_str(json).unwrap();
     let doings = message["did"].as_array().into_iter().flatten();

@@ -24,12 +24,12 @@ use stored::{body, body_aside, inside};
 
 pub use stored::happenings;
 
-/// What a failure or a command line is told with: its beginning.
+/// The longest failure or command line that is shown, in characters.
 const LINE: usize = 200;
-/// How Claude Code begins what it says where a model could not be asked.
+/// The prefix of Claude Code's text where a model could not be asked.
 const API_ERROR: &str = "API Error";
 
-/// The same failure as the engine's callers are told it.
+/// Returns the same failure as an error for the engine's callers.
 pub fn unreadable(error: &RecordingError) -> EngineError {
     let kind = match error {
         RecordingError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
@@ -41,8 +41,8 @@ pub fn unreadable(error: &RecordingError) -> EngineError {
     EngineError { kind, message: error.to_string(), hint: Some(error.hint().to_owned()) }
 }
 
-/// Makes recordings sessions and frames of a store. `told` is told the places of the recording and the
-/// message that are next. Doing it again changes nothing.
+/// Imports recordings as sessions and frames of a store. `told` is called with the indexes of the recording and the
+/// message that are next. A second import changes nothing.
 pub fn import(
     engine: &Engine,
     recordings: &[Recording],
@@ -147,13 +147,13 @@ fn handed_in(recording: &Recording) -> Option<(Status, String)> {
     last.calls().any(hands_in).then(|| (Status::Completed, said.unwrap_or_default()))
 }
 
-/// A message as it is kept, with what it shows of the work.
+/// Returns a message in its stored form, with the work that it shows.
 fn message(recording: &Recording, message: &Recorded) -> Option<PastMessage> {
     let mut shown = decode(&body(recording, message), Path::new(&recording.project))?;
     shown.facts = facts(recording, message);
     shown.opened.clear();
     shown.tasks.clear();
-    // What is stored under a made-up id is found under it again.
+    // A message that is stored under a made-up id is found under it again.
     shown.message.id.clone_from(&message.id);
     let calls = message.calls().map(|call| call.id.clone()).collect();
     Some(PastMessage { at: message.at, shown, calls })
@@ -173,7 +173,7 @@ fn facts(recording: &Recording, message: &Recorded) -> Vec<Fact> {
 
 fn done(recording: &Recording, call: &RecordedCall) -> Vec<Fact> {
     let line = |text: &str| -> String {
-        // The line alone may no longer show what is secret in it.
+        // The line alone may no longer show that it contains a secret.
         mask(text.trim()).lines().next().unwrap_or_default().chars().take(LINE).collect()
     };
     let relative = |path: &String| inside(&recording.project, path).to_owned();

@@ -1,5 +1,5 @@
-//! Speaks to agents: one module for each program that runs them. Here is what their messages look like;
-//! what is done about them is the engine's.
+//! Speaks to agents: one module for each program that runs them. Here is the shape of their messages; the engine
+//! decides about them.
 
 pub mod import;
 pub mod opencode;

@@ -1,9 +1,9 @@
 //! The protocol between callstack and the plugin of a host, whichever that is: one JSON object a line, on standard
 //! input and output. `docs/protocol.md` describes it.
 //!
-//! What hosts differ in stands in [`Host`]: the shape of their messages, what their events mean, and which of
-//! their requests frames mean nothing to. Everything else is the same for all: lines and their limits
-//! (`lines`), methods with their parameters (`asked`, `wire`), and what is done about them (`dispatch`).
+//! [`Host`] holds the differences between hosts: the shape of their messages, the meaning of their events, and which
+//! of their requests have nothing to do with frames. Everything else is the same for all: lines and their limits
+//! (`lines`), methods with their parameters (`asked`, `wire`), and their effects (`dispatch`).
 
 mod asked;
 mod dispatch;
@@ -34,8 +34,8 @@ pub trait Host {
     /// How its user gets the tools of this version.
     const RESTART: &str;
 
-    /// Decodes a message. Whatever the bytes are, there is a message that holds them: what can't be read as one
-    /// is kept as it came.
+    /// Decodes a message. Whatever the bytes are, there is a message that holds them: bytes that can't be read as one
+    /// are kept as they came.
     fn decode(&self, message: &[u8], project: &Path) -> Shown;
 
     /// Returns the JSON that is kept for a message that is none.
@@ -43,14 +43,15 @@ pub trait Host {
         self.decode(message, Path::new("")).json
     }
 
-    /// Returns the files that a call has written, by its arguments and by what the host noted of it.
+    /// Returns the files that a call has written, by its arguments and by the host's metadata.
     fn written(&self, args: &Value, metadata: &Value) -> Vec<String>;
 
     /// Whether a system prompt that begins like this is one of the host's own requests, such as that for a title,
     /// which has no frames.
     fn is_aside(&self, prompt: &str) -> bool;
 
-    /// Tells what an event means, in the order in which it happened. A failure of `tell` is returned at once.
+    /// Passes the meaning of an event to `tell`, in the order in which things happened. A failure of `tell` is
+    /// returned at once.
     fn event(&mut self, event: Self::Event, tell: &mut Tell<'_>) -> Result<(), EngineError>;
 
     /// Returns the session that an event says was deleted, which is then forgotten here. This is all that is asked
@@ -58,10 +59,10 @@ pub trait Host {
     fn deleted(&mut self, event: Self::Event) -> Option<String>;
 }
 
-/// Takes what has happened in a session.
+/// Receives the events of a session.
 pub type Tell<'f> = dyn FnMut(&str, SessionEvent) -> Result<(), EngineError> + 'f;
 
-/// What a host tells of a session besides its messages.
+/// An event of a session that is not a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionEvent {
     /// It is a child session.
@@ -76,7 +77,7 @@ pub enum SessionEvent {
         /// The id of the first of them.
         from: String,
     },
-    /// An undo has ended: what was undone is back, but for what was removed for good.
+    /// An undo has ended: the messages are back, except for those that were removed for good.
     Redone {
         /// The ids of the messages that were removed.
         removed: HashSet<String>,

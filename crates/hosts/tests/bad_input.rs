@@ -1,4 +1,4 @@
-//! What is no session, or damaged, on its way into a store.
+//! Files that are no sessions, or damaged ones, on their way into a store.
 
 use std::fs;
 use std::path::Path;

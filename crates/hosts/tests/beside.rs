@@ -1,4 +1,4 @@
-//! What recorded sessions are to the work that goes on beside them.
+//! Recorded sessions beside work that goes on.
 
 use callstack_core::limits::Limits;
 use callstack_core::transcript::Anchor;
@@ -38,6 +38,8 @@ impl Project {
             anchor: Anchor { message: None, call: None },
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
         };
         operations::find(name).unwrap().run(&self.engine, &caller, arguments)
     }
@@ -63,7 +65,7 @@ fn new_frames_are_not_told_of_imported_sessions() {
     let told = project.context("here", &frame);
     assert!(!told.contains(RETURNED), "{told}");
     assert!(told.contains(r#"<sibling-status completed="0""#), "{told}");
-    // What was worked in here is told, however many imported ones there are.
+    // Work here is shown, however many imported sessions there are.
     project.call("here", "stack_frame_pop", json!({ "results": "Rounded at last." }));
     project.import("mini-swe-agent.traj.json");
     let next = project.push("next", "The discount is wrong once more");
@@ -135,7 +137,7 @@ fn what_a_recording_left_open_takes_no_place_in_the_limits() {
     assert!(refused.message.contains("frames in progress"), "{}", refused.message);
 }
 
-/// What a recording tells of itself is kept, and told once more when it has grown or was imported before that.
+/// The figures of a recording are kept, and updated when it has grown or was imported before that.
 #[test]
 fn figures_of_a_recording_are_kept() {
     let project = Project::with(Settings::default());
@@ -177,7 +179,7 @@ fn an_imported_session_that_is_gone_on_with_is_worked_in() {
     let status = project.call("ses_1", "stack_status", json!({}));
     assert!(!status.data["stack"].as_array().unwrap().is_empty(), "{}", status.text);
     assert!(!status.text.contains("imported"), "{}", status.text);
-    // What is known of it by now is better than what was recorded.
+    // The store's newer knowledge of it is better than the recording.
     let again = read(&fixture("opencode.json")).unwrap();
     let counts = import(&project.engine, &again, &mut |_, _| {}).unwrap();
     assert_eq!((counts.followed, counts.known), (1, 0));

@@ -1,5 +1,5 @@
-//! What stands for the frames of recordings names what was changed, and is true. `examples/evidence` holds it against
-//! the log, and this against what is wrong.
+//! The texts for the frames of recordings name all changes, and are true. `examples/evidence` compares them with the
+//! log; this compares them with known mistakes.
 
 use super::check::folds::{self, Drawn, Half};
 use super::check::judge::{Judged, judge};

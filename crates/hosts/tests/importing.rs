@@ -194,7 +194,7 @@ fn logs_give_the_records_back_byte_for_byte() {
         let part = project.engine.read_log(&root, &LogRequest::default()).unwrap();
         let mut raw: Vec<String> = part.entries.iter().map(|entry| entry.to_raw(true)).collect();
         raw.retain(|raw| !raw.is_empty());
-        // What was left stands where it was said.
+        // Messages of a left branch keep their place.
         let recording = &recordings[0];
         let messages = recording.messages.iter().enumerate().flat_map(|(place, message)| {
             let left = recording.left.iter().filter(move |left| left.before == place);
@@ -254,7 +254,7 @@ fn what_was_said_is_found_in_its_frame() {
     assert!(found.places[0].snippet.contains("1 failed, 3 passed"));
 }
 
-/// What stands for a frame that has ended says what the machine saw, whatever its program calls its tools.
+/// The text of an ended frame contains evidence, whatever its program calls its tools.
 #[test]
 fn evidence_is_taken_of_every_program() {
     for (name, session, seen) in [
@@ -291,8 +291,7 @@ fn a_secret_is_masked_in_what_is_raw() {
     assert!(raw(true) && !raw(false));
 }
 
-/// What was recorded is nobody's work here: not that of whoever works beside the import, nor of who comes
-/// after it.
+/// Recorded work is nobody's here: neither that of a session beside the import, nor of a later one.
 #[test]
 fn a_recorded_session_is_never_the_one_that_was_worked_in_last() {
     let project = Project::new();
@@ -305,6 +304,8 @@ fn a_recorded_session_is_never_the_one_that_was_worked_in_last() {
         anchor,
         agent: None,
         performs: false,
+        reveal: true,
+        key: None,
     };
     let push = operations::find("stack_frame_push").unwrap();
     let pop = operations::find("stack_frame_pop").unwrap();

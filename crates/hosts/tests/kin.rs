@@ -30,7 +30,7 @@ fn shape(project: &Project) -> String {
 fn branch(frames: &[Frame], frame: &Frame, depth: u32, out: &mut String) {
     assert_eq!(frame.depth, depth, "{frame:?}");
     let files: Vec<&str> = frame.artifacts.iter().map(|it| it.path.as_str()).collect();
-    // What goes on has returned nothing yet; one that had ended before has what it returned then.
+    // A frame that goes on has returned nothing yet; one that had ended before has its earlier results.
     let results = frame.results.as_deref().filter(|_| frame.status.is_finished());
     writeln!(
         out,

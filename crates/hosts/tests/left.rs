@@ -1,4 +1,4 @@
-//! What was said on branches that were left is found and read, and counts for nothing that was done.
+//! Messages on branches that were left are found and read, and count for no work.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ impl Session {
         self.agent(id, parent, &json!({"type": "text", "text": words}))
     }
 
-    /// The agent runs a command, and is told what came of it.
+    /// Adds a command of the agent, and its output.
     fn runs(&mut self, id: &str, parent: &str, command: &str) -> Vec<String> {
         let input = json!({"command": command});
         let call = self.agent(
@@ -58,8 +58,8 @@ impl Session {
     }
 }
 
-/// A session whose user went back twice: behind work of the agent, and to say something else at once. The
-/// records of what was left.
+/// Returns a session whose user went back twice, after work of the agent and to say something else at once, and the
+/// records of the branches that were left.
 fn gone_back() -> (Session, Vec<String>) {
     let mut session = Session(Vec::new());
     let mut left = Vec::new();
@@ -143,7 +143,7 @@ fn they_are_stored_once_also_when_the_session_grows() {
     session.says("a6", "u6", "It is rounded.");
     assert_eq!(import(&session), 3);
     assert_eq!(import(&session), 0);
-    // What was gone on with may be left later.
+    // A branch that was continued may be left later.
     session.user("u7", Some("b5"), "Round it down");
     session.says("a7", "u7", "It is rounded down.");
     assert_eq!(import(&session), 2);

@@ -1,4 +1,4 @@
-//! What agents say, live and in recordings, on its way into a store.
+//! Agents' messages, live and in recordings, on their way into a store.
 
 #![allow(
     missing_docs,
@@ -31,7 +31,7 @@ fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../recordings/tests/recordings").join(name)
 }
 
-/// What is read of a file with this text in it.
+/// Returns the recording in a file with this text.
 fn of_text(text: &str) -> Recording {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("session");

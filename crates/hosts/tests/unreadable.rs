@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const BAD: &str = "msg_3";
 
-/// What takes the place of the message that is bad.
+/// The replacement of a bad message.
 #[derive(Clone, Debug)]
 struct Bad(String);
 

@@ -1,8 +1,8 @@
 //! Opening files as the plain files that they have to be.
 //!
-//! What lies in a project may have come with it. So no link is followed, a FIFO is refused without waiting for its
-//! other end, and nothing is read from a device, which may never end. Only a path that a person or a
-//! configuration of theirs names is one that may be a link: what it leads to is opened in the same way.
+//! Files in a project may have come with it. So no link is followed, a FIFO is refused without waiting for its other
+//! end, and nothing is read from a device, which may never end. Only a path that a person or a configuration of
+//! theirs names may be a link: its target is opened in the same way.
 
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Read as _};

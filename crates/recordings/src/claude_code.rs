@@ -1,5 +1,5 @@
-//! Claude Code's session files: JSON lines that form a tree, an answer of the model in several lines,
-//! the results of its calls among what the user says.
+//! Claude Code's session files: JSON lines that form a tree. An answer of the model takes several lines, and the
+//! results of its calls stand among the user's messages.
 
 mod assembly;
 mod branch;
@@ -26,7 +26,7 @@ pub use entry::noted_in;
 struct File {
     session: String,
     project: String,
-    /// What the user called it, and what the program did.
+    /// The user's title, and the program's.
     titles: [Option<String>; 2],
     /// Titles by the leaf of the branch that they are of.
     summaries: Vec<(String, String)>,
@@ -143,7 +143,7 @@ fn aside(recording: &Recording, order: &[String], left: Vec<(usize, Entry)>) -> 
         ..Recording::new(recording.format)
     };
     let entries = left.into_iter().map(|(_, entry)| entry).collect();
-    // They are counted as what they are.
+    // They are counted by their own kind.
     assemble(&mut aside, entries, &mut Skipped::default());
     let places = recording.messages.iter().enumerate();
     let places: HashMap<&str, usize> = places.map(|(at, it)| (it.id.as_str(), at)).collect();
@@ -157,7 +157,7 @@ fn aside(recording: &Recording, order: &[String], left: Vec<(usize, Entry)>) -> 
     messages
 }
 
-/// What the provider reported: `input_tokens` are those that no cache had a part in.
+/// Reads the provider's report: `input_tokens` are those without any part of a cache.
 fn usage(value: &Value) -> Option<Usage> {
     let count = |name: &str| value[name].as_u64().unwrap_or_default();
     let cached = count("cache_read_input_tokens");

@@ -1,5 +1,5 @@
-//! Codex's rollout files: JSON lines with the items of the conversation, and events that tell of them. The
-//! first versions wrote one document.
+//! Codex's rollout files: JSON lines with the items of the conversation, and events about them. The first versions
+//! wrote one document.
 
 mod compacted;
 
@@ -26,15 +26,15 @@ struct Rollout {
     model: Option<String>,
     /// The answer that is being written, and whether one of its calls was answered already.
     open: Option<(usize, bool)>,
-    /// An answer whose tokens have not been told.
+    /// The index of an answer whose tokens have not been reported.
     untold: Option<usize>,
-    /// What the user said, by the events.
+    /// The user's words, by the events.
     said: HashSet<String>,
-    /// Exit codes that events tell.
+    /// Exit codes from events.
     exits: BTreeMap<String, i64>,
     /// The messages of items that have an id.
     items: BTreeMap<String, String>,
-    /// Summaries that do not say what they left, by their ids.
+    /// Summaries without a list of the messages that they left, by their ids.
     silent: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ impl Rollout {
                 skipped.count("turn_context");
             }
             "compacted" => self.compacted(raw, &payload, at),
-            // Rollouts of old have their items bare, behind a line that tells of the session.
+            // Old rollouts have their items bare, after a line about the session.
             "" if value["id"].is_string() && value["timestamp"].is_string() => self.meta(&value),
             "" => skipped.count(tools::kind(&value)),
             _ if payload.is_null() => self.item(raw, value, at),
@@ -167,7 +167,7 @@ impl Rollout {
                 let call =
                     RecordedPart::Call(Box::new(RecordedCall::new(&id, "web_search", input)));
                 self.answer(raw, at, call);
-                // What was found goes into the model's own context and is not recorded.
+                // The matches go into the model's own context and are not recorded.
                 let answer = Answer { output: String::new(), failed: false, exit: None, at };
                 self.transcript.answer(&id, answer, None);
             }
@@ -176,8 +176,8 @@ impl Rollout {
         }
     }
 
-    /// Adds to the answer that is being written. One ends with the count of its tokens, or where the
-    /// model goes on behind a call's result.
+    /// Adds to the answer that is being written. An answer ends with the count of its tokens, or where the model goes
+    /// on after a call's result.
     fn answer(&mut self, raw: String, at: Option<i64>, part: RecordedPart) {
         let goes_on = self.open.filter(|(_, answered)| !answered);
         let place = goes_on.map_or_else(
@@ -216,7 +216,7 @@ impl Rollout {
         }
     }
 
-    /// What stands in the user's place. `host` where the program wrote it.
+    /// Adds a message in the user's place. `host` where the program wrote it.
     fn heard(&mut self, raw: String, content: &Value, host: bool, at: Option<i64>) {
         self.open = None;
         let mut user = Recorded::new("", Role::User, at);
@@ -262,7 +262,7 @@ impl Rollout {
         self.recording.skipped.count(format!("event_msg: {}", text(&event["type"])));
     }
 
-    /// The user took back what was said last.
+    /// Removes the user's last turns, which were taken back.
     fn roll_back(&mut self, turns: u64) {
         let messages = &mut self.transcript.messages;
         for _ in 0..turns {
@@ -313,12 +313,12 @@ impl Rollout {
     }
 }
 
-/// Words in which what an event tells is taken for the user's where they hold more: a few of them stand in
-/// many a text.
+/// The fewest words in which an event's text is taken for the user's inside a longer text: short texts occur in many
+/// others.
 const WORDS: usize = 16;
 
-/// Whether a text is what the user said by an event, or a part of that, or has it in it, as where an editor
-/// tells what is open in it.
+/// Whether a text is the user's by an event, or a part of that, or contains it, as where an editor adds which file is
+/// open.
 fn is_of_user(text: &str, said: &HashSet<String>) -> bool {
     let text = text.trim();
     let ends_with = |message: &str| {

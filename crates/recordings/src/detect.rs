@@ -1,4 +1,4 @@
-//! Which program wrote a file, told from what is in it.
+//! Detects the program that wrote a file from its content.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader};
@@ -10,20 +10,20 @@ use serde_json::value::RawValue;
 use super::lines::without_mark;
 use super::{Format, RecordingError};
 
-/// Lines among which the first that tells its program is looked for: an agent may begin with
-/// bookkeeping, and a file that was cut at its beginning with half a line.
+/// Lines among which the first one that identifies its program is looked for: an agent may begin with bookkeeping,
+/// and a file that was cut at its beginning with half a line.
 const LINES: usize = 200;
 
-/// How much of a file's beginning is looked at for what kind of file it is at all.
+/// Bytes of a file's beginning that are read to detect its kind.
 const HEAD: usize = 8 * 1024;
 
-/// What a file may be that is no session and holds frames.
+/// Kinds of files that are no session but hold frames.
 pub(super) const OTHER_JSON: &str = "JSON of another program";
 pub(super) const HALF_JSON: &str = "JSON that is cut off or damaged";
 
 type Fields<'a> = HashMap<String, &'a RawValue>;
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     /// The program that wrote it.
@@ -144,7 +144,7 @@ fn of_document(fields: &Fields<'_>) -> Option<Found> {
     Some(Found { format, is_document: true })
 }
 
-/// Many a program has messages: what they look like tells which.
+/// Detects the format of a file with messages, which many programs have, by their shape.
 fn of_messages(fields: &Fields<'_>) -> Option<Format> {
     let messages: Vec<&RawValue> = serde_json::from_str(fields.get("messages")?.get()).ok()?;
     let objects = messages.iter().filter_map(|raw| serde_json::from_str(raw.get()).ok());

@@ -1,4 +1,4 @@
-//! Recordings as they lie on the disk: files, what belongs to them beside them, and folders.
+//! Recordings on the disk: files, the files beside them that belong to them, and folders.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use super::{
     opencode, pi, swe_agent, tools,
 };
 
-/// What is told while recordings are read.
+/// Progress of reading recordings.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// A file is being read. Told again and again while it is long.
@@ -29,17 +29,16 @@ pub enum Progress<'a> {
     Refused(&'a RecordingError),
 }
 
-/// Bytes after which progress is told again.
+/// Bytes after which progress is reported again.
 const STEP: u64 = 4 * 1024 * 1024;
 
-/// Reads the sessions of a file with the subagents that lie beside it, or of a folder and those in it.
-/// Sessions that were started by others are behind these.
+/// Reads the sessions of a file with the subagents that lie beside it, or of a folder and those in it. Sessions that
+/// were started by others come last.
 pub fn read(path: &Path) -> Result<Vec<Recording>, RecordingError> {
     read_all(&[path], &mut |_| {})
 }
 
-/// [`read`] for several files and folders, whose sessions may have started one another; tells how far it
-/// is.
+/// [`read`] for several files and folders, whose sessions may have started one another; reports progress.
 pub fn read_all(
     paths: &[impl AsRef<Path>],
     told: &mut dyn FnMut(Progress<'_>),
@@ -56,8 +55,8 @@ pub fn read_all(
     Ok(joined(recordings))
 }
 
-/// Sessions that were read one after the other and may have started one another: each once, and those that
-/// were started by others behind these.
+/// Sessions that were read one after the other and may have started one another: each once, and those that were
+/// started by others last.
 pub fn joined(recordings: Vec<Recording>) -> Vec<Recording> {
     let mut recordings = once_each(recordings);
     link::link(&mut recordings);
@@ -92,8 +91,8 @@ fn found(
     Ok(recordings)
 }
 
-/// Whether a file is a recorded session, by what is in it, or a folder holds one; else a file is JSON of another
-/// kind. An error where it is a session that can't be read, or nothing of these.
+/// Whether a file is a recorded session, by its content, or a folder holds one; else a file is JSON of another kind.
+/// An error where it is a session that can't be read, or nothing of these.
 pub fn is_recording(path: &Path) -> Result<bool, RecordingError> {
     if path.is_dir() {
         let mut files = Vec::new();
@@ -110,8 +109,8 @@ pub fn is_recording(path: &Path) -> Result<bool, RecordingError> {
     }
 }
 
-/// Of a session that was found in several places, such as a subagent in its own file and in what its
-/// parent's file tells of its progress, the one that tells most.
+/// Keeps one copy of each session that was found in several places, such as a subagent in its own file and in its
+/// parent's progress records: the one with the most content.
 fn once_each(recordings: Vec<Recording>) -> Vec<Recording> {
     let mut known: BTreeMap<(Format, String), usize> = BTreeMap::new();
     let mut kept: Vec<Recording> = Vec::new();
@@ -237,7 +236,8 @@ fn folder(
     Ok(recordings)
 }
 
-/// A folder holds other files too: what is no session at all is not worth a word.
+/// Reports a file that can't be read. A folder holds other files too: those that are no session at all are not
+/// reported.
 fn refuse(error: &RecordingError, told: &mut dyn FnMut(Progress<'_>)) {
     if !matches!(error, RecordingError::Unknown { .. } | RecordingError::Empty(_)) {
         told(Progress::Refused(error));
@@ -274,7 +274,7 @@ fn io_error(path: &Path, source: io::Error) -> RecordingError {
     RecordingError::Io { path: path.to_owned(), source }
 }
 
-/// A file that tells how far it was read.
+/// A file that reports how far it was read.
 struct Counted<'a> {
     file: File,
     path: &'a Path,

@@ -1,4 +1,4 @@
-//! What can be wrong with a file that is to be read as a recording.
+//! The ways in which a file can fail to be read as a recording.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub enum RecordingError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file is empty.
@@ -25,7 +25,7 @@ pub enum RecordingError {
     Unknown {
         /// The file.
         path: PathBuf,
-        /// What it is instead, as far as that can be told.
+        /// Its kind instead, as far as that can be detected.
         found: &'static str,
     },
     /// The file is of a known program and holds no message.
@@ -45,7 +45,7 @@ pub enum RecordingError {
 }
 
 impl RecordingError {
-    /// What to do next.
+    /// Returns the next step for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Io { .. } => "Check that it is there and yours to read.",

@@ -7,9 +7,8 @@ use crate::tool_input::{edits, replaced, told_texts, with_places};
 use crate::{Division, Recorded, RecordedCall, RecordedPart, Replaced};
 
 impl Recorded {
-    /// What the agent said, thought and did, for evidence, each with the place of its part. Nothing of what
-    /// the user said or a summary does, nor of calls that only write a todo list: how work was divided frames
-    /// tell.
+    /// Returns the agent's words, thoughts and calls for evidence, each with the place of its part. The user's words,
+    /// summaries, and calls that only write a todo list are left out: frames show how work was divided.
     pub fn happenings(&self) -> Vec<(usize, Happening)> {
         if self.role != Role::Assistant || self.standing != Standing::Normal {
             return Vec::new();
@@ -35,7 +34,7 @@ impl RecordedCall {
         told_texts(&self.input)
     }
 
-    /// What it replaced in files, if it did.
+    /// Returns the texts that it replaced in files.
     pub fn replaced(&self) -> Vec<Replaced> {
         match &self.action {
             Action::Wrote(paths) if self.state == CallState::Completed => {

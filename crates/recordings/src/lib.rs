@@ -1,12 +1,13 @@
-//! Recorded sessions: what agents' own files tell of a session, whichever program wrote them.
+//! Recorded sessions: reads agents' own files of a session, whichever program wrote them.
 //!
 //! A [`Recording`] is a session in one shape: messages in the order in which the model was shown them, one
 //! for each call of the model, each with the records that it was read from. Records of a kind that is not
 //! known are counted and otherwise passed over.
 //!
-//! [`read`] tells the formats apart by what is in a file, never by its name.
+//! [`read`] detects the format by a file's content, never by its name.
 //!
-//! Not here: what the recorded work would have cost otherwise (`replay`), and how it gets into a store (`hosts`).
+//! Not here: the cost of the recorded work if it had been sent otherwise (`replay`), and its way into a store
+//! (`hosts`).
 
 mod claude_code;
 mod codex;
@@ -57,7 +58,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// The program's name in a store. What was exported from OpenCode is not what was followed there.
+    /// Returns the program's name in a store. A session that was exported from OpenCode is not one that was followed
+    /// there.
     pub fn host(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -73,11 +75,11 @@ impl Format {
 /// A recorded session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// What wrote it.
+    /// The program that wrote it.
     pub format: Format,
     /// The session's id as recorded, or one made from the file's content where none is.
     pub session: String,
-    /// The session that started it, and the call that did, as far as the recording tells.
+    /// The session that started it, and the call that did, as far as the recording shows.
     pub parent: Option<Parent>,
     /// The folder that was worked in, as recorded; empty where none is.
     pub project: String,
@@ -87,7 +89,7 @@ pub struct Recording {
     pub messages: Vec<Recorded>,
     /// Those of branches that were left: they were said, and the model was not shown them any more.
     pub left: Vec<Left>,
-    /// What was passed over.
+    /// The records that were skipped.
     pub skipped: Skipped,
 }
 
@@ -106,8 +108,8 @@ impl Recording {
         }
     }
 
-    /// The messages that the model was shown when it answered with the message at `at`, by their places
-    /// and in the order in which they were shown: all before it, or what a compaction left of them.
+    /// Returns the messages that the model was shown when it answered with the message at `at`, by their places and
+    /// in the order in which they were shown: all before it, or those that a compaction left.
     pub fn shown(&self, at: usize) -> Vec<usize> {
         let before = &self.messages[..at.min(self.messages.len())];
         let Some(summary) = before.iter().rposition(|it| it.standing == Standing::Summary) else {
@@ -119,7 +121,7 @@ impl Recording {
         let kept = (0..summary).filter(|place| kept.contains(&before[*place].id));
         let kept: Vec<usize> = kept.collect();
         let left = match self.format {
-            // It says what the user said before it says what came of it.
+            // The user's messages come before the summary there.
             Format::Codex => [kept, vec![summary]].concat(),
             _ => [vec![summary], kept].concat(),
         };
@@ -138,13 +140,13 @@ const LEFT: &str = "of a branch that was left, kept for log and search only";
 /// A message of a branch that was left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Left {
-    /// The place of the message that was gone on with behind it.
+    /// The place of the message after which the session was continued.
     pub before: usize,
     /// The message.
     pub message: Recorded,
 }
 
-/// What started a session.
+/// The call that started a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parent {
     /// The id of the session.
@@ -153,7 +155,7 @@ pub struct Parent {
     pub call: Option<String>,
 }
 
-/// A recorded message. One of [`Role::Assistant`] is what one call of the model answered.
+/// A recorded message. One of [`Role::Assistant`] is the answer of one call of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// Its id as recorded, or its place where none is; unique in its recording.
@@ -163,14 +165,14 @@ pub struct Recorded {
     /// Part of the conversation, or of a compaction. A summary is always of [`Role::Assistant`], whoever
     /// its program says it is from.
     pub standing: Standing,
-    /// Of a summary: the messages before it that the model was shown on beside it, by their ids; none
-    /// where the summary stands for all that was before it.
+    /// Of a summary: the earlier messages that the model was still shown beside it, by their ids; none where the
+    /// summary replaces all of them.
     pub kept: Vec<String>,
     /// When it was written, or its answer began: milliseconds since 1970.
     pub at: Option<i64>,
-    /// What it is made of, in order.
+    /// Its parts, in order.
     pub parts: Vec<RecordedPart>,
-    /// What the provider reported for the call that it answers.
+    /// The provider's report on the call that it answers.
     pub usage: Option<Usage>,
     /// The model's name.
     pub model: Option<String>,
@@ -201,7 +203,7 @@ impl Recorded {
         }
     }
 
-    /// Whether it is what a call of the model answered in the conversation.
+    /// Whether it is the answer of a call of the model in the conversation.
     pub fn is_answer(&self) -> bool {
         self.role == Role::Assistant && self.standing == Standing::Normal && !self.of_program
     }
@@ -231,11 +233,11 @@ pub enum RecordedPart {
         /// Whether the program wrote them, not the user or the model.
         synthetic: bool,
     },
-    /// What the model thought, as far as it was recorded.
+    /// The model's thoughts, as far as they were recorded.
     Reasoning(String),
-    /// A tool call with what came of it.
+    /// A tool call with its result.
     Call(Box<RecordedCall>),
-    /// A file or an image; its content is not told.
+    /// A file or an image, without its content.
     File {
         /// Its name or path; empty where none is.
         name: String,
@@ -253,19 +255,19 @@ pub struct RecordedCall {
     pub tool: String,
     /// Its arguments.
     pub input: Value,
-    /// What the model was answered; none where the recording ends before.
+    /// The answer for the model; none where the recording ends before.
     pub output: Option<String>,
     /// How it ended.
     pub state: CallState,
-    /// The exit code, where the recording tells one.
+    /// The exit code, where the recording has one.
     pub exit: Option<i64>,
     /// When it was answered: milliseconds since 1970.
     pub answered_at: Option<i64>,
-    /// What it did, as far as the program's tools are known.
+    /// Its action, as far as the program's tools are known.
     pub action: Action,
-    /// What it shows of how work is divided.
+    /// The division of work that it shows.
     pub division: Option<Division>,
-    /// What the program noted of an edit besides: OpenCode's metadata, and of Claude Code the file in front of it.
+    /// The program's notes on an edit: OpenCode's metadata, and for Claude Code the file before it.
     pub noted: Value,
 }
 
@@ -287,16 +289,16 @@ impl RecordedCall {
     }
 }
 
-/// What a recorded call shows of how work is divided.
+/// A division of work that a recorded call shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Division {
     /// The agent's whole todo list, as it stood after the call.
     Todos(Vec<Todo>),
     /// Work that was handed to a subagent.
     Subagent {
-        /// What was to be done, in a few words.
+        /// The task, in a few words.
         title: String,
-        /// What the subagent was told.
+        /// The prompt of the subagent.
         prompt: String,
     },
 }
@@ -324,7 +326,7 @@ pub struct Usage {
     pub output: u64,
 }
 
-/// What of a file was passed over.
+/// The records of a file that were skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     /// How many records there were of each kind that means nothing here, by its name.

@@ -17,8 +17,8 @@ pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
 /// How records are counted that are not all in UTF-8.
 const NO_CHARACTERS: &str = "bytes that are no characters, read as U+FFFD";
 
-/// Reads a record. What strict readers refuse in one, such as half an emoji, is read as what stands for it; the
-/// record itself is kept as it is.
+/// Reads a record. Values that strict readers refuse, such as half an emoji, are replaced; the record itself is kept
+/// as it is.
 pub(super) fn value(record: &str) -> serde_json::Result<Value> {
     serde_json::from_str(record)
         .or_else(|error| serde_json::from_str(&mended(record)).map_err(|_| error))

@@ -6,11 +6,11 @@ use callstack_core::transcript::Role;
 
 use super::{Division, Parent, Recorded, RecordedCall, RecordedPart, Recording};
 
-/// What the session of a subagent is called behind the id of the session that started it.
+/// The infix of the id of a subagent's session, after the id of the session that started it.
 pub(super) const AGENT: &str = ".agent-";
 
-/// Finds the call for each session that another one started, by what the call answered or by what it
-/// told the subagent. A subagent's subagent finds the one that started it.
+/// Finds the call for each session that another one started, by the call's answer or by the prompt of the subagent. A
+/// subagent's subagent finds the one that started it.
 pub(super) fn link(recordings: &mut [Recording]) {
     let all: Vec<&Recording> = recordings.iter().collect();
     for (place, parent) in links(&all) {

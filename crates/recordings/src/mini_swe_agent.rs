@@ -65,7 +65,7 @@ impl Trajectory {
             _ if is_answer => self.answer(value, raw),
             "user" | "tool" => self.shown(&value, raw, no_answer_yet),
             "" if value["type"] == "function_call_output" => self.shown(&value, raw, false),
-            // It tells that the session is over, and answers the call that ended it.
+            // It ends the session, and answers the call that ended it.
             "exit" if !self.open.is_empty() => self.shown(&value, raw, false),
             role => self.recording.skipped.count(format!("message: {role}")),
         }
@@ -111,7 +111,7 @@ impl Trajectory {
         }
     }
 
-    /// What the model was shown: the result of a call, else words. `asked` where it did not answer yet.
+    /// Adds a message to the model: the result of a call, else words. `asked` where it did not answer yet.
     fn shown(&mut self, value: &Value, raw: &str, asked: bool) {
         let extra = &value["extra"];
         let interrupt = text(&extra["interrupt_type"]);
@@ -136,7 +136,7 @@ impl Trajectory {
     }
 }
 
-/// What an answer says: its content, or the words of its output items.
+/// Returns the text of an answer: its content, or the words of its output items.
 fn said(value: &Value) -> String {
     let items = value["output"].as_array().into_iter().flatten();
     let said: Vec<String> = items
@@ -156,7 +156,7 @@ fn command(action: &Value) -> Option<(Option<String>, String)> {
     Some((id.map(str::to_owned), command.to_owned()))
 }
 
-/// The one action in the words of an answer, and what stands before and behind it. Several are refused.
+/// Returns the one action in the words of an answer, and the text before and after it. Several are refused.
 fn block(said: &str) -> Option<(&str, &str, &str)> {
     let fence = ["```mswea_bash_command", "```bash"].into_iter().find(|it| said.contains(it))?;
     let (before, rest) = said.split_once(fence)?;

@@ -1,4 +1,4 @@
-//! What `opencode export` writes: one document with a session and its messages.
+//! The output of `opencode export`: one document with a session and its messages.
 
 use callstack_core::transcript::{Role, Standing};
 use serde::Deserialize;

@@ -41,9 +41,9 @@ pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
     recording.skipped = skipped;
     let on_branch = live(&entries);
     let mut transcript = Transcript::default();
-    // The first message at or behind each record.
+    // The first message at or after each record.
     let mut places: HashMap<String, usize> = HashMap::new();
-    // What a branch says that was left is said of that branch alone.
+    // Words on a branch that was left belong to that branch alone.
     let (mut aside, mut left) = (Transcript::default(), Recording::new(Format::Pi));
     let mut stood: Vec<usize> = Vec::new();
     for (entry, on_branch) in entries.into_iter().zip(on_branch) {
@@ -120,14 +120,14 @@ fn take(
     transcript.push(told);
 }
 
-/// The first record that a compaction left: its id, or in files of old its line among those of the file,
-/// the first of which tells of the session.
+/// Returns the first record that a compaction left: its id, or in old files its line among those of the file, of
+/// which the first is about the session.
 fn first_kept(compaction: &Value) -> Option<String> {
     let line = || Some(id_at(usize::try_from(compaction["firstKeptEntryIndex"].as_u64()?).ok()?));
     compaction["firstKeptEntryId"].as_str().map(str::to_owned).or_else(line)
 }
 
-/// What a record without an id is called, by its line among those of its file.
+/// Returns the name of a record without an id, by its line among those of its file.
 fn id_at(line: usize) -> String {
     format!("#{line}")
 }

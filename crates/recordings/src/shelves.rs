@@ -17,7 +17,7 @@ const HEAD: u64 = 256 * 1024;
 /// A folder in which an agent keeps its sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shelf {
-    /// What the agent writes.
+    /// The format that the agent writes.
     pub format: Format,
     /// The folder.
     pub folder: PathBuf,
@@ -26,7 +26,7 @@ pub struct Shelf {
 /// A session's file on a shelf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shelved {
-    /// What wrote it.
+    /// The program that wrote it.
     pub format: Format,
     /// The file.
     pub path: PathBuf,

@@ -1,4 +1,4 @@
-//! SWE-agent's trajectories: one document with what was asked, and a step a call of the model.
+//! SWE-agent's trajectories: one document with the task, and a step for each call of the model.
 
 mod editor;
 
@@ -31,7 +31,7 @@ pub(super) fn read(document: &str) -> Result<Vec<Recording>, serde_json::Error> 
         let Ok(value) = lines::value(raw.get()) else { continue };
         let is_demo = value["is_demo"] == true || value["message_type"] == "demonstration";
         let role = text(&value["role"]);
-        // What the agent did is told by the steps, and better.
+        // The steps show the agent's actions better.
         if role == "assistant" && !is_demo {
             break;
         }

@@ -1,4 +1,4 @@
-//! What the arguments of tool calls say, whichever program the tools belong to.
+//! The arguments of tool calls, whichever program the tools belong to.
 
 use callstack_core::evidence::{Edit, hunks};
 use callstack_core::secrets::mask_named;
@@ -9,7 +9,7 @@ pub fn texts(value: &Value) -> String {
     joined(value, &|_, _| None)
 }
 
-/// The same with masks for those that only their names tell to be secrets: the names are lost here.
+/// The same with masks for values that only their names show to be secrets: the names are lost here.
 pub fn told_texts(value: &Value) -> String {
     joined(value, &mask_named)
 }
@@ -32,7 +32,7 @@ fn joined(value: &Value, instead: &dyn Fn(&str, &str) -> Option<String>) -> Stri
     }
 }
 
-/// Names that programs give to what is replaced and to what takes its place.
+/// Names that programs give to the old and to the new text.
 const PAIRS: [(&str, &str); 4] = [
     ("old_string", "new_string"),
     ("oldString", "newString"),
@@ -43,8 +43,8 @@ const PAIRS: [(&str, &str); 4] = [
 /// Names that they give to the whole of a file.
 const WHOLES: [&str; 3] = ["content", "file_text", "new_source"];
 
-/// What a call that wrote the files `written` puts into them: the arguments of an edit, of several, of a
-/// whole file, or a patch.
+/// Returns the edits of a call that wrote the files `written`: the arguments of an edit, of several, of a whole file,
+/// or a patch.
 pub fn edits(input: &Value, written: &[String]) -> Vec<Edit> {
     let patch = texts(input);
     if patch.contains(PATCH) {
@@ -74,8 +74,8 @@ pub fn edits(input: &Value, written: &[String]) -> Vec<Edit> {
     whole.map(edit).into_iter().collect()
 }
 
-/// Adds to the edits of a call what its host told of it besides, as OpenCode does: a unified diff, and whether a file
-/// that was written was there before; as Claude Code does: the file in front of it.
+/// Adds the host's notes to the edits of a call: from OpenCode a unified diff, and whether a file that was written
+/// was there before; from Claude Code the file before it.
 pub fn with_places(mut edits: Vec<Edit>, metadata: &Value) -> Vec<Edit> {
     if let [edit] = edits.as_mut_slice() {
         if let Some(diff) = metadata["diff"].as_str() {
@@ -95,7 +95,7 @@ pub fn with_places(mut edits: Vec<Edit>, metadata: &Value) -> Vec<Edit> {
         let name = text(&["relativePath"]).unwrap_or(path);
         let mut of_file =
             edits.iter_mut().filter(|edit| path.ends_with(&edit.path) || edit.path.ends_with(name));
-        // Several edits of one file are told by one diff, in which the first of them finds its place.
+        // Several edits of one file share one diff, in which the first of them finds its place.
         if let (Some(first), None) = (of_file.next(), of_file.next())
             && let Some(diff) = text(&["patch", "diff"])
         {
@@ -105,17 +105,17 @@ pub fn with_places(mut edits: Vec<Edit>, metadata: &Value) -> Vec<Edit> {
     edits
 }
 
-/// What a call replaces in a file.
+/// A text that a call replaces in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replaced {
     /// The file.
     pub path: String,
-    /// The text, exactly as it has to stand there; of a hunk of a patch, the lines around what is removed
-    /// with it. None where the file is written as a whole.
+    /// The text, exactly as it has to stand there; of a hunk of a patch, the removed lines with those around them.
+    /// None where the file is written as a whole.
     pub text: Option<String>,
 }
 
-/// What a call replaces that wrote the files `written`.
+/// Returns the texts that a call replaces that wrote the files `written`.
 pub fn replaced(input: &Value, written: &[String]) -> Vec<Replaced> {
     let patch = texts(input);
     if patch.contains(PATCH) {
@@ -186,7 +186,7 @@ fn patched(patch: &str) -> Vec<Edit> {
             match (line.split_at_checked(1), &mut edit.before) {
                 (Some(("+", line)), _) => push(&mut edit.after, line),
                 (Some(("-", line)), Some(before)) => push(before, line),
-                // Around what is changed it tells where that is.
+                // Lines around a change show its place.
                 (Some((" ", line)), Some(before)) => {
                     push(before, line);
                     push(&mut edit.after, line);

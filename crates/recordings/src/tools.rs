@@ -1,4 +1,4 @@
-//! What the tools of the recorded programs did, and small things that their files have in common.
+//! The tools of the recorded programs, and small things that their files have in common.
 
 use callstack_core::evidence::Action;
 use callstack_core::framing::{Todo, TodoStatus};
@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::RecordedPart;
 pub(super) use crate::tool_input::texts;
 
-/// What a call does, by the names that the programs give their tools and arguments.
+/// Returns the action of a call, by the names that the programs give their tools and arguments.
 pub(super) fn action(tool: &str, input: &Value) -> Action {
     let named = |names: &[&str]| names.iter().find_map(|name| input[*name].as_str());
     let path = named(&["file_path", "filePath", "notebook_path", "path"]).map(str::to_owned);
@@ -65,8 +65,7 @@ fn patched(input: &Value) -> Vec<String> {
     texts.lines().filter_map(named).collect()
 }
 
-/// What a model was shown of a content that is a text or a list of parts: the words, and for anything
-/// else what kind of thing it was.
+/// Returns the text of a content that is a text or a list of parts: the words, and for anything else its kind.
 pub(super) fn content(value: &Value) -> String {
     if let Some(text) = value.as_str() {
         return text.to_owned();
@@ -86,7 +85,7 @@ pub(super) fn content(value: &Value) -> String {
     }
 }
 
-/// The exit code that an answer tells behind one of the words that the programs use for it.
+/// Returns the exit code in an answer, after one of the words that the programs use for it.
 pub(super) fn exit(output: &str) -> Option<i64> {
     let begin = output.trim_start();
     let first = ["Exit code", "Process exited with code"];
@@ -125,7 +124,7 @@ pub(super) fn todo_status(word: &str) -> TodoStatus {
     }
 }
 
-/// An id for what has none: it depends on nothing but the text.
+/// Returns an id for a message without one: it depends on nothing but the text.
 pub(super) fn id_of(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     let id = hash.iter().take(8).fold(0, |id: u64, byte| id << 8 | u64::from(*byte));
@@ -160,7 +159,7 @@ pub(super) fn words(text: impl Into<String>, synthetic: bool) -> RecordedPart {
     RecordedPart::Text { text: text.into(), synthetic }
 }
 
-/// What kind of record it is, for counting.
+/// Returns the kind of a record, for counting.
 pub(super) fn kind(value: &Value) -> String {
     let kind = value["type"].as_str().unwrap_or("without a type");
     let within = [&value["subtype"], &value["data"]["type"], &value["attachment"]["type"]];

@@ -19,7 +19,7 @@ pub(super) struct Transcript {
     pushed: usize,
 }
 
-/// What came of a call.
+/// The answer of a call.
 pub(super) struct Answer {
     pub(super) output: String,
     pub(super) failed: bool,
@@ -70,7 +70,7 @@ impl Transcript {
         }
     }
 
-    /// Notes what came of a call. False where there is no such call.
+    /// Adds the result of a call. False where there is no such call.
     pub(super) fn answer(&mut self, id: &str, answer: Answer, record: Option<&str>) -> bool {
         let Some(call) = self.call(id) else { return false };
         call.state = if answer.failed { CallState::Failed } else { CallState::Completed };
@@ -83,8 +83,8 @@ impl Transcript {
         true
     }
 
-    /// The ids of those messages at these places that a summary behind them may leave: an older summary is
-    /// always replaced.
+    /// Returns the ids of those messages at these places that a later summary may leave: an older summary is always
+    /// replaced.
     pub(super) fn ids(&self, places: Range<usize>) -> Vec<String> {
         let messages = self.messages.get(places).unwrap_or_default();
         let said = messages.iter().filter(|message| message.standing == Standing::Normal);
@@ -104,7 +104,7 @@ impl Transcript {
         }
     }
 
-    /// What the agent said or did since the user spoke last was broken off.
+    /// Marks the agent's turn since the user's last message as broken off.
     pub(super) fn break_off(&mut self) {
         let last = self.messages.iter_mut().rfind(|it| it.is_answer() || it.is_of_user());
         if let Some(answer) = last.filter(|it| it.is_answer()) {

@@ -1,4 +1,4 @@
-//! What is no session, or only half of one.
+//! Files that are no session, or only half of one.
 
 use std::collections::BTreeSet;
 use std::fs;

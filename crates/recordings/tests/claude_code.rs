@@ -1,4 +1,4 @@
-//! What Claude Code writes beside what the fixtures hold.
+//! Records of Claude Code that the fixtures do not contain.
 
 use callstack_recordings::{Recorded, RecordedPart, Recording};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn a_record_that_comes_late_leaves_nothing_of_the_conversation_behind() {
         let recording = of_lines(&lines);
         assert_eq!(ids(&recording), ["u1", "m-a1", "u2", "m-a2"]);
     }
-    // What hangs on the last one is of the conversation.
+    // Records that hang on the last one belong to the conversation.
     let mut attached = line("attachment", "t", Some("y"));
     attached["attachment"] = json!({"type": "queued_command", "prompt": "And print it"});
     let behind = [system("y", Some("a2"), "turn_duration"), attached];
@@ -82,8 +82,8 @@ fn a_summary_without_a_boundary_goes_on_from_the_record_before_it() {
     assert_eq!(shown(&recording), ["s", "u2"]);
 }
 
-/// What comes behind hangs on the last record that was kept, or, where something was shown anew, on that;
-/// what was kept follows the summary or the boundary.
+/// Later records hang on the last record that was kept, or, where something was shown again, on that; kept records
+/// follow the summary or the boundary.
 #[test]
 fn a_compaction_may_keep_messages() {
     for (anchor, parent) in [("s", "a2"), ("s", "s"), ("b", "a2"), ("b", "s")] {

@@ -1,4 +1,4 @@
-//! What Codex writes beside what the fixtures hold.
+//! Records of Codex that the fixtures do not contain.
 
 use callstack_core::evidence::Action;
 use callstack_core::transcript::Standing;
@@ -37,7 +37,7 @@ fn session(said_before: &[&str], compacted: &Value) -> Recording {
     of_lines(&lines)
 }
 
-/// What the model was shown behind the compaction: who says it, and what.
+/// Returns the messages that the model was shown after the compaction: whether each is the user's, and its words.
 fn shown_words(recording: &Recording) -> Vec<(bool, String)> {
     let message = |id: &&str| recording.messages.iter().find(|it| it.id == **id).unwrap();
     let words = |part: &RecordedPart| match part {

@@ -28,13 +28,13 @@ fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/recordings").join(name)
 }
 
-/// What is read of a file of JSON lines.
+/// Returns the recording in a file of JSON lines.
 fn of_lines(lines: &[Value]) -> Recording {
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
     of_text(&(lines.join("\n") + "\n"))
 }
 
-/// What is read of a file with this text in it.
+/// Returns the recording in a file with this text.
 fn of_text(text: &str) -> Recording {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("session");
@@ -42,7 +42,7 @@ fn of_text(text: &str) -> Recording {
     read(&path).unwrap().remove(0)
 }
 
-/// The messages that the model was shown behind the last one, by their ids.
+/// Returns the messages that the model was shown after the last one, by their ids.
 fn shown(recording: &Recording) -> Vec<&str> {
     let places = recording.shown(recording.messages.len()).into_iter();
     places.map(|place| recording.messages[place].id.as_str()).collect()

@@ -1,4 +1,4 @@
-//! What mini-swe-agent writes beside what the fixture holds.
+//! Records of mini-swe-agent that the fixture does not contain.
 
 use callstack_core::evidence::Action;
 use callstack_recordings::{Recorded, RecordedPart};

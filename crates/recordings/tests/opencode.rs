@@ -1,4 +1,4 @@
-//! What exports of OpenCode hold beside what the fixtures do.
+//! Exports of OpenCode with content that the fixtures do not contain.
 
 use callstack_recordings::Recorded;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ fn a_command_that_the_user_ran_is_no_call_of_the_model() {
     let answers: Vec<bool> = recording.messages.iter().map(Recorded::is_answer).collect();
     assert_eq!(answers, [false, false, false, true]);
     assert_eq!(recording.messages[1].calls().count(), 1, "the model is shown it all the same");
-    // Where no tokens are told it may be the model's.
+    // Where no tokens are reported it may be the model's.
     let mut untold = message("msg_1", "assistant", &[call]);
     untold["info"]["tokens"] = Value::Null;
     assert_eq!(of_text(&export(&[untold])).model_calls(), 1);

@@ -1,4 +1,4 @@
-//! What pi writes beside what the fixtures hold.
+//! Records of pi that the fixtures do not contain.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is read of each program's files.
+//! Reading each program's files.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What SWE-agent writes beside what the fixtures hold.
+//! Records of SWE-agent that the fixtures do not contain.
 
 use callstack_core::evidence::Action;
 use callstack_core::transcript::CallState;

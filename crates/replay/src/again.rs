@@ -1,8 +1,8 @@
-//! Files that the agent would have to read again: what a change needs, had as recorded, and is not in what
-//! would have been sent.
+//! Files that the agent would have to read again: texts that a change needs, that the agent had as recorded, and that
+//! are not in the request.
 //!
-//! The read is a call of its own in front of the one that makes the change, and its output stays in what is
-//! sent for as long as that call does.
+//! The read is a call of its own before the one that makes the change, and its output stays in the requests for as
+//! long as that call does.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use crate::verbatim::Wanted;
 
 /// Tokens of a call that reads a file, by estimate.
 pub const CALL: u64 = 60;
-/// What a token costs that the model writes, in hundredths of a token of input.
+/// The cost of a token that the model writes, in hundredths of a token of input.
 const WRITTEN: u64 = 500;
 
-/// What is held of the requests of a way, and what was read again.
+/// The items in the requests of a way, and the reads that were repeated.
 pub(crate) struct Again<'a> {
     items: &'a Items,
     /// Items from this one on are ours.
@@ -34,7 +34,7 @@ struct Carried<'a> {
     output: ItemNum,
     /// The change that it was read for.
     change: ItemNum,
-    /// How many items of the request stand in front of it.
+    /// The number of items of the request before it.
     at: usize,
     tokens: u64,
 }
@@ -46,8 +46,8 @@ impl<'a> Again<'a> {
         Self { items, ours_from, held: vec![0; items.len()], ours, carried }
     }
 
-    /// Takes the next request over. Returns the tokens of what was read again before and is sent with it:
-    /// those that stand in what it has in common with the request before, and all.
+    /// Adds the next request. Returns the tokens of earlier repeated reads that are sent with it: those in the prefix
+    /// shared with the request before, and all.
     pub(crate) fn next(&mut self, played: &Played<'_>) -> (u64, u64) {
         for item in &played.added {
             self.held[*item as usize] += 1;
@@ -75,8 +75,8 @@ impl<'a> Again<'a> {
         (common, all)
     }
 
-    /// Adds to the figures what the call that answers the request needs, and the call that reads what of it
-    /// is gone. `sent` are the tokens of the request, with what was read again before.
+    /// Adds to the figures the needs of the call that answers the request, and the call that reads the missing ones.
+    /// `sent` are the tokens of the request, with earlier repeated reads.
     pub(crate) fn answer(
         &mut self,
         needs: &'a [Need],

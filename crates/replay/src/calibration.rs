@@ -1,4 +1,4 @@
-//! How many tokens an estimated one is, by what the provider reported.
+//! The number of real tokens in an estimated one, by the provider's reports.
 
 use serde::Serialize;
 
@@ -10,21 +10,21 @@ use crate::session::Session;
 const LEAST: usize = 5;
 /// Reports that are compared with one another at most.
 const COMPARED: usize = 200;
-/// What a token may be of an estimated one; other lines say nothing of the text.
+/// The plausible numbers of tokens in an estimated one; other slopes are not about the text.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.25..=4.0;
 
-/// Tokens of what is sent beside the conversation where nothing was reported: about what the system prompt
-/// and the tools of coding agents take.
+/// Tokens beside the conversation where nothing was reported: about the size of system prompt and tools of coding
+/// agents.
 pub const BESIDE: u64 = 15_000;
 
-/// How tokens are counted, by what the provider reported.
+/// The calibration of tokens, by the provider's reports.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fit {
     /// Tokens for each estimated one.
     pub factor: f64,
-    /// Tokens of what is sent beside the conversation: system prompt and tools. What the first report says
-    /// beyond the conversation, or [`BESIDE`] where nothing was reported.
+    /// Tokens beside the conversation: system prompt and tools. The excess of the first report over the conversation,
+    /// or [`BESIDE`] where nothing was reported.
     pub beside: u64,
     /// How many reports the line goes through; with none the estimate stands as it is.
     pub reports: usize,
@@ -33,9 +33,9 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// The line through what was reported of a session whose requests are known.
+    /// Fits a line through the reports of a session whose requests are known.
     ///
-    /// The median of the slopes between any two reports, and then of what is left: single requests that
+    /// It uses the median of the slopes between any two reports, and then of the remainders: single requests that
     /// held something else (images, a retry of another model) do not move it.
     pub(crate) fn of(session: &Session, sent: &Requests) -> Self {
         let sum = |items: &[ItemNum]| {

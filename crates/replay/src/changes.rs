@@ -1,5 +1,5 @@
-//! What the agent's changes to files took for granted: the texts that they replaced, and files that were
-//! written anew as a whole.
+//! The preconditions of the agent's changes to files: the texts that they replaced, and files that were written again
+//! as a whole.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ fn place(changes: &mut Vec<Change>, file: &str, call: ItemNum) -> usize {
     })
 }
 
-/// What a change needs of what was sent.
+/// A text that a change needs in the request.
 #[derive(Clone, Debug)]
 pub(crate) struct Need {
     /// The file.
@@ -50,13 +50,13 @@ pub(crate) struct Need {
     /// For each text the items of the linear request that hold it. Texts that the agent did not have
     /// before it as recorded are not among them.
     pub(crate) texts: Vec<(Wanted, Vec<ItemNum>)>,
-    /// What reading the file again shows.
+    /// The item that a repeated read shows.
     pub(crate) again: ItemNum,
     /// The call that makes the change.
     pub(crate) call: ItemNum,
 }
 
-/// What each call of the model needs, as far as it was before the agent as recorded.
+/// Returns the needs of each call of the model, as far as they were before the agent as recorded.
 pub(crate) fn needs(session: &Session, whole: &Requests) -> Vec<Vec<Need>> {
     let mut played = Played::new(whole);
     // Where each file was seen, in the order of the request.
@@ -107,7 +107,7 @@ fn both(some: &[ItemNum], others: &[ItemNum]) -> Vec<ItemNum> {
     some.iter().filter(|item| others.contains(item)).copied().collect()
 }
 
-/// The text that stands for a file that is written anew: all that was seen of it last.
+/// Returns the text needed for a file that is written again: the newest view of all of it.
 fn file_text(session: &Session, item: ItemNum) -> Option<Wanted> {
     Wanted::new(&session.items.get(item).text)
 }

@@ -28,9 +28,9 @@ struct Piece<'a> {
     text: &'a str,
 }
 
-/// Writes a line of JSON for each call and way: `session`, `call`, `way`, `items` (`id`, `text`) in the order
-/// sent, and `output`, what the agent then said and called: whatever of it can be kept, so without the names
-/// of tools and arguments. Secrets are masked in each text unless they are to be revealed.
+/// Writes a line of JSON for each call and way: `session`, `call`, `way`, `items` (`id`, `text`) in the order sent,
+/// and `output`, the agent's answer without the names of tools and arguments. Secrets are masked in each text unless
+/// they are to be revealed.
 pub fn dump(replay: &Replay, reveal: bool, to: &mut impl Write) -> io::Result<()> {
     let items = &replay.session.items;
     // Most items are sent again and again.

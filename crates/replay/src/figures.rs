@@ -9,7 +9,7 @@ use crate::item::{ItemNum, Items};
 use crate::requests::{Played, Requests};
 use crate::session::{Call, Session};
 
-/// What a token costs, in hundredths of a token of input: from the cache, and new.
+/// The cost of a token from the cache, and of a new one, in hundredths of a token of input.
 pub(crate) const CACHED: u64 = cost::CACHED as u64;
 pub(crate) const NEW: u64 = cost::NEW as u64;
 
@@ -26,28 +26,28 @@ pub struct Figures {
     pub median: u64,
     /// Tokens of the largest request.
     pub largest: u64,
-    /// What they cost, in hundredths of a token of input: with 0.1 for what the request before began
-    /// with, 1.25 for the rest and for all of a request after a pause.
+    /// Their cost, in hundredths of a token of input: 0.1 for the prefix shared with the request before, 1.25 for the
+    /// rest and for all of a request after a pause.
     pub billed_hundredths: u64,
-    /// Tokens of what stands beside the conversation in each request: system prompt and tools.
+    /// Tokens beside the conversation in each request: system prompt and tools.
     pub beside: u64,
     /// Requests of which the provider had nothing in its cache: the first, and those after a pause.
     pub cold: u64,
     /// Terms of the agent's outputs that stood in the whole conversation, each once an output.
     pub used: u64,
-    /// Those of them that stood in what was sent.
+    /// Those of them that were in the request.
     pub kept: u64,
     /// Edits of texts that stood in the whole conversation, word for word.
     pub edits: u64,
-    /// Those of them whose texts stood in what was sent.
+    /// Those of them whose texts were in the request.
     pub verbatim: u64,
-    /// Files that had to be read again for what is no longer in what was sent.
+    /// Files that had to be read again for texts that are no longer in the request.
     pub reads: u64,
     /// Calls of the model that were needed for it.
     pub read_calls: u64,
-    /// What all costs with these, in hundredths of a token of input.
+    /// The cost of all with these, in hundredths of a token of input.
     pub with_reads_hundredths: u64,
-    /// Tokens of the largest request with what was read again.
+    /// Tokens of the largest request with repeated reads.
     pub largest_with_reads: u64,
     /// Tokens of each request.
     #[serde(skip)]
@@ -60,7 +60,7 @@ impl Figures {
         self.input as f64 / self.calls.max(1) as f64
     }
 
-    /// What all requests cost, in tokens of input.
+    /// Returns the cost of all requests, in tokens of input.
     pub fn billed(&self) -> f64 {
         self.billed_hundredths as f64 / 100.0
     }
@@ -70,17 +70,17 @@ impl Figures {
         self.with_reads_hundredths as f64 / 100.0
     }
 
-    /// The share of the terms that were used again and stood in what was sent; 1 if none was used.
+    /// Returns the share of the terms that were used again and were in the request; 1 if none was used.
     pub fn retention(&self) -> f64 {
         if self.used == 0 { 1.0 } else { self.kept as f64 / self.used as f64 }
     }
 
-    /// The share of the edits whose texts stood in what was sent; 1 if there was none.
+    /// Returns the share of the edits whose texts were in the request; 1 if there was none.
     pub fn verbatim_share(&self) -> f64 {
         if self.edits == 0 { 1.0 } else { self.verbatim as f64 / self.edits as f64 }
     }
 
-    /// The figures of whole requests: with what stands beside the conversation.
+    /// Returns the figures of whole requests: with system prompt and tools.
     #[must_use]
     pub fn whole(&self) -> Self {
         let beside = self.beside;
@@ -102,7 +102,8 @@ impl Figures {
     }
 }
 
-/// What a call used again: the numbers of the terms of its output that stood in the whole conversation.
+/// Returns the terms that a call used again: the numbers of the terms of its output that stood in the whole
+/// conversation.
 pub(crate) fn used(session: &Session, whole: &Requests) -> Vec<Box<[usize]>> {
     let items = &session.items;
     let mut sent = Sent::new(items, whole);
@@ -134,7 +135,7 @@ impl<'a> Sent<'a> {
         let there = self.played.next();
         let terms = |item: &ItemNum| self.items.get(*item).terms.iter();
         if there {
-            // What is added may be replaced at once.
+            // An added item may be replaced at once.
             let added = self.played.added.iter().flat_map(terms);
             added.for_each(|term| self.times[term.number()] += 1);
             let removed = self.played.removed.iter().flat_map(terms);
@@ -157,8 +158,7 @@ struct Tokens {
 }
 
 impl Tokens {
-    /// Takes the next request over. Returns the tokens of what it has in common with the one before, from
-    /// its beginning, and all.
+    /// Adds the next request. Returns the tokens of the prefix shared with the one before, and all.
     fn next(&mut self, played: &Played<'_>, of: &impl Fn(ItemNum) -> u64) -> (u64, u64) {
         let sum = |items: &[ItemNum]| items.iter().map(|item| of(*item)).sum::<u64>();
         let before = self.all;
@@ -184,9 +184,9 @@ impl Tokens {
 pub(crate) struct Measure<'a, T> {
     /// The session.
     pub(crate) session: &'a Session,
-    /// What each call used again.
+    /// The terms that each call used again.
     pub(crate) used: &'a [Box<[usize]>],
-    /// What each call needs of what was sent.
+    /// The texts that each call needs.
     pub(crate) needs: &'a [Vec<Need>],
     /// The first item that was not recorded.
     pub(crate) ours_from: ItemNum,

@@ -39,7 +39,7 @@ li{margin:.2em 0}a{color:inherit}details{margin:1em 0}summary{cursor:pointer}
 @media print{.more{display:block}}
 ";
 
-/// What the words in the tables mean.
+/// The meanings of the words in the tables.
 const WORDS: [(&str, &str); 10] = [
     ("linear", "Everything is sent, as recorded."),
     ("compaction", "A summary replaces what was said before, at the model's limit."),
@@ -68,7 +68,7 @@ const WORDS: [(&str, &str); 10] = [
     ("without pauses", "The same if nobody had ever paused."),
 ];
 
-/// What a browser calls the page.
+/// The page's title in a browser.
 const TITLE: &str = "callstack replay";
 
 /// Whether a file that begins so is such a page.
@@ -120,7 +120,7 @@ pub fn html(report: &Report, outlines: &[Outline]) -> String {
     page
 }
 
-/// What the command line says first, with the same figures.
+/// Returns the first words of the command line's report, with the same figures.
 fn verdict(report: &Report) -> String {
     let find = |way: Way| report.sum.iter().find(|it| it.way == way);
     let (Some(linear), Some(frames)) = (find(Way::Linear), find(Way::Frames)) else {
@@ -339,7 +339,7 @@ fn escaped(text: &str) -> String {
             '"' => shown.push_str("&quot;"),
             '\'' => shown.push_str("&#39;"),
             '\n' | '\t' => shown.push(' '),
-            // What reorders or hides text.
+            // Characters that reorder or hide text.
             _ if steers(char) || matches!(char, '\u{200b}'..='\u{200d}') => {
                 shown.push('\u{fffd}');
             }

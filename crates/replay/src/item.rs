@@ -12,8 +12,8 @@ pub type ItemNum = u32;
 /// A piece of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Where it stands: the message's id, the part's place in it, and what of it. A text that stands for
-    /// another one has the id of that one.
+    /// Its place: the message's id, the part's place in it, and the piece of that. A text that replaces another one
+    /// has the id of that one.
     pub id: String,
     /// The text as the model reads it.
     pub text: String,
@@ -23,7 +23,7 @@ pub struct Item {
     pub(crate) terms: Box<[Term]>,
 }
 
-/// A term by its number, and whether it is a quoted string. Of which other kind a term is its letters tell.
+/// A term by its number, and whether it is a quoted string. Its letters show which other kind it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Term(u32);
 
@@ -84,7 +84,7 @@ impl Items {
         item
     }
 
-    /// The item of a text of ours that stands for another.
+    /// Returns the item of a text of ours that replaces another.
     pub(crate) fn instead(&mut self, of: ItemNum, text: &str) -> ItemNum {
         let id = self.get(of).id.clone();
         self.ours(&id, text)

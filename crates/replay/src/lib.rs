@@ -1,7 +1,7 @@
-//! What a recorded session would have been sent otherwise: whole, compacted, masked, through a window or in
-//! frames; what that costs, and how much of what the agent needed next would have been there.
+//! Replays: the requests of a recorded session if it had been sent otherwise (whole, compacted, masked, through a
+//! window or in frames), their cost, and how much of the terms that the agent needed next they would have held.
 //!
-//! Nothing here asks a model: the agent says and does what it did, whatever it would have been sent.
+//! Nothing here asks a model: the agent's words and calls are the recorded ones, whatever it would have been sent.
 
 mod again;
 mod calibration;

@@ -18,12 +18,12 @@ const LINE: usize = 60;
 /// Lines of a frame's log.
 const LINES: usize = 40;
 
-/// What is drawn of a session.
+/// The drawing of a session.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    /// Its frames, the root first, each behind the one around it.
+    /// Its frames, the root first, each after the one around it.
     pub frames: Vec<Bar>,
-    /// Milliseconds that it took, by the recording's clock; 0 where that tells nothing.
+    /// Its duration in milliseconds, by the recording's clock; 0 where that is unknown.
     pub time: u64,
     /// Tokens of all that was said and done.
     pub tokens: u64,
@@ -42,11 +42,11 @@ pub struct Bar {
     pub title: String,
     /// How it ended.
     pub status: Status,
-    /// What it returned.
+    /// The text that it returned.
     pub results: String,
     /// The files that it changed, frames inside it included, each with its lines, such as `src/a.rs +26 −3`.
     pub files: Vec<String>,
-    /// What was said and called in it, and in no frame inside it; the beginning of it.
+    /// The beginning of the words and calls in it, and in no frame inside it.
     pub log: Vec<Line>,
     /// How much more was.
     pub more: usize,
@@ -56,7 +56,7 @@ pub struct Bar {
     pub tokens: (u64, u64),
 }
 
-/// A line of what was said and called.
+/// A line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Who said it, or that it is a call.
@@ -66,7 +66,7 @@ pub struct Line {
 }
 
 impl Replay {
-    /// What is drawn of the session.
+    /// Returns the drawing of the session.
     pub fn outline(&self) -> Outline {
         let (mut ends, mut sum) = (Vec::with_capacity(self.session.pieces.len()), 0);
         for pieces in &self.session.pieces {

@@ -19,7 +19,7 @@ pub struct Replay {
     pub session: Session,
     /// How its tokens were counted.
     pub fit: Fit,
-    /// What would have been sent, by way.
+    /// The requests, by way.
     pub sent: Vec<(Way, Requests)>,
     /// The figures, by way.
     pub figures: Vec<(Way, Figures)>,
@@ -123,7 +123,8 @@ fn has_pauses(session: &Session) -> bool {
     })
 }
 
-/// Whatever is sent, the outputs of a step are, once: no request is smaller than the one behind them.
+/// Returns the largest step: the outputs of a step are sent at least once, so no request is smaller than the one
+/// after them.
 fn largest_step(session: &Session, fit: &Fit) -> u64 {
     let outputs = session.pieces.iter().map(|pieces| {
         let outputs = pieces.iter().filter(|piece| piece.kind == Kind::Result);

@@ -1,5 +1,4 @@
-//! The figures of replayed sessions, each and together. What is told of several is the sum of what is told
-//! of each, or the mean of their ratios.
+//! The figures of replayed sessions, each and together. Figures of several sessions are sums, or means of ratios.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +34,7 @@ pub struct SessionReport {
     pub session: String,
     /// The file or folder that was named.
     pub file: String,
-    /// What wrote it.
+    /// The program that wrote it.
     pub format: &'static str,
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +50,7 @@ pub struct SessionReport {
     pub frames: usize,
     /// How tokens were counted.
     pub tokens: Fit,
-    /// What was shown in one step, at most.
+    /// The most that was shown in one step.
     pub largest_step: Step,
     /// Each way of sending.
     pub ways: Vec<WayReport>,
@@ -78,13 +77,13 @@ pub struct WayReport {
     pub without_pauses: Option<WithoutPauses>,
     /// Terms that were used again.
     pub used: u64,
-    /// Those of them that were in what was sent.
+    /// Those of them that were in the request.
     pub kept: u64,
     /// `kept` of `used`.
     pub retention: f64,
     /// Edits whose texts were before the agent as recorded.
     pub edits: u64,
-    /// Those of them whose texts were in what was sent.
+    /// Those of them whose texts were in the request.
     pub verbatim: u64,
     /// `verbatim` of `edits`.
     pub verbatim_share: f64,
@@ -92,7 +91,7 @@ pub struct WayReport {
     pub reads: u64,
 }
 
-/// What requests take.
+/// The sizes of requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sizes {
@@ -107,7 +106,7 @@ pub struct Sizes {
     pub largest: u64,
     /// Tokens of the largest request, with files that were read again.
     pub largest_with_reads: u64,
-    /// What all requests cost with prompt caching, in tokens of input.
+    /// The cost of all requests with prompt caching, in tokens of input.
     pub billed: f64,
     /// The same with a read for each miss.
     pub billed_with_reads: f64,
@@ -128,9 +127,9 @@ pub struct OfLinear {
     pub largest: f64,
     /// Of the largest request, with files that were read again.
     pub largest_with_reads: f64,
-    /// Of what they cost.
+    /// The ratio of their costs.
     pub billed: f64,
-    /// Of what they cost, with a read for each miss.
+    /// The ratio of their costs, with a read for each miss.
     pub billed_with_reads: f64,
 }
 
@@ -142,7 +141,7 @@ pub struct WithoutPauses {
     pub of_linear: OfLinear,
     /// Of whole requests.
     pub whole: OfLinear,
-    /// The share of the edits whose texts were in what was sent.
+    /// The share of the edits whose texts were in the request.
     pub verbatim_share: f64,
 }
 
@@ -174,7 +173,7 @@ pub struct MeanOf {
     pub retention: f64,
     /// The least retention of one session.
     pub least_retention: f64,
-    /// Of the share of edits whose texts were in what was sent.
+    /// The ratio of the shares of edits whose texts were in the request.
     pub verbatim_share: f64,
     /// The least such share of one session.
     pub least_verbatim_share: f64,
@@ -197,7 +196,7 @@ pub struct Step {
     pub whole: f64,
 }
 
-/// The share of the largest request from which on the largest step is told of.
+/// The share of the largest request from which on the largest step is mentioned.
 pub const LARGE: f64 = 1.0 / 3.0;
 
 impl Report {

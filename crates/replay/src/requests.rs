@@ -1,14 +1,14 @@
-//! Requests, one after the other, each as what differs from the one before: a session of thousands of calls
-//! sends the same items again and again.
+//! Requests, one after the other, each as its difference from the one before: a session of thousands of calls sends
+//! the same items again and again.
 
 use std::ops::Range;
 
 use crate::item::ItemNum;
 
-/// What was sent for each call of the model, in order.
+/// The content of each call of the model, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    /// Behind the last splice of each request.
+    /// The place after the last splice of each request.
     ends: Vec<usize>,
     splices: Vec<Splice>,
     added: Vec<ItemNum>,
@@ -92,9 +92,9 @@ pub(crate) struct Played<'r> {
     pub(crate) request: Vec<ItemNum>,
     /// With how many items it begins as the one before did.
     pub(crate) common: usize,
-    /// What of the one before is no longer there.
+    /// The items of the one before that are gone.
     pub(crate) removed: Vec<ItemNum>,
-    /// What was not there in the one before.
+    /// The items that were not in the one before.
     pub(crate) added: Vec<ItemNum>,
 }
 
@@ -114,7 +114,7 @@ impl<'r> Played<'r> {
         self.removed.clear();
         self.added.clear();
         let splices = &self.requests.splices[begin..end];
-        // What was made anew may begin as before all the same.
+        // A rebuilt request may begin as before all the same.
         let before = self.is_made_anew(splices).then(|| self.request.clone());
         for splice in splices {
             self.apply(splice);
@@ -179,7 +179,7 @@ mod tests {
                         request.extend(&new);
                     }
                     1 => {
-                        // As it was, made anew.
+                        // The same content, rebuilt.
                         requests.replace(request.iter().chain(&new).copied());
                         request.extend(&new);
                     }
@@ -200,7 +200,7 @@ mod tests {
                 let both = before.iter().zip(&wanted);
                 let common = both.take_while(|(one, other)| one == other).count();
                 prop_assert_eq!((played.common, &played.request), (common, &wanted));
-                // Whatever is counted by what comes and goes is counted right.
+                // Counting added and removed items counts all of them.
                 let gone = before.iter().chain(&played.added).copied().collect();
                 let there = wanted.iter().chain(&played.removed).copied().collect();
                 prop_assert_eq!(sorted(gone), sorted(there));

@@ -1,5 +1,4 @@
-//! A recorded session as replaying reads it: what each message consists of, and which calls of the model
-//! there were.
+//! A recorded session as replaying reads it: the pieces of each message, and the calls of the model.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -30,23 +29,23 @@ pub struct Session {
     pub items: Items,
     /// Its messages as folding reads them.
     pub transcript: Vec<Message>,
-    /// What each message consists of, in order.
+    /// The pieces of each message, in order.
     pub pieces: Vec<Vec<Piece>>,
-    /// What each message tells of how work is divided.
+    /// The divisions of work in each message.
     pub moments: Vec<Moment>,
-    /// What happened, in order.
+    /// The agent's words and calls, in order.
     happenings: Vec<Happening>,
-    /// How much had happened behind each message.
+    /// The number of these up to the end of each message.
     happened: Vec<usize>,
     /// Which of the happenings a part of a message is.
     tool_calls: HashMap<(usize, usize), usize>,
-    /// What the results of calls show, by message and part.
+    /// The subjects of the results of calls, by message and part.
     subjects: HashMap<(usize, usize), Subject>,
     /// When each message was written: milliseconds since 1970.
     pub times: Vec<Option<i64>>,
     /// The calls of the model, in order.
     pub calls: Vec<Call>,
-    /// What showed each file, in order: outputs of calls that read it, and calls that wrote it as a whole.
+    /// The items that showed each file, in order: outputs of calls that read it, and calls that wrote it as a whole.
     pub(crate) reads: HashMap<String, Vec<ItemNum>>,
 }
 
@@ -55,39 +54,39 @@ pub struct Session {
 pub struct Piece {
     /// The place of the part that it belongs to.
     pub part: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its text.
     pub item: ItemNum,
 }
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Words, or a file's name.
     Words,
     /// A tool call: its name and arguments.
     Call,
-    /// What a tool call was answered.
+    /// The answer of a tool call.
     Result,
 }
 
 /// A call of the model.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The message that it answered; what was sent ends in front of it.
+    /// The message that it answered; the request ends before it.
     pub message: usize,
-    /// The messages that were sent, in order: all before it, or what the recording's last compaction left of
-    /// them and what came behind.
+    /// The messages that were sent, in order: all before it, or those that the recording's last compaction left and
+    /// those after it.
     pub shown: Shown,
     /// When it was answered: milliseconds since 1970.
     pub at: Option<i64>,
-    /// What the provider reported.
+    /// The provider's report.
     pub usage: Option<Usage>,
     /// The model's name.
     pub model: Option<String>,
-    /// What the agent then said and called: its words, and of each call the values that it was given. The
-    /// names of the tool and of its arguments are in the tool's description, which every request has.
+    /// The agent's output: its words, and of each call the values of its arguments. The names of the tool and of its
+    /// arguments are in the tool's description, which every request has.
     pub output: ItemNum,
     /// The changes that it made to files.
     pub changes: Vec<Change>,
@@ -112,7 +111,7 @@ impl Session {
             calls: Vec::new(),
             reads: HashMap::new(),
         };
-        // What the last compaction left, and the first message behind it.
+        // The messages that the last compaction left, and the first one after it.
         let mut left: (Arc<[usize]>, usize) = (Arc::default(), 0);
         for (at, recorded) in recording.messages.iter().enumerate() {
             if at > 0 && recording.messages[at - 1].standing == Standing::Summary {
@@ -129,12 +128,12 @@ impl Session {
         self.happenings.get(*call).cloned()
     }
 
-    /// What the result of a call shows, where a newer one may replace it.
+    /// Returns the subject of a call's result, where a newer one may replace it.
     pub(crate) fn subject(&self, message: usize, part: usize) -> Option<Subject> {
         self.subjects.get(&(message, part)).copied()
     }
 
-    /// What happened in some messages.
+    /// Returns the agent's words and calls in some messages.
     pub(crate) fn happened(&self, messages: Range<usize>) -> &[Happening] {
         let behind = |message: usize| self.happened.get(message).copied();
         let from = messages.start.checked_sub(1).map_or(Some(0), behind);
@@ -185,7 +184,7 @@ impl Session {
         self.pieces.push(pieces);
     }
 
-    /// What was changed in a message. Notes down what it shows of files, too.
+    /// Returns the changes in a message. Records the files that it shows, too.
     fn changes_of(&mut self, recorded: &Recorded, pieces: &[Piece]) -> Vec<Change> {
         let mut all = Vec::new();
         for piece in pieces {
@@ -220,7 +219,7 @@ impl Session {
             };
             match body {
                 RecordedPart::Text { text, .. } => add(Kind::Words, "", text.clone()),
-                // It is not sent again behind another prefix, so that no way of sending is to gain by it.
+                // Reasoning is not sent again after another prefix, so no way of sending may gain by it.
                 RecordedPart::Reasoning(_) => {}
                 RecordedPart::File { name, mime } => {
                     add(Kind::Words, "", format!("({name} {mime})"));
@@ -265,7 +264,7 @@ fn message(recorded: &Recorded) -> Message {
     }
 }
 
-/// What the user said, or the agent's last words.
+/// Returns the user's words, or the agent's last ones.
 fn words(recorded: &Recorded) -> String {
     let mut texts = recorded.parts.iter().filter_map(|part| match part {
         RecordedPart::Text { text, synthetic: false } if !text.trim().is_empty() => {
@@ -304,7 +303,7 @@ fn marks(recorded: &Recorded) -> Vec<Mark> {
     marks
 }
 
-/// What the agent said and called, without names that are the tools'.
+/// Returns the agent's words and calls, without the names of tools and arguments.
 fn output(recorded: &Recorded) -> String {
     let texts = recorded.parts.iter().filter_map(|part| match part {
         RecordedPart::Text { text, .. } => Some(text.clone()),

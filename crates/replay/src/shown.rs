@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The messages that were sent, in order, by their places in the session: what the recording's last
-/// compaction left, if there was one, and everything behind it.
+/// The messages that were sent, in order, by their places in the session: those that the recording's last compaction
+/// left, if there was one, and everything after it.
 #[derive(Clone, Debug)]
 pub struct Shown {
     left: Arc<[usize]>,

@@ -1,8 +1,8 @@
-//! What of a text somebody may need again word for word: identifiers, file paths, numbers, addresses and
-//! quoted strings, as they are written.
+//! The terms of a text that may be needed again word for word: identifiers, file paths, numbers, addresses and quoted
+//! strings, as they are written.
 //!
-//! A term is present in a request if a text of it has the very same term. Paths are not made relative:
-//! who counts again needs to know nothing but the texts.
+//! A term is present in a request if a text of it has the very same term. Paths are not made relative: the texts
+//! alone are enough to count again.
 
 use std::borrow::Cow;
 

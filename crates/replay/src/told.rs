@@ -1,4 +1,4 @@
-//! How figures are told, at a terminal and on a page.
+//! The format of figures, at a terminal and on a page.
 
 use callstack_core::evidence::{Fate, FileChange};
 
@@ -48,7 +48,7 @@ pub fn rounded(number: f64) -> u64 {
     rounded
 }
 
-/// What was changed in a file, such as `+26 −3`.
+/// Returns the lines that were changed in a file, such as `+26 −3`.
 pub fn lines_of(change: &FileChange) -> String {
     let counted = match (change.added, change.removed) {
         (0, 0) => String::new(),

@@ -14,7 +14,7 @@ impl Wanted {
         (!is_blank).then(|| Self { lines: text.lines().map(Box::from).collect() })
     }
 
-    /// Whether a text holds it. Lines may stand behind their numbers, as tools show those of a file.
+    /// Whether a text contains it. Lines may stand after their numbers, as tools show those of a file.
     pub(crate) fn stands_in(&self, text: &str) -> bool {
         let [first, rest @ ..] = self.lines.as_slice() else { return false };
         let Some((last, between)) = rest.split_last() else { return text.contains(&**first) };

@@ -25,7 +25,7 @@ pub enum Way {
     Masking,
     /// The newest messages.
     Window,
-    /// What finished frames returned in the place of their work.
+    /// Finished frames, with the returned text in place of their work.
     Frames,
 }
 
@@ -34,8 +34,8 @@ impl Way {
     pub const ALL: [Self; 5] =
         [Self::Linear, Self::Compaction, Self::Masking, Self::Window, Self::Frames];
 
-    /// Tokens that it adds to what is sent beside the conversation: those of callstack's tools and guidance
-    /// are tested to be no more.
+    /// Returns the tokens that it adds beside the conversation: a test limits those of callstack's tools and guidance
+    /// to this.
     pub fn beside(self) -> u64 {
         if self == Self::Frames { TOOLS_AND_GUIDANCE } else { 0 }
     }
@@ -60,7 +60,7 @@ pub(crate) fn items(
     messages.flat_map(|at| session.pieces[at].iter().map(|piece| piece.item))
 }
 
-/// Estimated tokens of what messages consist of.
+/// Returns the estimated tokens of a message's pieces.
 pub(crate) fn weight(session: &Session, message: usize) -> u64 {
     session.pieces[message].iter().map(|piece| session.items.get(piece.item).estimated).sum()
 }

@@ -1,4 +1,4 @@
-//! What is counted, on sessions that a reader can count by hand.
+//! Figures, on sessions that a reader can count by hand.
 
 use callstack_replay::{
     BESIDE, CALL, Kind, Policy, Replay, Report, Session, Way, dump, linear, terms,
@@ -343,7 +343,7 @@ fn an_edit_whose_text_is_gone_costs_a_read() {
     assert_eq!(linear.with_reads_hundredths, linear.billed_hundredths);
     assert_eq!((frames.edits, frames.verbatim), (3, 1), "what it wrote itself is still there");
     assert_eq!((frames.reads, frames.read_calls), (1, 1), "read once, it is there");
-    // The call that reads, and its output in the four requests behind it.
+    // The call that reads, and its output in the four requests after it.
     let output = callstack_core::text::estimate_tokens(&program("date", 400)) as u64 + CALL;
     let request = frames.curve[6];
     let wanted = request * 10 + output * 125 + CALL * 500 + 4 * output * 10;
@@ -369,7 +369,7 @@ fn whole_requests_have_what_stands_beside_the_conversation() {
     let whole = linear.whole();
     assert_eq!(whole.largest, linear.largest + BESIDE);
     assert_eq!(whole.input, linear.input + BESIDE * linear.calls);
-    // The first request and the one behind a pause are all new.
+    // The first request and the one after a pause are all new.
     let billed = BESIDE * (2 * 125 + (linear.calls - 2) * 10);
     assert_eq!(whole.billed_hundredths, linear.billed_hundredths + billed);
 }

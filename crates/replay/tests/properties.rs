@@ -1,4 +1,4 @@
-//! What holds for every session.
+//! Properties of every session.
 
 use callstack_recordings::Recording;
 use callstack_replay::{Policy, Replay, Report, Way, WayReport, frames, linear};

@@ -17,14 +17,14 @@ pub(crate) struct Answer {
 /// Part of an answer, in the order in which the model makes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// What the model thinks, with the signature or the encrypted form that it has to be sent back with.
+    /// The model's thoughts, with the signature or the encrypted form that has to be sent back with them.
     Reasoning {
         /// The text.
         text: String,
         /// The seal; none on Chat Completions.
         seal: Option<String>,
     },
-    /// What it says.
+    /// The model's text.
     Text(String),
     /// A tool call.
     Call {
@@ -44,7 +44,7 @@ impl Answer {
         named.unwrap_or_else(|| format!("call_{}_{number}", self.id))
     }
 
-    /// What it is made of: reasoning, text, and the calls, each behind its own reasoning.
+    /// Returns its parts: reasoning, text, and the calls, each after its own reasoning.
     pub(crate) fn blocks(&self, format: WireFormat) -> Vec<Block> {
         let mut blocks = Vec::new();
         let think = |blocks: &mut Vec<Block>, text: &Option<String>| {

@@ -1,4 +1,4 @@
-//! What a request must be like: pure functions on requests that return what is wrong.
+//! The rules for requests: pure functions on requests that return violations.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +33,7 @@ pub enum Violation {
         /// Its role.
         role: String,
     },
-    /// A system message behind another role.
+    /// A system message after another role.
     #[error("message {index} is a system message behind others; they belong in front")]
     LateSystem {
         /// The message.
@@ -57,7 +57,7 @@ pub enum Violation {
         /// How it begins.
         text: String,
     },
-    /// A result whose call is not in the message that it stands behind.
+    /// A result whose call is not in the message before it.
     #[error("message {index} is the result of {id}, which no call directly before it has")]
     ResultWithoutCall {
         /// The message.
@@ -65,7 +65,7 @@ pub enum Violation {
         /// The result's call id.
         id: String,
     },
-    /// A call without a result directly behind its message.
+    /// A call without a result directly after its message.
     #[error("message {index} calls {tool} ({id}) and no result stands directly behind it")]
     CallWithoutResult {
         /// The message with the call.
@@ -107,21 +107,21 @@ pub enum Violation {
         /// The block.
         block: String,
     },
-    /// A result behind other blocks of its message.
+    /// A result after other blocks of its message.
     #[error("message {index} has a result behind other blocks; results stand in front")]
     LateResult {
         /// The message.
         index: usize,
     },
-    /// What was made behind reasoning is sent without it.
+    /// A block is sent without the reasoning that it was made after.
     #[error("message {index} begins with {block} and is sent without the reasoning in front of it")]
     ReasoningMissing {
         /// The message.
         index: usize,
-        /// What stands there instead.
+        /// The block in its place.
         block: String,
     },
-    /// Reasoning without what was made behind it.
+    /// Reasoning without the block that was made after it.
     #[error("message {index} is the reasoning {reasoning:?} without what was made behind it")]
     ReasoningAlone {
         /// The message.
@@ -135,7 +135,7 @@ pub enum Violation {
         /// Where.
         difference: String,
     },
-    /// What was sent before is not the beginning of what is sent now.
+    /// The messages that were sent before are not the beginning of the present ones.
     #[error("message {index}, sent before, is now another: {difference}")]
     PrefixChanged {
         /// The first message that differs.
@@ -159,7 +159,7 @@ pub enum Violation {
         /// The reasoning's beginning.
         reasoning: String,
     },
-    /// Reasoning behind other messages than it was made behind.
+    /// Reasoning after other messages than it was made after.
     #[error(
         "message {index} carries the reasoning {reasoning:?}, made as answer to request \
          {made_in}, but {difference}"
@@ -171,7 +171,7 @@ pub enum Violation {
         reasoning: String,
         /// The index of the request that it answered.
         made_in: usize,
-        /// What differs before it.
+        /// The first difference before it.
         difference: String,
     },
     /// A request of a conversation that has no steps left.
@@ -194,7 +194,7 @@ pub struct Finding {
     pub session: String,
     /// Who asked.
     pub kind: RequestKind,
-    /// What is wrong.
+    /// The violation.
     pub violation: Violation,
 }
 
@@ -393,7 +393,7 @@ pub struct MadeReasoning {
     pub seal: Option<String>,
     /// The request's index among the recorded ones.
     pub request: usize,
-    /// What the answer had in front of it.
+    /// The blocks before the answer.
     pub in_front: Vec<Block>,
 }
 
@@ -435,8 +435,8 @@ fn shows(message: &Value, block: &Block) -> bool {
     }
 }
 
-/// Checks that all reasoning in `request` stands behind the messages that it was made behind.
-/// `made` is what the model made so far, in answer to requests of `recorded`.
+/// Checks that all reasoning in `request` stands after the messages that it was made after. `made` are the model's
+/// blocks so far, in answer to requests of `recorded`.
 pub fn reasoning(
     request: &RecordedRequest,
     made: &[MadeReasoning],

@@ -1,8 +1,8 @@
-//! The wire formats that the model speaks, a module each, behind one shape.
+//! The wire formats that the model speaks, a module each, with one interface.
 //!
-//! A request is read into units, the smallest things that a client puts one behind the other: messages of Chat
-//! Completions, blocks of content of Anthropic Messages, items of Responses. Each unit has the bytes in which it
-//! was sent, and is shown as a message of Chat Completions, so that scripts and checks know one shape.
+//! A request is read into units, the smallest things that a client puts one after the other: messages of Chat
+//! Completions, blocks of content of Anthropic Messages, items of Responses. Each unit has the bytes in which it was
+//! sent, and is shown as a message of Chat Completions, so that scripts and checks know one shape.
 
 mod chat;
 mod messages;
@@ -60,7 +60,7 @@ impl WireFormat {
         }
     }
 
-    /// What the provider would refuse the request for, by itself.
+    /// Returns the violations for which the provider would refuse the request by itself.
     pub(crate) fn well_formed(self, body: &Value, shown: &[Value]) -> Vec<Violation> {
         match self {
             Self::ChatCompletions => crate::check::well_formed(shown),
@@ -69,7 +69,7 @@ impl WireFormat {
         }
     }
 
-    /// Whether the provider's refusals are answered with an error, and not only told as violations.
+    /// Whether the provider's refusals are answered with an error, and not only reported as violations.
     pub(crate) fn refuses(self) -> bool {
         self != Self::ChatCompletions
     }

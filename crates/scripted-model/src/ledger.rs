@@ -1,4 +1,4 @@
-//! What the model knows: the script's state, every request so far, and what was wrong with them.
+//! The state of the model: the script's state, every request so far, and its violations.
 
 use std::{
     any::Any,
@@ -117,7 +117,7 @@ impl Ledger {
             RequestKind::Other => Step::text("ok"),
             RequestKind::Compaction => {
                 let own = self.sessions.get_mut(&request.session).and_then(|session| {
-                    // History begins anew behind the summary.
+                    // A new history begins after the summary.
                     session.compare_with = None;
                     session.compactions.pop_front()
                 });
@@ -241,7 +241,7 @@ pub(crate) struct Resolved {
 }
 
 impl Taken {
-    /// What the provider refuses the request with.
+    /// Returns the provider's reason to refuse the request.
     pub(crate) fn refused(&self) -> Option<&str> {
         self.refused.as_deref()
     }

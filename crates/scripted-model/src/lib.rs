@@ -18,9 +18,9 @@
 //!
 //! # What providers refuse
 //!
-//! Requests of Messages and Responses that the real API refuses by itself are answered with an error of
-//! status 400, and told as a [`Violation`]; those of Chat Completions are told and answered. Reasoning is bound
-//! to everything in front of it in all three, as newer Claude models have it.
+//! Requests of Messages and Responses that the real API refuses by itself are answered with an error of status 400,
+//! and reported as a [`Violation`]; those of Chat Completions are reported and answered. Reasoning is bound to
+//! everything before it in all three, as newer Claude models have it.
 //!
 //! # What `OpenCode` 1.18.33 sends
 //!
@@ -37,11 +37,10 @@
 //!   text in a single user message.
 //! - After a compaction the history begins with the user message `What did we do so far?` and the
 //!   summary as an assistant message.
-//! - Reasoning is sent back as `reasoning_content` on the assistant message whenever the model
-//!   streamed `reasoning_content`: it needs no option in `opencode.json`. With
-//!   `"reasoning": true, "interleaved": {"field": "reasoning_content"}` on the model it is sent
-//!   back as well, but stands behind `tool_calls` instead of before it, and the title call gets a
-//!   `reasoning_effort`.
+//! - Reasoning is sent back as `reasoning_content` on the assistant message whenever the model streamed
+//!   `reasoning_content`: it needs no option in `opencode.json`. With `"reasoning": true, "interleaved": {"field":
+//!   "reasoning_content"}` on the model it is sent back as well, but stands after `tool_calls` instead of before it,
+//!   and the title call gets a `reasoning_effort`.
 //! - An assistant message of calls alone has `"content": ""`.
 //! - At an agent's last allowed step an assistant message of `OpenCode`'s own stands at the very
 //!   end ([`check::MAX_STEPS_OPENING`]).

@@ -122,7 +122,7 @@ impl RecordedRequest {
         self.prefix_hashes.get(count).copied()
     }
 
-    /// What a provider's prompt cache sees, in its order: the tool list, then the messages.
+    /// Returns the bytes that a provider's prompt cache sees, in its order: the tool list, then the messages.
     pub fn cacheable_bytes(&self) -> String {
         let mut text = self.raw_tools.clone();
         for message in &self.raw_messages {

@@ -1,4 +1,4 @@
-//! What the model is to say: steps, grouped by conversation.
+//! The model's answers: steps, grouped by conversation.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -143,7 +143,7 @@ pub struct Checks {
     /// where every tool call of the earlier request is still in the later one (else a span was
     /// folded or undone) and no compaction call lies between.
     pub prefix: bool,
-    /// Reasoning must be sent back behind the messages that it was made behind.
+    /// Whether reasoning must be sent back after the messages that it was made after.
     pub reasoning: bool,
 }
 
@@ -171,7 +171,7 @@ pub struct Step {
     /// How long to wait before the first byte of the answer (JSON: `delay_ms`).
     #[serde(rename = "delay_ms", deserialize_with = "millis")]
     pub delay: Option<Duration>,
-    /// What the request must and must not show.
+    /// The required and the forbidden content of the request.
     pub expect: Expect,
     /// Answer with an HTTP error instead.
     pub fail: Option<Failure>,
@@ -307,15 +307,15 @@ impl Step {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// The tool's name.
+    /// The tool's name. Responses has tools in namespaces: `web.search` is `search` in `web`.
     pub name: String,
     /// Its arguments, an object.
     pub arguments: Value,
     /// The call's id; made up when missing.
     #[serde(default)]
     pub id: Option<String>,
-    /// What the model thinks in front of it, behind the calls before it. Chat Completions have all reasoning of a
-    /// step in front of its calls.
+    /// The model's thoughts before it, after the calls before it. Chat Completions have all reasoning of a step
+    /// before its calls.
     #[serde(default)]
     pub reasoning: Option<String>,
 }
@@ -333,7 +333,7 @@ pub struct Usage {
     pub cached_tokens: Option<u64>,
 }
 
-/// What the request that a step answers must look like. Searched in the text of
+/// The requirements for the request that a step answers. They are searched in the text of
 /// [`RecordedRequest::render`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! What calls were answered whose changes do not tell by which call they were made.
+//! Answers of calls whose changes do not show by which call they were made.
 
 use callstack_core::event::GivenAnswer;
 use callstack_core::transcript::Anchor;
@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension as _, params};
 use crate::error::StoreError;
 use crate::store::View;
 
-/// A call without an id is no agent's, and nobody makes it again.
+/// A call without an id is no agent's, and is never repeated.
 pub(crate) fn give(
     view: &View<'_>,
     session: &str,
@@ -27,7 +27,7 @@ fn message(at: &Anchor) -> &str {
 }
 
 impl View<'_> {
-    /// What a call of a session was answered.
+    /// Returns the answer that a call of a session was given.
     pub fn answer_given(
         &self,
         session: &str,

@@ -1,6 +1,6 @@
-//! How a body is packed. Each by itself, so that it is read and purged by itself, but with words in front
-//! that such bodies are likely to hold: what compression would otherwise have to learn from every message
-//! anew, and can't from a small one.
+//! Packs bodies. Each is packed by itself, so that it is read and purged by itself, but after a dictionary of words
+//! that such bodies are likely to hold: compression would otherwise have to learn them from every message, and can't
+//! from a small one.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -12,19 +12,19 @@ use zstd::dict::{DecoderDictionary, EncoderDictionary};
 
 /// As it is: packing would not pay.
 const PLAIN: i64 = 0;
-/// With zstd, behind [`WORDS`].
+/// With zstd, after [`WORDS`].
 const PACKED: i64 = 1;
 /// There is no body any more.
 pub(crate) const PURGED: i64 = 2;
 /// Higher ones take 1 % less room, and 8 MB of memory more for the largest messages.
 const LEVEL: i32 = 6;
 
-/// The shapes of the messages of several agents and what often stands in them, invented and written down
-/// for this; likelier ones come later. Bodies can only be read with the very text that they were written
-/// with: another one is another file, with a number of its own above.
+/// The shapes of the messages of several agents and common words in them, invented and written for this; likelier
+/// ones come later. Bodies can only be read with the very text that they were written with: another one is another
+/// file, with a higher number.
 const TEXT: &str = include_str!("bodies/words-1.txt");
 
-/// Line ends are for those who read the file; no JSON of one line has any.
+/// Line ends are for people; no JSON of one line has any.
 static WORDS: LazyLock<Vec<u8>> =
     LazyLock::new(|| TEXT.lines().flat_map(str::as_bytes).copied().collect());
 static PACKING: LazyLock<EncoderDictionary<'static>> =

@@ -13,7 +13,7 @@ fn the_words_are_what_they_were() {
     assert_eq!(hash, "741d1259fa63d8e7785267eab85a347fe8365955aff2197b2b00549eb6f22975");
 }
 
-/// What tells messages of a session apart: no two have it in common.
+/// Returns an id that no two messages of a session have in common.
 fn id(at: u64) -> String {
     let hash = hex(&Sha256::digest(at.to_be_bytes()));
     format!("{}-{}-{}-{}-{}", &hash[..8], &hash[8..12], &hash[12..16], &hash[16..20], &hash[20..32])

@@ -1,5 +1,5 @@
-//! Takes what the write-ahead log holds over into the database. One process at a time does, and notes how it left
-//! the file: whoever finds it otherwise knows that somebody has written to it in another way.
+//! Writes the content of the write-ahead log back into the database. One process at a time does, and records how it
+//! left the file: if the file is found otherwise, somebody has written to it in another way.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -13,7 +13,7 @@ use crate::presence::Presence;
 
 /// The note, in the store's folder. Locked while a checkpoint is taken.
 pub(crate) const NOTE: &str = "callstack.db-checkpoint";
-/// The log is taken over once it has so many pages, as SQLite does by itself.
+/// The log is written back once it has so many pages, as in SQLite.
 pub(crate) const FULL: i32 = 1_000;
 
 /// A database file as it was left: whatever writes to it changes this.
@@ -55,7 +55,7 @@ impl Stamp {
     }
 }
 
-/// What the note says.
+/// The content of the note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Noted {
     /// Nothing that can be read.
@@ -122,7 +122,7 @@ impl Note {
 fn share(note: &File, database: &Metadata) {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(own) = note.metadata() else { return };
-    // It belongs to another member of the group, who has seen to it, where this fails.
+    // Where this fails, the file belongs to another member of the group, who has set it.
     if own.mode() != database.mode() {
         drop(note.set_permissions(database.permissions()));
     }
@@ -192,7 +192,7 @@ pub(crate) fn explains(database: &Path, found: Stamp, patience: Duration) -> Exp
 /// See [`explains`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Explained {
-    /// It did, or nobody can know.
+    /// It was, or nobody can know.
     Wholly,
     /// One is being taken right now, and was not over in time.
     UnderWay,
@@ -202,11 +202,11 @@ pub(crate) enum Explained {
     Not,
 }
 
-/// Takes a checkpoint, unless another process does or the file is not as it was left. The caller has the turn and
-/// has just looked at the files.
+/// Takes a checkpoint, unless another process does or the file is not as it was left. The caller has the turn and has
+/// just checked the files.
 pub(crate) fn take(connection: &Connection, database: &Path, presence: &mut Presence) {
     let take = || connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-    // What can't be taken over now is taken over later: it is on the disk.
+    // Pages that can't be taken over now are taken over later: they are on the disk.
     noting(database, presence, Duration::ZERO, || drop(take()));
 }
 
@@ -243,7 +243,7 @@ pub(crate) struct Closing {
 }
 
 impl Closing {
-    /// Notes that a checkpoint may follow, until what this returns is dropped. None if another process takes one, since
+    /// Records that a checkpoint may follow, until the result is dropped. None if another process takes one, since
     /// this connection is not the last one then, and if the file is not as it was left.
     pub(crate) fn begin(database: &Path, presence: &Presence) -> Option<Self> {
         // Another connection of this process may be closed just now.

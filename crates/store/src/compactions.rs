@@ -145,7 +145,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The compactions that a session's agent has still to be told of, the oldest first.
+    /// Returns the compactions that a session's agent has not been informed of, the oldest first.
     pub fn untold_compactions(&self, session: &str) -> Result<Vec<Compaction>, StoreError> {
         self.compactions("WHERE session = ?1 AND notice IS NOT NULL ORDER BY seq", params![session])
     }

@@ -1,4 +1,4 @@
-//! Connections to a database, and what is looked at before one is opened.
+//! Connections to a database, and the checks before one is opened.
 
 use std::fmt::Write as _;
 use std::ops::{Deref, DerefMut};
@@ -36,7 +36,7 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// The file; none where the system does not tell.
+    /// The file; none where the system does not identify files.
     pub(crate) fn file(&self) -> Option<FileId> {
         self.handle.as_ref().and_then(|handle| handle.id())
     }
@@ -46,12 +46,12 @@ impl Open {
         (&self.connection, self.presence.as_mut())
     }
 
-    /// What became of the files; none if they are all there.
+    /// Returns how the files are missing; none if they are all there.
     pub(crate) fn absence(&mut self, path: &Path) -> Option<Absence> {
         self.presence.as_mut()?.absence(path, Duration::ZERO)
     }
 
-    /// Takes a checkpoint if the write-ahead log is long. The caller has the turn and has just looked at the files.
+    /// Takes a checkpoint if the write-ahead log is long. The caller has the turn and has just checked the files.
     pub(crate) fn shorten_log(&mut self, path: &Path) {
         if self.logged.load(Ordering::Relaxed) < checkpoint::FULL {
             return;
@@ -106,7 +106,7 @@ pub(crate) fn connect(folder: &Path, path: &Path) -> Result<Open, StoreError> {
     let mut connection = open_database(path)?;
     let logged = Arc::new(AtomicI32::new(0));
     let count = Arc::clone(&logged);
-    // Instead of SQLite's own checkpoints, of which nobody else would know.
+    // Instead of SQLite's own checkpoints, which are not recorded.
     let hook = move |_: &mut Wal, pages| {
         count.store(pages, Ordering::Relaxed);
         Ok(())
@@ -126,6 +126,29 @@ pub(crate) fn connect(folder: &Path, path: &Path) -> Result<Open, StoreError> {
     };
     let path = path.to_path_buf();
     Ok(Open { connection, presence, logged, closing: None, handle: Some(handle), path })
+}
+
+/// Opens the database at `path`, which can't be written.
+pub(crate) fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
+    let failed = |source| at(path, source);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let plain = Connection::open_with_flags(path, flags).and_then(|connection| {
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    });
+    // In a folder that can't be written, WAL has no place for its index; the content of the last checkpoint can still
+    // be read as an unchanging file.
+    let connection = if let Ok(connection) = plain {
+        connection
+    } else {
+        let uri = format!("file:{}?immutable=1", uri_path(path));
+        Connection::open_with_flags(uri, flags).map_err(failed)?
+    };
+    connection.busy_timeout(BUSY).map_err(failed)?;
+    schema::check_readable(&connection, path)?;
+    Ok(connection)
 }
 
 /// The write-ahead log and its index that a connection has open which was made just now, where `before` lay at
@@ -159,7 +182,7 @@ pub(crate) fn is_log_empty(path: &Path) -> bool {
     std::fs::metadata(log).map_or(0, |metadata| metadata.len()) == 0
 }
 
-/// Whether a database was left in order by the last process that had it open: what is in the file is all there is.
+/// Whether a database was left in order by the last process that had it open: the file is complete without its log.
 pub(crate) fn is_unused(path: &Path) -> bool {
     let [_, index] = beside(path);
     is_log_empty(path) && !index.exists()
@@ -183,7 +206,7 @@ pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     use_write_ahead_log(connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", "ON")?;
-    // What a purge frees is overwritten where that costs no further write.
+    // Pages that a purge frees are overwritten where that costs no further write.
     connection.pragma_update(None, "secure_delete", "FAST")?;
     // Otherwise statements are compiled again whenever a value is bound that might suit another plan.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -217,11 +240,11 @@ pub(crate) fn writable(folder: &Path, path: &Path) -> Result<Option<Arc<Handle>>
     }
 }
 
-/// What lies in the folder of a store that held something.
+/// Files in the folder of a store that held something.
 const SIGNS: [&str; 4] = ["callstack.log", "callstack.log.1", "git", LOGS];
 
-/// An empty database beside a log with something in it, or beside what is made of a store's content, has lost its
-/// content; SQLite would take it for a new one, and delete the log too.
+/// Refuses an empty database beside a log that is not empty, or beside files that belong to a store: it has lost its
+/// content. SQLite would take it for a new one, and delete the log too.
 pub(crate) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let [log, _] = beside(path);
@@ -266,7 +289,7 @@ fn is_refusal(error: &std::io::Error) -> bool {
 }
 
 /// A path as it stands in a URI, where it has to be ASCII and `?` and `#` mean something else.
-pub(crate) fn uri_path(path: &Path) -> String {
+fn uri_path(path: &Path) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
     path.as_os_str().as_encoded_bytes().iter().fold(String::new(), |mut uri, byte| {
         if plain(*byte) {

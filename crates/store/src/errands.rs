@@ -1,4 +1,4 @@
-//! Frames that sessions of their own work on, and whether those who wait for them were told.
+//! Frames that sessions of their own work on, and whether the result was delivered to the caller.
 
 use callstack_core::event::Errand;
 use callstack_core::transcript::{Anchor, SpanNum};
@@ -12,12 +12,12 @@ use crate::store::View;
 const ERRAND: &str =
     "SELECT span, frame, session, caller, call_message, call, delivered FROM errands";
 
-/// An errand, and whether its caller was told what came of it.
+/// An errand, and whether its result was delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredErrand {
     /// The errand.
     pub errand: Errand,
-    /// Whether its caller was told.
+    /// Whether the result was delivered to its caller.
     pub delivered: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong in a store, told so that somebody can act on it.
+//! Errors of a store, worded so that somebody can act on them.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub enum StoreError {
     Corrupt {
         /// The database file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The message of SQLite.
         detail: String,
     },
     /// A newer callstack wrote the store.
@@ -70,7 +70,7 @@ pub enum StoreError {
     System {
         /// The database file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The message of SQLite.
         detail: String,
         /// Whether a write was refused. What was read otherwise may be damaged or cut.
         writing: bool,
@@ -80,7 +80,7 @@ pub enum StoreError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The store is not one to be opened.
@@ -90,22 +90,24 @@ pub enum StoreError {
     #[error("there is no frame `{0}`")]
     NoFrame(String),
     /// Several frames are called so.
-    #[error("`{reference}` could be {}", listed(.candidates))]
+    #[error("`{reference}` could be {}", listed(.candidates, *.more))]
     Ambiguous {
-        /// What was asked for.
+        /// The reference that was asked for.
         reference: String,
         /// Handle, id and title of the frames that match; the first few.
         candidates: Vec<(FrameNum, String, String)>,
+        /// Whether others match, too.
+        more: bool,
     },
     /// Anything else that SQLite reports.
     #[error("the store {path}: {source}")]
     Database {
         /// The database file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
-    /// A row holds what this program never writes.
+    /// A row has a value that this program never writes.
     #[error("the store holds a value that can't be read: {0}")]
     Value(#[from] serde_json::Error),
 }
@@ -121,10 +123,10 @@ impl StoreError {
     }
 }
 
-fn listed(candidates: &[(FrameNum, String, String)]) -> String {
+fn listed(candidates: &[(FrameNum, String, String)], more: bool) -> String {
     let named: Vec<_> =
         candidates.iter().map(|(num, id, title)| format!("{num} ({id}, \"{title}\")")).collect();
-    named.join(", ")
+    format!("{}{}", named.join(", "), if more { " or others" } else { "" })
 }
 
 /// An SQLite error without the place it happened at; the store adds its path on the way out.
@@ -148,7 +150,7 @@ pub(crate) fn at(path: &std::path::Path, source: rusqlite::Error) -> StoreError 
     }
 }
 
-/// Whether the system refused to write or to keep what was written.
+/// Whether the system refused to write or to keep a write.
 fn is_of_write(source: &rusqlite::Error) -> bool {
     use rusqlite::ffi::{
         SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_FSYNC, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_TRUNCATE,

@@ -1,4 +1,4 @@
-//! What the machine saw of the work in frames, one row for each span that was closed.
+//! The evidence of the work in frames, one row for each span that was closed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,8 @@ use crate::places::Stretch;
 use crate::project::{Writer, signed, sql};
 use crate::store::View;
 
-/// Rows that count: not those of a span whose close, or which itself, was undone, nor that of a root's first
-/// turn where what was seen in the whole root is known.
+/// Rows that count: not those of a span that was undone, or whose close was, nor that of a root's first turn where
+/// the evidence of the whole root is known.
 const COUNTED: &str = "FROM evidence AS e LEFT JOIN spans AS s ON s.num = e.span
   WHERE (s.num IS NULL OR (s.close_undone = 0 AND s.detached = 0))
     AND (s.num IS NULL OR s.origin <> 'first_turn' OR NOT EXISTS (
@@ -41,19 +41,19 @@ pub(crate) fn apply(
 }
 
 impl View<'_> {
-    /// What the machine saw of the work in a frame, all of its stretches.
+    /// Returns the evidence of the work in a frame, all of its stretches.
     pub fn evidence(&self, frame: FrameNum) -> Result<Evidence, StoreError> {
         let query = format!("SELECT e.frame, e.body {COUNTED} AND e.frame = ?1 ORDER BY e.num");
         let mut found = self.told(&query, [sql(frame)])?;
         Ok(found.remove(&frame).unwrap_or_default())
     }
 
-    /// The same of every frame of which there is anything.
+    /// Returns the evidence of every frame that has any.
     pub fn all_evidence(&self) -> Result<BTreeMap<FrameNum, Evidence>, StoreError> {
         self.told(&format!("SELECT e.frame, e.body {COUNTED} ORDER BY e.num"), [])
     }
 
-    /// What was seen in one span when it was last closed.
+    /// Returns the evidence of one span from when it was last closed.
     pub fn span_evidence(&self, span: SpanNum) -> Result<Evidence, StoreError> {
         let found =
             self.told("SELECT frame, body FROM evidence WHERE span = ?1", params![signed(span.0)])?;
@@ -99,8 +99,8 @@ impl View<'_> {
         Ok(told)
     }
 
-    /// Removes for good what was taken from messages that go: the evidence of every span in which any of
-    /// them stands and, of purged `frames`, what they came with. The frames that lost any.
+    /// Removes for good the evidence that was taken from messages that go: that of every span in which any of them
+    /// stands and, for purged `frames`, the evidence that they were imported with. Returns the frames that lost any.
     pub(crate) fn purge_evidence(
         &self,
         frames: &[FrameNum],
@@ -126,7 +126,7 @@ impl View<'_> {
         Ok(BTreeSet::from_iter(gone).into_iter().map(frame_num).collect())
     }
 
-    /// A frame that ends once a summary is there has its evidence with what is waited for.
+    /// A frame that ends once a summary is there has its evidence in the pending compaction.
     fn purge_awaited(&self, sessions: &BTreeSet<&str>) -> Result<(), StoreError> {
         self.rewrite_events("compaction_asked", |event| {
             let Event::CompactionAsked { compaction } = event else { return false };

@@ -79,7 +79,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// What was last restored of a frame's files, or was about to be.
+    /// Returns the last restore of a frame's files, finished or not.
     pub fn file_restore(&self, frame: FrameNum) -> Result<Option<FileRestore>, StoreError> {
         let body: Option<String> = self
             .connection

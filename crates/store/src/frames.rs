@@ -46,7 +46,7 @@ impl View<'_> {
         Ok(ancestors)
     }
 
-    /// Attached children in their order; those that another frame stands for are that one's.
+    /// Returns attached children in their order; those that another frame replaces are that one's.
     pub fn children(&self, parent: Option<FrameNum>) -> Result<Vec<Frame>, StoreError> {
         self.wholes(
             &format!(
@@ -121,8 +121,8 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Whether a frame is known to have left a file with this content (SHA-256 in hex) when `since`, which
-    /// ended at `ended`, was over: `since` itself or one below it, one that ended later, or one that goes on.
+    /// Whether a file with this content (SHA-256 in hex) is recorded for one of these frames: `since`, which ended at
+    /// `ended` (milliseconds since 1970), a frame below it, one that ended then or later, or one that is not finished.
     pub fn is_left_since(
         &self,
         path: &str,
@@ -177,7 +177,7 @@ impl View<'_> {
         Ok(pins)
     }
 
-    /// The frames that never ended in sessions that were only read from recordings: nobody works in them.
+    /// Returns the frames that never ended in sessions that were only read from recordings.
     pub fn left_open(&self) -> Result<BTreeSet<FrameNum>, StoreError> {
         self.connection
             .prepare_cached(&format!(

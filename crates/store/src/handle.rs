@@ -14,7 +14,7 @@ use crate::plain::open_plain;
 
 static OPEN: Mutex<BTreeMap<FileId, Weak<Handle>>> = Mutex::new(BTreeMap::new());
 
-/// What tells a file from all others that exist at the same time, whatever its path.
+/// Identifies a file among all others that exist at the same time, whatever its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileId {
     device: u64,
@@ -22,7 +22,7 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
-    /// None where the system does not tell.
+    /// None where the system does not identify files.
     #[cfg(unix)]
     #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
     pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
@@ -30,7 +30,7 @@ impl FileId {
         Some(Self { device: metadata.dev(), inode: metadata.ino() })
     }
 
-    /// None where the system does not tell.
+    /// None where the system does not identify files.
     #[cfg(not(unix))]
     pub(crate) fn of(_metadata: &Metadata) -> Option<Self> {
         None
@@ -75,9 +75,18 @@ impl Handle {
         Ok(handle)
     }
 
-    /// The file that this is a handle of; none where the system does not tell.
+    /// Returns the file that this is a handle of; none where the system does not identify files.
     pub(crate) fn id(&self) -> Option<FileId> {
         self.id
+    }
+
+    /// Whether this process has the file at `path` open. True for any file where the system does not tell files apart.
+    pub(crate) fn is_open_at(path: &Path) -> bool {
+        match std::fs::symlink_metadata(path) {
+            Ok(metadata) if FileId::of(&metadata).is_none() => true,
+            Ok(_) => known_at(&lock(), path).is_some(),
+            Err(_) => false,
+        }
     }
 
     /// The write-ahead log and its index that connections of this process have open to the database at `path`.
@@ -91,8 +100,8 @@ impl Handle {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 
-    /// Takes note of the log that a connection has open, which keeps what this returns. None if other connections
-    /// of this process have another one open.
+    /// Records the log that a connection has open, which keeps the result. None if other connections of this process
+    /// have another one open.
     pub(crate) fn has_open(&self, files: LogFiles) -> Option<Arc<LogFiles>> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = logs.upgrade() {

@@ -23,7 +23,7 @@ impl History {
         Ok(Self { first: end("ASC")?, newest: end("DESC")? })
     }
 
-    /// The same with what was appended to it.
+    /// Returns the history with further events.
     pub(crate) fn extended(self, newest: (i64, i64)) -> Self {
         Self { first: self.first.or(Some(newest)), newest: Some(newest) }
     }

@@ -1,7 +1,7 @@
 //! Keeps what callstack knows: the event log and the tables that are derived from it, and the bodies
 //! of messages, in one SQLite file that several processes use at the same time.
 //!
-//! Not here: what a command means (`core`), who asks (`engine`, `hosts`).
+//! Not here: the meaning of commands (`core`), and callers (`engine`, `hosts`).
 
 mod answers;
 mod bodies;
@@ -9,9 +9,11 @@ mod change;
 mod checkpoint;
 mod compactions;
 mod connect;
+mod connections;
 mod errands;
 mod error;
 mod evidence;
+mod feed;
 mod file_states;
 mod frames;
 mod handle;
@@ -32,6 +34,7 @@ mod resolve;
 mod restore;
 mod schema;
 mod search;
+mod session_states;
 mod spans;
 mod store;
 
@@ -40,6 +43,7 @@ mod suggestions;
 mod trust;
 mod turns;
 mod unreadable;
+mod watch;
 mod words;
 
 pub use callstack_plain_files as plain;
@@ -47,6 +51,7 @@ pub use change::Change;
 pub use compactions::CompactionCounts;
 pub use errands::StoredErrand;
 pub use error::StoreError;
+pub use feed::{EventBatch, EventCursor, InvalidCursor, LoggedEvent};
 pub use frames::{Beside, SiblingCandidates, StatusCounts};
 pub use locate::{DATABASE, FOLDER, find, prepare, project_root, restrict};
 pub use logs::{LOGS, LogDue, log_path};
@@ -63,4 +68,5 @@ pub use suggestions::{StoredSuggestion, SuggestionCounts};
 pub use trust::{Distrust, Inspection, Record, Registry, StoreId, TakenOver, Trusted};
 pub use turns::{Incident, Turns};
 pub use unreadable::{LeftOut, Omitted};
+pub use watch::{StopWatch, Watch};
 pub use words::Narrowed;

@@ -41,8 +41,8 @@ fn folders<'a>(start: &'a Path, home: Option<&'a Path>) -> impl Iterator<Item = 
     })
 }
 
-/// Whether a folder around `start` is another user's, or one in which everybody may make folders, such as
-/// `/tmp`: what lies there may have been put there by anybody.
+/// Whether a folder around `start` is another user's, or one in which everybody may make folders, such as `/tmp`: a
+/// store there may be anybody's.
 #[cfg(unix)]
 fn is_barrier(folder: &Path, start: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -58,9 +58,9 @@ fn is_barrier(_folder: &Path, _start: &Path) -> bool {
     false
 }
 
-/// Makes the store's folder in a project, for its owner only and ignored by git, and returns it. One that is
-/// there is restricted before a store is made in it, and whenever everybody may look into it: who shares a
-/// store with a group keeps it shared. No link is followed.
+/// Makes the store's folder in a project, for its owner only and ignored by git, and returns it. An existing one is
+/// restricted before a store is made in it, and whenever everybody may read it: a store that is shared with a group
+/// stays shared. No link is followed.
 pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
     let folder = project.join(FOLDER);
     let failed = |source| StoreError::Io { path: folder.clone(), source };
@@ -77,7 +77,7 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
         Ok(_) if !folder.join(DATABASE).exists() || is_open_to_all(&folder) => {
-            // It may belong to somebody else, who then decides.
+            // A folder of somebody else is theirs to decide on.
             drop(restrict(&folder));
         }
         Ok(_) => {}
@@ -99,7 +99,7 @@ fn private(folder: &Path) -> io::Result<()> {
     restrict(folder)
 }
 
-/// Lets nobody but its owner into a folder, where the system knows of owners.
+/// Restricts a folder to its owner, where the system knows of owners.
 #[cfg(unix)]
 pub fn restrict(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -117,7 +117,7 @@ fn is_open_to_all(_folder: &Path) -> bool {
     false
 }
 
-/// Lets nobody but its owner into a folder, where the system knows of owners.
+/// Restricts a folder to its owner, where the system knows of owners.
 #[cfg(not(unix))]
 pub fn restrict(_folder: &Path) -> std::io::Result<()> {
     Ok(())

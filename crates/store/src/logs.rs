@@ -32,7 +32,7 @@ pub fn log_path(frame: FrameNum) -> String {
     format!("{FOLDER}/{LOGS}/{frame}.md")
 }
 
-/// A frame that ended points to its log from now on; what was never worked on has no history.
+/// A frame that ended points to its log from now on; one that was never worked on has no history.
 pub(crate) fn ended(writer: &Writer<'_, '_>, frame: FrameNum) -> Result<(), StoreError> {
     writer.run(
         "UPDATE frames SET log_path = ?2
@@ -88,7 +88,7 @@ pub(crate) fn purged(
         )?;
     }
     for frame in frames {
-        // They tell of it, and may be of other sessions.
+        // Their logs contain it, and may be of other sessions.
         writer.run(
             "INSERT OR REPLACE INTO logs_due (frame, since)
              SELECT a.num, ?2 FROM frames AS f JOIN frames AS a ON a.num IN (f.parent, f.consolidated)
@@ -98,7 +98,7 @@ pub(crate) fn purged(
         )?;
     }
     for frame in frames {
-        // What other processes know of it holds no longer.
+        // The knowledge of other processes about it is outdated.
         writer.run(
             "UPDATE sessions SET changed_seq = ?2
              WHERE id IN (SELECT session FROM spans WHERE frame = ?1)",
@@ -111,7 +111,7 @@ pub(crate) fn purged(
 }
 
 impl View<'_> {
-    /// What the log of a frame says, if it has one, is no longer what is known of it.
+    /// Records that the written log of a frame, if it has one, is outdated.
     pub(crate) fn log_tells_else(&self, frame: FrameNum) -> Result<(), StoreError> {
         self.run(
             "INSERT OR REPLACE INTO logs_due (frame, since)
@@ -122,8 +122,7 @@ impl View<'_> {
         )
     }
 
-    /// A frame whose log has to be written, of those that wait the one with the lowest number behind
-    /// `after`.
+    /// Returns a frame whose log has to be written: of those that wait, the one with the lowest number above `after`.
     pub fn log_due(&self, after: u64) -> Result<Option<LogDue>, StoreError> {
         let found: Vec<LogDue> = self
             .connection

@@ -1,4 +1,4 @@
-//! Lines that stand for results of calls while the work that they belong to goes on.
+//! Masks: lines that replace results of calls while the work that they belong to goes on.
 
 use callstack_core::event::MaskedOutput;
 use callstack_core::fold::Mask;

@@ -44,7 +44,7 @@ pub struct StoredMessage {
 }
 
 impl StoredMessage {
-    /// Whether its JSON says all that came. Else it was mended, or it stands for what is no message.
+    /// Whether its JSON is the whole message. Otherwise it was mended, or replaces something that is no message.
     pub fn is_whole(&self) -> bool {
         // In a text of the message the quotes would be escaped.
         let stands_for =
@@ -127,8 +127,8 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The newest versions of the messages of a session behind the one called `open` (none, while that is
-    /// not stored; all, if none is named), up to and including `close`, of many the last `limit`. In order.
+    /// Returns the newest versions of the messages of a session after the one called `open` (none, while that is not
+    /// stored; all, if none is named), up to and including `close`, in order. Of many, only the last `limit`.
     pub fn latest_between(
         &self,
         session: &str,
@@ -226,7 +226,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Messages whose bodies can't be read, or are not what was stored, a line each; of many the first.
+    /// Returns messages whose bodies can't be read, or were changed, a line each; of many the first.
     pub(crate) fn damaged_messages(&self, most: usize) -> Result<Vec<String>, StoreError> {
         let sound = |row: &Row<'_>| -> rusqlite::Result<bool> {
             let bytes: i64 = row.get(4)?;
@@ -308,8 +308,8 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
     })
 }
 
-/// What can be read of a stored body, and its bytes if that is not all of it. One that is damaged keeps nobody from
-/// the messages around it.
+/// Returns the readable part of a stored body, and its bytes if that is not all of it. A damaged body does not keep
+/// anybody from the messages around it.
 fn readable(id: &str, code: i64, stored: Vec<u8>, bytes: usize) -> (String, Option<Vec<u8>>) {
     let stands_for = |why: String| {
         let part = json!({"type": UNREADABLE, "text": why});

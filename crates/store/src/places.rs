@@ -179,8 +179,8 @@ impl View<'_> {
         Ok(before)
     }
 
-    /// Messages of a session by their places, from behind `first` to `last`: all versions of each, the
-    /// older before the newer, or only the newest.
+    /// Returns messages of a session by their places, after `first` up to `last`: all versions of each, the older
+    /// before the newer, or only the newest.
     pub fn messages_between(
         &self,
         session: &str,

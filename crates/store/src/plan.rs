@@ -1,4 +1,4 @@
-//! The order of what is planned.
+//! The order of planned frames.
 
 use callstack_core::frame::FrameNum;
 use rusqlite::params;
@@ -7,8 +7,8 @@ use crate::error::StoreError;
 use crate::project::sql;
 use crate::store::View;
 
-/// Puts a planned frame directly before a planned sibling: the places that the planned siblings have are
-/// dealt out anew among them.
+/// Puts a planned frame directly before a planned sibling: the places of the planned siblings are distributed again
+/// among them.
 pub(crate) fn order(view: &View<'_>, frame: FrameNum, before: FrameNum) -> Result<(), StoreError> {
     let planned: Vec<(i64, i64)> = view
         .connection

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::store::View;
 use merge::{PACE, Pace};
 
-/// What a message holds: of each clause all terms of one of its sets.
+/// The terms of a message: of each clause all terms of one of its sets.
 pub(crate) type Clause = Vec<Vec<u32>>;
 
 /// Terms that are no words have numbers from here on.
@@ -32,7 +32,7 @@ pub(crate) fn mark(hash: u64) -> u32 {
     u32::try_from((hash ^ (hash >> 32)) & u64::from(MARKS - 1)).unwrap_or_default() | MARKS
 }
 
-/// Some of the index: what it knows of the messages from `first` to `last`.
+/// A part of the index: the terms of the messages from `first` to `last`.
 #[derive(Clone, Debug)]
 struct Run {
     num: i64,
@@ -124,9 +124,8 @@ impl View<'_> {
         self.merge(written, pace)
     }
 
-    /// Shows `see` the messages that hold what is wanted, the newest first, until it returns false; also some
-    /// that hold only the rarest of it, where these are so few that it would cost more to know. Returns whether
-    /// it did.
+    /// Passes the messages that match to `see`, the newest first, until it returns false; also some that have only
+    /// the rarest terms, where these are so few that a check would cost more. Returns whether it did.
     pub(crate) fn holding<E: From<StoreError>>(
         &self,
         wanted: &[Clause],
@@ -145,8 +144,8 @@ impl View<'_> {
         Ok(false)
     }
 
-    /// The clauses in the order in which they leave the least to be looked for in the lists of the next, with
-    /// the bytes of their lists for each thousand messages, as the longest run tells.
+    /// Returns the clauses in the order in which each leaves the fewest messages for the next, with the bytes of
+    /// their lists for each thousand messages in the longest run.
     fn rarest_first<'w>(
         &self,
         runs: &[Run],
@@ -269,7 +268,7 @@ impl View<'_> {
                     }
                 }
                 if !list.bytes().is_empty() {
-                    // It takes less room than what was in the row.
+                    // It takes less room than the earlier list in the row.
                     left.put(term, list.bytes());
                 }
             }

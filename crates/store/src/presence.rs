@@ -1,5 +1,5 @@
-//! Whether the files of an open database are still those at its path: somebody may delete or replace them under a
-//! process that goes on writing where nobody will ever read.
+//! Whether the files of an open database are still those at its path: somebody may delete or replace them while a
+//! process writes to files that are not at the path any more.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::trust::ID;
 #[derive(Debug)]
 pub(crate) struct Presence {
     database: FileId,
-    /// How the database was left when it was last looked at.
+    /// The state in which the database was last found.
     pub(crate) stamp: Stamp,
-    /// What was found to be no whole store.
+    /// The files that were found not to be a whole store.
     pub(crate) refused: Option<Stamp>,
     /// The mark of the store, if there was one.
     mark: Option<Stamp>,
@@ -24,7 +24,7 @@ pub(crate) struct Presence {
     logs: Arc<LogFiles>,
 }
 
-/// What became of the files.
+/// How the files are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absence {
     /// There is no file at the path.
@@ -42,8 +42,8 @@ pub(crate) enum Absence {
 }
 
 impl Presence {
-    /// The files of a database that has just been opened. `is_fresh` if its write-ahead log was empty before. None
-    /// if its file can't be looked at.
+    /// Returns the files of a database that has just been opened. `is_fresh` if its write-ahead log was empty before.
+    /// None if its file can't be read.
     pub(crate) fn of(
         path: &Path,
         database: FileId,
@@ -55,8 +55,8 @@ impl Presence {
         Some(Self { database, stamp, refused: None, mark: mark(path), logs })
     }
 
-    /// What has become of the files; none if they are all there. A checkpoint that is being taken is waited for until
-    /// `patience` is over.
+    /// Returns how the files are missing; none if they are all there. Waits up to `patience` for a checkpoint that is
+    /// being taken.
     pub(crate) fn absence(&mut self, path: &Path, patience: Duration) -> Option<Absence> {
         let Ok(metadata) = fs::metadata(path) else { return Some(Absence::Missing) };
         if FileId::of(&metadata) != Some(self.database) {

@@ -1,5 +1,5 @@
-//! From an event to the rows that it changes. Nothing else writes the derived tables, so that they can
-//! be derived anew from the log.
+//! Maps an event to the rows that it changes. Nothing else writes the derived tables, so that they can be rebuilt
+//! from the log.
 
 mod frames;
 mod placed;
@@ -7,6 +7,7 @@ mod spans;
 
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
+use callstack_core::session_state::SessionState;
 use rusqlite::{ToSql, params};
 
 use crate::compactions;
@@ -104,7 +105,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
                     at
                 ],
             )
-            // What the frame is for matters to what is suggested in it.
+            // The purpose of the frame matters to suggestions in it.
             .and_then(|()| {
                 writer.run(
                     "UPDATE sessions SET changed_seq = ?2
@@ -157,6 +158,9 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
             evidence::apply(&writer, *frame, *span, evidence)
         }
         Event::Rendered { session, slot, text, renderer } => {
+            if let Some(state) = SessionState::of_slot(slot, text) {
+                return writer.set_session_state(session, &state);
+            }
             writer.run(
                 "INSERT INTO renders (session, slot, text, renderer, seq)
                  VALUES (?1, ?2, ?3, ?4, ?5)
@@ -164,16 +168,17 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
                    SET text = excluded.text, renderer = excluded.renderer, seq = excluded.seq",
                 params![session, slot, text, renderer, seq],
             )?;
-            // What one process has said, every other one has to go on saying.
+            // Texts that one process has sent are sent by every other one, too.
             writer.run("UPDATE sessions SET changed_seq = ?2 WHERE id = ?1", params![session, seq])
         }
+        Event::SessionStateSet { session, state } => writer.set_session_state(session, state),
         Event::OutputsMasked { session, masks, settled_at, settled_serial } => {
             masks::add(&writer, session, masks, (settled_at, *settled_serial))
         }
         Event::StepsNamed { session, steps } => crate::named_steps::add(&writer, session, steps),
         Event::Subagent { session, change } => subagents::apply(view, at, session, change),
         Event::Purged { frames, messages, .. } => logs::purged(&writer, frames, messages),
-        // The log names what was stored; the bodies are written beside it.
+        // The log has references; the bodies are written beside it.
         Event::MessagesRecorded { session, messages } => {
             writer.place_spans(session)?;
             logs::recorded(&writer, session, messages)

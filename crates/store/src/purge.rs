@@ -1,5 +1,12 @@
 //! Removing messages for good. Their rows stay, with nothing in them, so that places in transcripts stay
-//! what they are, and so that a host which shows the messages again does not bring them back.
+//! what they are, and so that a host which shows the messages again does not bring them back: a message is known by
+//! session and id.
+//!
+//! A purge also removes the messages' hashes, the evidence, and the copies in names and results of frames from earlier
+//! events (`copies`). That is the only change that is ever made to events; the tables are derived again afterwards, and
+//! texts that repeated what was purged are rendered again. All other texts that were sent stay byte for byte, in other
+//! sessions whatever they say (`reach`, `repeats`). The step of a push is purged whole where some of its calls belong
+//! to the frame.
 
 mod copies;
 mod reach;
@@ -28,7 +35,7 @@ use crate::unreadable::{bytes_of, event_of};
 use copies::Going;
 pub use copies::{Copies, REMOVED};
 
-/// What a purge removes.
+/// The content of a purge.
 #[derive(Clone, Debug, Default)]
 pub struct Purge {
     /// Who removes it.
@@ -140,43 +147,39 @@ impl View<'_> {
 }
 
 impl Store {
-    /// Removes messages for good: their bodies, what search knows of them, the evidence that was taken from
-    /// them, their hashes in the log of events, and what names and results of frames repeat of them.
-    /// `returned` says what stands for a span from then on whose text told of it. Of the frames it is
-    /// remembered that their logs went, too. What is left of all this in the file goes with
-    /// [`Self::erase`].
+    /// Removes messages for good: their bodies, their entries in the search index, the evidence that was taken from
+    /// them, their hashes in the log of events, and the copies in names and results of frames. `returned` gives the
+    /// new text of each span whose fold repeated them. The logs of these frames are marked as purged, too. Remains in
+    /// the file go with [`Self::erase`].
     pub fn purge<E: From<StoreError>>(
         &self,
         at_time: i64,
         purge: &Purge,
         returned: &dyn Fn(&View<'_>, &Span) -> Result<String, E>,
     ) -> Result<(), E> {
-        self.set_secure_delete("ON")?;
-        let outcome = self.write(|change| change.purge(at_time, purge, returned));
-        let reset = self.set_secure_delete("FAST");
-        outcome.and_then(|()| Ok(reset?))
+        self.write(|change| {
+            change.view().set_secure_delete("ON")?;
+            let outcome = change.purge(at_time, purge, returned);
+            change.view().set_secure_delete("FAST")?;
+            outcome
+        })
     }
 
-    fn set_secure_delete(&self, how: &str) -> Result<(), StoreError> {
-        let connection = self.lock();
-        let set = connection.pragma_update(None, "secure_delete", how);
-        set.map_err(|source| at(self.path(), source))
-    }
-
-    /// Writes the whole file anew, so that nothing of what was purged is left in it.
+    /// Writes the whole file again, so that nothing of the purged content is left in it.
     pub fn erase(&self) -> Result<Erased, StoreError> {
-        let mut connection = self.lock();
         let failed = |source| at(self.path(), source);
-        connection.execute_batch("VACUUM").map_err(failed)?;
-        let erased = match connection.parts() {
-            (connection, Some(presence)) => {
-                let empty = || empty_log(connection);
-                let erased = checkpoint::noting(self.path(), presence, BUSY, empty);
-                erased.unwrap_or(Ok(Erased::LogLeft))
-            }
-            (connection, None) => empty_log(connection),
-        };
-        erased.map_err(failed)
+        self.with_connection(|open| {
+            open.execute_batch("VACUUM").map_err(failed)?;
+            let erased = match open.parts() {
+                (connection, Some(presence)) => {
+                    let empty = || empty_log(connection);
+                    let erased = checkpoint::noting(self.path(), presence, BUSY, empty);
+                    erased.unwrap_or(Ok(Erased::LogLeft))
+                }
+                (connection, None) => empty_log(connection),
+            };
+            erased.map_err(failed)
+        })
     }
 }
 
@@ -192,7 +195,7 @@ fn empty_log(connection: &Connection) -> rusqlite::Result<Erased> {
     }
 }
 
-/// Takes over what is in the log of writes and cuts it to nothing. False while somebody reads it.
+/// Writes the content of the write-ahead log back and truncates it. False while somebody reads it.
 fn emptied(connection: &Connection) -> rusqlite::Result<bool> {
     connection
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
@@ -225,7 +228,7 @@ impl Change<'_> {
         let going = Going { frames: purge.emptied(), stretches, messages: &found };
         self.remove_copies(&going, &seen, returned)?;
         let view = self.view();
-        // Terms of what was deleted stay in the index until its parts are merged.
+        // Terms of deleted rows stay in the index until its parts are merged.
         view.run("INSERT INTO frame_terms (frame_terms) VALUES ('optimize')", [])?;
         view.forget_words()?;
         view.forget_hashes(&found)?;
@@ -239,6 +242,12 @@ impl Change<'_> {
 }
 
 impl View<'_> {
+    /// Whether what is deleted is overwritten always (`ON`), or only where that costs no further write (`FAST`).
+    fn set_secure_delete(&self, how: &str) -> Result<(), StoreError> {
+        let set = self.connection.pragma_update(None, "secure_delete", how);
+        set.map_err(|source| self.failed(source))
+    }
+
     /// The messages of a stretch that were not purged yet.
     fn kept_in(&self, stretch: &Stretch) -> Result<Vec<i64>, StoreError> {
         let place = params![stretch.session, signed(stretch.first), signed(stretch.last), PURGED];
@@ -251,7 +260,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// A hash tells whoever can guess a message that the guess is right.
+    /// Removes hashes: they would confirm a correct guess of a message.
     fn forget_hashes(&self, purged: &BTreeMap<String, BTreeSet<String>>) -> Result<(), StoreError> {
         self.rewrite_events("messages_recorded", |event| {
             let Event::MessagesRecorded { session, messages } = event else { return false };

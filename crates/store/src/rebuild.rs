@@ -1,4 +1,4 @@
-//! Checking a store, and deriving its tables from the event log anew.
+//! Checking a store, and rebuilding its tables from the event log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::store::{Store, View};
 use crate::unreadable::{LeftOut, Omitted, bytes_of};
 
 /// Tables that are derived from the events, children before those that they refer to.
-const DERIVED: [&str; 23] = [
+const DERIVED: [&str; 24] = [
     "answers",
     "file_states",
     "file_restores",
@@ -31,6 +31,7 @@ const DERIVED: [&str; 23] = [
     "evidence",
     "spans",
     "renders",
+    "session_states",
     "masks",
     "named_steps",
     "subagents",
@@ -40,26 +41,25 @@ const DERIVED: [&str; 23] = [
     "frames",
 ];
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Health {
-    /// What SQLite finds wrong with the file, and messages whose bodies are not what they were; empty when
-    /// all is sound.
+    /// Damage that SQLite finds in the file, and messages whose bodies were changed; empty when all is sound.
     pub damage: Vec<String>,
-    /// Derived tables that are not what the events say.
+    /// Derived tables that do not match the events.
     pub drifted: Vec<String>,
     /// Events in the log.
     pub events: u64,
-    /// What deriving the tables leaves out, because it can't be read.
+    /// Unreadable events, which a rebuild leaves out.
     pub omitted: Omitted,
 }
 
-/// What deriving the tables came to.
+/// The result of a rebuild.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Events in the log.
     pub events: u64,
-    /// What was left out, because it can't be read.
+    /// Unreadable events, which were left out.
     pub omitted: Omitted,
 }
 
@@ -125,8 +125,8 @@ impl Change<'_> {
         Ok(Omitted { events, frames: before.difference(&after).copied().collect() })
     }
 
-    /// Derives all tables, and returns the events that were left out; what search knows of frames stays as
-    /// it is.
+    /// Derives all tables, and returns the events that were left out; the terms of frames in the search index stay as
+    /// they are.
     pub(crate) fn derive_tables(&mut self) -> Result<Vec<LeftOut>, StoreError> {
         let view = self.view();
         let failed = |source| view.failed(source);
@@ -135,7 +135,7 @@ impl Change<'_> {
         for table in DERIVED {
             view.connection.execute(&format!("DELETE FROM {table}"), []).map_err(failed)?;
         }
-        // In a damaged file what is written to a table may come up in the log that is being read.
+        // In a damaged file, rows that are written to a table may appear in the log that is being read.
         let (mut left, mut last) = (events, i64::MIN);
         let mut log = view
             .connection
@@ -159,7 +159,7 @@ impl Change<'_> {
                 }
                 Ok(event) => apply_alone(&view, seq, at, &event)?,
                 Err(error) => {
-                    // From here on an event that refers to what is missing has to fail by itself.
+                    // From here on an event with a missing reference has to fail alone.
                     let strict = view.connection.execute_batch("PRAGMA defer_foreign_keys = OFF");
                     strict.map_err(failed)?;
                     Some(brief(&error))
@@ -177,8 +177,8 @@ fn brief(error: &serde_json::Error) -> String {
     text.split_once(", expected one of").map_or(text.clone(), |(why, _)| why.to_owned())
 }
 
-/// Projects an event as a whole or not at all, and says why not: it may refer to what was made by another
-/// event that could not be read.
+/// Projects an event as a whole or not at all, and returns why not: it may refer to rows of another event that could
+/// not be read.
 fn apply_alone(
     view: &View<'_>,
     seq: i64,

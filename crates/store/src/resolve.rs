@@ -1,4 +1,4 @@
-//! From what somebody typed to the frame that is meant.
+//! Resolves references that people type.
 
 use callstack_core::frame::{Frame, FrameNum};
 use rusqlite::params;
@@ -14,7 +14,7 @@ const SUGGESTED: i64 = 3;
 
 impl View<'_> {
     /// The frame that a reference means: a handle, an id, a former id, or any unique prefix of these.
-    /// What is exactly right wins over what begins alike.
+    /// An exact match wins over one with the same beginning.
     pub fn resolve(&self, reference: &str) -> Result<Frame, StoreError> {
         let reference = reference.trim();
         let mut found = self.exact(reference)?;
@@ -33,7 +33,8 @@ impl View<'_> {
                         Ok((frame.num, frame.id, frame.identity.title))
                     })
                     .collect::<Result<_, StoreError>>()?;
-                Err(StoreError::Ambiguous { reference: reference.to_owned(), candidates })
+                let more = several.len() > NAMED;
+                Err(StoreError::Ambiguous { reference: reference.to_owned(), candidates, more })
             }
         }
     }

@@ -35,11 +35,11 @@ pub(crate) enum Restored {
     AsItIs,
     /// Everything that it held is there.
     Whole(Open),
-    /// With a store that lacks what it held.
+    /// To a store that lacks events.
     Other(Open),
 }
 
-/// By what two logs of events are compared.
+/// The key for comparing two logs of events.
 #[derive(Debug)]
 struct Log {
     newest: i64,
@@ -172,8 +172,8 @@ fn restore_from(
     finished(folder, path, turns)
 }
 
-/// Waits until nobody deletes in a folder any more: whoever does goes on to what is put there. It is only waited for
-/// a while, since what is deleted later is noticed later.
+/// Waits until files are no longer deleted in a folder: whoever deletes would go on to the new ones. The wait is
+/// limited; later deletions are noticed later.
 fn wait_until_still(folder: &Path) {
     const PATIENCE: Duration = Duration::from_millis(500);
     const STILL: Duration = Duration::from_millis(10);
@@ -199,7 +199,7 @@ fn finished(folder: &Path, path: &Path, turns: &Turns) -> Result<Restored, Store
     Ok(Restored::Whole(new))
 }
 
-/// What is emptied in place takes with it what is not in the log.
+/// A store that was emptied in place loses everything that is not in the write-ahead log.
 fn unreadable(path: &Path, absence: Absence, error: &StoreError) -> StoreError {
     let path = path.to_path_buf();
     match absence {
@@ -229,8 +229,8 @@ fn copy_and_rename(copy: &Path, path: &Path, from: &mut Open) -> Result<(), Stor
         let alone = from
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|source| at(path, source))?;
-        // Another connection may have written while it was copied. Nobody does from here on: who gets the lock next
-        // finds another file at the path.
+        // Another connection may have written while it was copied. From here on none does: the next holder of the
+        // lock finds another file at the path.
         if self::version(&alone).map_err(|source| at(path, source))? != version {
             if begun.elapsed() > BUSY {
                 return Err(StoreError::Busy { path: path.to_path_buf() });
@@ -282,7 +282,7 @@ fn copied(copy: &Path, from: &Connection) -> Result<(), StoreError> {
     copy.and_then(|copy| copy.sync_all()).map_err(io)
 }
 
-/// Makes an empty file for a copy, in the place of what is left of an earlier one.
+/// Makes an empty file for a copy, in place of the remains of an earlier one.
 fn begin(copy: &Path) -> Result<(), StoreError> {
     remove(copy)?;
     for stale in beside(copy) {
@@ -330,7 +330,7 @@ fn holds(theirs: &Connection, ours: &Connection, log: &Log) -> rusqlite::Result<
             && event(theirs, log.newest)? == event(ours, log.newest)?))
 }
 
-/// Keeps other processes from making the store again as long as what this returns is held.
+/// Keeps other processes from making the store again as long as the result is held.
 fn alone(path: &Path) -> Result<File, StoreError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let mut options = OpenOptions::new();

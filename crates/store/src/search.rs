@@ -1,5 +1,5 @@
-//! The search index: which messages and frames hold all of some terms. It is behind what is stored until
-//! somebody catches up with it, off every hot path.
+//! The search index: which messages and frames hold all of some terms. It lags the stored messages until somebody
+//! catches up with them, off every hot path.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -36,9 +36,8 @@ pub struct IndexedMessage {
 }
 
 impl Change<'_> {
-    /// Catches up with some of what was stored since the last time: with messages of some `bytes` in
-    /// all, whose text `text_of` takes out of their JSON, and with the frames that changed. Returns
-    /// whether anything is left.
+    /// Indexes some of the messages that were stored since the last time: messages of some `bytes` in all, whose text
+    /// `text_of` takes out of their JSON, and the frames that changed. Returns whether anything is left.
     pub fn index(
         &mut self,
         bytes: usize,
@@ -86,7 +85,7 @@ impl Change<'_> {
         view.set_indexed(EVENTS, rows.last().map_or(from, |(seq, _)| *seq))
     }
 
-    /// Forgets what is known of frames, because the frames themselves were derived anew.
+    /// Forgets the terms of frames, because the frames themselves were rebuilt.
     pub(crate) fn forget_frame_terms(&self) -> Result<(), StoreError> {
         let view = self.view();
         view.run("INSERT INTO frame_terms (frame_terms) VALUES ('delete-all')", [])?;
@@ -198,7 +197,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Lets search know a frame by what is said and what was seen of it now, and by nothing else.
+    /// Indexes a frame by its present texts and evidence, and nothing else.
     pub(crate) fn index_frame(&self, num: FrameNum) -> Result<(), StoreError> {
         let said = match self.frame(num) {
             // The event that made it can't be read.

@@ -1,4 +1,4 @@
-//! Reading spans, sessions and what was sent.
+//! Reading spans, sessions and texts that were sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,8 +66,8 @@ impl View<'_> {
         self.spans(&format!("{SPAN} WHERE frame = ?1 ORDER BY num"), params![sql(frame)])
     }
 
-    /// The spans that have ended and were too light to be folded, of one frame or of all; those that a
-    /// summary of the host stands for are not among them.
+    /// Returns the spans that have ended and were too light to be folded, of one frame or of all, without those that
+    /// a summary of the host replaces.
     pub fn light_spans(&self, frame: Option<FrameNum>) -> Result<Vec<Span>, StoreError> {
         let mut spans = self.spans(
             &format!(
@@ -86,7 +86,7 @@ impl View<'_> {
         Ok(spans)
     }
 
-    /// The attached span of a session that nobody's call opened at a place, if there is one.
+    /// Returns the attached automatic span of a session at a place, if there is one.
     pub fn automatic_span(
         &self,
         session: &str,
@@ -223,7 +223,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// What each session took that was only read from a recording, as far as that is known.
+    /// Returns the figures of each session that was only read from a recording, as far as they are known.
     pub fn recorded_figures(&self) -> Result<BTreeMap<String, RecordedFigures>, StoreError> {
         let rows: Vec<(String, Option<RecordedFigures>)> = self
             .connection
@@ -237,7 +237,7 @@ impl View<'_> {
         Ok(rows.into_iter().filter_map(|(id, figures)| Some((id, figures?))).collect())
     }
 
-    /// What a session took that was only read from a recording.
+    /// Returns the figures of a session that was only read from a recording.
     pub fn figures_of(&self, session: &str) -> Result<Option<RecordedFigures>, StoreError> {
         self.connection
             .prepare_cached("SELECT figures FROM sessions WHERE id = ?1 AND recorded = 1")
@@ -293,8 +293,8 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The newest event that changed a session's spans, its active frame or what was said in it; 0 for an
-    /// unknown one.
+    /// Returns the newest event that changed a session's spans, its active frame or its messages; 0 for an unknown
+    /// session.
     pub fn session_revision(&self, session: &str) -> Result<i64, StoreError> {
         self.connection
             .prepare_cached("SELECT changed_seq FROM sessions WHERE id = ?1")
@@ -373,7 +373,7 @@ fn session_of(row: &Row<'_>) -> rusqlite::Result<Session> {
     })
 }
 
-/// What a column holds as JSON.
+/// Reads a column as JSON.
 fn json_of<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
     let text: Option<String> = row.get(column)?;
     text.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| {

@@ -1,15 +1,16 @@
 //! Opening a store, reading it and changing it.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use callstack_core::event::Event;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension as _, Params, TransactionBehavior};
 use sha2::{Digest as _, Sha256};
 
 use crate::change::Change;
-use crate::connect::{BUSY, Open, configure, connect, refuse_emptied, uri_path, writable};
+use crate::connect::{Open, configure, connect, connect_read_only, refuse_emptied, writable};
+use crate::connections::{Access, Connections, until_undisturbed};
 use crate::error::{StoreError, at};
 use crate::history::History;
 use crate::locate::DATABASE;
@@ -19,15 +20,19 @@ use crate::schema;
 use crate::trust::Trusted;
 use crate::turns::{Incident, Turns};
 use crate::unreadable::{bytes_of, event_of};
+use crate::watch::Signal;
 
 /// An open store. May be shared between threads; each call is one transaction.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    connection: Arc<Mutex<Open>>,
+    connections: Connections,
     turns: Turns,
-    read_only: bool,
+    /// The generation of the store that callers of this object know of.
+    generation: AtomicU64,
     observers: Observers,
+    /// Raised after each change through this object, and when the files of the store change.
+    pub(crate) signal: Arc<Signal>,
     /// None for a store that nothing is asked about.
     trusted: Option<Trusted>,
 }
@@ -67,7 +72,7 @@ impl Store {
         Self::open_in(&trusted.folder(), Some(trusted))
     }
 
-    /// The same for a folder that nothing is asked about, for tests, examples and measurements.
+    /// The same without trust, for tests, examples and measurements.
     pub fn open_unchecked(folder: &Path) -> Result<Self, StoreError> {
         Self::open_in(folder, None)
     }
@@ -79,25 +84,34 @@ impl Store {
             turns.with_another(|open, turns| come_back(&path, trusted, open, turns))?;
             refuse_emptied(&path)?;
             if writable(folder, &path)?.is_none() {
-                return Self::open_read_only(path.clone());
+                let open = connect_read_only(&path)?.into();
+                return Ok(Self::of(path.clone(), open, Turns::default(), Access::ReadOnly));
             }
             open_overwritten(&path, &turns)?;
             let open = connect(folder, &path)?;
             turns.learn(History::of(&open).map_err(|source| at(&path, source))?);
-            Ok(Self::of(path.clone(), open, turns.clone(), false))
+            Ok(Self::of(path.clone(), open, turns.clone(), Access::ReadWrite))
         })?;
         Ok(Self { trusted: trusted.cloned(), ..store })
     }
 
-    /// A store in a file that nobody else knows of.
+    /// Opens a store in a file that nobody else knows of.
     pub(crate) fn over(path: PathBuf, connection: Connection) -> Self {
-        Self::of(path, connection, Turns::default(), false)
+        Self::of(path, connection.into(), Turns::default(), Access::Single)
     }
 
-    fn of(path: PathBuf, open: impl Into<Open>, turns: Turns, read_only: bool) -> Self {
-        let connection = Arc::new(Mutex::new(open.into()));
-        turns.add(&connection);
-        Self { path, connection, turns, read_only, observers: Observers::default(), trusted: None }
+    fn of(path: PathBuf, open: Open, turns: Turns, access: Access) -> Self {
+        let connections = Connections::new(path.clone(), open, access);
+        turns.add(connections.first());
+        Self {
+            path,
+            connections,
+            generation: AtomicU64::new(turns.generation()),
+            turns,
+            observers: Observers::default(),
+            signal: Arc::default(),
+            trusted: None,
+        }
     }
 
     /// Calls `observer` with the events of each change that goes through this store object, with the time of each in
@@ -113,29 +127,7 @@ impl Store {
         let mut connection = Connection::open_in_memory().map_err(|source| at(&path, source))?;
         configure(&connection).map_err(|source| at(&path, source))?;
         schema::migrate(&mut connection, &path)?;
-        Ok(Self::of(path, connection, Turns::default(), false))
-    }
-
-    fn open_read_only(path: PathBuf) -> Result<Self, StoreError> {
-        let failed = |source| at(&path, source);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-            | OpenFlags::SQLITE_OPEN_URI
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let plain = Connection::open_with_flags(&path, flags).and_then(|connection| {
-            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-            Ok(connection)
-        });
-        // In a folder that can't be written, WAL has no place for its index; what was checkpointed
-        // can still be read as an unchanging file.
-        let connection = if let Ok(connection) = plain {
-            connection
-        } else {
-            let uri = format!("file:{}?immutable=1", uri_path(&path));
-            Connection::open_with_flags(uri, flags).map_err(failed)?
-        };
-        connection.busy_timeout(BUSY).map_err(failed)?;
-        schema::check_readable(&connection, &path)?;
-        Ok(Self::of(path, connection, Turns::default(), true))
+        Ok(Self::of(path, connection.into(), Turns::default(), Access::Single))
     }
 
     /// The database file.
@@ -145,21 +137,35 @@ impl Store {
 
     /// Whether the store can only be read.
     pub fn is_read_only(&self) -> bool {
-        self.read_only
+        self.connections.is_read_only()
     }
 
-    /// Reads in one transaction, so that all that is read belongs together.
+    /// Reads in one transaction, so that all that is read belongs together: the last committed change is seen, and none
+    /// that is committed meanwhile. Others read and write at the same time.
     pub fn read<T, E: From<StoreError>>(
         &self,
         read: impl FnOnce(&View<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut connection = self.lock();
-        if connection.absence(&self.path).is_some() {
+        let mut open = self.connections.take(&self.turns)?;
+        if open.absence(&self.path).is_some() {
+            // Whoever has the turn may need this connection.
+            self.connections.give_back(open);
             let turn = self.turns.take();
-            self.come_back(&mut connection)?;
+            open = self.connections.take(&self.turns)?;
+            self.come_back(&mut open)?;
             drop(turn);
         }
-        let transaction = connection
+        let outcome = self.read_from(&mut open, read);
+        self.connections.give_back(open);
+        outcome
+    }
+
+    fn read_from<T, E: From<StoreError>>(
+        &self,
+        open: &mut Open,
+        read: impl FnOnce(&View<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let transaction = open
             .transaction_with_behavior(TransactionBehavior::Deferred)
             .map_err(|source| at(&self.path, source))?;
         read(&View { connection: &transaction, path: &self.path })
@@ -172,24 +178,38 @@ impl Store {
         &self,
         write: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        if self.read_only {
+        if self.is_read_only() {
             return Err(StoreError::ReadOnly { path: self.path.clone() }.into());
         }
-        let mut connection = self.lock();
         let turn = self.turns.take();
+        let (value, events) = self.with_connection(|open| self.write_to(open, write))?;
+        drop(turn);
+        if !events.is_empty() {
+            self.signal.raise();
+            self.observers.call(&events);
+        }
+        Ok(value)
+    }
+
+    /// The caller has the turn.
+    fn write_to<T, E: From<StoreError>>(
+        &self,
+        connection: &mut Open,
+        write: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
+    ) -> Result<(T, Vec<(i64, Event)>), E> {
         let failed = |source| at(&self.path, source);
-        self.come_back(&mut connection)?;
+        self.come_back(connection)?;
         let begin = |open: &mut Open| open.execute_batch("BEGIN IMMEDIATE").map_err(failed);
-        begin(&mut connection)?;
+        begin(connection)?;
         // Whoever puts another file in its place holds the lock of this one meanwhile.
         if connection.absence(&self.path).is_some() {
             connection.execute_batch("ROLLBACK").map_err(failed)?;
-            self.come_back(&mut connection)?;
-            begin(&mut connection)?;
+            self.come_back(connection)?;
+            begin(connection)?;
         }
-        let transaction = Begun { connection: &connection, is_over: false };
-        self.check_history(&connection)?;
-        let mut change = Change::new(View { connection: &connection, path: &self.path });
+        let transaction = Begun { connection, is_over: false };
+        self.check_history(connection)?;
+        let mut change = Change::new(View { connection, path: &self.path });
         let value = write(&mut change)?;
         let newest = change.newest();
         let events = change.into_events();
@@ -197,15 +217,10 @@ impl Store {
         if let Some(newest) = newest {
             self.turns.extend(newest);
         }
-        // What went to a file that had gone by then is in the one that is made of it.
-        self.come_back(&mut connection)?;
+        // Writes to a file that had gone by then are in the one that is made of it.
+        self.come_back(connection)?;
         connection.shorten_log(&self.path);
-        drop(turn);
-        drop(connection);
-        if !events.is_empty() {
-            self.observers.call(&events);
-        }
-        Ok(value)
+        Ok((value, events))
     }
 
     /// Looks whether the store is still where it was opened, and makes it again if it is not. An error says that
@@ -215,9 +230,8 @@ impl Store {
         if self.read(|view| known.is_in(view.connection).map_err(|source| view.failed(source)))? {
             return Ok(());
         }
-        let connection = self.lock();
         let turn = self.turns.take();
-        let outcome = self.check_history(&connection);
+        let outcome = self.with_connection(|open| self.check_history(open));
         drop(turn);
         outcome
     }
@@ -234,12 +248,12 @@ impl Store {
         Err(StoreError::Replaced { path: self.path.clone() })
     }
 
-    /// What connections of this process to this store have in common.
+    /// Returns the state that connections of this process to this store share.
     pub fn turns(&self) -> Turns {
         self.turns.clone()
     }
 
-    /// What has happened to the files of the store since this was asked last.
+    /// Returns the incidents of the store's files since the last call.
     pub fn incidents(&self) -> Vec<Incident> {
         self.turns.take_incidents()
     }
@@ -247,16 +261,24 @@ impl Store {
     /// Goes on with the store as it is at its path. The caller has the turn.
     fn come_back(&self, open: &mut Open) -> Result<(), StoreError> {
         let come_back = || come_back(&self.path, self.trusted.as_ref(), open, &self.turns);
-        if let Some(other) = until_undisturbed(come_back)? {
-            *open = other;
-            return Err(StoreError::Replaced { path: self.path.clone() });
+        let Some(other) = until_undisturbed(come_back)? else { return Ok(()) };
+        *open = other;
+        // Each connection finds the other store; the first one that does says so.
+        let generation = self.turns.generation();
+        if self.generation.swap(generation, Ordering::Relaxed) == generation {
+            return Ok(());
         }
-        Ok(())
+        Err(StoreError::Replaced { path: self.path.clone() })
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Open> {
-        // A panic in a transaction rolls it back; the connection itself stays sound.
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn with_connection<T, E: From<StoreError>>(
+        &self,
+        act: impl FnOnce(&mut Open) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut open = self.connections.take(&self.turns)?;
+        let outcome = act(&mut open);
+        self.connections.give_back(open);
+        outcome
     }
 }
 
@@ -279,22 +301,7 @@ fn come_back(
     }
 }
 
-/// Tries again for a while what somebody disturbs who deletes or exchanges the files just then.
-fn until_undisturbed<T>(mut act: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    const PATIENCE: Duration = Duration::from_secs(2);
-    const PAUSE: Duration = Duration::from_millis(5);
-    let begun = Instant::now();
-    loop {
-        match act() {
-            Err(StoreError::Disturbed { .. }) if begun.elapsed() < PATIENCE => {
-                std::thread::sleep(PAUSE);
-            }
-            outcome => return outcome,
-        }
-    }
-}
-
-/// A write transaction under way; what is not committed is rolled back.
+/// A write transaction under way, which is rolled back unless it is committed.
 struct Begun<'c> {
     connection: &'c Connection,
     is_over: bool,
@@ -311,7 +318,7 @@ impl Begun<'_> {
 impl Drop for Begun<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            // SQLite has rolled back by itself where this fails.
+            // Where this fails, SQLite has rolled back already.
             drop(self.connection.execute_batch("ROLLBACK"));
         }
     }
@@ -333,8 +340,8 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// What tells this store from every other one: a hash of its first event, but for what a purge may
-    /// take out of that. None while it is empty.
+    /// Returns the identity of this store: a hash of its first event, without the parts that a purge may remove. None
+    /// while it is empty.
     pub fn identity(&self) -> Result<Option<String>, StoreError> {
         let first = self
             .connection

@@ -110,7 +110,7 @@ impl View<'_> {
     }
 }
 
-/// Projects what has become known of a child session.
+/// Projects a change in the knowledge about a child session.
 pub(crate) fn apply(
     view: &View<'_>,
     at: i64,

@@ -1,4 +1,4 @@
-//! Suggestions: what was suggested, and what came of it.
+//! Suggestions and their outcomes.
 
 use callstack_core::autonomy::{Heuristic, Suggestion, SuggestionEnd};
 use callstack_core::frame::FrameNum;
@@ -13,10 +13,10 @@ use crate::store::View;
 const SUGGESTION: &str = "SELECT num, session, frame, heuristic, confidence, subject, reason,
   created_at, expires_at, outcome, ended_at FROM suggestions";
 
-/// A suggestion with what came of it.
+/// A suggestion with its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSuggestion {
-    /// It.
+    /// The suggestion.
     pub suggestion: Suggestion,
     /// How it ended, at the time that was asked for; none while it waits.
     pub end: Option<SuggestionEnd>,
@@ -95,8 +95,8 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The suggestions about a frame that were made after a time (milliseconds since 1970), oldest
-    /// first; `now` tells which have expired.
+    /// The suggestions about a frame that were made after a time (milliseconds since 1970), oldest first; those that
+    /// have expired at `now` are marked.
     pub fn frame_suggestions(
         &self,
         frame: FrameNum,
@@ -110,7 +110,7 @@ impl View<'_> {
         )
     }
 
-    /// The newest suggestions, of a session or of all, newest first; `now` tells which have expired.
+    /// The newest suggestions, of a session or of all, newest first; those that have expired at `now` are marked.
     pub fn newest_suggestions(
         &self,
         session: Option<&str>,
@@ -157,7 +157,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// What came of all suggestions until a time (milliseconds since 1970), by heuristic.
+    /// Returns the outcomes of all suggestions until a time (milliseconds since 1970), by heuristic.
     pub fn suggestion_counts(
         &self,
         now: i64,

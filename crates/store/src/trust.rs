@@ -1,10 +1,10 @@
 //! Which stores may be opened.
 //!
-//! A store lies in its project, and a project may come from anywhere: a cloned repository can bring a
-//! store whose settings, links and database somebody else has made. So each store has a random id, and the
-//! user's state folder records under that id in which project it was made. [`Registry::admit`] finds that
-//! record, and makes sure that nothing in the store leads out of it, before anything in it is opened; what
-//! it hands out, [`Trusted`], is what opening a store takes.
+//! A store lies in its project, and a project may come from anywhere: a cloned repository can bring a store whose
+//! settings, links and database somebody else has made. So each store has a random id, and the user's state folder
+//! records under that id in which project it was made. [`Registry::admit`] finds that record, and makes sure that
+//! nothing in the store leads out of it, before anything in it is opened; what it hands out, [`Trusted`], is what
+//! opening a store takes.
 
 mod inspect;
 mod look;
@@ -37,7 +37,7 @@ pub(crate) const ID: &str = "id";
 /// Lists the paths in a project's store that git tracks, or says why it can't be found out.
 type ListTracked = dyn Fn(&Path) -> Result<Vec<PathBuf>, String> + Send + Sync;
 
-/// The record of stores in the user's state folder, and what else decides whether a store may be opened.
+/// The record of stores in the user's state folder, and everything else that decides whether a store may be opened.
 #[derive(Clone)]
 pub struct Registry {
     records: Records,
@@ -108,7 +108,7 @@ impl Registry {
         let record = id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         match (id, record) {
             (Some(id), Some(record)) if record.project == project => Ok(id),
-            // What belongs to the store that it is a copy of is not shared with it.
+            // Records of the store that it is a copy of are not shared with it.
             (Some(id), Some(record)) if is_named && is_at(&record.project, &id) => {
                 Ok(renamed(project, true))
             }
@@ -150,7 +150,7 @@ impl Registry {
         Ok(id)
     }
 
-    /// Deletes a store that was found to be the user's own, and what belongs to it outside of the project.
+    /// Deletes a store that was found to be the user's own, and its files outside of the project.
     pub fn delete(&self, trusted: &Trusted) -> Result<(), StoreError> {
         let remove = |folder: PathBuf| match fs::remove_dir_all(&folder) {
             Err(source) if source.kind() != ErrorKind::NotFound => {
@@ -218,8 +218,7 @@ impl Trusted {
         Ok(Self { project: project.to_path_buf(), id: None, states: None, registry: None })
     }
 
-    /// Makes sure that it still is, for somebody who opens it again. One that has vanished meanwhile keeps its
-    /// id.
+    /// Checks again that it may be opened. One that has vanished meanwhile keeps its id.
     pub fn again(&self) -> Result<Self, StoreError> {
         let Some(registry) = &self.registry else { return Ok(self.clone()) };
         if look::at(&self.project)? != Content::Filled {
@@ -244,7 +243,7 @@ impl Trusted {
     }
 }
 
-/// The id in a store's folder; none if there is none, or what there is was never written by this program.
+/// Returns the id in a store's folder; none if there is none, or if this program can't have written it.
 fn id_of(project: &Path) -> Result<Option<StoreId>, StoreError> {
     let path = project.join(FOLDER).join(ID);
     let bytes = read_plain(&path, 100).map_err(|source| StoreError::Io { path, source })?;

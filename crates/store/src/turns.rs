@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use crate::connect::Open;
 use crate::error::StoreError;
@@ -50,7 +50,7 @@ pub enum Incident {
 }
 
 impl Turns {
-    /// Those that everybody takes who has this database file open in this process.
+    /// Returns the turns of everybody who has this database file open in this process.
     pub(crate) fn at(path: &Path) -> Self {
         let mut open = lock(&OPEN);
         if let Some(turns) = open.get(path).and_then(Weak::upgrade) {
@@ -62,7 +62,7 @@ impl Turns {
         turns
     }
 
-    /// Waits until nobody else writes, and keeps everybody else from it until what this returns is dropped.
+    /// Waits until nobody else writes, and keeps everybody else from it until the result is dropped.
     pub(crate) fn take(&self) -> MutexGuard<'_, ()> {
         lock(&self.0.turn)
     }
@@ -74,17 +74,24 @@ impl Turns {
         open.push(Arc::downgrade(connection));
     }
 
-    /// Does something in a turn with a connection that the process has open already, if it has one, and returns what
-    /// that returns. The caller holds neither a connection nor the turn.
+    /// Runs something in a turn with a connection that the process has open already, if it has one, and returns its
+    /// result. The caller holds neither a connection nor the turn.
     pub(crate) fn with_another<T>(
         &self,
         act: impl FnOnce(&mut Open, &Self) -> Result<Option<T>, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         let other = lock(&self.0.open).iter().find_map(Weak::upgrade);
         let Some(other) = other else { return Ok(None) };
-        let mut other = lock(&other);
-        let _turn = self.take();
-        act(&mut other, self)
+        loop {
+            let turn = self.take();
+            match other.try_lock() {
+                Ok(mut open) => return act(&mut open, self),
+                Err(TryLockError::Poisoned(open)) => return act(&mut open.into_inner(), self),
+                Err(TryLockError::WouldBlock) => drop(turn),
+            }
+            // Whoever has it may be reading for long, which stops no writes.
+            drop(lock(&other));
+        }
     }
 
     /// How far the log of events had come, as far as the process knows.
@@ -146,19 +153,19 @@ impl Turns {
         if current.id == file { None } else { current.keeper.take() }
     }
 
-    /// Counts how often what was known of the store became untrue, because another one had taken its place.
+    /// Returns how often knowledge of the store became invalid, because another one had taken its place.
     pub fn generation(&self) -> u64 {
         lock(&self.0.file).generation
     }
 
-    /// What has happened since this was asked last.
+    /// Returns the incidents since the last call.
     pub(crate) fn take_incidents(&self) -> Vec<Incident> {
         std::mem::take(&mut lock(&self.0.file).incidents)
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is half done behind these locks: a panic in a turn rolls its transaction back.
+    // No state is half changed while these locks are held: a panic in a turn rolls its transaction back.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

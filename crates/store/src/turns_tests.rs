@@ -2,6 +2,7 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use super::*;
+use crate::error::at;
 use crate::{MessageBody, Store};
 
 #[test]
@@ -22,7 +23,7 @@ fn a_turn_that_nobody_can_take_is_forgotten() {
     assert!(!lock(&OPEN).contains_key(path));
 }
 
-/// Each would be told at once that the database is busy, if SQLite found the other one writing.
+/// SQLite would report at once to each that the database is busy, if it found the other one writing.
 #[test]
 fn connections_of_one_process_never_find_each_other_writing() {
     let folder = tempfile::tempdir().unwrap();
@@ -30,7 +31,10 @@ fn connections_of_one_process_never_find_each_other_writing() {
     let together = Barrier::new(2);
     std::thread::scope(|scope| {
         for store in &stores {
-            store.lock().busy_timeout(Duration::ZERO).unwrap();
+            let impatient = |open: &mut Open| open.busy_timeout(Duration::ZERO);
+            store
+                .with_connection(|open| impatient(open).map_err(|it| at(store.path(), it)))
+                .unwrap();
             scope.spawn(|| {
                 for round in 0..50 {
                     together.wait();

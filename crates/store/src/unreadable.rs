@@ -30,7 +30,7 @@ pub struct LeftOut {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Omitted {
-    /// Events that can't be read, and events that refer to what only these made.
+    /// Events that can't be read, and events that depend on these.
     pub events: Vec<LeftOut>,
     /// Frames that were in the tables, and are not in those that were derived.
     pub frames: Vec<FrameNum>,
@@ -56,7 +56,7 @@ pub(crate) fn bytes_of(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>
     Ok(row.get_ref(column)?.as_bytes()?.to_vec())
 }
 
-/// The event that a body tells of, if it can be read.
+/// Returns the event in a body, if it can be read.
 pub(crate) fn event_of(body: &[u8]) -> Option<Event> {
     serde_json::from_slice(body).ok()
 }

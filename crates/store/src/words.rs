@@ -1,5 +1,4 @@
-//! The words that stand anywhere in what is kept, so that those that hold some letters are found without
-//! reading texts.
+//! The words in all stored texts, so that words with some letters are found without reading texts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,17 +9,17 @@ use crate::error::StoreError;
 use crate::postings::{self, Clause};
 use crate::store::View;
 
-/// Letters of the pieces by which words are known, and what counts as a letter behind a word's last.
+/// Letters of the pieces by which words are known, and the characters that count as a letter after a word's last.
 const PIECE: usize = 3;
 const END: char = '§';
-/// Words that may stand for the letters that are looked for; letters that stand in more tell little, and
-/// each makes a question slower. The first where nothing else is known.
+/// The most words that a question asks for; letters in more words are not specific, and each makes a question slower.
+/// The first ones where nothing else is known.
 const MOST_WORDS: usize = 64;
 const MOST_WORDS_MORE: usize = 8;
-/// Words that are looked at for that.
+/// Words that are examined for that.
 const EXAMINED_WORDS: usize = 2_000;
 
-/// What the index is asked.
+/// A question to the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Narrowed {
     /// Of frames. None where nothing narrows them down.
@@ -32,7 +31,7 @@ pub struct Narrowed {
 }
 
 impl Narrowed {
-    /// Where nothing is asked, all messages may hold what is wanted.
+    /// Returns the answer without a question: any message may match.
     pub fn not_at_all() -> Self {
         Self { question: None, wanted: None, is_whole: true }
     }
@@ -107,7 +106,7 @@ impl View<'_> {
         self.run("INSERT INTO word_pieces (word_pieces) VALUES ('optimize')", [])
     }
 
-    /// What is known, as a question to the index.
+    /// Returns clues as a question to the index.
     pub fn narrowed(&self, known: &Known) -> Result<Narrowed, StoreError> {
         let mut clues = Vec::new();
         let mut wanted = Vec::new();

@@ -28,7 +28,7 @@ impl Process {
         Self::spawn(Command::new(std::env::current_exe().unwrap()), task, folder)
     }
 
-    /// Starts the process through a program that runs the command line behind its own arguments.
+    /// Starts the process through a program that runs the command line after its own arguments.
     pub(crate) fn start_through(mut program: Command, task: &str, folder: &Path) -> Self {
         program.arg(std::env::current_exe().unwrap());
         Self::spawn(program, task, folder)
@@ -46,7 +46,7 @@ impl Process {
         Self { child, lines }
     }
 
-    /// What the process says next; none when it has ended.
+    /// Returns the next output of the process; none when it has ended.
     pub(crate) fn says(&mut self) -> Option<String> {
         loop {
             let line = self.lines.next()?.ok()?;
@@ -129,7 +129,7 @@ fn insist(folder: &Path, session: &str) {
             let error = match carry_out(&store, &command(), &WIDE) {
                 Ok(_) => return Ok(true),
                 Err(Refused(Refusal::Store(error))) => error,
-                // What was pushed before is gone.
+                // The earlier pushes are gone.
                 Err(_) => return Ok(false),
             };
             match error {

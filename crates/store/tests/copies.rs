@@ -1,4 +1,4 @@
-//! What callstack copied out of messages goes with them where it came to, and nowhere else.
+//! Copies that callstack made of messages go with them wherever they are, and nothing else does.
 
 use callstack_core::compaction::{Compaction, CompactionType, Notice};
 use callstack_core::decide::{Command, Consolidate, OpenRoot, Pop, Push};
@@ -24,7 +24,7 @@ fn ended(results: &str, source: ResultsSource) -> Outcome {
     Outcome::with(Status::Completed, results.to_owned(), None, source)
 }
 
-/// What was made of messages.
+/// Returns an outcome that was extracted from messages.
 fn extracted(results: &str) -> Outcome {
     ended(results, ResultsSource::Extracted)
 }
@@ -59,7 +59,7 @@ fn purge_session(store: &Store, session: &str) {
     purge(store, session, store.read(|view| view.frames_in(session)).unwrap());
 }
 
-/// The events behind one, with their numbers.
+/// Returns the events after one, with their numbers.
 fn events(store: &Store, behind: i64) -> Vec<(i64, String)> {
     let raw = rusqlite::Connection::open(store.path()).unwrap();
     let mut events =
@@ -134,7 +134,7 @@ fn told_of(session: &str, title: &str, span: &Span) -> Vec<Event> {
 
 const EXTRACTED: &str = "Nothing was said in it.\nran make (exit 0)";
 
-/// A session whose frames are named by what the user said, and what its agent was told.
+/// Adds a session whose frames are named by the user's words, with its agent's prompts.
 fn worked(store: &Store, session: &str, title: &str) {
     done(
         store,

@@ -1,5 +1,5 @@
-//! Files that are no store or no longer one, disks without space, folders that can't be written: each
-//! is told apart, and no file is changed.
+//! Files that are no store or no longer one, disks without space, folders that can't be written: each is recognized,
+//! and no file is changed.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What the machine saw of the work in frames.
+//! The evidence of the work in frames.
 
 use callstack_core::event::Event;
 use callstack_core::evidence::Evidence;

@@ -19,9 +19,10 @@ use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::named_steps::NamedSteps;
 use callstack_core::results::ResultsSource;
 use callstack_core::search::Query;
+use callstack_core::session_state::{BrokenTurn, Failure, SessionState, StaleReach};
 use callstack_core::subagent::{Change, Completion, Trouble};
 use callstack_core::transcript::{Anchor, Fold, Held, Outcome, SpanNum};
-use callstack_store::{DATABASE, SCHEMA_VERSION, Store, StoreError};
+use callstack_store::{DATABASE, SCHEMA_VERSION, Store, StoreError, View};
 
 use crate::child::WIDE;
 use crate::search::{ids, index};
@@ -70,6 +71,10 @@ fn activate(frame: u64, call: u32) -> Command {
         anchor: at(call),
         id: format!("frm-{call:04}"),
     })
+}
+
+fn state(state: SessionState) -> Event {
+    Event::SessionStateSet { session: "ses_a".to_owned(), state }
 }
 
 /// A bit of everything that a store holds.
@@ -163,6 +168,14 @@ pub(crate) fn fill(store: &Store) {
                 text: "<stack/>".to_owned(),
                 renderer: 1,
             },
+            state(SessionState::FrameMode { on: false }),
+            state(SessionState::TokensPerEstimate { percent: 75 }),
+            state(SessionState::Stale { reach: StaleReach::Step, message: "msg-5".to_owned() }),
+            state(SessionState::Stale { reach: StaleReach::Until, message: "msg-4".to_owned() }),
+            state(SessionState::BrokenTurn(BrokenTurn {
+                failure: Some(Failure { stopped: false, message: "no answer".to_owned() }),
+                trouble: Some(Trouble { aborted: false, message: "no answer".to_owned() }),
+            })),
             masked("what stands for it", "msg-7", 1),
             masked("what is never said", "msg-9", 2),
             Event::StepsNamed {
@@ -199,7 +212,7 @@ pub(crate) fn fill(store: &Store) {
     record(store, "ses_a", &[("msg-1", "{\"first\":false}"), ("msg-3", TYPICAL)]);
 }
 
-/// Most of it stands in the words that bodies are packed behind.
+/// Most of it is in the dictionary that bodies are packed with.
 const TYPICAL: &str = r#"{"info":{"id":"msg-3","sessionID":"ses_a","role":"assistant","mode":"build","agent":"build","path":{"cwd":"/home/ada/shop","root":"/home/ada/shop"},"cost":0,"tokens":{"input":812,"output":64,"reasoning":0,"cache":{"read":15104,"write":0}},"modelID":"small","providerID":"local"},"parts":[{"type":"step-start","id":"prt-1","sessionID":"ses_a","messageID":"msg-3"}]}"#;
 
 fn evidence(store: &Store, frame: FrameNum, span: SpanNum) {
@@ -225,7 +238,7 @@ pub(crate) fn witnessed(command: &str, exit: i64) -> Evidence {
     }
 }
 
-/// One that came and is to be told, one that failed, and one that is waited for.
+/// Adds a compaction that came and is not reported yet, one that failed, and one that is pending.
 fn compactions(store: &Store) {
     let came = |kind, summary: Option<&str>| Event::CompactionSettled {
         compaction: Box::new(Compaction {
@@ -300,6 +313,19 @@ fn masked(text: &str, settled_at: &str, settled_serial: i64) -> Event {
     }
 }
 
+/// Nothing for a session of which nothing is kept, as in stores that were written before there was anything.
+fn describe_states(view: &View<'_>, session: &str, text: &mut String) -> Result<(), StoreError> {
+    let mode = view.kept_frame_mode(session)?;
+    let (tokens, broken) = (view.tokens_per_estimate(session)?, view.broken_turn(session)?);
+    if (mode, tokens, &broken) != (None, None, &BrokenTurn::default()) {
+        writeln!(text, "{mode:?} {tokens:?} {broken:?}").unwrap();
+    }
+    for mark in view.stale_marks(session)? {
+        writeln!(text, "{mark:?}").unwrap();
+    }
+    Ok(())
+}
+
 pub(crate) fn describe(store: &Store) -> String {
     let mut text = String::new();
     store
@@ -335,6 +361,7 @@ pub(crate) fn describe(store: &Store) -> String {
                 for render in view.renders(&session.id, "")? {
                     writeln!(text, "{render:?}").unwrap();
                 }
+                describe_states(view, &session.id, &mut text)?;
             }
             for stored in view.newest_suggestions(None, 100, 0)? {
                 writeln!(text, "{stored:#?}").unwrap();
@@ -394,6 +421,73 @@ fn what_an_older_store_was_indexed_by_is_forgotten_and_what_it_keeps_is_found() 
         assert_eq!(frames.unwrap(), [FrameNum(2)], "schema {schema}");
         assert_sound(&store);
     }
+}
+
+/// A store of schema 6 has the states of a session among its rendered texts, in the log and in a table.
+#[test]
+fn the_session_states_of_an_older_store_are_what_they_were() {
+    const STATES: [(&str, &str); 7] = [
+        ("mode", "off"),
+        ("calibration", "1.25"),
+        ("broken", r#"{"failure":{"stopped":true,"message":"x"},"trouble":null}"#),
+        ("stale:until:msg-1", ""),
+        ("stale:step:msg-9", ""),
+        ("stale:step:msg-2", ""),
+        ("stale:summary:msg-3", ""),
+    ];
+    let project = Project::new();
+    fs::copy(golden("schema-6.db"), project.database()).unwrap();
+    let raw = rusqlite::Connection::open(project.database()).unwrap();
+    for (slot, text) in STATES {
+        let rendered = Event::Rendered {
+            session: "ses_a".to_owned(),
+            slot: slot.to_owned(),
+            text: text.to_owned(),
+            renderer: 1,
+        };
+        let body = serde_json::to_string(&rendered).unwrap();
+        raw.execute("INSERT INTO events (at, body) VALUES (1000, ?1)", [body]).unwrap();
+        let row = "INSERT INTO renders SELECT 'ses_a', ?1, ?2, 1, max(seq) FROM events";
+        raw.execute(row, [slot, text]).unwrap();
+        raw.execute(
+            "UPDATE sessions SET changed_seq = (SELECT max(seq) FROM events) WHERE id = 'ses_a'",
+            [],
+        )
+        .unwrap();
+    }
+    drop(raw);
+    let store = project.open();
+    assert_sound(&store);
+    let check = |store: &Store| {
+        store
+            .read(|view| {
+                assert_eq!(view.kept_frame_mode("ses_a")?, Some(false));
+                assert_eq!(view.tokens_per_estimate("ses_a")?, Some(125));
+                let failure = Failure { stopped: true, message: "x".to_owned() };
+                let broken = BrokenTurn { failure: Some(failure), trouble: None };
+                assert_eq!(view.broken_turn("ses_a")?, broken);
+                let marks = view.stale_marks("ses_a")?;
+                let marks: Vec<_> = marks.iter().map(|(it, of)| (it.as_str(), &of[..])).collect();
+                let expected = [
+                    ("until", "msg-1"),
+                    ("step", "msg-9"),
+                    ("step", "msg-2"),
+                    ("summary", "msg-3"),
+                ];
+                assert_eq!(marks, expected);
+                assert_eq!(view.renders("ses_a", "")?.len(), 1, "the texts stay where they were");
+                assert_eq!(view.kept_frame_mode("ses_b")?, None);
+                Ok::<_, StoreError>(())
+            })
+            .unwrap();
+    };
+    check(&store);
+    store.rebuild().unwrap();
+    check(&store);
+    let state = SessionState::FrameMode { on: true };
+    append(&store, &[Event::SessionStateSet { session: "ses_a".to_owned(), state }]);
+    assert_eq!(store.read(|view| view.kept_frame_mode("ses_a")).unwrap(), Some(true));
+    assert_sound(&store);
 }
 
 fn make() {

@@ -11,7 +11,7 @@ use crate::support::{Project, append, assert_sound, carry_out, push, record, roo
 
 const LIGHT: Held = Held::Light { span: 400, stands: 300 };
 
-/// A session with a span that ended behind its second message.
+/// Adds a session with a span that ended after its second message.
 fn ended(store: &Store) -> Span {
     carry_out(store, &root("ses_a", None), &Limits::default()).unwrap();
     carry_out(store, &push("ses_a", "frm-1", "small"), &Limits::default()).unwrap();

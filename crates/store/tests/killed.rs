@@ -13,7 +13,7 @@ use crate::support::{Project, assert_sound};
 
 const KILLS: usize = 25;
 
-/// What a process has said to be on the disk, by step.
+/// The steps that a process has acknowledged as on the disk.
 #[derive(Default)]
 struct Acknowledged {
     pushed: BTreeMap<u64, String>,

@@ -11,6 +11,9 @@
 #[cfg(test)]
 mod begun;
 #[cfg(test)]
+#[cfg(unix)]
+mod beside;
+#[cfg(test)]
 mod child;
 #[cfg(test)]
 mod concurrent;
@@ -22,6 +25,8 @@ mod damaged;
 mod domain;
 #[cfg(test)]
 mod evidence;
+#[cfg(test)]
+mod feed;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]

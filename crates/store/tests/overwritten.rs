@@ -116,7 +116,7 @@ fn is_store_without_log(project: &Project) -> bool {
     store.query_row("SELECT count(*) FROM frames", [], |_| Ok(())).is_ok()
 }
 
-/// What a process finds after a backup of 4 frames was put in the place of a store of 9.
+/// Checks a process after a backup of 4 frames was put in place of a store of 9.
 fn all_or_told(what: &str, project: &Project, store: &Store) {
     let mut outcome = carry_out(store, &push("ses_a", "frm-new", "new"), &WIDE);
     if let Err(Refused(Refusal::Store(StoreError::Corrupt { .. }))) = &outcome {
@@ -188,7 +188,7 @@ fn whoever_opens_an_overwritten_store_beside_a_live_process_finds_a_whole_one() 
         shell(&project, way);
         let found = frames(&project);
         assert!(found == 4 || found == 9, "{way}: {found}");
-        // What the live process still holds may be all there was.
+        // The live process may hold all that was left.
         let outcome = store.look();
         let left = store.read(|view| view.all_frames()).unwrap().len();
         match outcome {
@@ -367,7 +367,8 @@ fn a_process_that_is_killed_in_a_checkpoint_leaves_no_doubt() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
-    /// Whatever is put back when, the store is sound, and what was acknowledged is in it unless its loss was told.
+    /// Whenever a backup is put back, the store is sound, and everything that was acknowledged is in it unless its
+    /// loss was reported.
     #[test]
     fn nothing_is_lost_without_a_word(
         steps in prop::collection::vec((0..2_usize, prop::option::weighted(0.3, 0..WAYS.len()), any::<bool>()), 3..8),

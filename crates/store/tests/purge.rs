@@ -1,4 +1,4 @@
-//! What was purged is gone from the files, stays away, and breaks nothing.
+//! Purged content is gone from the files, stays away, and breaks nothing.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Tables that no longer say what the log says are named, and derived anew.
+//! Tables that do not match the log are named, and rebuilt.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::golden::{describe, fill};
 use crate::support::{Project, assert_sound};
 
 /// One damage for each derived table.
-const DAMAGES: [(&str, &str); 13] = [
+const DAMAGES: [(&str, &str); 14] = [
     ("aliases", "DELETE FROM aliases"),
     ("artifacts", "UPDATE artifacts SET hash = NULL"),
     ("compactions", "UPDATE compactions SET notice = 'told'"),
@@ -21,6 +21,7 @@ const DAMAGES: [(&str, &str); 13] = [
     ("pending_compactions", "DELETE FROM pending_compactions"),
     ("pins", "UPDATE pins SET removed = 1"),
     ("renders", "UPDATE renders SET text = 'another'"),
+    ("session_states", "UPDATE session_states SET value = 'another'"),
     ("sessions", "UPDATE sessions SET active = NULL"),
     ("settings", "UPDATE settings SET value = 'another'"),
     ("spans", "UPDATE spans SET closed = 0"),
@@ -150,7 +151,7 @@ fn an_event_that_can_not_be_read_is_left_out_kept_and_named() {
     }
 }
 
-/// What refers to a frame whose beginning is lost is left out as well, and all other frames stay.
+/// Events that refer to a frame whose beginning is lost are left out as well, and all other frames stay.
 #[test]
 fn each_event_of_the_log_may_be_the_one_that_can_not_be_read() {
     let project = Project::new();

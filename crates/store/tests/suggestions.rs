@@ -1,4 +1,4 @@
-//! What was suggested, and what came of it.
+//! Suggestions and their outcomes.
 
 use callstack_core::autonomy::{Heuristic, Kind, LIFETIME, Suggestion, SuggestionEnd};
 use callstack_core::event::Event;

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: stores in temporary folders and short ways to fill them.
+//! Shared by the tests of this crate: stores in temporary folders and short ways to fill them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

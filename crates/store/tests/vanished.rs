@@ -11,13 +11,13 @@ use proptest::prelude::*;
 use crate::child::{Process, WIDE};
 use crate::support::{Project, Refused, assert_sound, carry_out, pop, push, record, root};
 
-/// What somebody does to the files of a store.
+/// A change to the files of a store.
 type Way = (&'static str, fn(&Path));
 
 fn remove(folder: &Path, ends: &[&str]) {
     for end in ends {
         let path = folder.join(format!("callstack.db{end}"));
-        // What is not there need not go.
+        // A file that is not there need not go.
         let _gone = fs::remove_file(path);
     }
 }

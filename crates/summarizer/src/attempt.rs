@@ -39,7 +39,7 @@ impl Attempt<'_> {
     pub(crate) fn make(&self, time: Duration) -> Result<String, Fault> {
         let body =
             self.wire.body(self.prompt).map_err(|error| Fault::final_one(error.to_string()))?;
-        // Behind a redirection somebody else would be sent the key and the work.
+        // After a redirection somebody else would be sent the key and the work.
         let mut config = ureq::Agent::config_builder()
             .timeout_global(Some(time))
             .http_status_as_error(false)
@@ -82,7 +82,7 @@ impl Attempt<'_> {
     fn unsent(&self, error: &ureq::Error) -> Fault {
         let url = &self.wire.url;
         match error {
-            // What is left of the time is none.
+            // No time is left.
             ureq::Error::Timeout(_) => {
                 Fault { why: format!("{url} is silent"), again: true, after: None }
             }

@@ -19,7 +19,7 @@ use wire::Wire;
 
 /// How long is waited before the first further attempt; twice as long before each one after that.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Estimated tokens of what is told of an error.
+/// Estimated tokens of an error that are shown.
 const TOLD: usize = 60;
 
 /// The value of a variable of the environment.
@@ -90,7 +90,7 @@ fn out_of_time(request: &SummaryRequest) -> String {
     format!("it did not answer within {} ms", request.settings.time_limit)
 }
 
-/// What people are told: one short line with no secret in it, also where a server repeats the key.
+/// Returns an error for people: one short line with no secret in it, also where a server repeats the key.
 fn told(why: &str, key: Option<&str>) -> String {
     let why = match key {
         Some(key) => why.replace(key, "[the key]"),

@@ -15,7 +15,7 @@ pub(crate) struct Wire {
     pub(crate) url: String,
     pub(crate) format: WireFormat,
     pub(crate) model: String,
-    /// The variable that holds the key, for who is told that it is wrong.
+    /// The variable that holds the key, for the message that it is wrong.
     pub(crate) key_variable: String,
 }
 
@@ -64,7 +64,7 @@ impl Wire {
     }
 }
 
-/// What a server says of an error, in any of the shapes that are common.
+/// Returns a server's message about an error, in any of the common shapes.
 pub(crate) fn error_text(body: &str) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,4 +1,4 @@
-//! A model on loopback that answers as it is told to.
+//! A model on loopback with given answers.
 
 use std::net::TcpListener;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What the end-to-end tests stand on: a sealed environment, the real `OpenCode` in it, and
-//! checks on what the scripted model was sent. Never shipped.
+//! The base of the end-to-end tests: a sealed environment, the real `OpenCode` in it, and checks on the requests to
+//! the scripted model. Never shipped.
 //!
 //! ```no_run
 //! use callstack_scripted_model::{Script, ScriptedModel, Step};
@@ -54,7 +54,7 @@ pub enum TestError {
     /// A file or process operation failed.
     #[error("cannot {what} {path}: {source}")]
     Io {
-        /// What was tried.
+        /// The action that was tried.
         what: &'static str,
         /// On which path.
         path: PathBuf,
@@ -64,11 +64,11 @@ pub enum TestError {
     /// A process or condition took too long.
     #[error("{what} took longer than {limit:?}; so far:\n{so_far}")]
     TooLong {
-        /// What was waited for.
+        /// The event that was waited for.
         what: String,
         /// The limit.
         limit: Duration,
-        /// What was seen up to then.
+        /// The output up to then.
         so_far: String,
     },
     /// A server ended before it was ready.
@@ -76,7 +76,7 @@ pub enum TestError {
     Ended {
         /// The process.
         what: String,
-        /// What it said.
+        /// Its output.
         output: String,
     },
     /// A call of the host's HTTP API failed.

@@ -1,18 +1,18 @@
-//! A server on loopback that answers as it is told to, badly where that is wanted.
+//! A server on loopback with given answers, bad ones included.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// What a server does with a request.
+/// The reply of a server to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// It answers.
     With {
         /// The status.
         status: u16,
-        /// Further lines of the head, each with `\r\n` behind it.
+        /// Further lines of the head, each with `\r\n` after it.
         headers: &'static str,
         /// The body.
         body: String,
@@ -29,7 +29,7 @@ impl Reply {
         Self::With { status, headers: "", body: body.into() }
     }
 
-    /// What a model says, in the format of `OpenAI`'s chat completions.
+    /// Returns a model's answer, in the format of `OpenAI`'s chat completions.
     pub fn chat(text: &str) -> Self {
         let message = serde_json::json!({"role": "assistant", "content": text});
         Self::with(200, serde_json::json!({"choices": [{"message": message}]}).to_string())

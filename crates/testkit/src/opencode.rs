@@ -1,4 +1,4 @@
-//! The real `OpenCode`, told to talk to the scripted model.
+//! The real `OpenCode`, configured to use the scripted model.
 
 use std::{
     env, fs,
@@ -168,7 +168,7 @@ impl Run {
         Self { prompt: text.into(), ..Self::default() }
     }
 
-    /// A slash command; the prompt is what stands behind it.
+    /// Runs a slash command; the prompt is the text after it.
     pub fn command(name: &str, arguments: impl Into<String>) -> Self {
         Self::prompt(arguments).arg("--command").arg(name)
     }

@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::TestError;
 
-/// What a process left behind.
+/// The outcome of a process.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// How it ended.
     pub status: ExitStatus,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: String,
     /// How long it ran.
     pub took: Duration,
@@ -83,7 +83,7 @@ impl Running {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// What it wrote so far, standard output first.
+    /// Returns its output so far, standard output first.
     pub fn output(&self) -> String {
         [&self.stdout, &self.stderr].map(read).concat()
     }

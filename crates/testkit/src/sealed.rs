@@ -67,7 +67,7 @@ impl Sealed {
         self.root.join("home")
     }
 
-    /// What `XDG_CONFIG_HOME` says.
+    /// Returns the value of `XDG_CONFIG_HOME`.
     pub fn config_home(&self) -> PathBuf {
         self.home().join(".config")
     }

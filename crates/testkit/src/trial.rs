@@ -30,7 +30,7 @@ pub enum TrialError {
     /// The sealed environment, a file or a process.
     #[error(transparent)]
     Test(#[from] TestError),
-    /// What the reader or the person at the command line can put right.
+    /// A mistake that the reader or the person at the command line can correct.
     #[error("{0}")]
     Refused(String),
 }

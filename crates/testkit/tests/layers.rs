@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::architecture::{root, sources};
 
 /// The layers from the ground up, with their modules. Those of `conversation` stand by themselves.
-const LAYERS: [(&str, &[&str]); 9] = [
+pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
     (
         "ground",
         &[
@@ -23,6 +23,8 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "files",
             "handles",
             "lock",
+            "masking",
+            "outputs",
             "path_text",
             "presets",
             "schema",
@@ -40,6 +42,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "commands",
             "consolidation",
             "export",
+            "feed",
             "frames",
             "import",
             "inspection",
@@ -140,7 +143,7 @@ fn module(path: &str, known: &BTreeSet<String>) -> String {
     if known.contains(&both) { both } else { first.to_owned() }
 }
 
-/// The paths behind each mention of `crate::`, groups in braces taken apart.
+/// Returns the paths after each mention of `crate::`, groups in braces taken apart.
 fn paths(code: &str) -> Vec<String> {
     let is_path = |it: char| it.is_alphanumeric() || matches!(it, '_' | ':');
     let mut found = Vec::new();
@@ -158,7 +161,7 @@ fn paths(code: &str) -> Vec<String> {
     found
 }
 
-/// What the root of the crate says of names that it makes public: the path of each.
+/// Returns the paths of the names that the root of the crate makes public.
 fn exported(root: &str) -> BTreeMap<String, String> {
     let mut exported = BTreeMap::new();
     for statement in root.split("pub use ").skip(1) {

@@ -1,9 +1,12 @@
-//! The real `OpenCode` against the scripted model and against readers, and the directions in which our crates depend.
+//! The real `OpenCode` against the scripted model and against readers, the directions in which our crates depend,
+//! and the map of them.
 
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
 mod layers;
+#[cfg(test)]
+mod map;
 #[cfg(test)]
 mod opencode;
 #[cfg(test)]

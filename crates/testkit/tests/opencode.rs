@@ -98,7 +98,7 @@ export const Shout = async () => ({
     assert_eq!(requests[1].last_result_of("shout").as_deref(), Some("HEY!"), "{run}");
 }
 
-/// What the tests of undo, forks, compaction and child sessions need of the server.
+/// The features of the server that the tests of undo, forks, compaction and child sessions need.
 #[test]
 fn a_server_does_what_the_tests_need() {
     let Some(opencode) = OpenCode::locate_or_skip() else {

@@ -1,7 +1,7 @@
-//! One call of git: under which configuration it runs, how long it may take, and what its failure means.
+//! One call of git: its configuration, its time limit, and the meaning of its failures.
 //!
 //! Whatever a repository says, git starts no program, asks nobody, and fetches nothing. Neither the user's
-//! configuration nor the caller's environment counts, but for what [`user`] takes over.
+//! configuration nor the caller's environment counts, except for the parts that [`user`] takes over.
 
 mod call;
 pub(crate) mod user;
@@ -19,7 +19,7 @@ use user::UserSettings;
 
 /// Variables of the caller that say where repositories are looked for. All others that git reads go.
 const KEPT: [&str; 2] = ["GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"];
-/// What begins the names of those that say what is configured.
+/// The prefix of variables that configure git.
 const CONFIGURATION: &str = "GIT_CONFIG";
 /// Variables that hold for each call.
 const VARIABLES: [(&str, &str); 15] = [
@@ -80,7 +80,7 @@ pub(crate) struct Git {
 /// Whose configuration counts beside that of the repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Configured {
-    /// What is taken over from the user.
+    /// Settings that are taken over from the user.
     TakenOver,
     /// Nobody's.
     Ours,
@@ -110,7 +110,7 @@ impl Git {
         git
     }
 
-    /// A call that says what is configured.
+    /// A call that prints the configuration.
     fn with_all_configuration(folder: &Path, until: Instant) -> Self {
         Self::of(folder, Configured::Whole, until)
     }
@@ -174,7 +174,7 @@ impl Git {
         Ok(lines.filter_map(|line| line.strip_suffix(b" missing")).map(<[u8]>::to_vec).collect())
     }
 
-    /// Runs it with `input` and returns what it writes.
+    /// Runs it with `input` and returns its output.
     pub(crate) fn run(self, input: &[u8]) -> Result<Vec<u8>, Failure> {
         let (until, command) = (self.until, self.command()?);
         call::run(command, input.to_vec(), until)
@@ -237,9 +237,9 @@ pub(crate) enum Failure {
     Slow,
     /// The call itself did not work.
     Broken(String),
-    /// What is ours can't be written, for this reason.
+    /// Our own file can't be written, for this reason.
     Unwritable(String),
-    /// There is something in place of what is ours.
+    /// There is something else in place of our own file.
     Foreign(String),
 }
 
@@ -271,7 +271,7 @@ pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// A folder as an entry of a list that git reads: in quotes it may hold what separates entries.
+/// Returns a folder as an entry of a list that git reads: in quotes it may contain separators.
 pub(crate) fn entry(folder: &Path) -> OsString {
     #[cfg(unix)]
     {

@@ -1,8 +1,8 @@
 //! Which paths git tracks, read from its index files, for where git itself can't say: its versions 2 to 4, whole,
 //! split or sparse.
 //!
-//! Not here: configuration. A repository whose work tree is configured to lie elsewhere is taken for one whose
-//! work tree is the folder around its `.git`, as all are that git makes by itself.
+//! Not here: configuration. A repository whose work tree is configured to lie elsewhere is taken for one whose work
+//! tree is the folder around its `.git`, which is git's default.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -24,7 +24,7 @@ const OBJECT: usize = 40;
 const SPARSE: u32 = 0o040_000;
 const MODES: [u32; 5] = [0o100_644, 0o100_755, 0o120_000, 0o160_000, SPARSE];
 
-/// What an index says.
+/// The content of an index.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Index {
     /// Each path with its mode.
@@ -113,7 +113,7 @@ fn parse_with(bytes: &[u8], name: usize) -> Option<Index> {
     let rest = bytes.strip_prefix(b"DIRC")?;
     let (version, rest) = number(rest)?;
     let (count, rest) = number(rest)?;
-    // What is behind the last extension is the name of all that is before.
+    // The bytes after the last extension are the hash of everything before.
     let mut rest = rest.get(..rest.len().checked_sub(name)?)?;
     let mut index = Index::default();
     let mut before: Vec<u8> = Vec::new();

@@ -44,7 +44,7 @@ impl Repository {
         entries.into_iter().map(|(path, _)| path.to_str().unwrap().to_owned()).collect()
     }
 
-    /// What is read is what git says, and it is about this many paths.
+    /// The paths agree with git's, and there are about this many.
     #[track_caller]
     fn agrees(&self, count: usize) {
         let said = self.git(&["ls-files"]);

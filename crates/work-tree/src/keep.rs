@@ -1,6 +1,7 @@
-//! Dropping what no state needs that anybody needs.
+//! Drops objects that no needed state uses.
 //!
-//! Git's own way of doing so drops also what the project's repository has, which may drop it itself.
+//! Git's own garbage collection would also drop objects that the project's repository has, which may drop them
+//! itself.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::git::Failure;
 use crate::shadow::{Shadow, is_folder, list};
 
-/// How long something is kept that nobody needs: a frame may be given a state that was recorded before.
+/// How long an unneeded state is kept: a frame may be given a state that was recorded before.
 const AGE: Duration = Duration::from_hours(14 * 24);
 /// How long it takes until it is looked for again.
 const PAUSE: Duration = Duration::from_hours(24);
@@ -18,13 +19,13 @@ const PAUSE: Duration = Duration::from_hours(24);
 const MARK: &str = "callstack.kept";
 
 impl Shadow {
-    /// Whether it has not been looked for what nobody needs for a while.
+    /// Whether the last search for unneeded objects was long ago.
     pub(crate) fn is_crowded(&self) -> bool {
         age(&self.folder().join(MARK)).is_none_or(|age| age > PAUSE)
     }
 
-    /// Drops what is old and in none of these states. What they share with the index, or with each other,
-    /// stays.
+    /// Drops old objects that are in none of these states. Objects that they share with the index, or with each
+    /// other, stay.
     pub(crate) fn keep_only(&self, states: &[String], until: Instant) -> Result<(), Failure> {
         let _alone = self.alone(until)?;
         // Where it takes too long, it is not begun again at once.
@@ -37,7 +38,7 @@ impl Shadow {
         let needed = self.reachable(states, until)?;
         for (object, file) in old {
             if !needed.contains(&object) {
-                // What can't be removed takes room, and no more.
+                // A file that can't be removed takes room, and no more.
                 drop(fs::remove_file(file));
             }
         }

@@ -8,7 +8,7 @@ use crate::shadow::Shadow;
 use crate::tree;
 
 impl Shadow {
-    /// Makes sure that a state needs nothing that is lent but what the project's current commit holds.
+    /// Makes sure that a state needs no lent objects but those of the project's current commit.
     pub(crate) fn keep_lent(&self, state: &str, until: Instant) -> Result<(), Failure> {
         if !self.is_lent_to() {
             return Ok(());

@@ -1,5 +1,5 @@
 //! Taking over the objects of a repository of states, and nothing else of it: no configuration, no hooks and no
-//! index, which decide what git does.
+//! index, which could change git's behaviour.
 
 use std::fs::{self, DirEntry};
 use std::io;
@@ -42,7 +42,7 @@ fn take(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(unfinished, to)
 }
 
-/// What is in a folder; nothing if that is not there, or is a link.
+/// Returns the content of a folder; nothing if that is not there, or is a link.
 fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
     match fs::symlink_metadata(folder) {
         Ok(metadata) if metadata.is_dir() => fs::read_dir(folder)?.collect(),

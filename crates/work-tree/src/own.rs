@@ -1,5 +1,5 @@
-//! The folder of our repository: what it holds is written here, and nothing that somebody else may have put
-//! there is obeyed.
+//! The folder of our repository: all of its files are written here, and files that somebody else may have put there
+//! are ignored.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -60,7 +60,7 @@ pub(crate) fn ensure(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether there is a folder; what is something else is foreign.
+/// Whether there is a folder; anything else is foreign.
 pub(crate) fn is_folder(path: &Path) -> Result<bool, Failure> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(true),
@@ -70,7 +70,7 @@ pub(crate) fn is_folder(path: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// What can't be written, and why.
+/// Returns the failure to write a path.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::Unwritable(format!("{} can't be written: {error}", path.display()))
 }
@@ -101,8 +101,8 @@ fn keep(file: &Path, content: &str) -> io::Result<()> {
     fs::rename(&new, file)
 }
 
-/// Lets nobody into a folder who does not get into the one around it, where the system knows of owners: it
-/// holds copies of files that may be for their owner only.
+/// Restricts a folder to those who may read the one around it, where the system knows of owners: it holds copies of
+/// files that may be for their owner only.
 #[cfg(unix)]
 fn restrict(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,7 +1,7 @@
 //! Recording the files as they are now.
 //!
-//! Git gives up altogether at one file that it can't take. Such files are told apart before, or found when
-//! it has given up, and an entry stands for each of them.
+//! Git gives up altogether at one file that it can't take. Such files are detected before, or found when it has given
+//! up, and an entry stands for each of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -17,26 +17,26 @@ use crate::git::{self, Failure, Git};
 use crate::shadow::Shadow;
 use crate::tree::{self, Standing};
 
-/// What follows the tree of frames by itself.
+/// Paths that follow the tree of frames by themselves.
 const OURS: [&[u8]; 2] = [b".callstack/", b".opencode/stack/"];
 /// Bytes of all files together that the project's repository does not track: a set of data that lies
 /// beside the sources is not copied. The largest are left out first.
 const ROOM: u64 = 1024 * 1024 * 1024;
-/// What git is given at a time: so many bytes of files, and so many files. What it has read is known the
-/// next time, also where the rest took too long.
+/// The most that git is given at a time: bytes of files, and files. Files that it has read are known the next time,
+/// even if the others took too long.
 const PORTION: u64 = 64 * 1024 * 1024;
 const FILES: usize = 20_000;
 
 /// More than a tick of the clock that files are dated by.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What a state holds of a path.
+/// The entry of a path in a state.
 #[derive(Debug)]
 enum Held {
     Nothing,
     /// The content.
     Content(Metadata),
-    /// That there is a file; the name of what stands for it.
+    /// That there is a file; the name of its entry.
     Presence(String),
 }
 
@@ -48,7 +48,7 @@ struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    /// What git says in the format `-t -z`.
+    /// Reads git's output in the format `-t -z`.
     fn of(told: &'a [u8]) -> Self {
         let (mut tracked, mut others) = (BTreeSet::new(), BTreeSet::new());
         for line in told.split(|byte| *byte == 0) {
@@ -67,7 +67,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// What changes in our index.
+/// A change of our index.
 #[derive(Default)]
 struct Update<'a> {
     gone: Vec<&'a [u8]>,
@@ -86,7 +86,7 @@ impl Shadow {
         let listed = list.args(excludes.into_iter().flatten()).run(&[])?;
         let listed = Listed::of(&listed);
         let state = match self.state(&listed, until) {
-            // What our index names may be gone, or it was not written to its end.
+            // Objects that our index names may be gone, or it was not written to its end.
             Err(Failure::Refused(_)) => {
                 self.forget()?;
                 self.state(&listed, until)
@@ -107,7 +107,7 @@ impl Shadow {
         Ok(state)
     }
 
-    /// Makes our index what the files are.
+    /// Makes our index match the files.
     fn follow(&self, listed: &Listed<'_>, until: Instant) -> Result<(), Failure> {
         let began = SystemTime::now();
         let known = self.own_git(until).args(["ls-files", "-z", "--stage"]).run(&[])?;
@@ -172,7 +172,7 @@ impl Shadow {
     fn date_index(&self, began: SystemTime) {
         let Some(time) = began.checked_sub(TICK) else { return };
         if let Ok(index) = File::options().write(true).open(self.folder().join("index")) {
-            // Without it, the files are compared as git does by itself.
+            // Without it, git compares all the files.
             drop(index.set_modified(time));
         }
     }
@@ -200,7 +200,7 @@ impl Shadow {
         take(&paths).map(drop)
     }
 
-    /// Removes entries from our index, and enters what stands for files.
+    /// Removes entries from our index, and adds those for files without recorded content.
     fn enter(
         &self,
         gone: &[&[u8]],
@@ -279,7 +279,7 @@ fn beyond(mut sizes: Vec<(u64, &[u8])>, mut room: u64) -> BTreeSet<&[u8]> {
         .collect()
 }
 
-/// What stands for a file that can't be read; none for one that can.
+/// Returns the name of the entry for a file that can't be read; none for one that can.
 fn unreadable_name(path: &Path) -> Option<String> {
     let metadata = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
     match File::open(path).and_then(|mut file| file.read(&mut [0])) {
@@ -289,7 +289,7 @@ fn unreadable_name(path: &Path) -> Option<String> {
     }
 }
 
-/// Files by what git is given at a time.
+/// Splits files into portions for git.
 fn portions<'f, 'a>(files: &'f [(&'a [u8], u64)]) -> Vec<&'f [(&'a [u8], u64)]> {
     let mut portions = Vec::new();
     let mut rest = files;

@@ -1,8 +1,8 @@
-//! Restoring files, so that what somebody writes to one meanwhile is not lost.
+//! Restores files, so that nothing is lost that somebody writes to one meanwhile.
 //!
-//! What a file is to hold is made aside and changes places with the file. What comes out is compared with
-//! what was there when it was decided to restore it, then and once more at the end, since an editor may still
-//! have it open: what is not as expected goes back, or stays beside the file under a name that says so.
+//! The content that a file is to have is made aside and exchanged with the file. The file that comes out is compared
+//! with the one that was there when the restore was decided, at once and again at the end, since an editor may still
+//! have it open. A file that differs goes back, or stays beside the new one under a name that says so.
 
 mod place;
 
@@ -32,8 +32,8 @@ const OLD: &str = "old";
 const SETTLING: Duration = Duration::from_millis(100);
 
 impl Shadow {
-    /// Makes files what they were in the state `to`, where they are as in the state `from`; those that `to`
-    /// does not hold are removed. Returns those that are left as they are.
+    /// Restores files to the state `to`, where they are as in the state `from`; those that `to` does not hold are
+    /// removed. Returns those that are left as they are.
     pub(crate) fn restore(
         &self,
         from: &str,
@@ -68,8 +68,8 @@ impl Shadow {
         Ok(left)
     }
 
-    /// Keeps what a process that was killed while it restored files had taken away: what is in no state
-    /// stays beside its file.
+    /// Keeps the files that a killed process had taken away during a restore: those that are in no state stay beside
+    /// their file.
     fn recover(&self, until: Instant) -> Result<Vec<LeftAlone>, Failure> {
         let folder = self.project.join(ASIDE[0]).join(ASIDE[1]);
         let roots = [NEW, OLD].map(|root| folder.join(root));
@@ -106,7 +106,7 @@ impl Shadow {
         Ok(aside.settle())
     }
 
-    /// What a state holds, by path.
+    /// Returns the entries of a state, by path.
     fn recorded(
         &self,
         state: &str,
@@ -117,7 +117,7 @@ impl Shadow {
     }
 }
 
-/// Files below a folder, without those behind links.
+/// Returns the files below a folder, without those that are reached through links.
 fn files(root: &Path) -> Vec<PathBuf> {
     let (mut folders, mut found) = (vec![PathBuf::new()], Vec::new());
     while let Some(folder) = folders.pop() {
@@ -139,7 +139,7 @@ struct Aside {
     new: OwnedFd,
     old: OwnedFd,
     path: PathBuf,
-    /// What came out of the project.
+    /// The files that came out of the project.
     taken: Vec<Taken>,
     left: Vec<LeftAlone>,
     told: BTreeSet<String>,
@@ -152,7 +152,7 @@ struct Taken {
     path: String,
     place: Place,
     expected: Recorded,
-    /// What was put there instead.
+    /// The entry that was put there instead.
     put: Option<Recorded>,
 }
 
@@ -238,7 +238,7 @@ impl Aside {
         }
     }
 
-    /// Remembers what came out, or gives it back where it is not what was expected.
+    /// Keeps the file that came out, or puts it back where it is not the expected one.
     fn take(&mut self, path: &str, place: Place, expected: &Recorded, put: Option<&Recorded>) {
         let (expected, put) = (expected.clone(), put.cloned());
         let taken = Taken { path: path.to_owned(), place, expected, put };
@@ -311,7 +311,7 @@ impl Aside {
             }
         }
         if !self.is_needed {
-            // What is left there is looked at the next time.
+            // Files that are left there are handled the next time.
             drop(fs::remove_dir_all(&self.path));
         }
         self.left

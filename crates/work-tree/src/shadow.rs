@@ -17,7 +17,7 @@ use crate::tree::{self, Entry};
 
 /// How often is looked whether another process has done with it.
 const LOOK: Duration = Duration::from_millis(2);
-/// What begins the name of a file that git has not finished.
+/// The prefix of a file that git has not finished.
 const UNFINISHED: &str = "tmp_";
 
 /// The repository, of one project.
@@ -53,7 +53,7 @@ impl Shadow {
         Ok(shadow)
     }
 
-    /// What differs between two states. That a file of the first one can't be restored is told.
+    /// Returns the differences between two states, including files of the first one that can't be restored.
     pub(crate) fn changes(
         &self,
         from: &str,
@@ -77,7 +77,7 @@ impl Shadow {
             };
             match str::from_utf8(entry.path) {
                 Ok(path) => FileChange { path: path.to_owned(), kind },
-                // It can't be shown to anybody, who then can't agree.
+                // A path that can't be shown can't be approved either.
                 Err(_) => FileChange {
                     path: entry.path.escape_ascii().to_string(),
                     kind: FileChangeKind::Unnamed,
@@ -113,7 +113,7 @@ impl Shadow {
         Ok(lock)
     }
 
-    /// Forgets what is known of files: all are read again.
+    /// Forgets the recorded files: all are read again.
     pub(crate) fn forget(&self) -> Result<(), Failure> {
         self.remove("index")
     }
@@ -125,14 +125,14 @@ impl Shadow {
         }
     }
 
-    /// Removes what calls of git left behind that were broken off. Nobody else may write meanwhile.
+    /// Removes files that interrupted calls of git have left. Nobody else may write meanwhile.
     pub(crate) fn sweep(&self) {
         let objects = self.objects();
         let inside = list(&objects).into_iter().filter(|path| is_folder(path));
         for file in inside.chain([objects.clone()]).flat_map(|folder| list(&folder)) {
             let name = file.file_name().and_then(OsStr::to_str);
             if name.is_some_and(|name| name.starts_with(UNFINISHED)) {
-                // What can't be removed takes room, and no more.
+                // A file that can't be removed takes room, and no more.
                 drop(fs::remove_file(&file).or_else(|_| fs::remove_dir_all(&file)));
             }
         }
@@ -165,7 +165,7 @@ impl Shadow {
         self.lent.is_some()
     }
 
-    /// Whether a state is known to need nothing that is lent but what the committed one holds.
+    /// Whether a state is known to need no lent objects but those of the committed one.
     pub(crate) fn is_safe(&self, committed: &str, state: &str) -> bool {
         let safe = self.safe.lock().unwrap_or_else(PoisonError::into_inner);
         safe.as_ref().is_some_and(|(known, safe)| known == committed && safe == state)

@@ -1,4 +1,4 @@
-//! Which paths git tracks: what it tracks, a checkout replaces.
+//! The paths that git tracks: a checkout replaces them.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -22,13 +22,13 @@ pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, Strin
     })
 }
 
-/// What git says. A project may be a repository of its own inside another one, whose checkout reaches into it, so
-/// those around it are asked too.
+/// Asks git. A project may be a repository of its own inside another one, whose checkout reaches into it, so those
+/// around it are asked too.
 fn told_by_git(project: &Path, folder: &str) -> Result<Vec<PathBuf>, Failure> {
     let until = Instant::now() + PATIENCE;
     let mut tracked = listed(project, Path::new(folder), until)?;
     let mut roots = project.ancestors().filter(|around| around.join(".git").exists());
-    // That of the nearest one is what the project itself was asked.
+    // The nearest one is the project itself, which was asked already.
     roots.next();
     for root in roots {
         let inside = project.strip_prefix(root).unwrap_or(Path::new(""));

@@ -1,11 +1,10 @@
-//! What git says of states and of our index, and entries that stand for files whose content is not
-//! recorded.
+//! Git's listings of states and of our index, and entries that stand for files whose content is not recorded.
 
 use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
 
-/// What git has for a repository inside another, whose content it never looks at. It stands for a file
-/// that is there and whose content is not recorded.
+/// Git's mode for a repository inside another, whose content it never reads. It stands for a file that is there and
+/// whose content is not recorded.
 const UNRECORDED: &[u8] = b"160000";
 const ABSENT: &[u8] = b"000000";
 
@@ -21,7 +20,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) path: &'a [u8],
 }
 
-/// What git says in the format `--raw -z`.
+/// Reads git's output in the format `--raw -z`.
 pub(crate) fn entries(told: &[u8]) -> impl Iterator<Item = Entry<'_>> {
     let mut fields = told.split(|byte| *byte == 0);
     std::iter::from_fn(move || {
@@ -67,7 +66,7 @@ impl Recorded {
     }
 }
 
-/// What git says of a state in the format `-r -z`.
+/// Reads git's output for a state in the format `-r -z`.
 pub(crate) fn listed(said: &[u8]) -> impl Iterator<Item = (&[u8], Recorded)> {
     said.split(|byte| *byte == 0).filter_map(|line| {
         let tab = line.iter().position(|byte| *byte == b'\t')?;
@@ -77,16 +76,16 @@ pub(crate) fn listed(said: &[u8]) -> impl Iterator<Item = (&[u8], Recorded)> {
     })
 }
 
-/// What an index holds of a path.
+/// The entry of a path in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing<'a> {
     /// Its content.
     Content,
-    /// That there is a file; the name of what stands for it.
+    /// That there is a file; the name of its entry.
     Presence(&'a [u8]),
 }
 
-/// What git says of an index in the format `--stage -z`.
+/// Reads git's output for an index in the format `--stage -z`.
 pub(crate) fn indexed(told: &[u8]) -> impl Iterator<Item = (&[u8], Standing<'_>)> {
     told.split(|byte| *byte == 0).filter_map(|line| {
         let tab = line.iter().position(|byte| *byte == b'\t')?;
@@ -97,18 +96,18 @@ pub(crate) fn indexed(told: &[u8]) -> impl Iterator<Item = (&[u8], Standing<'_>)
     })
 }
 
-/// What git is told of a path in the format `--index-info`: that nothing is there.
+/// Returns the input of git in the format `--index-info` that removes a path.
 pub(crate) fn nothing() -> String {
     format!("0 {:040}", 0)
 }
 
-/// The same: that there is a file, for which this name stands.
+/// The same: that there is a file, with this entry.
 pub(crate) fn presence(name: &str) -> String {
     format!("160000 {name}")
 }
 
-/// The name of what stands for a file whose content is not recorded. It tells whether the file was
-/// written meanwhile, where that can be known.
+/// Returns the name of the entry for a file whose content is not recorded. It shows whether the file was written
+/// meanwhile, where that can be known.
 pub(crate) fn unrecorded(metadata: Option<&Metadata>) -> String {
     let written = metadata.and_then(|it| it.modified().ok()?.duration_since(UNIX_EPOCH).ok());
     let written = written.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the caller's environment and the user's own configuration bring about.
+//! The effects of the caller's environment and the user's own configuration.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -130,7 +130,7 @@ fn what_the_user_has_ignored_everywhere_is_in_no_state() {
     home("ignored", ".env\n");
     home(".gitconfig", "[core]\n\texcludesFile = ~/ignored\n");
     assert_eq!(holds(&[]), rest(&["a", "by-default", "by-repository"]));
-    // What the repository names is ignored as well, and takes nothing from what the user does.
+    // The repository's own list is ignored as well, and does not replace the user's.
     home("also", "by-repository\n");
     let also = repository.root().join("also");
     repository.git(&["config", "core.excludesFile", also.to_str().unwrap()]);

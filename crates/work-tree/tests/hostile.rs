@@ -176,7 +176,7 @@ fn a_work_tree_that_lies_elsewhere_is_not_followed() {
 fn a_repository_inside_is_not_asked() {
     let repository = Repository::with(&["a"]);
     let trap = Trap::set(&repository);
-    // What stands for it in our index is what git has for a repository inside another.
+    // Its entry in our index is git's entry for a repository inside another.
     let pipe = repository.project().join("inner");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     repository.record();

@@ -1,4 +1,4 @@
-//! What somebody writes to a file while it is restored is not lost.
+//! A write to a file during its restore is not lost.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -119,7 +119,7 @@ fn what_can_not_go_back_stays_beside_the_file() {
     leaves_nothing(&repository);
 }
 
-/// A writer that never rests, and whatever it wrote last is there, or beside it and told.
+/// The last write of a writer that never rests is there, or beside it and reported.
 #[test]
 fn no_word_is_lost_to_a_restoring() {
     for round in 0..20 {

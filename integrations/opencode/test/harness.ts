@@ -242,6 +242,6 @@ export const text = (text: string): Json => ({ type: "text", text })
 export const texts = (message: Json | undefined): string[] =>
   (message?.["parts"] ?? []).filter((part: Json) => part["type"] === "text").map((part: Json) => part["text"])
 
-/** What the user is told, once, where an answer says that something went wrong. */
+/** The notice for the user, once, where an answer reports a failure. */
 export const amiss = (why: string): string =>
   `callstack: something went wrong: ${why}; what is said meanwhile may be missing in frames and logs (run "callstack doctor")`

@@ -69,7 +69,7 @@ test(
     assert.deepEqual(ids(after), ["msg_1", "msg_2", "msg_5"])
     const parts = ["prt_msg_2_0", "prt_msg_2_1", "prt_msg_2_2", "prt_msg_4_1"]
     assert.deepEqual(after[1]!.parts.map(({ id }: Json) => id), parts)
-    // What comes behind goes on from there.
+    // Later operations go on from there.
     assert.deepEqual(ids(await applying(stage, [...ops, { op: "cut", from: "msg_2", to: "msg_2" }])), ["msg_1", "msg_5"])
     const whole = ids(history())
     for (const [message, to] of [["msg_4", "msg_9"], ["msg_2", "msg_4"], ["msg_4", "msg_1"], ["msg_5", "msg_4"], ["msg_3", "msg_3"]])

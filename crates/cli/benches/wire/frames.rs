@@ -1,4 +1,4 @@
-//! What a model adds to a recorded session that works with frames.
+//! The additions of a model to a recorded session that works with frames.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::recorded::{Played, Session};
 
-/// What the model does with frames.
+/// The model's use of frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Habit {
     /// Nothing: it knows of none.
@@ -39,8 +39,7 @@ struct Open {
     said: Vec<String>,
 }
 
-/// The step, with a pop in front of the calls where the open item is over, and a push behind them where
-/// another one begins.
+/// The step, with a pop before the calls where the open item is over, and a push after them where another one begins.
 fn with_task(played: &Played, open: &mut Option<Open>) -> Step {
     let mut step = played.step.clone();
     if let Some(open) = open {
@@ -93,7 +92,7 @@ fn closing(step: Step, named: &Arc<Mutex<Named>>) -> Step {
     })
 }
 
-/// The names behind `since` in the newest tool result.
+/// The names after `since` in the newest tool result.
 fn named_in(request: &RecordedRequest) -> Vec<String> {
     let text = request.last_tool_text().unwrap_or_default();
     let mentions = text.split("since `").skip(1).filter_map(|rest| rest.split('`').next());

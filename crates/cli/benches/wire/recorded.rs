@@ -8,7 +8,7 @@ use callstack_recordings::{Division, Recorded, RecordedCall, RecordedPart, Recor
 use callstack_scripted_model::{Call, Step};
 use serde_json::{Value, json};
 
-/// What Claude Code calls arguments of its tools, and `OpenCode` those of the same ones.
+/// The names that Claude Code gives to arguments of its tools, and `OpenCode` to those of the same ones.
 const ARGUMENTS: [(&str, &str); 4] = [
     ("file_path", "filePath"),
     ("old_string", "oldString"),
@@ -21,11 +21,11 @@ pub(crate) struct Session {
     pub(crate) turns: Vec<Turn>,
     /// The tools that it calls.
     pub(crate) tools: Vec<String>,
-    /// What its calls were answered, by their ids.
+    /// The answers of its calls, by their ids.
     pub(crate) answers: BTreeMap<String, Value>,
 }
 
-/// What the user said, and the steps of the agent up to the next time.
+/// The user's words, and the steps of the agent up to the next time.
 #[derive(Default)]
 pub(crate) struct Turn {
     pub(crate) parts: Vec<Value>,
@@ -110,7 +110,7 @@ impl Session {
             }
         }
         let Some(turn) = self.turns.last_mut() else { return };
-        // A step without a call ends the agent's turn, so words that it went on behind are said with the next.
+        // A step without a call ends the agent's turn, so words after which it went on come with the next.
         if let Some(last) = turn.steps.last_mut()
             && last.step.calls.is_empty()
         {

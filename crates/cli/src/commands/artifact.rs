@@ -21,7 +21,7 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
-    // The engine takes paths from the project's root; people give them from where they are.
+    // The engine's paths are relative to the project's root, those of people to the folder that they are in.
     let here = invocation.place.start().join(&args.path);
     let artifact =
         here.to_str().filter(|_| here.exists()).map_or_else(|| args.path.clone(), str::to_owned);

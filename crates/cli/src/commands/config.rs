@@ -27,6 +27,9 @@ pub(crate) struct ConfigArgs {
     /// Forget what was set here: for this setting, or for all if none is named
     #[arg(long)]
     reset: bool,
+    /// Reset all without asking
+    #[arg(long, short, requires = "reset")]
+    yes: bool,
     /// Set it in your own configuration, for all projects
     #[arg(long, requires = "name")]
     user: bool,
@@ -49,7 +52,7 @@ pub(crate) fn run(
     let setting = args.name.as_deref().map(Setting::meant).transpose()?;
     match (setting, &args.value) {
         (Some(setting), Some(value)) => {
-            // Before a store is made for it.
+            // A wrong value is refused before a store is made.
             setting.read(value)?;
             let configured = if args.user || setting.scope == Scope::User {
                 user::configure(&user::configuration()?.with(setting, Some(value))?)?;
@@ -76,8 +79,10 @@ pub(crate) fn run(
         }
         (None, _) => {
             let engine = invocation.engine()?;
-            if args.reset {
-                reset(&engine)?;
+            if args.reset && !reset(&engine, args.yes, output)? {
+                return output.either(&Value::Null, |page| {
+                    page.put(PLAIN, "nothing was reset").end();
+                });
             }
             let all = engine.configuration()?;
             let value = json!({"settings": all.iter().map(data).collect::<Vec<_>>()});
@@ -86,7 +91,7 @@ pub(crate) fn run(
     }
 }
 
-/// Tells what was set for all projects where there is none to show it in.
+/// Prints a setting for all projects where there is no project to show it in.
 fn tell_user_set(setting: &Setting, value: &str, output: &mut Output) -> Result<(), Failure> {
     let value_told = json!({"name": setting.name, "value": value, "source": Source::User.as_str()});
     output.either(&value_told, |page| {
@@ -95,11 +100,22 @@ fn tell_user_set(setting: &Setting, value: &str, output: &mut Output) -> Result<
     })
 }
 
-fn reset(engine: &Engine) -> Result<(), EngineError> {
-    for name in engine.stored_settings()?.keys() {
+/// Forgets all that was set in the project, once somebody has agreed; returns whether it did.
+fn reset(engine: &Engine, yes: bool, output: &mut Output) -> Result<bool, Failure> {
+    let stored = engine.stored_settings()?;
+    let names: Vec<_> = stored.keys().map(String::as_str).collect();
+    let names = names.join(", ");
+    let unasked = EngineError::invalid(
+        format!("this would reset {names}, and nobody can be asked here"),
+        "Give --yes to do it, or name one setting.",
+    );
+    if !stored.is_empty() && !yes && !output.confirm(&format!("Reset {names}?"), unasked)? {
+        return Ok(false);
+    }
+    for name in stored.keys() {
         engine.set_setting(name, None)?;
     }
-    Ok(())
+    Ok(true)
 }
 
 fn data(configured: &Configured) -> Value {
@@ -149,7 +165,7 @@ fn table(page: &mut Page, all: &[Configured]) {
 /// Columns that most values take with their units.
 const VALUES: usize = 12;
 
-/// What a setting is and means; below it, where that comes from and what is said in vain.
+/// Draws a setting with its value and the meaning of that; below, the source of the value, and values without effect.
 fn row(page: &mut Page, configured: &Configured, width: usize) {
     let Configured { setting, value, source, ignored, overruled } = configured;
     page.put(PLAIN, &format!("{:<width$} ", setting.name));

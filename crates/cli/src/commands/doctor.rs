@@ -26,12 +26,12 @@ pub(crate) struct DoctorArgs {
     rebuild: bool,
 }
 
-/// The file in the store's folder that tells what is done.
+/// The file in the store's folder to which callstack writes its log.
 const LOG: &str = "callstack.log";
-/// Events that can't be read of which each gets a line.
+/// The most unreadable events that are listed, each on a line.
 const MOST_NAMED: usize = 20;
 
-/// What was found, for people and for programs.
+/// The findings, for people and for programs.
 #[derive(Default)]
 struct Report {
     lines: Vec<Line>,
@@ -102,7 +102,7 @@ pub(crate) fn run(
     report.worst.map_or(Ok(()), |kind| Err(Failure::Reported(kind)))
 }
 
-/// What to do about a store that can't even be opened. The engine's hint leads here.
+/// Replaces the hint of an error of a store that can't be opened, since the engine's hint points to this command.
 fn unusable(mut error: EngineError, project: &Path) -> EngineError {
     if error.message.contains("is damaged") {
         let store = project.join(callstack_store::FOLDER);
@@ -111,7 +111,7 @@ fn unusable(mut error: EngineError, project: &Path) -> EngineError {
     error
 }
 
-/// The way out where deriving the tables anew can't help, since the file itself is damaged.
+/// Returns a hint for a store whose file is damaged, so that deriving the tables again can't help.
 fn replace(store: &Path) -> String {
     let store = store.display();
     format!(
@@ -119,14 +119,14 @@ fn replace(store: &Path) -> String {
     )
 }
 
-/// An error of a store that could be opened, with what to do about it if it is damaged.
+/// Adds a hint to an error of a store that could be opened, if it is damaged.
 fn damaged(error: EngineError, path: &Path) -> EngineError {
     let is_damaged = error.message.contains("is damaged");
     let hint = path.parent().map(replace_in_part).filter(|_| is_damaged);
     EngineError { hint: hint.or(error.hint.clone()), ..error }
 }
 
-/// The same where some of it can be read.
+/// Returns a hint for a damaged store of which some can still be read.
 fn replace_in_part(store: &Path) -> String {
     format!("`callstack export` saves the frames that can still be read. {}", replace(store))
 }
@@ -238,7 +238,7 @@ fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), Fa
     Ok(())
 }
 
-/// An event that the tables go without, or would if they were derived anew.
+/// Returns the error of an event that the tables leave out, or would leave out if they were derived again.
 fn unreadable(event: &LeftOut) -> EngineError {
     let kind = event.kind.iter().cloned();
     let about: Vec<_> = kind.chain(event.frame.map(|frame| format!("of {frame}"))).collect();

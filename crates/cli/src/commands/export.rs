@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use callstack_core::control::escape_json;
 use callstack_engine::{path_text, plain, unfinished};
 use clap::ValueEnum;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
@@ -45,18 +45,16 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
-    let root = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
-    let state = match root {
-        None if invocation.names_a_session() => {
-            engine.export_session(&invocation.caller(&engine)?.session)?
-        }
-        root => engine.export(root.map(|frame| frame.num))?,
+    let session = match &args.frame {
+        None if invocation.names_a_session() => Some(invocation.caller(&engine)?.session),
+        _ => None,
     };
-    let state = if args.reveal { state } else { state.masked() };
-    let value = json!(state);
+    let arguments = json!({"frame": args.frame, "session": session});
+    let answer = invocation.run_revealing(args.reveal, &engine, "stack_export", arguments)?;
+    let value = answer.data;
     let text = match args.format {
         Format::Json => escape_json(&format!("{value:#}\n")).into_owned(),
-        Format::Markdown => state.to_markdown(),
+        Format::Markdown => answer.text,
     };
     let Some(file) = &args.output else {
         return match args.format {
@@ -66,20 +64,20 @@ pub(crate) fn run(
     };
     let file = invocation.place.start().join(file);
     write(&file, &text).map_err(|error| Failure::of_file("write", &file, &error))?;
-    let frames = state.frames.len();
+    let frames = value["frames"].as_object().map_or(0, Map::len);
     output.either(&json!({"file": path_text(&file), "frames": frames}), |page| {
         let end = if frames == 1 { "" } else { "s" };
         page.put(PLAIN, &format!("{frames} frame{end} written to {}", file.display())).end();
     })
 }
 
-/// Replaces the file as a whole: what is there stays until the new one is complete.
+/// Replaces the file as a whole: the old one stays until the new one is complete.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
     // A device such as /dev/null would be replaced by a file.
     plain::refuse_special(file)?;
     let folder = file.parent().unwrap_or(file);
     unfinished::sweep(folder);
-    // Its own error names the temporary file.
+    // The original error would name the temporary file.
     let mut unfinished = unfinished::builder()
         .tempfile_in(folder)
         .map_err(|error| std::io::Error::from(error.kind()))?;

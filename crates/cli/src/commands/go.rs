@@ -1,3 +1,4 @@
+use callstack_core::frame::Status;
 use serde_json::json;
 
 use super::began;
@@ -26,6 +27,21 @@ pub(crate) fn run(
     let results = args.results.as_deref().map(input::text).transpose()?;
     let engine = invocation.engine()?;
     let arguments = json!({"to": args.to, "results": results});
+    let session = invocation.caller(&engine)?.session;
+    let before = engine.stack(&session)?;
     let answer = invocation.run(&engine, "stack_navigate", arguments)?;
-    began(output, &answer, &invocation.caller(&engine)?.session)
+    let mut aside = Vec::new();
+    for frame in before {
+        if engine.frame(frame.num)?.status == Status::Blocked {
+            aside.push(frame.num.to_string());
+        }
+    }
+    began(output, &answer, &session)?;
+    if !aside.is_empty() {
+        let (aside, is) = (aside.join(", "), if aside.len() == 1 { "is" } else { "are" });
+        output.remark(&format!(
+            "{aside} {is} blocked now; `callstack go` or `activate` takes one up again"
+        ));
+    }
+    Ok(())
 }

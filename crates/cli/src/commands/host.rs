@@ -26,8 +26,8 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    // What is wrong with the store is told to the plugin with each request, so that it can say why the
-    // agent goes on without frames.
+    // An error of the store is reported to the plugin with each request, so that it can say why the agent goes on
+    // without frames.
     let is_new = invocation.place.found().is_none();
     let engine = invocation.place.existing_or_new().and_then(|project| open(&project));
     if let Ok(engine) = &engine {

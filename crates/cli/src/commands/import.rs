@@ -41,20 +41,20 @@ pub(crate) struct ImportArgs {
     new: NewStore,
 }
 
-/// Frames, files and kinds of records that a person is told of by name.
+/// The most frames, files and kinds of records that are listed by name.
 const NAMED: usize = 10;
 
-/// How the sessions were taken over.
+/// The result of importing sessions.
 #[derive(Debug, Default)]
 struct Taken {
     counts: PastCounts,
-    /// Sessions by the program that recorded them.
+    /// The number of sessions, by the program that recorded them.
     programs: BTreeMap<&'static str, usize>,
-    /// Records that mean nothing here, by kind.
+    /// The number of records that have no meaning here, by kind.
     skipped: BTreeMap<String, usize>,
-    /// Lines that could not be read.
+    /// The number of lines that could not be read.
     unreadable: usize,
-    /// Files of a folder that are sessions and could not be read: why.
+    /// The reasons why files of a folder that are sessions could not be read.
     refused: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn run(
         let has_frames = path.is_dir() && Engine::holds_frames(&path);
         let is_session = match is_recording(&path) {
             _ if has_frames => false,
-            // As `*` stands for some.
+            // A pattern such as `*` may include such folders.
             Err(error @ RecordingError::NoneInFolder(_)) if args.paths.len() > 1 => {
                 output.remark(&error.to_string());
                 nothing.get_or_insert(error);
@@ -94,7 +94,7 @@ pub(crate) fn run(
     take_all(&engine, frames.as_ref(), sources.as_ref(), output)
 }
 
-/// Imports what lies around: frames in the project's own folders, and the sessions of agents.
+/// Imports from the usual places: frames in the project's own folders, and the sessions of agents.
 fn from_usual_places(
     args: &ImportArgs,
     invocation: &Invocation<'_>,
@@ -111,7 +111,7 @@ fn from_usual_places(
         Wanted::Read(found) => Ok(found),
     };
     let engine = invocation.engine_or_new(args.new, output)?;
-    // What this store writes there for other programs is no news to it.
+    // Frames that this store has written there for other programs do not count.
     let has_frames = engine.has_frames_of_others()?;
     let found = match found {
         Err(why) if !has_frames => return Err(why.into()),
@@ -204,7 +204,7 @@ fn told_of(recordings: &[Recording], session: usize, message: usize) -> String {
     format!("session {}/{all}: {host}{of}, message {}/{messages}", session + 1, message + 1)
 }
 
-/// `became` is what became of frames that are new, or would.
+/// Prints the imported frames. `became` says what happened to new frames, or would happen.
 fn tell_frames(summary: &ImportSummary, became: &str, page: &mut Page) {
     for source in &summary.sources {
         let frames = counted(source.frames, "frame");

@@ -1,3 +1,5 @@
+mod mcp;
+
 use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, SLASH, layout, path_text};
@@ -22,9 +24,14 @@ use crate::user::registry;
 /// only to `~/.local/state/callstack`: where the program is, and that the store is yours.
 /// Run it again after an update of callstack to bring these files up to date; slash commands that somebody has
 /// changed are left alone.
+///
+/// For other agents (`mcp`) it tells their programs to start `callstack mcp`: Claude Code in `.mcp.json` of the
+/// project, Codex in its `config.toml`, where these programs are there; for any other it prints what to write. The
+/// first frame makes the store.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitArgs {
     /// The agent
+    #[arg(value_name = "opencode|mcp")]
     agent: Agent,
     /// The project's folder [default: the project that has a store, else the root of the work tree]
     #[arg(value_name = "DIR")]
@@ -41,10 +48,12 @@ pub(crate) struct InitArgs {
 }
 
 /// Agents that can work in frames.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Agent {
     /// OpenCode
     Opencode,
+    /// Claude Code, Codex and whatever else speaks the Model Context Protocol
+    Mcp,
 }
 
 pub(crate) fn run(
@@ -52,16 +61,18 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Agent::Opencode = args.agent;
     let place = &invocation.place;
     let project = match &args.folder {
         Some(folder) => place.not_home(place.folder(folder)?)?,
         None => place.existing_or_new()?,
     };
+    if args.agent == Agent::Mcp {
+        return mcp::run(args, &project, output);
+    }
     if args.remove { remove(args, &project, output) } else { tell_installed(&project, output) }
 }
 
-/// What an installation came to.
+/// The outcome of an installation.
 pub(crate) struct Installed {
     plugin: Outcome,
     commands: Vec<(PathBuf, Outcome)>,
@@ -73,14 +84,14 @@ pub(crate) struct Installed {
 pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, Failure> {
     let store_made = !project.join(callstack_store::FOLDER).is_dir();
     plugin::refuse_outside(project)?;
-    // The store first, so that one that can't be used leaves the project as it was.
+    // The store is opened first, so that one that can't be used leaves the project as it was.
     let store = open_with(registry, project)?.store_path().to_path_buf();
     let plugin = plugin::install(project)?;
     Ok(Installed { plugin, commands: slash_files::install(project)?, store, store_made })
 }
 
 fn tell_installed(project: &Path, output: &mut Output) -> Result<(), Failure> {
-    // First, so that a program that plugins can't find leaves the project as it was.
+    // This comes first, so that a program that plugins can't find leaves the project as it was.
     let binary = binary::record()?;
     let Installed { plugin: outcome, commands, store, store_made: made } =
         install(&registry()?, project)?;
@@ -107,7 +118,7 @@ fn tell_installed(project: &Path, output: &mut Output) -> Result<(), Failure> {
     })
 }
 
-/// What became of the store.
+/// The outcome for the store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Store {
     Absent,
@@ -120,10 +131,10 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Fa
     let folder = project.join(callstack_store::FOLDER);
     let registry = registry()?;
     let mut store = if folder.is_dir() { Store::Kept } else { Store::Absent };
-    // What a store that can't be used has written stays: nobody knows what of it is its own.
+    // Files that a store wrote stay if it can't be used: they can't be told from those of others.
     let engine = (store == Store::Kept).then(|| open_with(&registry, project)).transpose();
     let engine = if args.with_store { engine? } else { engine.ok().flatten() };
-    // Whoever does not want all of it to go is asked before any of it has.
+    // The question comes before anything is removed, for those who do not want all of it to go.
     if args.with_store
         && engine.as_ref().is_some_and(|engine| !engine.is_unused().unwrap_or(false))
         && !agreed(args, &folder, output)?
@@ -175,7 +186,7 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Fa
     })
 }
 
-/// Whether a store with something in it is to be deleted.
+/// Whether a store with frames in it is to be deleted.
 fn agreed(args: &InitArgs, folder: &Path, output: &mut Output) -> Result<bool, Failure> {
     let about = format!("{} with all frames, messages and logs", folder.display());
     let unasked = EngineError::invalid(
@@ -199,7 +210,7 @@ fn changes(commands: &[(PathBuf, Outcome)]) -> Vec<Value> {
     commands.iter().map(change).collect()
 }
 
-/// Tells of each command, or of all in a line where the same came of all.
+/// Prints the outcome for each command, or one line if it is the same for all.
 fn tell_commands(page: &mut Page, commands: &[(PathBuf, Outcome)]) {
     let first = commands.first().map(|(_, outcome)| *outcome);
     if let Some(outcome) = first.filter(|first| commands.iter().all(|(_, it)| it == first)) {

@@ -47,7 +47,7 @@ pub(crate) fn run(
     })
 }
 
-/// Every page by its name, that of the whole program first.
+/// Returns every page with its name, that of the whole program first.
 fn pages() -> io::Result<Vec<(String, String)>> {
     let mut command = crate::args::command().disable_help_subcommand(true);
     command.build();
@@ -70,7 +70,7 @@ fn add(command: &Command, pages: &mut Vec<(String, String)>) -> io::Result<()> {
     command.get_subcommands().try_for_each(|inner| add(inner, pages))
 }
 
-/// What stands around the program: files, variables, and what it ends with.
+/// Returns the sections on files, environment variables and exit codes.
 fn surroundings() -> String {
     let files = [
         (".callstack/", "The project's frames, messages and logs. Git ignores it."),

@@ -76,7 +76,7 @@ pub(crate) fn run(
     tell_planned(output, &answer)
 }
 
-/// Tells what was planned.
+/// Prints the frames that were planned.
 pub(crate) fn tell_planned(output: &mut Output, answer: &Answer) -> Result<(), Failure> {
     output.either(&answer.data, |page| {
         for planned in answer.data.as_array().into_iter().flatten() {

@@ -25,6 +25,12 @@ pub(crate) struct PopArgs {
     /// How it ended
     #[arg(long, value_enum, default_value_t = Ending::Completed)]
     status: Ending,
+    /// The same as `--status failed`
+    #[arg(long, hide = true, conflicts_with_all = ["status", "blocked"])]
+    failed: bool,
+    /// The same as `--status blocked`
+    #[arg(long, hide = true, conflicts_with = "status")]
+    blocked: bool,
 }
 
 /// How a frame may end by a pop.
@@ -45,7 +51,12 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let results = args.results.as_deref().map(input::text).transpose()?;
     let engine = invocation.engine()?;
-    let status = match args.status {
+    let ending = match (args.failed, args.blocked) {
+        (true, _) => Ending::Failed,
+        (_, true) => Ending::Blocked,
+        _ => args.status,
+    };
+    let status = match ending {
         Ending::Completed => "completed",
         Ending::Failed => "failed",
         Ending::Blocked => "blocked",
@@ -57,10 +68,8 @@ pub(crate) fn run(
         None => None,
     };
     let left = match answer.closed {
-        // What is below a blocked frame waits with it.
-        Some(closed) if !matches!(args.status, Ending::Blocked) => {
-            unfinished_below(&engine, closed)?
-        }
+        // The frames below a blocked frame wait with it.
+        Some(closed) if !matches!(ending, Ending::Blocked) => unfinished_below(&engine, closed)?,
         _ => Vec::new(),
     };
     output.either(&answer.data, |page| {
@@ -86,7 +95,7 @@ pub(crate) fn run(
     })
 }
 
-/// The planned and blocked frames right below one that has ended.
+/// Returns the planned and blocked frames right below one that has ended.
 fn unfinished_below(engine: &Engine, closed: FrameNum) -> Result<Vec<String>, EngineError> {
     let is_meant = |frame: &Frame| {
         frame.shown_below() == Some(closed)

@@ -74,7 +74,7 @@ pub(crate) fn run(
         Action::Apply { name, values, parent, new } => {
             let values: BTreeMap<String, String> =
                 values.iter().map(|given| pair(given)).collect::<Result<_, _>>()?;
-            // Before a store is made for it.
+            // A preset that can't be filled is refused before a store is made.
             preset(&invocation.place.existing_or_new()?, name)?.filled(&values)?;
             let engine = invocation.engine_or_new(*new, output)?;
             let arguments = json!({"name": name, "values": values, "parent": parent});

@@ -1,6 +1,5 @@
 use callstack_core::frame::FrameNum;
-use callstack_core::secrets::mask;
-use callstack_engine::{EngineError, PurgePlan, Said};
+use callstack_engine::{EngineError, PurgeOutcome, PurgePlan, Said};
 use serde_json::{Value, json};
 
 use crate::args::Agreement;
@@ -32,7 +31,13 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
-    let plan = engine.purge_plan(&args.what)?;
+    let purge = |dry_run: bool, at_most: Option<u64>| {
+        let arguments =
+            json!({"what": args.what, "dryRun": dry_run, "atMost": at_most, "by": who()});
+        Ok::<_, Failure>(invocation.run(&engine, "stack_purge", arguments)?.data)
+    };
+    let plan: PurgePlan =
+        serde_json::from_value(purge(true, None)?).map_err(|error| Failure::of_shape(&error))?;
     let about = told(&plan);
     if args.agreement.dry_run {
         return output.either(&json!(plan), |page| {
@@ -56,7 +61,10 @@ pub(crate) fn run(
             page.put(PLAIN, "nothing was removed").end();
         });
     }
-    let outcome = engine.purge(plan, &who())?;
+    // What was said since is not what somebody agreed to.
+    let agreed = (!args.agreement.yes).then_some(plan.messages);
+    let outcome: PurgeOutcome =
+        serde_json::from_value(purge(false, agreed)?).map_err(|error| Failure::of_shape(&error))?;
     output.either(&json!(outcome), |page| {
         page.put(PLAIN, &format!("removed {about}")).end();
         tell_said(&outcome.plan, page);
@@ -77,7 +85,7 @@ pub(crate) fn run(
     })
 }
 
-/// What of the frames goes, and what stays.
+/// Prints which data of the frames goes, and which stays.
 fn tell_said(plan: &PurgePlan, page: &mut Page) {
     let parts = |said: &Said, what: [&str; 4]| {
         let parts = what.into_iter().zip([&said.titles, &said.results, &said.notes, &said.files]);
@@ -102,7 +110,7 @@ fn list(frames: &[FrameNum]) -> String {
     frames.join(", ")
 }
 
-/// What goes although it is not of the frames alone.
+/// Prints which data goes although it does not belong to the frames alone.
 fn tell_shared(plan: &PurgePlan, page: &mut Page) {
     if plan.shared.is_empty() {
         return;
@@ -131,12 +139,12 @@ fn told(plan: &PurgePlan) -> String {
         "{} ({}) of {} and {}",
         counted(plan.messages, "message"),
         counted(plan.bytes, "byte"),
-        mask(&plan.what),
+        plan.what,
         counted(plan.logs.len() as u64, "log file")
     )
 }
 
-/// Who is at the terminal, as far as the environment says.
+/// Returns the name of the person at the terminal, as far as the environment says it.
 fn who() -> String {
     let names = ["USER", "LOGNAME", "USERNAME"];
     let name = names.into_iter().find_map(|name| std::env::var(name).ok());

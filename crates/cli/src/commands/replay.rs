@@ -91,7 +91,7 @@ pub(crate) fn run(
             if recording.model_calls() == 0 {
                 continue;
             }
-            // They are what was read, once more, and nobody asks for them here.
+            // The records repeat the whole input, and nothing uses them here.
             recording.messages.iter_mut().for_each(|message| message.records = Vec::new());
             let recording = &part.recordings[at];
             let mut told = |Progress { call, calls }| {
@@ -156,7 +156,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Refuses to write a page over a file that is none: a name that was mistyped costs nobody a recording.
+/// Refuses to write a page over a file that is not one: a mistyped name must not cost a recording.
 fn refuse_other(file: &Path) -> Result<(), Failure> {
     if !file.metadata().is_ok_and(|it| it.is_file() && it.len() > 0) {
         return Ok(());
@@ -176,9 +176,9 @@ fn refuse_other(file: &Path) -> Result<(), Failure> {
     .into())
 }
 
-/// Bytes of a file by which a page of a replay is known.
+/// Bytes at the beginning of a file that show whether it is the page of a replay.
 const HEAD: u64 = 4_096;
-/// Letters of a session's id in a file's name.
+/// The most characters of a session's id in a file's name.
 const NAME: usize = 60;
 
 fn dump_file(folder: &Path, recording: &Recording, number: usize) -> PathBuf {
@@ -192,7 +192,7 @@ fn dump_file(folder: &Path, recording: &Recording, number: usize) -> PathBuf {
     folder.join(format!("{:02}-{name}.jsonl", number + 1))
 }
 
-/// An empty file that nobody else may read, where the system knows of owners: what was said is in it.
+/// Creates an empty file that nobody else may read, where the system has owners: it will contain messages.
 fn for_its_owner(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -201,7 +201,7 @@ fn for_its_owner(path: &Path) -> std::io::Result<File> {
     let file = options.open(path)?;
     #[cfg(unix)]
     if file.metadata()?.is_file() {
-        // One that was there may be for everybody, or belong to somebody else, who then decides.
+        // A file that was there may be readable by everybody. If it belongs to somebody else, that person decides.
         drop(file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)));
     }
     Ok(file)

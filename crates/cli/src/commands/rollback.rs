@@ -1,4 +1,4 @@
-use callstack_engine::{EngineError, Reach, Restoring, RollbackPlan, Why};
+use callstack_engine::{EngineError, Restoring, RollbackPlan, Why};
 use serde_json::json;
 
 use crate::args::Agreement;
@@ -38,12 +38,14 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
-    let reach = if args.all { Reach::All } else { Reach::Seen };
-    let plan = if args.undo {
-        engine.rollback_undo_plan(&args.frame)?
-    } else {
-        engine.rollback_plan(&args.frame, reach)?
+    let rollback = |dry_run: bool, files: Option<Vec<&str>>| {
+        let arguments = json!({"frame": args.frame, "all": args.all, "undo": args.undo,
+            "dryRun": dry_run, "files": files});
+        let answer = invocation.run(&engine, "stack_frame_rollback", arguments)?;
+        serde_json::from_value::<RollbackPlan>(answer.data)
+            .map_err(|error| Failure::of_shape(&error))
     };
+    let plan = rollback(true, None)?;
     let nothing = plan.restored.is_empty();
     if args.agreement.dry_run || nothing {
         return output.either(&json!(plan), |page| {
@@ -80,7 +82,9 @@ pub(crate) fn run(
             });
         }
     }
-    let done = engine.roll_back(&plan)?;
+    // Files that were not shown are not agreed to.
+    let shown = plan.restored.iter().map(|file| file.path.as_str()).collect();
+    let done = rollback(false, Some(shown))?;
     output.either(&json!(done), |page| {
         let (did, undo, what) = if args.undo {
             ("changed back", " --undo", "to take that back")
@@ -131,7 +135,7 @@ fn tell(page: &mut Page, plan: &RollbackPlan) {
     }
 }
 
-/// States are recorded where frames begin and end: what happened to a file between is not known apart.
+/// Warns of changes that can't be told apart: states of files are recorded only when frames begin and end.
 fn warn(page: &mut Page, plan: &RollbackPlan) {
     if !plan.restored.is_empty() && plan.from_before {
         let note = format!(

@@ -36,7 +36,7 @@ pub(crate) struct SearchArgs {
     reveal: bool,
 }
 
-/// Places that may be asked for.
+/// The most places that may be asked for.
 const MOST: usize = 1_000;
 
 pub(crate) fn run(
@@ -121,7 +121,7 @@ fn draw_place(page: &mut Page, place: &Place, raw: bool) {
     }
 }
 
-/// The command that shows what a place is part of.
+/// Returns the command that shows the message or frame around a place.
 fn way_back(place: &Place, raw: bool) -> Option<String> {
     let handle = &place.frame.as_ref()?.handle;
     Some(match &place.message {

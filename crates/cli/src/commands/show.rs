@@ -1,6 +1,5 @@
-use callstack_core::secrets;
 use callstack_engine::FrameMetadata;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::error::Failure;
 use crate::frame_view::{FrameView, neighbours};
@@ -30,10 +29,9 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
     let arguments = json!({"frame": args.frame});
-    let mut data = invocation.run(&engine, "stack_frame_details", arguments)?.data;
-    if !args.reveal {
-        mask(&mut data)?;
-    }
+    let answer =
+        invocation.run_revealing(args.reveal, &engine, "stack_frame_details", arguments)?;
+    let data = answer.data;
     let frame: FrameMetadata =
         serde_json::from_value(data.clone()).map_err(|error| Failure::of_shape(&error))?;
     let changed_since = data["changedArtifacts"].as_object().into_iter().flatten();
@@ -59,19 +57,4 @@ pub(crate) fn run(
         width: output.width(),
     };
     output.either(&data, |page| view.draw(page))
-}
-
-/// Masks the secrets in a frame as exports do; what else is told beside it stays.
-pub(super) fn mask(data: &mut Value) -> Result<(), Failure> {
-    let frame: FrameMetadata =
-        serde_json::from_value(data.clone()).map_err(|error| Failure::of_shape(&error))?;
-    let Some(masked) = frame.masked() else { return Ok(()) };
-    if let (Value::Object(told), Value::Object(masked)) = (&mut *data, json!(masked)) {
-        told.extend(masked);
-    }
-    if let Some(changed) = data.get_mut("changedArtifacts").and_then(Value::as_object_mut) {
-        let named = std::mem::take(changed).into_iter();
-        *changed = named.map(|(path, since)| (secrets::mask(&path).into_owned(), since)).collect();
-    }
-    Ok(())
 }

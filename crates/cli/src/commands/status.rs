@@ -1,13 +1,11 @@
 use std::collections::BTreeMap;
 
 use callstack_core::saving::Saving;
-use callstack_core::secrets::mask_value;
 use callstack_engine::saving::Savings;
 use callstack_engine::tree::{of_session, sign};
 use callstack_engine::{Engine, FrameMetadata};
 use serde_json::{Value, json};
 
-use super::show;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -35,15 +33,7 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let engine = invocation.engine()?;
-    let mut data = invocation.run(&engine, "stack_status", json!({}))?.data;
-    if !args.reveal {
-        data.get_mut("stack")
-            .and_then(Value::as_array_mut)
-            .into_iter()
-            .flatten()
-            .try_for_each(show::mask)?;
-        mask_value(&mut data["tree"]);
-    }
+    let mut data = invocation.run_revealing(args.reveal, &engine, "stack_status", json!({}))?.data;
     let session = data["session"].as_str().unwrap_or_default().to_owned();
     let savings = engine.savings(&session)?;
     data["requests"] = told(&savings);
@@ -89,7 +79,7 @@ pub(crate) fn run(
     })
 }
 
-/// The requests for programs. Bills are in tokens of input.
+/// Returns the requests for programs. Bills are in tokens of input.
 fn told(savings: &Savings) -> Value {
     let of = |saving: &Saving| {
         let bill = |hundredths: u64| hundredths as f64 / 100.0;
@@ -110,7 +100,7 @@ fn told(savings: &Savings) -> Value {
     })
 }
 
-/// Such as "this session: 12 requests, 60,000 tokens sent, billed as 20,000; without callstack about …".
+/// Returns a line such as "this session: 12 requests, 60,000 tokens sent, billed as 20,000; without callstack about …".
 fn line(who: &str, saving: &Saving) -> String {
     let bill = |hundredths: u64| thousands(hundredths / 100);
     let (billed, without) = (saving.billed_hundredths, saving.billed_without_hundredths);
@@ -129,7 +119,7 @@ fn line(who: &str, saving: &Saving) -> String {
     }
 }
 
-/// How many frames of each status are in a session, those below its own among them.
+/// Returns the number of frames of each status in a session, including those below its own.
 fn counted_in(engine: &Engine, session: &str) -> Result<BTreeMap<String, u64>, Failure> {
     let mut counts = BTreeMap::new();
     for line in of_session(&engine.tree(None)?, session).0 {

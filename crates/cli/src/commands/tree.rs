@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use callstack_core::frame::FrameNum;
 use callstack_engine::tree::of_session;
-use callstack_engine::{Engine, EngineError, FrameMetadata, StackState, SystemWorld, World as _};
+use callstack_engine::{Engine, EngineError, FrameMetadata, SystemWorld, World as _};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::page::{PLAIN, Page};
 use crate::tree_view::Drawing;
 
-/// How long a drawing that is watched stands at least.
+/// The shortest time between two drawings with `--watch`.
 const REDRAW: Duration = Duration::from_millis(500);
 
 /// Show frames as a tree
@@ -55,10 +55,8 @@ pub(crate) fn run(
     let frame = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
     let below = frame.map(|frame| frame.num);
     if output.json() {
-        let answer = invocation.run(&engine, "stack_tree", json!({}))?;
-        let state: StackState = serde_json::from_value(answer.data.clone())
-            .map_err(|error| Failure::of_shape(&error))?;
-        let mut value = if args.reveal { answer.data } else { json!(state.masked()) };
+        let answer = invocation.run_revealing(args.reveal, &engine, "stack_tree", json!({}))?;
+        let mut value = answer.data;
         if let Some(below) = below {
             narrow(&mut value, &[engine.frame(below)?.id]);
         } else if invocation.names_a_session() {
@@ -112,7 +110,7 @@ fn drawn(
     Ok(page)
 }
 
-/// Leaves of a state only frames, by their ids, and what is below them.
+/// Removes from a state all frames but those with the given ids and those below them.
 fn narrow(state: &mut Value, ids: &[String]) {
     let Some(frames) = state.get_mut("frames").and_then(Value::as_object_mut) else { return };
     let parents: Vec<(String, Option<String>)> = frames

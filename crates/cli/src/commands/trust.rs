@@ -91,10 +91,10 @@ pub(crate) fn run(
     })
 }
 
-/// The project that is meant.
+/// Returns the project that the arguments mean.
 fn meant(args: &TrustArgs, place: &Place, is_there: bool) -> Result<PathBuf, Failure> {
     let project = match &args.path {
-        // The record of a project that is gone can be revoked, too.
+        // A project that is gone can still be on record, and be revoked.
         Some(path) if !is_there => place.folder(path).unwrap_or_else(|_| place.start().join(path)),
         Some(path) => place.folder(path)?,
         None => place.found().unwrap_or_else(|| place.new_project()),
@@ -114,8 +114,8 @@ fn store(project: &Path) -> String {
     project.join(FOLDER).display().to_string()
 }
 
-/// Brings the states of files to where they belong now: from the place that they had in older stores, or
-/// from the store that this one is a copy of. How many files these were.
+/// Moves the states of files to the place that they have now: from the place that they had in older stores, or from the
+/// store that this one is a copy of. Returns how many files these were.
 fn states(taken: &TakenOver) -> Result<u64, Failure> {
     let older = taken.record.project.join(FOLDER).join("git");
     let to = taken.states.join("git");
@@ -127,7 +127,7 @@ fn states(taken: &TakenOver) -> Result<u64, Failure> {
     }
     count += callstack_work_tree::take_objects(&older, &to).map_err(|it| failed(&older, it))?;
     if std::fs::symlink_metadata(&older).is_ok_and(|it| it.is_dir()) {
-        // What is left of it takes some space, and nothing else.
+        // A folder that can't be removed only takes some space.
         drop(std::fs::remove_dir_all(&older));
     }
     Ok(count)

@@ -1,4 +1,4 @@
-//! An OpenCode to run the demo in: the one on the path, else a pinned one in the cache folder.
+//! The OpenCode that the demo runs in: the one on the path, else a pinned one in the cache folder.
 
 use std::env;
 use std::fs;
@@ -13,20 +13,20 @@ use callstack_engine::{EngineError, Kind};
 use super::LOOK;
 use crate::output::Output;
 
-/// The version that everything is tested with.
+/// The version of OpenCode that everything is tested with.
 const VERSION: &str = "1.18.33";
 
 /// Packages of OpenCode's native binary, by operating system and processor.
 const NATIVE: &[&str] =
     &["opencode-linux-x64", "opencode-linux-arm64", "opencode-darwin-arm64", "opencode-darwin-x64"];
 
-/// A program and where its npm packages lie, if we put them there.
+/// The program, and the folder of its npm packages if we installed them.
 pub(super) struct Agent {
     pub(super) program: PathBuf,
     pub(super) modules: Option<PathBuf>,
 }
 
-/// Finds an OpenCode, or installs one through npm, with its progress.
+/// Finds an OpenCode, or installs one through npm and shows the progress of that.
 pub(super) fn find(output: &mut Output) -> Result<Agent, EngineError> {
     if let Some(program) = on_path("opencode") {
         return Ok(Agent { program, modules: None });

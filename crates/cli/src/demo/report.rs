@@ -1,4 +1,4 @@
-//! What the demo shows: for each model call what was sent, and what would have been.
+//! The output of the demo: for each model call the messages that were sent, and those that would have been.
 
 use callstack_hosts::opencode::{Fate, Line, ModelCall};
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use crate::page::{BOLD, DIM, GOOD, PLAIN, Page, fitted};
 use crate::wording::{change, thousands};
 
-/// Columns of a line in the overview of a call, where the terminal does not say.
+/// Columns of a line in the overview of a call, if the terminal's are not known.
 const WIDTH: usize = 110;
 
-/// Each call in short lines, each request after a fold whole, and a table over all.
+/// Writes each call in short lines, each request after a fold as a whole, and a table of all.
 pub(super) fn write(page: &mut Page, calls: &[ModelCall], width: Option<usize>) {
     page.put(BOLD, "What each model call was sent").end();
     page.put(DIM, "  - folded away: without callstack it would have been sent").end();
@@ -37,7 +37,7 @@ pub(super) fn write(page: &mut Page, calls: &[ModelCall], width: Option<usize>) 
     table(page, calls);
 }
 
-/// A request as the model reads it.
+/// Writes a request as the model reads it.
 fn whole(page: &mut Page, call: &ModelCall) {
     page.end().put(BOLD, "  This request whole, as the model reads it").end();
     for line in call.lines.iter().filter(|line| line.fate != Fate::Folded) {
@@ -46,7 +46,7 @@ fn whole(page: &mut Page, call: &ModelCall) {
     }
 }
 
-/// The last call in one line: what was sent, and what would have been without frames.
+/// Writes the last call in one line: the tokens that were sent, and those that would have been without frames.
 pub(super) fn verdict(page: &mut Page, calls: &[ModelCall]) {
     let Some(last) = calls.last() else { return };
     let (sent, without) = (last.sent_tokens as u64, last.whole_tokens as u64);
@@ -63,7 +63,7 @@ pub(super) fn verdict(page: &mut Page, calls: &[ModelCall]) {
     page.put(BOLD, &line).put(GOOD, &format!(", {}", change(without, sent))).end();
 }
 
-/// The same for programs.
+/// Returns the calls for programs.
 pub(super) fn data(calls: &[ModelCall]) -> Value {
     calls
         .iter()

@@ -1,13 +1,13 @@
-//! What the built-in model does: a small task with three nested frames, a mistake and its repair.
+//! The script of the built-in model: a small task with three nested frames, a mistake and its repair.
 
 use callstack_scripted_model::{Script, Step};
 use serde_json::json;
 
-/// What the user asks for.
+/// The user's request.
 pub(super) const PROMPT: &str = "Write a shell script greet.sh that greets the person named by its \
     first argument, or the world, and a test for it. Make sure that the test passes.";
 
-/// What a real model is told besides, since it does not know what the demo wants to show.
+/// An addition for a real model, which does not know the purpose of the demo.
 pub(super) const HINT: &str = "\n\nUse frames: one for the script, inside it one for the test, and \
     one more for anything that goes wrong on the way.";
 

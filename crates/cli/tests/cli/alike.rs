@@ -1,4 +1,4 @@
-//! A session that goes on and its recording are told alike.
+//! A session that goes on and its recording are shown alike.
 
 use std::fs;
 
@@ -84,7 +84,7 @@ fn session() -> Talk {
     talk.says("user", "Close every port that nobody needs");
     talk.todos(["in_progress", "pending", "pending"]);
     talk.runs("ss -ltn", "LISTEN 0 128 0.0.0.0:8011 users:((\"metricsd\",pid=4711))");
-    // So many names that the budget of evidence tells which are told.
+    // So many names that the budget of evidence decides which are shown.
     let found = (1..400).map(|line| {
         let name = format!("{}_port", ["metrics", "debug", "health", "admin"][line % 4]);
         format!(

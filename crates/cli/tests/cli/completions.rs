@@ -1,4 +1,4 @@
-//! What shells offer for a command line, and manual pages.
+//! The completions of shells for a command line, and manual pages.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,8 @@ use super::desk::{BINARY, Desk};
 use super::help::COMMANDS;
 
 impl Desk {
-    /// What bash offers for the last of these words, with the script of `callstack completions` loaded.
+    /// Returns the completions of bash for the last of these words, with the script of `callstack completions`
+    /// loaded.
     fn offered(&self, words: &[&str]) -> Vec<String> {
         self.offered_in(&self.project(), words)
     }
@@ -74,7 +75,7 @@ fn every_shell_gets_a_script_that_asks_for_what_there_is() {
     }
     let zsh = desk.ok(&["completions", "zsh"]);
     assert!(zsh.starts_with("#compdef callstack\n") && zsh.contains("funcstack"), "{zsh}");
-    // What fish asks when it has loaded its own.
+    // The request of fish when it has loaded its own.
     let mut command = desk.command(&desk.project(), &["--", "callstack", "completions", "zs"]);
     command.env("CALLSTACK_COMPLETE", "fish");
     assert_eq!(desk.finish(command).stdout, "zsh\n");

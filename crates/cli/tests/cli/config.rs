@@ -64,7 +64,14 @@ fn all_settings_say_where_they_come_from() {
     let tools = "  STACK_TOOLS                  full          all tools\n                               set here\n";
     assert!(page.contains(tools), "{page}");
     assert!(page.contains(" 60000 ms      until a session gets a frame\n"), "{page}");
-    desk.ok(&["config", "--reset"]);
+    says!(desk, ["config", "--reset"], @r"
+    exit 2
+    --- stderr
+    error: this would reset STACK_FRAME_MODE, STACK_TOOLS, and nobody can be asked here
+    hint: Give --yes to do it, or name one setting.
+    ");
+    assert!(desk.ok(&["config"]).contains("set here"));
+    desk.ok(&["config", "--reset", "--yes"]);
     assert!(!desk.ok(&["config"]).contains("set here"));
 }
 

@@ -166,7 +166,7 @@ fn list(folder: &Path, name: &str, files: &mut Vec<String>) {
     }
 }
 
-/// What differs from run to run.
+/// The parts that differ from run to run.
 pub(crate) const VARIES: &[(&str, &str)] = &[
     (r"(frm|plan)-[0-9a-f]{32}", "$1-ID"),
     (r#"(At": )\d{13}"#, "${1}TIME"),

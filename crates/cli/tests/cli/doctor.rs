@@ -1,4 +1,4 @@
-//! What is looked after.
+//! The checks of `doctor`.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -18,19 +18,19 @@ fn a_sound_project() {
     let desk = Desk::with_frames();
     opencode(&desk, "echo 1.18.33");
     desk.ok(&["init", "opencode"]);
-    says!(desk, ["doctor"], @"
+    says!(desk, ["doctor"], @r"
     exit 0
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 6, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
     ✓ 23 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ✓ plugin $ROOT/project/.opencode/plugin/callstack.ts, starts $BINARY
     ✓ OpenCode 1.18.33
     ");
-    says!(desk, ["doctor", "--rebuild"], @"
+    says!(desk, ["doctor", "--rebuild"], @r"
     exit 0
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 6, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
     ✓ rebuilt the tables from 23 events
     ✓ 23 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
@@ -40,7 +40,7 @@ fn a_sound_project() {
     let told = desk.json(&["doctor"]);
     assert_eq!(told["problems"], serde_json::json!([]));
     assert_eq!(told["opencode"]["version"], "1.18.33");
-    assert_eq!(told["store"]["schema"], 6);
+    assert_eq!(told["store"]["schema"], 7);
     assert_eq!(told["store"]["readOnly"], false);
     assert!(told["store"]["bytes"].as_u64().unwrap() > 4096);
     assert_eq!(told["plugin"]["binaryExists"], true);
@@ -70,10 +70,10 @@ fn tables_that_drifted_are_found_and_derived_anew() {
     raw.execute("UPDATE frames SET title = 'changed behind our back' WHERE num = 2", []).unwrap();
     raw.execute("DELETE FROM decisions", []).unwrap();
     drop(raw);
-    says!(desk, ["doctor"], @"
+    says!(desk, ["doctor"], @r"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 6, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
     ✗ tables that are not what the events say: decisions, frames
       hint: `callstack doctor --rebuild` derives them from the events anew.
     ✓ 0 messages, 0 B, stored in 0 B
@@ -100,10 +100,10 @@ fn an_event_that_can_not_be_read_is_named_and_left_out() {
                   WHERE body LIKE '{\"kind\":\"frame_created\",\"frame\":{\"num\":5,%'";
     assert_eq!(raw.execute(change, []).unwrap(), 1);
     let before = log();
-    says!(desk, ["doctor"], @"
+    says!(desk, ["doctor"], @r"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 6, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
     ✗ event 21 (frame_c of f5) can't be used: unknown variant `frame_c`
       hint: It stays in the log. Rebuilding the tables leaves it out.
     ✗ event 22 (span_opened) can't be used: it refers to what no readable event made
@@ -117,10 +117,10 @@ fn an_event_that_can_not_be_read_is_named_and_left_out() {
       hint: `callstack init opencode` installs it.
     ✓ OpenCode 1.18.33
     ");
-    says!(desk, ["doctor", "--rebuild"], @"
+    says!(desk, ["doctor", "--rebuild"], @r"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 6, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
     ✓ rebuilt the tables from 20 events
     ! frames that are no longer in the tables: f5
       hint: What was said in their sessions is still there. An event that can be read again brings them back.
@@ -162,10 +162,10 @@ fn a_plugin_whose_binary_is_gone() {
     command.args(["init", "opencode"]);
     assert_eq!(desk.finish(command).code, 0);
     std::fs::remove_file(&other).unwrap();
-    says!(desk, ["doctor"], @"
+    says!(desk, ["doctor"], @r"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 6, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
     ✓ 0 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ✗ the plugin finds no callstack: none is on record or on the path

@@ -119,7 +119,7 @@ fn the_tree_of_an_earlier_program_survives_the_first_change() {
     assert!(titles.contains("Old") && titles.contains("New"), "{titles}");
 }
 
-/// What the store itself writes for other programs is no news to it.
+/// Files that the store itself writes for other programs are no news to it.
 #[test]
 fn its_own_files_are_not_imported() {
     let desk = Desk::new();
@@ -272,7 +272,7 @@ fn past_sessions_of_agents() {
       basket.py +1 -1 (now line 2): changed total; why: I make two tasks. checks: `python -m pytest -q`: failed, exit 1 changed after the last check: basket.py remains…
       callstack show f1 --evidence
     ");
-    // What was recorded can be had back as it stands in the file.
+    // Records can be read back exactly as in the file.
     let file = fs::read_to_string(desk.project().join("past/5e55-0001.jsonl")).unwrap();
     let raw = desk.ok(&["log", "f2", "--raw", "--reveal"]);
     assert!(raw.lines().count() >= 8);

@@ -177,7 +177,7 @@ fn programs_read_what_was_done() {
     assert_eq!(gone, json!({"invalidated": ["f2"], "inProgress": []}));
 }
 
-/// What is open needs no more than what is planned.
+/// An open frame needs no more than a planned one.
 #[test]
 fn neither_a_push_nor_a_plan_needs_criteria() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! The process behind the plugin, and the sessions of agents that it brings into the store.
+//! The process that serves the plugin, and the sessions of agents that it brings into the store.
 
 use serde_json::{Value, json};
 

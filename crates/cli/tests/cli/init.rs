@@ -144,14 +144,14 @@ fn another_folder_can_be_named() {
     error: $ROOT/project/nowhere is no folder that can be used: No such file or directory (os error 2)
     hint: Name a folder that is there.
     "#);
-    says!(desk, ["init", "vim"], @r#"
+    says!(desk, ["init", "vim"], @r"
     exit 2
     --- stderr
-    error: invalid value 'vim' for '<AGENT>'
-      [possible values: opencode]
+    error: invalid value 'vim' for '<opencode|mcp>'
+      [possible values: opencode, mcp]
 
     For more information, try '--help'.
-    "#);
+    ");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn nothing_is_written_or_removed_through_a_link_out_of_the_project() {
         std::os::unix::fs::symlink(&outside, &link).unwrap();
         let told = format!(
             "exit 4\n--- stderr\nerror: $ROOT/project/{linked} is a link that leads out of the project, to \
-             $ROOT/outside\nhint: Nothing was changed. Put a folder in its place, and try again.\n"
+             $ROOT/outside\nhint: Nothing was changed. Put what belongs to the project in its place, and try again.\n"
         );
         for args in [&["init", "opencode"][..], &["init", "opencode", "--remove"]] {
             assert_eq!(desk.told(&desk.run(args)), told, "{args:?}");

@@ -1,5 +1,5 @@
-//! The process behind the plugin ends at any moment: what it had acknowledged is there, and nothing is
-//! there twice.
+//! The process that serves the plugin ends at any moment: everything that it had acknowledged is there, and nothing
+//! is there twice.
 //!
 //! The kernel ends the process at a write of its own, without a further instruction (see
 //! [`process::Process::start`]), and it is killed after it has done what was asked and before its host
@@ -66,8 +66,8 @@ fn work(host: &mut Host) {
     host.reply(A, "You are welcome.");
 }
 
-/// All that is told in the end, without what differs from run to run: the state, and what each session is
-/// sent in place of what was said.
+/// The whole final state, without the parts that differ from run to run: the state, and the text that each session is
+/// sent in place of folded messages.
 type Told = (Value, Vec<String>);
 
 /// Does the work with a process that comes to harm, and takes it up with others as a host does.
@@ -105,7 +105,7 @@ pub(super) fn assert_same<T: std::fmt::Debug>(what: &str, expected: &T, found: &
     assert!(expected == found, "{what}\n{}\n--- but is\n{}", around(&expected), around(&found));
 }
 
-/// What is stored of a session: each version of each message, in order.
+/// Returns the stored messages of a session: each version of each message, in order.
 pub(super) fn stored(desk: &Desk, session: &str) -> Vec<Value> {
     let store = Store::open_unchecked(&desk.project().join(".callstack")).unwrap();
     let messages = store.read(|view| {
@@ -176,7 +176,7 @@ fn at_every_write_nothing_acknowledged_is_lost_or_doubled() {
         .map(Trouble::Write)
         .collect();
     let ended = each(&troubles, &expected);
-    // What is written in the background is not as much each time, so the last places may not be reached.
+    // Background writes differ from run to run, so the last places may not be reached.
     assert!(ended * 4 >= troubles.len() * 3, "{ended} of {}", troubles.len());
 }
 

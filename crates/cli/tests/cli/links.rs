@@ -30,7 +30,7 @@ fn full() -> Desk {
     let desk = Desk::with_frames();
     desk.ok(&["init", "opencode"]);
     work(&desk);
-    // The logs of frames are written behind the commands.
+    // The logs of frames are written after the commands.
     desk.ok(&["log", "f2"]);
     let others = [
         ".callstack/logs/f2.md",
@@ -63,7 +63,7 @@ fn work(desk: &Desk) {
     ));
 }
 
-/// What shows that a file was neither written nor replaced nor made accessible to others.
+/// Returns a state that changes if a file is written, replaced or made accessible to others.
 fn seen(file: &Path) -> (Vec<u8>, u64, i64, i64, u32) {
     let metadata: Metadata = fs::metadata(file).unwrap();
     (
@@ -107,7 +107,7 @@ fn no_file_is_written_through_a_link_in_its_place() {
     }
     for file in files {
         let place = project.join(&file);
-        // What it leads to could be taken for ours, or it is not there.
+        // Its target could be taken for ours, or it is missing.
         for content in [fs::read(&place).ok(), None] {
             let target = outside.join("target");
             if let Some(content) = &content {

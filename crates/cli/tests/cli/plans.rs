@@ -111,14 +111,20 @@ fn one_goes_about_in_the_tree() {
     says!(desk, ["go", "previous"], @r#"
     exit 0
     ▶ f4 "Document the errors"  in session cli
+    --- stderr
+    callstack: f5 is blocked now; `callstack go` or `activate` takes one up again
     "#);
     says!(desk, ["go", "next"], @r#"
     exit 0
     ▶ f5 "Write the parser"  in session cli
+    --- stderr
+    callstack: f4 is blocked now; `callstack go` or `activate` takes one up again
     "#);
     says!(desk, ["go", "parent", "-r", "Half of it."], @r#"
     exit 0
     ▶ f1 "Build the parser"  in session cli
+    --- stderr
+    callstack: f5 is blocked now; `callstack go` or `activate` takes one up again
     "#);
     says!(desk, ["tree"], @r#"
     exit 0

@@ -1,4 +1,4 @@
-//! What is purged leaves no copy behind that callstack itself made.
+//! A purge leaves no copy that callstack itself made.
 
 use std::fs;
 

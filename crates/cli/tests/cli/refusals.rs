@@ -1,4 +1,4 @@
-//! What the state does not allow, and what can't be found.
+//! Changes that the state does not allow, and references that can't be resolved.
 
 use super::desk::{Desk, says};
 

@@ -1,4 +1,4 @@
-//! What a frame did to the project's files can be undone, and nothing else is.
+//! A frame's changes to the project's files can be undone, and nothing else is.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What requests took, and about what they would have taken without callstack.
+//! The size of requests, and estimates of it without callstack.
 
 use serde_json::{Value, json};
 

@@ -89,7 +89,7 @@ fn a_secret_is_masked_in_logs_search_and_exports_until_it_is_revealed() {
         let file = fs::read_to_string(file).unwrap();
         assert!(file.contains(masked) && !file.contains(&token()), "{file}");
     }
-    // What is masked can't be guessed at either.
+    // A mask gives no hint for a guess either.
     let guess = &token()[..12];
     assert!(desk.run(&["search", "--exact", guess]).stdout.starts_with("no text that is kept"));
     assert!(desk.ok(&["search", "--exact", guess, "--reveal"]).contains("f2"));
@@ -174,7 +174,7 @@ fn what_is_told_of_commands_has_no_secret_that_stood_among_other_things() {
             "{piece}"
         );
     }
-    // What was said is kept as it was, what is told of it never had the secret.
+    // Messages are kept unchanged; texts about them never had the secret.
     assert!(desk.ok(&["log", "f2", "--reveal"]).contains(&value));
     assert!(!desk.ok(&["export", "--reveal"]).contains(&value));
 }

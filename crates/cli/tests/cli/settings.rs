@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::desk::Desk;
 
-/// What is seen without a setting, and with another value of it.
+/// The behaviour without a setting, and with another value of it.
 struct Case {
     name: &'static str,
     value: &'static str,
@@ -129,7 +129,7 @@ fn each_changes_what_is_seen_when_it_is_set_in_the_project() {
     for case in CASES {
         let setting = Setting::find(case.name).unwrap();
         let trial = Trial::with(&[]);
-        // What a project sets counts before the user's configuration.
+        // A project's value counts before the user's configuration.
         if setting.scope == Scope::Project {
             trial.desk.ok(&["config", "--user", case.name, setting.default]);
         }
@@ -259,7 +259,7 @@ fn place_of_the_context(trial: &Trial) -> String {
         pushes(2, "lexer", "it lexes"),
         ("system", system),
     ]);
-    // What stands there from the session's start on has no budget in it.
+    // The part that stands there from the session's start on has no budget in it.
     let system = answers[2]["texts"].to_string().contains("<budget ");
     match (output(&answers[1]).contains("-context session="), system) {
         (true, false) => "push".to_owned(),
@@ -476,7 +476,7 @@ fn end_of_a_subagent(trial: &Trial) -> String {
 
 /// Which texts stand in a frame's context to their last word.
 fn what_is_whole(trial: &Trial) -> String {
-    // What a sibling returned is told in its dense version, which is short.
+    // A sibling's results are shown in their dense version, which is short.
     let long = |last: &str| {
         let times = if last == "sibling" { 8 } else { 24 };
         format!("{}{last}", "the parser reads tables ".repeat(times))
@@ -495,7 +495,7 @@ fn what_is_whole(trial: &Trial) -> String {
     whole.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a new session's frame is told what an imported one returned.
+/// Returns whether a new session's frame contains the results of an imported one.
 fn tells_of_imported(trial: &Trial) -> String {
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/tests/recordings");
     std::fs::copy(recordings.join("swe-agent.traj"), trial.desk.project().join("a.traj")).unwrap();
@@ -512,7 +512,7 @@ fn pushes_into_one_another(trial: &Trial) -> String {
     went_well(&trial.host(&requests)[1..])
 }
 
-/// How many of two pushes go well, the second one behind what the first one opened.
+/// Returns how many of two pushes go well, the second one after the first one's frame.
 fn pushes_after_one_another(trial: &Trial) -> String {
     let (first, second) = (pushes(2, "first", "done"), pushes(4, "second", "done"));
     let answers = trial.host(&[says(A, "Go"), first, pops(3, "it is done"), second]);

@@ -1,4 +1,4 @@
-//! What is shown of the tree.
+//! The views of the tree.
 
 use std::collections::BTreeSet;
 

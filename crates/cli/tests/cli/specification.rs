@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use callstack_engine::{SETTINGS, operations};
 
-/// What the tables below a heading tell.
+/// The content of the tables below a heading.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// Where it is, and its tests.
     There,
-    /// What is done instead and why, and its tests.
+    /// The replacement and its reason, and its tests.
     Otherwise,
     /// Why it is missing.
     Missing,
@@ -69,7 +69,7 @@ fn rows_of(page: &str) -> Vec<Row> {
     rows
 }
 
-/// What a row leaves unsaid.
+/// Returns the missing part of a row.
 fn unsaid(row: &Row) -> Option<&'static str> {
     let is_reason = || row.told.ends_with('.') && row.told.contains(' ');
     match row.kind {
@@ -96,7 +96,7 @@ fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is wrong with a place such as `crates/core/src/fold.rs` or `crates/core/src/fold.rs::fold`.
+/// Returns the mistake in a place such as `crates/core/src/fold.rs` or `crates/core/src/fold.rs::fold`.
 fn wrong_place(place: &str) -> Option<String> {
     let (file, name) = place.split_once("::").unwrap_or((place, ""));
     let Ok(source) = fs::read_to_string(root().join(file)) else {
@@ -109,7 +109,7 @@ fn wrong_place(place: &str) -> Option<String> {
     (!source.contains(name)).then(|| format!("{name} is not in {file}"))
 }
 
-/// What is wrong with a test, named as the runner prints it (`callstack-core fold::tests::name`,
+/// Returns the mistake in a test, named as the runner prints it (`callstack-core fold::tests::name`,
 /// `callstack-cli::main opencode::undo::name`), or as `plugin: title`.
 fn wrong_test(test: &str, titles: &str) -> Option<String> {
     if let Some(title) = test.strip_prefix("plugin: ") {
@@ -139,9 +139,15 @@ fn wrong_test(test: &str, titles: &str) -> Option<String> {
 fn declares_test(file: &Path, name: &str) -> bool {
     let source = fs::read_to_string(file).unwrap();
     let lines: Vec<_> = source.lines().collect();
-    let declared = lines.iter().position(|line| line.trim().starts_with(&format!("fn {name}(")));
+    let declared = lines.iter().position(|line| {
+        let line = line.trim();
+        line.strip_prefix("async ").unwrap_or(line).starts_with(&format!("fn {name}("))
+    });
     declared.is_some_and(|at| {
-        lines[at.saturating_sub(6)..at].iter().any(|line| line.trim().starts_with("#[test]"))
+        let above = lines[at.saturating_sub(6)..at].iter().map(|line| line.trim());
+        above
+            .into_iter()
+            .any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test"))
     })
 }
 

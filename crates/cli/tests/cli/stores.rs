@@ -1,4 +1,4 @@
-//! Stores that can't be used: each is told apart, and left as it was.
+//! Stores that can't be used: each is recognized, and left as it was.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -116,10 +116,10 @@ fn a_newer_schema() {
     let ours: i64 = raw.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
-    says!(desk, ["tree"], @"
+    says!(desk, ["tree"], @r"
     exit 6
     --- stderr
-    error: the store $ROOT/project/.callstack/callstack.db has schema 99, and this callstack knows schemas up to 6
+    error: the store $ROOT/project/.callstack/callstack.db has schema 99, and this callstack knows schemas up to 7
     hint: Nothing was changed. Install the newer callstack that wrote it.
     ");
     is_left_alone(&desk);

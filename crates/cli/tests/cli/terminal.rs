@@ -28,8 +28,8 @@ fn nothing_but_a_terminal_gets_escapes() {
     }
 }
 
-/// What a command shows on a terminal; none, with the reason printed, where there is no `script` to
-/// make one.
+/// Returns the output of a command on a terminal; none, with the reason printed, where there is no `script` to make
+/// one.
 fn on_a_terminal(desk: &Desk, line: &str, env: &[(&str, &str)]) -> Option<String> {
     on_a_terminal_with(desk, line, env, "")
 }

@@ -75,7 +75,7 @@ fn is_refused(desk: &Desk, project: &Path) -> String {
     why
 }
 
-/// What the process behind a plugin answers.
+/// Returns the answer of the process that serves a plugin.
 fn asked(desk: &Desk, project: &Path) -> Value {
     let hello = json!({"id": 1, "method": "hello", "params": {"protocol": 1}});
     let folder = project.to_str().unwrap();
@@ -462,7 +462,7 @@ fn where_git_fails_a_store_is_used_without_states_of_files() {
         let told = desk.ok(&["doctor"]);
         let line = format!("! files can't be rolled back: {why}");
         assert_eq!(told.contains(&line), !why.is_empty(), "{told}");
-        // What git tracks is found out without it.
+        // The paths that git tracks are found without it.
         fs::remove_file(desk.sealed.root().join("bin/git")).unwrap();
         shell(&desk, &desk.project(), "git add -f .callstack");
         with_git(&desk, script);

@@ -277,7 +277,7 @@ fn is_refused_meanwhile(put: &str, remove: &str, why: &str) {
     assert!(titles.contains("grammar") && !titles.contains("lost"), "{titles}");
 }
 
-/// What is in a folder or file.
+/// Returns the content of a folder or file.
 fn content(path: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     if path.is_file() {
         return vec![(path.to_path_buf(), fs::read(path).unwrap())];

@@ -1,4 +1,4 @@
-//! What is suggested to an agent unasked, as the model reads it.
+//! Unasked suggestions to an agent, as the model reads them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ fn times(request: &RecordedRequest, words: &str) -> usize {
     request.render().matches(words).count()
 }
 
-/// What the call with this id was answered, as the next request shows it.
+/// Returns the answer of the call with this id, as the next request shows it.
 fn told(requests: &[RecordedRequest], id: &str) -> String {
     requests.iter().map(|it| result_of(it, id)).find(|it| !it.is_empty()).unwrap()
 }
@@ -153,7 +153,7 @@ fn thresholds_and_the_list_of_heuristics_decide_what_is_said() {
 #[test]
 fn suggestions_that_are_kept_out_of_the_context_wait_for_who_asks() {
     let Some(talk) = Talk::new(&[]) else { return };
-    // What an agent is to change is no variable: those count before what it sets.
+    // Variables count before an agent's own settings, so the agent can't change them.
     let session = talk.session([
         ask("stack_auto_suggest", &json!({"enabled": false}), "off"),
         failing(1),

@@ -1,4 +1,4 @@
-//! What the standing parts of a request cost, as they are on the wire.
+//! The cost of the standing parts of a request, as they are on the wire.
 
 use callstack_core::guidance::GUIDANCE;
 use callstack_scripted_model::RecordedRequest;

@@ -1,4 +1,4 @@
-//! What was sent once is sent again, byte for byte.
+//! Texts that were sent are sent again, byte for byte.
 
 use callstack_core::event::Event;
 use callstack_core::frame::{Artifact, FrameNum, Identity, Pin};
@@ -57,7 +57,7 @@ fn append(project: &Project, events: &[Event]) {
     appended.unwrap();
 }
 
-/// Adds to every frame what would show in it, were it rendered anew.
+/// Adds to every frame something that would show in it, were it rendered again.
 fn know_more(project: &Project) {
     let identity = Identity {
         title: "Another title".to_owned(),

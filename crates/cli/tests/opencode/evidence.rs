@@ -1,4 +1,4 @@
-//! What the machine saw of the work in a frame can be had back from everywhere.
+//! The evidence of the work in a frame can be read everywhere.
 
 use callstack_scripted_model::{Script, Step};
 use callstack_testkit::{Run, assert_clean};

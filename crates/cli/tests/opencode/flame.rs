@@ -4,6 +4,8 @@ mod criteria;
 
 use std::fmt::Write as _;
 
+use callstack_engine::operation::CallerKind;
+use callstack_engine::operations;
 use callstack_scripted_model::{RecordedRequest, Step};
 use serde_json::{Value, json};
 
@@ -129,7 +131,7 @@ fn every_flame_tool_answers_and_a_wrong_call_says_what_is_right() {
     assert!(system.contains("flame_push") && system.contains("<flame-context"), "{system}");
     requests.iter().for_each(assert_flame_only);
     let list = result_of(&requests[2], "list");
-    for operation in callstack_engine::operations::TABLE {
+    for operation in operations::callable_by(CallerKind::Agent) {
         let name = callstack_core::dialect::Dialect::Flame.tool(operation.name);
         let named = name == "flame" || list.contains(&format!("- {name}("));
         assert!(named, "{name} is not in the list of all");

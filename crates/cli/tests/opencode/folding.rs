@@ -1,4 +1,4 @@
-//! What is sent after a pop.
+//! The request after a pop.
 
 mod endings;
 mod nested;

@@ -155,7 +155,7 @@ fn behind(topic: &str) -> Step {
     bash(&format!("printf INNER; echo WORK {topic}"))
 }
 
-/// What the model is sent, a line for each thing, without the system prompt.
+/// Returns the content of a request, a line for each thing, without the system prompt.
 fn outline(request: &RecordedRequest) -> String {
     let mut lines = Vec::new();
     let line = |text: &str| text.lines().next().unwrap_or_default().to_owned();

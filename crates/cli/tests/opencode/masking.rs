@@ -56,7 +56,7 @@ fn old_outputs_leave_in_batches_and_are_kept_whole() {
             assert_eq!(before, now, "request {shown}");
             continue;
         }
-        // What changes first is the result of the first call that is masked.
+        // The first change is in the result of the first call that is masked.
         let first = now[before.len()];
         assert_eq!(later.messages()[same]["tool_call_id"], format!("read-{first}"));
         assert!(now.len() >= before.len() + 2, "request {shown}: {before:?} {now:?}");

@@ -1,4 +1,4 @@
-//! What a person does at the command line while a session goes on reaches its agent.
+//! Changes by a person at the command line while a session goes on reach its agent.
 
 use callstack_scripted_model::{Checks, Step, content_text};
 use serde_json::json;

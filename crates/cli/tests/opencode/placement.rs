@@ -1,5 +1,7 @@
-//! What stands in the system prompt, and when it changes.
+//! The content of the system prompt, and when it changes.
 
+use callstack_engine::operation::CallerKind;
+use callstack_engine::operations;
 use callstack_scripted_model::{Checks, Step};
 use serde_json::json;
 
@@ -69,7 +71,7 @@ fn placed_in_the_system_prompt_the_context_is_rebuilt_and_all_tools_can_be_liste
     assert_eq!(system(1), system(2), "what did not change stays as it was");
     assert_no_work(&requests[4]);
     let names: Vec<_> = tools(&requests[0]).into_iter().map(|(name, _)| name).collect();
-    for operation in callstack_engine::operations::TABLE {
+    for operation in operations::callable_by(CallerKind::Agent) {
         assert!(names.iter().any(|name| name == operation.name), "{}", operation.name);
     }
     for (name, entry) in tools(&requests[0]) {

@@ -1,4 +1,4 @@
-//! What our being there changes for the agent's other tools: nothing.
+//! Our presence changes nothing for the agent's other tools.
 
 use callstack_scripted_model::{RecordedRequest, Script, Step};
 use callstack_testkit::{Run, assert_clean};

@@ -1,5 +1,7 @@
 //! Every operation through the one tool that reaches them all: once rightly, once wrongly.
 
+use callstack_engine::operation::CallerKind;
+use callstack_engine::operations;
 use std::fmt::Write as _;
 
 use callstack_scripted_model::{Script, Step};
@@ -135,7 +137,7 @@ fn each_operation_answers_and_a_wrong_call_says_what_is_right() {
     assert_clean(&project.model);
     let requests = project.requests();
     let list = result_of(&requests[2], "list");
-    for operation in callstack_engine::operations::TABLE {
+    for operation in operations::callable_by(CallerKind::Agent) {
         let named = operation.name == "stack" || list.contains(&format!("- {}(", operation.name));
         assert!(named, "{} is not listed", operation.name);
         let called = operation.name == "stack" || calls().iter().any(|it| it.0 == operation.name);

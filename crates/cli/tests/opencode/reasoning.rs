@@ -1,4 +1,4 @@
-//! Reasoning is only sent behind what it was made behind; the scripted model checks that everywhere.
+//! Reasoning is only sent after the messages it was made after; the scripted model checks that everywhere.
 
 use callstack_scripted_model::Step;
 

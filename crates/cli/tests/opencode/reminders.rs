@@ -1,5 +1,4 @@
-//! What is suggested about a frame that was forgotten or a context that is nearly full is said once and
-//! stays where it was said.
+//! A suggestion about a forgotten frame or a context that is nearly full is made once and stays at its place.
 
 use callstack_scripted_model::Step;
 

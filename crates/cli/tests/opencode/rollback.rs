@@ -1,4 +1,4 @@
-//! What an agent did to files inside a frame can be undone.
+//! An agent's changes to files inside a frame can be undone.
 
 use std::fs;
 use std::time::Duration;

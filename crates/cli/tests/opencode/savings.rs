@@ -1,4 +1,4 @@
-//! What `callstack status` says of a session's requests, beside what was on the wire, with callstack and without.
+//! The figures of `callstack status` for a session's requests, beside those on the wire, with callstack and without.
 
 use callstack_scripted_model::{Checks, Conversation, RecordedRequest, Script, Step};
 use callstack_testkit::{Run, assert_clean};
@@ -34,7 +34,7 @@ fn what_requests_would_have_taken_is_about_what_they_take_without_callstack() {
     assert!(wrong * 100 <= wanted * WITHIN, "estimated {estimated}, it was {wanted}: {told}");
 }
 
-/// Work in three frames, with calls behind pushes and pops in their steps; the same without frames.
+/// Work in three frames, with calls after pushes and pops in their steps; the same without frames.
 fn steps(has_frames: bool) -> Vec<Step> {
     let step = |begin: Option<Step>, work: Vec<Step>, end: Option<Step>| {
         let only_then = |step: Option<Step>| step.filter(|_| has_frames);

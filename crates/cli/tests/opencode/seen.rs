@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use super::steps::WORK;
 
-/// What the model sees, in short lines: `OpenCode`'s own system prompt and the standing guidance are
-/// left out.
+/// Returns the model's view in short lines: `OpenCode`'s own system prompt and the standing guidance are left out.
 pub(crate) fn seen(request: &RecordedRequest) -> String {
     let mut out = String::new();
     let mut add = |heading: &str, text: &str| {
@@ -42,7 +41,7 @@ pub(crate) fn seen(request: &RecordedRequest) -> String {
     out
 }
 
-/// The system messages behind `OpenCode`'s own.
+/// Returns the system messages after `OpenCode`'s own.
 pub(crate) fn our_system(request: &RecordedRequest) -> Vec<String> {
     let system = request.messages().iter().filter(|message| message["role"] == "system");
     system.skip(1).map(|message| content_text(&message["content"])).collect()
@@ -83,10 +82,10 @@ pub(crate) fn snapshot(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// Walks through successive requests of a session. Where calls of the earlier one are gone in the
-/// later one, everything up to and including one message with a push or an activation must be as it
-/// was, tool list included, and the first thing that is not must be a result of that message, or a call
-/// behind the push in it; the ids of these calls are returned. Everywhere else the earlier request must begin the later one.
+/// Walks through successive requests of a session. Where calls of the earlier one are gone in the later one,
+/// everything up to and including one message with a push or an activation must be as it was, tool list included, and
+/// the first thing that is not must be a result of that message, or a call after the push in it; the ids of these
+/// calls are returned. Everywhere else the earlier request must begin the later one.
 #[track_caller]
 pub(crate) fn folds(requests: &[RecordedRequest]) -> Vec<String> {
     let mut folded = Vec::new();
@@ -122,8 +121,8 @@ pub(crate) fn folds(requests: &[RecordedRequest]) -> Vec<String> {
     folded
 }
 
-/// The push or activation behind which calls are gone in a message that is otherwise as it was, or calls made after the
-/// pop have joined it with their results.
+/// Returns the push or activation after which calls are gone in a message that is otherwise unchanged, or which calls
+/// made after the pop have joined with their results.
 #[track_caller]
 fn left_behind(was: &Value, is: &Value, later: &RecordedRequest) -> String {
     let calls = |message: &Value| message["tool_calls"].as_array().cloned().unwrap_or_default();

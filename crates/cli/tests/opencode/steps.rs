@@ -24,8 +24,8 @@ pub(crate) fn plan(children: &Value) -> Step {
     Step::call("stack_frame_plan", json!({"children": children}))
 }
 
-/// The activation in place of the frame with this title, whose handle the model was told. The call id
-/// is `activate-` and the title's first word in lower case.
+/// The activation in place of the frame with this title, whose handle the model knows. The call id is `activate-` and
+/// the title's first word in lower case.
 pub(crate) fn activate(title: &str) -> Step {
     activate_with(title, json!({"in": "here"}))
 }
@@ -87,7 +87,7 @@ pub(crate) fn together(steps: impl IntoIterator<Item = Step>) -> Step {
     first
 }
 
-/// The step with what is thought in front of its first call, behind the calls that it is put together with.
+/// Returns the step with thoughts before its first call, after the calls that it is joined with.
 pub(crate) fn thought(mut step: Step, reasoning: &str) -> Step {
     step.calls[0].reasoning = Some(reasoning.to_owned());
     step

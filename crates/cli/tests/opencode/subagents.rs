@@ -39,7 +39,7 @@ fn results(talk: &Talk, title: &str) -> String {
     frame(&talk.project.sealed, title).results.unwrap_or_default()
 }
 
-/// What the last request of a session shows of a text.
+/// Asserts that the last request of a session shows these texts.
 #[track_caller]
 fn assert_told(session: &Session<'_>, told: &[&str]) {
     let requests = session.finished();

@@ -28,7 +28,7 @@ pub(crate) fn tree(sealed: &Sealed, session: &str) -> String {
     told.collect::<Vec<_>>().concat()
 }
 
-/// Waits until the tree is as given: events reach the host process behind the call that makes them.
+/// Waits until the tree is as given: events reach the host process after the call that makes them.
 #[track_caller]
 pub(crate) fn wait_for_tree(sealed: &Sealed, session: &str, expected: &str) {
     wait_for(expected, || tree(sealed, session));
@@ -80,6 +80,14 @@ pub(crate) fn from_outside(sealed: &Sealed, session: &str, name: &str, args: Val
     assert_eq!(latest, session);
     let anchor = Anchor { message, call: None };
     let host = "cli".to_owned();
-    let caller = Caller { session: latest, host, anchor, agent: None, performs: false };
+    let caller = Caller {
+        session: latest,
+        host,
+        anchor,
+        agent: None,
+        performs: false,
+        reveal: true,
+        key: None,
+    };
     operations::find(name).unwrap().run(&engine, &caller, args).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What the exit code of a command means.
+//! Verdicts on commands by their exit codes.
 
 /// Commands whose exit code 1 is an answer (nothing found, there is a difference), not a failure.
 const ANSWERING: [&str; 12] =

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is suggested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// The kind of a suggestion.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// To open a child frame.
@@ -32,10 +35,12 @@ impl fmt::Display for Kind {
 }
 
 /// A way of telling that a frame should begin or end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Heuristic {
-    /// Push: what fails again and again deserves an attempt of its own.
+    /// Push: work that fails again and again deserves an attempt of its own.
     FailureBoundary,
     /// Push: the work has moved to something else.
     ContextSwitch,
@@ -76,7 +81,7 @@ impl Heuristic {
         }
     }
 
-    /// What it can lead to.
+    /// Returns the kind of suggestion that it can lead to.
     pub fn kind(self) -> Kind {
         match self {
             Self::FailureBoundary | Self::ContextSwitch | Self::Complexity | Self::Duration => {

@@ -32,7 +32,7 @@ fn nothing_is_seen_in_a_new_frame() {
     }
 }
 
-/// What each heuristic is for: what it takes to cross the default threshold of 70, and what does not.
+/// The case of each heuristic: signals that cross the default threshold of 70, and signals that do not.
 #[test]
 fn each_heuristic_has_its_case() {
     let limit = Some(128_000);
@@ -241,7 +241,7 @@ proptest! {
         prop_assert!(few.confidence <= all.confidence, "{few:?} {all:?}");
     }
 
-    /// What an agent says besides never lowers what was seen.
+    /// Hints of an agent never lower a reading.
     #[test]
     fn hints_only_add(base in signals(), said in signals(), retry_boundary: bool) {
         let hints = Hints {

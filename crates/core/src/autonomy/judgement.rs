@@ -5,14 +5,14 @@ use serde::Serialize;
 use super::reading::Reading;
 use super::{Heuristic, Kind, Signals, pop, push};
 
-/// What the enabled heuristics of a kind say together.
+/// The readings of the enabled heuristics of a kind, combined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judgement {
-    /// About what.
+    /// The kind of suggestion.
     pub kind: Kind,
     /// How sure they are together, 0 to 100: as the surest of them, and a tenth of each of the others.
     pub confidence: u8,
-    /// What each says, the surest first.
+    /// The reading of each, the surest first.
     pub readings: Vec<Reading>,
 }
 

@@ -17,7 +17,7 @@ const FORGOTTEN: u32 = 20;
 /// Kinds of failures that are kept in mind.
 const FAILURES: usize = 32;
 
-/// What was seen of the work in a frame so far.
+/// The observations of the work in a frame so far.
 #[derive(Clone, Debug, Default)]
 pub struct Observer {
     goal: HashSet<u64>,
@@ -29,7 +29,7 @@ pub struct Observer {
     /// Commands by whether they went well when they were last run.
     commands: HashMap<u64, bool>,
     read: HashSet<u64>,
-    /// What other tools were asked for.
+    /// Hashes of the requests to other tools.
     asked: HashSet<u64>,
     changed: HashSet<u64>,
     folders: HashSet<u64>,
@@ -39,7 +39,7 @@ pub struct Observer {
 #[derive(Clone, Debug)]
 struct Failure {
     what: u64,
-    /// What has to go well to put it right: the command itself, or the tool, whatever it is asked for.
+    /// The success that settles it: the command itself, or the tool, whatever its arguments.
     until: u64,
     label: Box<str>,
     count: u32,
@@ -55,7 +55,7 @@ impl Observer {
         Self { goal: hashes(&words).collect(), derived, ..Self::default() }
     }
 
-    /// Takes in the next message, with what its calls show.
+    /// Reads the next message, with the facts of its calls.
     pub fn see(&mut self, message: &Seen, facts: &[Fact]) {
         self.seen.messages += 1;
         self.seen.tokens += u64::from(message.tokens);
@@ -75,7 +75,7 @@ impl Observer {
         self.words.extend(&message.keywords);
     }
 
-    /// What is seen now. `used` and `limit` are tokens of the model's context.
+    /// Returns the present signals. `used` and `limit` are tokens of the model's context.
     pub fn signals(&self, used: Option<u64>, limit: Option<u64>) -> Signals {
         let late = || {
             let recent = self.seen.steps.saturating_sub(FORGOTTEN);
@@ -94,8 +94,7 @@ impl Observer {
         }
     }
 
-    /// How much of a text has nothing to do with the goal and with what was done so far: percent of
-    /// its keywords.
+    /// Returns how much of a text is unrelated to the goal and to the work so far: percent of its keywords.
     pub fn divergence(&self, text: &str) -> u8 {
         self.divergence_of(&hashes(text).collect::<Vec<_>>())
     }
@@ -117,7 +116,7 @@ impl Observer {
         (self.seen.new_files, self.seen.new_folders) = (0, 0);
     }
 
-    /// Whether the fact is something new. What callstack itself was asked for is no work.
+    /// Records a fact, and returns whether it is new. Requests to callstack itself are no work.
     fn follow(&mut self, fact: &Fact) -> bool {
         match fact {
             Fact::Done { tool, .. } | Fact::Failed { tool, .. } if is_ours(tool) => false,

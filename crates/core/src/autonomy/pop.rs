@@ -32,10 +32,10 @@ pub(super) fn goal_completion(signals: &Signals) -> Reading {
     points.of(Heuristic::GoalCompletion)
 }
 
-/// 25 points for each thing that the user said since the frame was opened, up to 75, and 5 for each
-/// further one. Or, where that is more: 7 for each step in which nothing new came about, up to 56; 5 for
-/// each failure that nothing has put right, up to 25; 15 where the same thing failed five times. So a
-/// loop of changes and failures is first told to try in a frame of its own, and to give up later.
+/// 25 points for each message of the user since the frame was opened, up to 75, and 5 for each further one. Or, where
+/// that is more: 7 for each step in which nothing new came about, up to 56; 5 for each unsettled failure, up to 25;
+/// 15 where the same thing failed five times. So the first suggestion for a loop of changes and failures is a frame
+/// of its own, and only a later one is to give up.
 pub(super) fn stagnation(signals: &Signals) -> Reading {
     let turns = signals.user_turns;
     let mut open = Points::default();

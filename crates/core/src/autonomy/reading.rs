@@ -1,11 +1,12 @@
 //! How sure a heuristic is, and why.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Heuristic;
 
-/// What a heuristic says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// The reading of a heuristic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reading {
     /// Which one.
     pub heuristic: Heuristic,
@@ -22,7 +23,7 @@ impl Reading {
     }
 }
 
-/// What is said behind a reason that nobody saw.
+/// Returns the suffix of a reason that was claimed and not observed.
 pub(super) fn as_said(said: bool) -> &'static str {
     if said { ", as you say" } else { "" }
 }

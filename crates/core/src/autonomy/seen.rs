@@ -1,5 +1,5 @@
-//! One message as the heuristics see it: computed when it is first seen, since a frame's beginning may
-//! move and everything behind it is looked at again then.
+//! One message as the heuristics read it: computed when it is first seen, since a frame's beginning may move, and
+//! then everything after it is read again.
 
 use crate::fact::Fact;
 use crate::text::{extract_keywords, first_words, stem_hash};
@@ -9,7 +9,7 @@ const KEYWORDS: usize = 24;
 /// Words of a request by which it is named.
 const TOPIC: usize = 5;
 
-/// What the heuristics need of a message.
+/// The data of a message that the heuristics need.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Estimated tokens.
@@ -21,7 +21,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What a user said.
+    /// Reads a message of the user.
     pub fn request(words: &str, tokens: usize) -> Self {
         Self {
             tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
@@ -30,7 +30,7 @@ impl Seen {
         }
     }
 
-    /// A step of the model, by what its calls show.
+    /// Reads a step of the model, by the facts of its calls.
     pub fn step(facts: &[Fact], tokens: usize) -> Self {
         let words = facts.iter().filter_map(|fact| match fact {
             Fact::Command { line, .. } => Some(line),

@@ -1,25 +1,25 @@
-//! What the heuristics look at.
+//! The input of the heuristics.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is seen of the work in a frame, from where it began. Finished frames inside it do not count.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// Observations of the work in a frame, from its beginning. Finished frames inside it do not count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Signals {
-    /// Messages: what the user said and the model's steps.
+    /// Messages: the user's, and the model's steps.
     pub messages: u32,
     /// Steps of the model.
     pub steps: u32,
-    /// What the user said since the frame began.
+    /// Messages of the user since the frame began.
     pub user_turns: u32,
     /// Estimated tokens of all that.
     pub tokens: u64,
-    /// Failures of late that nothing has put right since: commands and tools that failed and did not go
-    /// well afterwards.
+    /// Recent failures that are not settled: commands and tools that failed and did not go well afterwards.
     pub errors: u32,
     /// How often the same thing failed, of those.
     pub retries: u32,
-    /// What it is, for people.
+    /// Its description for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failing: Option<String>,
     /// Steps since something new came about: a file read or written for the first time, a command that
@@ -31,8 +31,8 @@ pub struct Signals {
     pub new_files: u32,
     /// Folders that were first written to since then, where there was another one before.
     pub new_folders: u32,
-    /// How much of the user's newest request has nothing to do with the goal and with what was done
-    /// before: percent of its keywords. 0 for one of a few words, which says nothing.
+    /// How much of the user's newest request is unrelated to the goal and to earlier work: percent of its keywords. 0
+    /// for one of a few words, which is too short to judge.
     pub divergence: u8,
     /// The first words of that request.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,12 +50,12 @@ pub struct Signals {
     /// Tokens that it takes at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// What of this nobody saw, because an agent says that it is more.
+    /// The part of this that was only claimed by an agent, where it claimed more than was observed.
     #[serde(skip)]
     pub said: Said,
 }
 
-/// Which signals are what an agent says, and not what was seen.
+/// The signals that are claims of an agent and not observations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one a signal")]
 pub struct Said {
@@ -78,13 +78,13 @@ pub struct Said {
 }
 
 impl Signals {
-    /// How full the context is, in percent, where the host tells.
+    /// Returns how full the context is, in percent, where the host reports it.
     pub fn fill(&self) -> Option<u8> {
         let (used, limit) = self.used.zip(self.limit.filter(|limit| *limit > 0))?;
         Some(u8::try_from(used.saturating_mul(100) / limit).unwrap_or(u8::MAX).min(100))
     }
 
-    /// The signals with what an agent says besides: what was seen is never made less.
+    /// Returns the signals with an agent's hints added: observations are never reduced.
     #[must_use]
     pub fn with(&self, hints: &Hints) -> Self {
         let mut signals = self.clone();
@@ -118,7 +118,7 @@ impl Signals {
     }
 }
 
-/// What an agent says of its work beside what is seen of it. Nothing is the default.
+/// Claims of an agent about its work, beside the observations. The default is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// Failures that are not put right.

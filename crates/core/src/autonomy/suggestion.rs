@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Heuristic, Kind};
@@ -15,7 +16,7 @@ pub const LIFETIME: i64 = 5 * 60 * 1000;
 /// How long a heuristic says nothing more about a frame once it has spoken; milliseconds.
 pub const QUIET: i64 = 30 * 60 * 1000;
 
-/// What a session was suggested.
+/// A suggestion that was made to a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Suggestion {
@@ -25,11 +26,11 @@ pub struct Suggestion {
     pub session: String,
     /// The frame that a child should be opened in, or that should be ended.
     pub frame: FrameNum,
-    /// The surest heuristic, which also tells whether it is a push or a pop.
+    /// The surest heuristic, which also determines whether it is a push or a pop.
     pub heuristic: Heuristic,
     /// How sure all of its kind were together: 0 to 100.
     pub confidence: u8,
-    /// What a new frame would be for, where that is known.
+    /// The purpose of a new frame, where that is known.
     pub subject: Option<String>,
     /// Why.
     pub reason: String,
@@ -40,7 +41,7 @@ pub struct Suggestion {
 }
 
 /// How a suggestion ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuggestionEnd {
     /// A push or a pop of its frame followed in time.

@@ -1,4 +1,4 @@
-//! What a summariser is asked for.
+//! The request to a summariser.
 
 use std::fmt::Write as _;
 
@@ -30,12 +30,12 @@ impl Text {
     }
 }
 
-/// What a prompt is made from.
+/// The input of a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptInput<'a> {
     /// How frames are spoken of.
     pub dialect: Dialect,
-    /// What the compaction is for.
+    /// The purpose of the compaction.
     pub kind: CompactionType,
     /// Now, in milliseconds since 1970.
     pub now: i64,
@@ -49,18 +49,17 @@ pub struct PromptInput<'a> {
     pub ending: Option<Status>,
     /// Results in the words of the agent, which the summary is added to.
     pub results: Option<&'a str>,
-    /// What the summary should pay heed to.
+    /// The focus of the summary.
     pub note: Option<&'a str>,
     /// The summary of an earlier compaction, which is gone once this one is made. Only for types
     /// that replace the host's prompt, which would have it in it.
     pub earlier: Option<&'a str>,
-    /// What else the summariser should know: the tree, as its reader will need it.
+    /// Further knowledge for the summariser: the tree, as its reader will need it.
     pub around: &'a str,
 }
 
-/// The prompt for a compaction in which a frame is open: what the frame is for, where it stands, what
-/// it has made, and what the summary is needed for. Foreign text is shown so that none of it can pass
-/// for a line of the prompt.
+/// Returns the prompt for a compaction in which a frame is open: its purpose, its state, its artifacts, and the
+/// purpose of the summary. Foreign text is shown so that none of it can pass for a line of the prompt.
 pub fn generate_frame_compaction_prompt(input: &PromptInput<'_>) -> String {
     let frame = input.frame;
     let mut text = Text::default();
@@ -215,8 +214,8 @@ fn section<'a>(text: &mut Text, heading: &str, items: impl Iterator<Item = &'a s
     }
 }
 
-/// Foreign text behind a heading of ours: further lines are quoted, so that none can pass for a
-/// heading or an instruction.
+/// Adds foreign text after a heading of ours. Further lines are quoted, so that none can pass for a heading or an
+/// instruction.
 fn quoted(text: &mut Text, heading: &str, foreign: &str) {
     let foreign = mask(foreign.trim());
     let shown = crate::xml::visible(&foreign);

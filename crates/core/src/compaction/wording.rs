@@ -1,4 +1,4 @@
-//! What is said of a compaction, and what a frame that ends with one returns.
+//! Texts about compactions, and the results of a frame that ends with one.
 
 use crate::frame::{Frame, Status};
 use crate::results::{ResultsSource, dense};
@@ -7,12 +7,12 @@ use crate::transcript::Outcome;
 
 use super::{PendingCompaction, PendingCompletion};
 
-/// The heading behind which a summary goes on with what is not the frame's own. The frame's part
-/// becomes its results; the whole stays in the session.
+/// The heading after which a summary continues with other work than the frame's own. The frame's part becomes its
+/// results; the whole stays in the session.
 pub const REST_OF_SESSION: &str = "## Rest of the session";
 
-/// The part of a summary that is about the frame which it was asked for: all in front of
-/// [`REST_OF_SESSION`]; the whole where that heading, or anything in front of it, is missing.
+/// Returns the part of a summary that is about the frame for which it was requested: everything before
+/// [`REST_OF_SESSION`]; the whole where that heading, or anything before it, is missing.
 pub fn frame_summary(summary: &str) -> &str {
     let is_heading = |line: &str| {
         let title = line.trim().trim_start_matches('#').trim().trim_end_matches(':');
@@ -30,7 +30,7 @@ pub fn frame_summary(summary: &str) -> &str {
     summary.trim()
 }
 
-/// What there is instead of a summary that did not come.
+/// The replacement of a summary that did not come.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Instead<'a> {
     /// The frame's newest checkpoint.
@@ -41,9 +41,9 @@ pub struct Instead<'a> {
     pub failure: Option<&'a str>,
 }
 
-/// What a frame returns that ends with a compaction: the results that `source` gave and then the
-/// generated summary, either alone where the other is missing. Without both, what there is `instead`, or
-/// a sentence that says so; a frame never ends without results.
+/// Returns the results of a frame that ends with a compaction: those from `source` and then the generated summary, or
+/// either alone where the other is missing. Without both they are `instead`, or a sentence that says so; a frame
+/// never ends without results.
 pub fn combined(
     completion: &PendingCompletion,
     source: ResultsSource,
@@ -89,7 +89,7 @@ pub fn combined(
     Outcome::with(completion.status, results, Some(compacted), source)
 }
 
-/// The results as a notice tells them behind the summary, which holds the rest of them.
+/// Returns the results for a notice that stands after the summary, which holds the rest of them.
 pub fn summary_above(completion: &PendingCompletion) -> String {
     match given(completion.results.as_deref()) {
         Some(own) => format!("{own}\n(And the summary above, which was generated at its end.)"),
@@ -131,7 +131,7 @@ pub fn checkpoint_awaited(frame: &Frame, requested: bool) -> String {
     }
 }
 
-/// Told when a checkpoint was made.
+/// Returns the notice that a checkpoint was made.
 pub fn checkpoint_made(frame: &Frame) -> String {
     format!(
         "{MARK} the summary above is stored as a checkpoint of frame {}. The frame is still open: go \
@@ -140,7 +140,7 @@ pub fn checkpoint_made(frame: &Frame) -> String {
     )
 }
 
-/// Told when a checkpoint could not be made.
+/// Returns the notice that a checkpoint could not be made.
 pub fn checkpoint_failed(frame: &Frame, failure: &str) -> String {
     format!(
         "{MARK} no checkpoint of frame {} could be made: {failure}. The frame is still open: go on \
@@ -149,7 +149,7 @@ pub fn checkpoint_failed(frame: &Frame, failure: &str) -> String {
     )
 }
 
-/// Told where what the frame returned can be read above.
+/// Returns the notice where the text that the frame returned stands earlier in the conversation.
 pub fn returned_above(frame: &Frame, parent: Option<&Frame>) -> String {
     let now = match parent {
         Some(parent) => format!("You are now in frame {}: go on with it.", label(parent)),
@@ -158,7 +158,7 @@ pub fn returned_above(frame: &Frame, parent: Option<&Frame>) -> String {
     format!("{MARK} frame {} has returned: {}. {now}", label(frame), frame.status)
 }
 
-/// Told when a frame could not end with its summary.
+/// Returns the notice that a frame could not end with its summary.
 pub fn not_completed(frame: &Frame, pending: &PendingCompaction, why: &str) -> String {
     let kept = pending.completion.as_ref().and_then(|it| given(it.results.as_deref()));
     let kept = kept.map_or_else(String::new, |own| format!(" Your results were: {own}"));

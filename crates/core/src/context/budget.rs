@@ -1,11 +1,12 @@
 //! How many tokens the context and its sections may take.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::UNITS_PER_TOKEN;
 
 /// Upper limits in tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenBudget {
     /// For the whole text; only pins, and the frame itself beside them, may exceed it.
@@ -16,7 +17,7 @@ pub struct TokenBudget {
     pub siblings: usize,
     /// For the current frame together with its planned children.
     pub current: usize,
-    /// What the defaults leave of `total` for the tags around the sections.
+    /// The part of `total` that the defaults leave for the tags around the sections.
     pub overhead: usize,
 }
 
@@ -26,7 +27,7 @@ impl Default for TokenBudget {
     }
 }
 
-/// Between real tokens and the estimate's units: what the host reports corrects the estimate.
+/// Converts between real tokens and the estimate's units, corrected by the host's reports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calibration(f64);
 
@@ -36,7 +37,7 @@ impl Calibration {
         Self(if factor.is_finite() && factor > 0.0 { factor.clamp(0.25, 4.0) } else { 1.0 })
     }
 
-    /// What `units` of estimate cost in tokens, rounded up.
+    /// Returns the cost of `units` of estimate in tokens, rounded up.
     pub(super) fn tokens(self, units: usize) -> usize {
         #[expect(
             clippy::cast_possible_truncation,

@@ -20,14 +20,14 @@ pub struct ContextCache {
 struct Entry {
     session: String,
     hash: u64,
-    /// What its state was last found by.
+    /// The key by which its state was last found.
     mark: Option<u64>,
     made_at: i64,
     context: Arc<RenderedContext>,
 }
 
-/// What a cache did so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+/// Statistics of a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct CacheStats {
     /// Questions that it answered.
     pub hits: u64,
@@ -63,15 +63,15 @@ impl ContextCache {
         found
     }
 
-    /// The context of `session` that was last marked with `mark` ([`Self::mark`]), if it is still good.
-    /// Where there is none, nothing is counted: whoever asks will ask for the state.
+    /// Returns the context of `session` that was last marked with `mark` ([`Self::mark`]), if it is still good. A
+    /// miss is not counted, since the caller then looks up the state.
     pub fn marked(&mut self, session: &str, mark: u64, now: i64) -> Option<Arc<RenderedContext>> {
         let marked = |entry: &Entry| entry.mark == Some(mark) && entry.session == session;
         let at = self.entries.iter().position(marked)?;
         self.take(at, now)
     }
 
-    /// Marks what is kept of a state with something by which it is found faster. It grows no younger.
+    /// Marks the entry of a state with a key by which it is found faster. Its age does not change.
     pub fn mark(&mut self, session: &str, hash: u64, mark: u64) {
         if let Some(at) = self.position(session, hash) {
             self.entries[at].mark = Some(mark);
@@ -105,7 +105,7 @@ impl ContextCache {
         self.entries.push(Entry { session, hash, mark: None, made_at: now, context });
     }
 
-    /// Drops what is kept of one session; says how many contexts that was.
+    /// Drops the entries of one session; returns how many there were.
     pub fn invalidate(&mut self, session: &str) -> usize {
         let before = self.entries.len();
         self.entries.retain(|entry| entry.session != session);
@@ -119,7 +119,7 @@ impl ContextCache {
         dropped
     }
 
-    /// What it did so far.
+    /// Returns its statistics.
     pub fn stats(&self) -> CacheStats {
         CacheStats { hits: self.hits, misses: self.misses, entries: self.entries.len() }
     }

@@ -1,4 +1,4 @@
-//! One frame as an element, whole or shortened to what there is room for.
+//! One frame as an element, whole or shortened to the room that there is.
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ use crate::xml::{Tag, XmlWriter, escape_content};
 use super::Stated;
 use super::score::shown_results;
 
-/// In what relation a frame is shown; it decides what of it is.
+/// The relation of a frame to the reader's; it determines which parts are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// So many levels up.
+    /// An ancestor that many levels up.
     Ancestor(usize),
     /// Beside, finished.
     Sibling,
@@ -32,16 +32,16 @@ pub(super) enum Relation {
 pub(super) struct Manner {
     pub(super) relation: Relation,
     pub(super) dialect: Dialect,
-    /// Where the reader finds what it is for, if not here.
+    /// Where the reader finds its purpose, if not here.
     pub(super) stated: Option<Stated>,
 }
 
-/// What is known of a frame beside what it holds itself.
+/// Knowledge about a frame that the frame itself does not hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Beside<'a> {
-    /// What the machine saw of the work in it.
+    /// The evidence of the work in it.
     pub(super) seen: &'a str,
-    /// What became of it since. It stands before the results, where no budget cuts it off.
+    /// Changes since its end. They stand before the results, where no budget cuts them off.
     pub(super) since: &'a str,
 }
 
@@ -140,8 +140,8 @@ pub(super) fn fragment(
     Some(assemble(frame, manner, true, std::iter::once(kept.as_str()), spent))
 }
 
-/// What each field may cost of `room`: its whole cost where that is less than its share by weight
-/// (a title's: where it is at most half, or short), and of the rest its share.
+/// Returns the cost that each field may have of `room`: its whole cost where that is less than its share by weight (a
+/// title's: where it is at most half, or short), and else its share of the rest.
 fn shares(fields: &[Field], costs: &[usize], room: usize) -> Vec<usize> {
     let mut shares: Vec<Option<usize>> = vec![None; fields.len()];
     let mut left = room;
@@ -216,7 +216,8 @@ impl Fields {
         }
     }
 
-    /// What it was given for the work in it, which is over in a sibling, and which a prompt repeats.
+    /// Adds the facts that the frame was given for its work, but not for a sibling, whose work is over, nor where the
+    /// prompt repeats them.
     fn facts(&mut self, frame: &Frame, manner: Manner) {
         if manner.relation != Relation::Sibling && manner.stated != Some(Stated::Prompt) {
             self.add("context", &joined(frame.facts(), "\n", self.max_bytes), 4);
@@ -229,8 +230,8 @@ impl Fields {
     }
 }
 
-/// Weights of what a frame aims at and of what came of it: what an open frame aims at matters more
-/// than what it has so far.
+/// Returns the weights of a frame's purpose and of its results: in an open frame the purpose matters more than the
+/// results so far.
 fn weights(relation: Relation) -> (usize, usize) {
     if relation == Relation::Sibling { (0, 6) } else { (6, 3) }
 }
@@ -386,7 +387,7 @@ fn assemble<'a>(
     Fragment { xml, units, truncated }
 }
 
-/// A frame of which there is nothing to tell but where the reader finds what it is for.
+/// Returns an element without content, which only says where the reader finds the frame's purpose.
 fn empty(frame: &Frame, manner: Manner) -> Option<Fragment> {
     manner.stated?;
     let mut xml = XmlWriter::new(level(manner.relation));
@@ -404,7 +405,7 @@ const fn name_of(relation: Relation) -> &'static str {
 }
 
 fn tag<'w>(xml: &'w mut XmlWriter, frame: &Frame, manner: Manner, truncated: bool) -> Tag<'w> {
-    // In the flame dialect the field that was shortened says so.
+    // In the flame dialect the shortened field itself has the mark.
     let truncated = truncated && manner.dialect == Dialect::Stack;
     let depth = match manner.relation {
         Relation::Ancestor(levels) => Some(levels),

@@ -29,8 +29,8 @@ pub fn generate_state_hash(
 }
 
 impl ContextInput<'_> {
-    /// The key under which a [`super::ContextCache`] keeps what this renders to: the frames
-    /// ([`generate_state_hash`]) and every option.
+    /// Returns the key of the rendered context in a [`super::ContextCache`]: the frames ([`generate_state_hash`]) and
+    /// every option.
     pub fn state_hash(&self) -> u64 {
         let frames = (self.ancestors, self.siblings, self.planned_children);
         let mut hash = StateHash::default();

@@ -45,7 +45,7 @@ impl StatusCounts {
         } += 1;
     }
 
-    /// Frames that have something to tell: completed, failed, blocked.
+    /// Returns the number of frames with something to show: completed, failed, blocked.
     pub fn told(&self) -> usize {
         self.completed + self.failed + self.blocked
     }
@@ -63,7 +63,7 @@ pub struct SiblingOrder {
     pub position: usize,
     /// All siblings and the frame itself, without the invalidated.
     pub total: usize,
-    /// The planned sibling to activate next: the first behind the frame, else the first of all.
+    /// The planned sibling to activate next: the first after the frame, else the first of all.
     pub next: Option<FrameNum>,
 }
 

@@ -14,15 +14,15 @@ use super::select::{
 };
 use super::{ContextInput, ContextMetadata, RenderedContext, ScopedPin, tasks};
 
-/// Renders what stands around a frame. The text never costs more than `budget.total` tokens, as
-/// far as the calibrated estimate knows, unless the pins leave too little for the frame itself; what was
-/// shortened or left out says so (where nothing of a section fits, in a line of up to 16 tokens beyond its own budget).
+/// Renders the surroundings of a frame. The text never costs more than `budget.total` tokens, as far as the
+/// calibrated estimate knows, unless the pins leave too little for the frame itself; cuts and omissions are marked
+/// (where nothing of a section fits, by a line of up to 16 tokens beyond its own budget).
 pub fn render(input: &ContextInput<'_>) -> RenderedContext {
     render_since(input, &mut |_| String::new())
 }
 
-/// The same, with what became of siblings since they ended, such as `[gone since: a.rs]`, or nothing. `since`
-/// is asked only for those that there is room for, so that it may take a look at the world.
+/// The same, with the changes of siblings since they ended, such as `[gone since: a.rs]`, or nothing. `since` is
+/// called only for siblings that there is room for, so that it may read files.
 pub fn render_since(
     input: &ContextInput<'_>,
     since: &mut dyn FnMut(&Frame) -> String,
@@ -119,7 +119,8 @@ impl Page<'_> {
         Section::default()
     }
 
-    /// Whole if it takes at most half of what there is, else only what is different in each frame.
+    /// Returns the section whole if it takes at most half of the room, else only the part that differs from frame to
+    /// frame.
     fn task_management(&mut self) -> Section {
         if !self.input.parts.task_management || self.input.dialect == Dialect::Flame {
             return Section::default();
@@ -131,7 +132,7 @@ impl Page<'_> {
         self.spend(Section::of(tasks::brief(self.input)), self.left / 4, "stack-task-management")
     }
 
-    /// The metadata at their longest: what is omitted is known only when all else is chosen.
+    /// Returns the longest metadata: the omissions are known only when everything else is chosen.
     fn room_for_metadata(&mut self) -> Section {
         if !self.input.parts.metadata {
             return Section::default();
@@ -177,8 +178,8 @@ impl Page<'_> {
         Shares { current: wanted.current.min(current), ..wanted }
     }
 
-    /// The frame itself where pins leave too little room: what work is about goes before all else, and before
-    /// the budget.
+    /// Returns the frame itself where pins leave too little room: the purpose of the work goes before all else, and
+    /// before the budget.
     fn current_beside(&mut self, pins: usize) -> Option<Section> {
         let budget = &self.input.budget;
         let least = self.calibration.units(budget.current.min(budget.total));
@@ -315,7 +316,7 @@ impl Page<'_> {
         section
     }
 
-    /// What is planned beside the frame: whoever works on it alone is not to do that, too.
+    /// Plans beside the frame, so that whoever works on it alone leaves them to others.
     fn planned_siblings(&mut self, room: usize) -> Section {
         let given = self.input.planned_siblings;
         if given.is_empty() || !self.input.parts.current {
@@ -327,7 +328,8 @@ impl Page<'_> {
         self.spend(section, self.left, PLANNED_SIBLINGS)
     }
 
-    /// As many of planned frames as there is room for in an element of this name, a line each, and what the lines cost.
+    /// Returns as many planned frames as there is room for in an element of this name, a line each, and the cost of
+    /// the lines.
     fn planned_lines(
         &self,
         frames: &[Frame],
@@ -393,8 +395,8 @@ impl Page<'_> {
     }
 }
 
-/// What the sections may take, in units. Where the total is too small for all, the current frame
-/// comes first, then the ancestors; what one leaves, the next may have.
+/// The shares of the sections, in units. Where the total is too small for all, the current frame comes first, then
+/// the ancestors; a section that needs less leaves the rest to the next.
 struct Shares {
     current: usize,
     ancestors: usize,
@@ -402,7 +404,7 @@ struct Shares {
 }
 
 impl Shares {
-    /// What the ancestors may take of what is `left` for them and the siblings.
+    /// Returns the share of the ancestors in the units that are `left` for them and the siblings.
     fn for_ancestors(&self, left: usize, are_siblings: bool) -> usize {
         let is_enough = self.ancestors.saturating_add(self.siblings) <= left;
         let room = if is_enough || !are_siblings { left } else { left / 5 * 3 };
@@ -450,7 +452,7 @@ fn wrapped(name: &'static str, count: usize, omitted: usize, lines: &str, units:
     Section { xml: [head, lines, tail].concat(), units }
 }
 
-/// What [`wrapped`] costs at most beside its lines, of at most `total` frames.
+/// Returns the most that [`wrapped`] costs beside its lines, for at most `total` frames.
 fn tags_cost(name: &'static str, total: usize) -> usize {
     let total = total.max(100);
     wrapped(name, total, total, "\n", 0).units

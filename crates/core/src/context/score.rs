@@ -17,10 +17,9 @@ const SEARCHED_ITEMS: usize = 8;
 /// From this many keywords on, a criterion need not share all of them to be fully about the same.
 const ENOUGH_KEYWORDS: usize = 8;
 
-/// How much an ancestor matters. `depth` is its distance: 1 for the parent, which always outranks
-/// the others; the grandparent follows, then ever less. More for what changed lately, is being
-/// worked on, has results or artifacts, or is the root, which states the overall goal. `now` in
-/// milliseconds since 1970.
+/// Returns the weight of an ancestor. `depth` is its distance: 1 for the parent, which always outranks the others;
+/// the grandparent follows, and so on. An ancestor weighs more if it changed recently, is being worked on, has
+/// results or artifacts, or is the root, which states the overall goal. `now` in milliseconds since 1970.
 pub fn score_ancestor(ancestor: &Frame, depth: usize, current: &Frame, now: i64) -> u32 {
     let is_parent = depth <= 1 || current.parent == Some(ancestor.num);
     let distance = match depth {
@@ -41,10 +40,9 @@ pub fn score_ancestor(ancestor: &Frame, depth: usize, current: &Frame, now: i64)
     distance + status + root + recency(ancestor.updated_at, now) + substance(ancestor, 5)
 }
 
-/// How relevant a finished sibling is to a frame with `current_criteria`, from 0 to 100: above all
-/// by the share of the frame's keywords that the sibling's title, criteria, results, decisions and
-/// artifacts have; more for completed work (most) and for failed (it has lessons), and for what
-/// ended lately. `now` in milliseconds since 1970.
+/// Returns the relevance of a finished sibling to a frame with `current_criteria`, from 0 to 100: above all by the
+/// share of the frame's keywords that the sibling's title, criteria, results, decisions and artifacts have; more for
+/// completed work (most), for failed work (it has lessons), and for recent work. `now` in milliseconds since 1970.
 pub fn score_sibling(sibling: &Frame, current_criteria: &str, now: i64) -> u32 {
     Criteria::new(current_criteria).score(sibling, now)
 }
@@ -52,7 +50,7 @@ pub fn score_sibling(sibling: &Frame, current_criteria: &str, now: i64) -> u32 {
 /// A frame's keywords, made ready for comparing many siblings.
 pub(super) struct Criteria {
     hashes: Vec<u64>,
-    /// Which pairs of first letter and length there are: most words are told apart by them alone.
+    /// The set of pairs of first letter and length: most words differ in these alone.
     shapes: [u32; 32],
 }
 
@@ -178,7 +176,7 @@ fn substance(frame: &Frame, points: u32) -> u32 {
     results + artifacts
 }
 
-/// What a frame is compared by: its title and what "done" means.
+/// Returns the text by which a frame is compared: its title and its success criteria.
 pub(super) fn goal(frame: &Frame) -> String {
     let identity = &frame.identity;
     format!("{} {}", cap(&identity.title, 4096), cap(&identity.success_criteria, 16 * 1024))
@@ -216,7 +214,7 @@ pub(super) fn rank_siblings<'a>(
     ranked
 }
 
-/// Whether a sibling has something to tell.
+/// Whether a sibling has something to show.
 pub(super) fn is_shown(sibling: &Frame) -> bool {
     !sibling.detached
         && matches!(sibling.status, Status::Completed | Status::Failed | Status::Blocked)

@@ -19,7 +19,7 @@ pub struct Chosen<'a> {
     pub score: u32,
     /// Whether it is shown shortened.
     pub truncated: bool,
-    /// What it costs as shown, in estimated tokens.
+    /// Its cost as shown, in estimated tokens.
     pub tokens: usize,
     /// Its element, as it is rendered.
     pub xml: String,
@@ -38,7 +38,7 @@ pub struct Selection<'a> {
 }
 
 impl Selection<'_> {
-    /// What all of it costs, in estimated tokens.
+    /// Returns the cost of all of it, in estimated tokens.
     pub fn tokens(&self) -> usize {
         self.units().div_ceil(UNITS_PER_TOKEN)
     }
@@ -124,7 +124,7 @@ pub(super) struct Wanted<'a> {
     pub(super) goal: &'a str,
     pub(super) min_relevance: u32,
     pub(super) visible_above: &'a BTreeSet<FrameNum>,
-    /// What the machine saw of the work in them, in a line each.
+    /// The evidence of the work in them, in a line each.
     pub(super) evidence: &'a BTreeMap<FrameNum, String>,
     pub(super) now: i64,
     pub(super) dialect: Dialect,
@@ -158,14 +158,14 @@ pub(super) fn siblings_within<'a>(
     selection
 }
 
-/// Says what became of a frame since. It is asked only for frames that there is room for.
+/// Returns the changes since a frame ended. It is called only for frames that there is room for.
 pub(super) type Since<'a> = &'a mut dyn FnMut(&Frame) -> String;
 
 #[derive(Clone, Copy)]
 struct Candidate<'a, 's> {
     frame: &'a Frame,
     score: u32,
-    /// What the machine saw of the work in it.
+    /// The evidence of the work in it.
     seen: &'s str,
     manner: Manner,
 }
@@ -190,9 +190,9 @@ impl<'a> Candidate<'a, '_> {
 /// Less room than this shows nothing of a frame.
 const LEAST_ROOM: usize = 25 * UNITS_PER_TOKEN;
 
-/// Takes candidates in order. One of several may have up to 60 % of what is left, so that one long
-/// text does not push all others out; what is left over then goes to those that were shortened.
-/// `only_news` is that of [`Wanted`].
+/// Takes candidates in order. One of several may have up to 60 % of the rest of the room, so that one long text does
+/// not push all others out; room that is left at the end goes to those that were shortened. `only_news` is that of
+/// [`Wanted`].
 fn fill<'a>(
     candidates: Vec<Candidate<'a, '_>>,
     units: usize,

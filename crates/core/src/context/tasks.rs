@@ -1,4 +1,4 @@
-//! How to work in frames, and what comes next in this one.
+//! The section on how to work in frames and what comes next.
 
 use crate::frame::{Frame, FrameNum, Status};
 use crate::secrets::mask;
@@ -71,7 +71,7 @@ pub(super) fn whole(input: &ContextInput<'_>) -> String {
     xml.finish()
 }
 
-/// Only what is different in every frame.
+/// Returns only the part that differs from frame to frame.
 pub(super) fn brief(input: &ContextInput<'_>) -> String {
     let mut xml = XmlWriter::new(1);
     xml.tag("stack-task-management").open();

@@ -8,18 +8,18 @@ use crate::frame::{FrameNum, Identity};
 use crate::limits::Limits;
 use crate::transcript::{Anchor, Outcome, SpanNum, SpanOrigin};
 
-/// Begin a frame for work that was told apart in a session's transcript.
+/// Begin a frame for work that was found in a session's transcript.
 #[derive(Clone, Debug)]
 pub struct Enframe {
     /// The session.
     pub session: String,
     /// The frame that it is part of.
     pub parent: FrameNum,
-    /// What the work is: a turn or a todo item.
+    /// The kind of the work: a turn or a todo item.
     pub origin: SpanOrigin,
     /// Where it began, which may be long before now.
     pub anchor: Anchor,
-    /// What the frame is for.
+    /// The identity of the frame.
     pub identity: Identity,
     /// The id that it gets.
     pub id: String,
@@ -46,7 +46,7 @@ pub struct EndTurn {
     pub span: SpanNum,
     /// The last message that belongs to it.
     pub anchor: Anchor,
-    /// What came of the turn.
+    /// The outcome of the turn.
     pub outcome: Outcome,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn begin_turn<N: Neighbourhood>(
     Ok(about(num, vec![span]))
 }
 
-/// What was handed to other sessions is part of the turn, and waited for.
+/// Work that was delegated to other sessions is part of the turn, and is waited for.
 pub(super) fn end_turn<N: Neighbourhood>(
     tree: &N,
     command: &EndTurn,

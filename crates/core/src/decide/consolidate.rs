@@ -6,11 +6,11 @@ use crate::event::Event;
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Status};
 use crate::results::ResultsSource;
 
-/// How the ids of frames that stand for others begin.
+/// The prefix of the ids of frames that replace others.
 pub const CONSOLIDATED: &str = "sum-";
 
-/// Have a new completed frame stand for finished children of one parent. These keep their results and
-/// their logs, and are shown below it.
+/// Replace finished children of one parent by a new completed frame. They keep their results and their logs, and are
+/// shown below it.
 #[derive(Clone, Debug)]
 pub struct Consolidate {
     /// The parent.
@@ -19,13 +19,13 @@ pub struct Consolidate {
     pub children: Vec<FrameNum>,
     /// The id of the new frame.
     pub id: String,
-    /// What it stands for.
+    /// The identity of the frame that replaces them.
     pub identity: Identity,
     /// The children's results in sum.
     pub results: String,
-    /// The same, dense.
+    /// The dense version of the results.
     pub results_compacted: String,
-    /// What they produced.
+    /// Their artifacts.
     pub artifacts: Vec<Artifact>,
 }
 

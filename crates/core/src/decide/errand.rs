@@ -22,7 +22,7 @@ pub struct Delegate {
     pub behind: Option<String>,
     /// The session that asks.
     pub caller: String,
-    /// The call that will get what the frame returns.
+    /// The call that will get the frame's results.
     pub call: Anchor,
 }
 

@@ -1,5 +1,5 @@
-//! Taking over frames that were made elsewhere: what fits is kept, what does not is put where it does
-//! the least harm, and counted.
+//! Imports frames that were made elsewhere: valid data is kept; the rest is put where it does the least harm, and
+//! counted.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -37,11 +37,11 @@ pub struct Imported {
     pub parent: Option<String>,
     /// Ids that it had before.
     pub former_ids: Vec<String>,
-    /// What the machine saw of the work in it.
+    /// The evidence of the work in it.
     pub evidence: Evidence,
 }
 
-/// What comes of an import.
+/// The outcome of an import.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Takeover {
     /// The changes in order, each with its time in milliseconds since 1970.
@@ -50,7 +50,7 @@ pub struct Takeover {
     pub counts: ImportCounts,
 }
 
-/// How many frames an import took over, and what was done to them.
+/// The number of frames that an import took over, and of the changes to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportCounts {
@@ -68,8 +68,8 @@ pub struct ImportCounts {
     pub blocked: u64,
 }
 
-/// Decides what to do with frames from elsewhere. Those that the tree knows by an id or a former id
-/// are left, so that importing twice changes nothing.
+/// Decides about frames from elsewhere. Those that the tree knows by an id or a former id are left, so that importing
+/// twice changes nothing.
 pub fn import<N: Neighbourhood>(
     tree: &N,
     import: &Import,
@@ -180,8 +180,7 @@ fn open_cycles(parents: &mut [Parent]) -> u64 {
     cycles
 }
 
-/// How deep each frame stands. What is too deep becomes a child of the lowest ancestor that may have
-/// one.
+/// Returns the depth of each frame. One that is too deep becomes a child of the lowest ancestor that may have one.
 fn depths<N: Neighbourhood>(
     tree: &N,
     parents: &mut [Parent],

@@ -21,7 +21,7 @@ pub struct OpenRoot {
     /// The frame that it belongs to, while that one is in progress; it goes before the one that the
     /// parent's session works in by now.
     pub caller: Option<FrameNum>,
-    /// What the frame is for.
+    /// The identity of the frame.
     pub identity: Identity,
     /// Whether that is a guess from the user's first words.
     pub derived: bool,
@@ -38,7 +38,7 @@ pub struct Push {
     pub session: String,
     /// The push call.
     pub anchor: Anchor,
-    /// What the frame is for.
+    /// The identity of the frame.
     pub identity: Identity,
     /// The id that it gets.
     pub id: String,
@@ -195,7 +195,7 @@ pub(super) fn pop<N: Neighbourhood>(
     Ok(Decision { events, frames: vec![num], left: left.map_err(Refusal::Store)? })
 }
 
-/// What is left unfinished below a root that ends: nobody comes back to it by himself.
+/// Returns the unfinished frames below a root that ends: nobody resumes them unasked.
 pub fn unfinished_below<N: Neighbourhood>(
     tree: &N,
     root: FrameNum,
@@ -206,8 +206,8 @@ pub fn unfinished_below<N: Neighbourhood>(
     Ok(left)
 }
 
-/// Ends what began by itself inside a frame that ends, inner frames first. Open frames that somebody
-/// chose, and what is worked on in another session, are waited for.
+/// Ends the automatic frames inside a frame that ends, inner frames first. Open frames that somebody chose, and those
+/// that another session works on, are waited for.
 fn end_automatic_children<N: Neighbourhood>(
     tree: &N,
     frame: &Frame,
@@ -286,7 +286,7 @@ pub(super) fn invalidate<N: Neighbourhood>(
         });
     }
     let left = tree.descendants(num, Status::InProgress).map_err(Refusal::Store)?;
-    // While the session works on in a descendant, that one's pop is what moves it past this frame.
+    // While the session works on in a descendant, the pop of that one moves it past this frame.
     if left.iter().all(|inner| inner.session != frame.session) {
         end_in_session(tree, &frame, &command.anchor, &outcome, &mut events)?;
     }
@@ -327,7 +327,7 @@ pub(super) fn reopen<N: Neighbourhood>(
     Ok(about(num, events))
 }
 
-/// A frame that is in the tree. What was undone waits for its redo and nothing else.
+/// Returns a frame that is in the tree. One that was undone can only be redone.
 pub(super) fn attached<N: Neighbourhood>(
     tree: &N,
     num: FrameNum,
@@ -400,7 +400,8 @@ pub(super) fn check_live<N: Neighbourhood>(
 ) -> Result<(), Refusal<N::Error>> {
     let mut found = tree.live_frames().map_err(Refusal::Store)? + 1;
     if found > limits.live_frames {
-        // Only here, since it costs more: what a recording left open takes nobody's place.
+        // This read costs more, so it is made only here: frames that a recording left open do not count against the
+        // limit.
         found = found.saturating_sub(tree.left_open_frames().map_err(Refusal::Store)?);
     }
     if found > limits.live_frames {
@@ -413,9 +414,9 @@ pub(super) fn check_live<N: Neighbourhood>(
     Ok(())
 }
 
-/// Work is last in, first out: a frame begins in a session only as a child of its active frame, or
-/// as a root where none is active. Frames that began by themselves do not count: one that is open
-/// stays open around what begins, and one that has ended holds nothing back that is planned below it.
+/// Work is last in, first out: a frame begins in a session only as a child of its active frame, or as a root where
+/// none is active. Automatic frames do not count: an open one stays open around the new frame, and one that has ended
+/// does not block the frames that are planned below it.
 pub(super) fn on_top<N: Neighbourhood>(
     tree: &N,
     frame: &Frame,

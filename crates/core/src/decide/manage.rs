@@ -1,4 +1,4 @@
-//! What programs ask for that keep frames by ids of their own.
+//! Requests of programs that know frames by ids of their own.
 
 use super::life::{attached, check_live, check_place};
 use super::walk::opened;
@@ -17,7 +17,7 @@ pub struct Create {
     pub host: String,
     /// The frame below which it stands; none for a root.
     pub parent: Option<FrameNum>,
-    /// What it is for.
+    /// Its identity.
     pub identity: Identity,
 }
 

@@ -17,12 +17,12 @@ pub struct Plan {
     pub children: Vec<PlannedChild>,
 }
 
-/// One frame to be planned, with what is planned below it.
+/// One frame to be planned, with its planned children.
 #[derive(Clone, Debug)]
 pub struct PlannedChild {
     /// The id that it gets, `plan-…`.
     pub id: String,
-    /// What it is for.
+    /// Its identity.
     pub identity: Identity,
     /// Frames below it.
     pub children: Vec<PlannedChild>,

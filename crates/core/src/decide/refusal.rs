@@ -2,7 +2,7 @@
 
 use crate::frame::{Frame, Status};
 
-/// A command that the state does not allow. `E` is what goes wrong when the state is read.
+/// A command that the state does not allow. `E` is the error of a read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal<E> {
     /// The neighbourhood could not be read.
@@ -16,7 +16,7 @@ pub enum Refusal<E> {
         /// The status asked for.
         next: Status,
     },
-    /// What made the frame was undone: it is in no tree until that is redone.
+    /// The call that made the frame was undone: the frame is in no tree until that is redone.
     #[error("frame {} was undone with the call that made it", .0.label())]
     Undone(Box<Frame>),
     /// The session works in no frame.
@@ -58,13 +58,13 @@ pub enum Refusal<E> {
         /// The frame.
         parent: Box<Frame>,
     },
-    /// Only what was not begun can be changed.
+    /// Only planned frames can be changed.
     #[error("frame {} is {} and no plan any more", .0.label(), .0.status)]
     NotPlanned(Box<Frame>),
     /// Only finished children of one parent are consolidated, each once.
     #[error("frame {} is {} and can't be consolidated", .0.label(), .0.status)]
     NotConsolidable(Box<Frame>),
-    /// A frame that only stands for others has no work of its own.
+    /// A frame that only replaces others has no work of its own.
     #[error("frame {} stands for several finished ones", .0.label())]
     StandsForOthers(Box<Frame>),
     /// Frames have an order only among those with the same parent.
@@ -78,7 +78,7 @@ pub enum Refusal<E> {
     /// A limit of the tree is reached.
     #[error("{what} would be {found}, and the limit is {limit}")]
     Limit {
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// How many there would be.
         found: u64,
@@ -110,7 +110,7 @@ fn labels(frames: &[Frame]) -> String {
     frames.iter().map(Frame::label).collect::<Vec<_>>().join(", ")
 }
 
-/// Where a frame stands, and what it therefore can't become.
+/// Returns a description of a frame's status, and of the status that it therefore can't get.
 fn standing(frame: &Frame, next: Status) -> String {
     let status = match frame.status {
         Status::InProgress => "open",

@@ -19,7 +19,7 @@ pub struct PopSince {
     pub anchor: Anchor,
     /// The frames that are open and began in them.
     pub begun: Vec<FrameNum>,
-    /// What the steps turned out to be for.
+    /// The identity of the frame that the steps become.
     pub identity: Identity,
     /// The id that the frame gets.
     pub id: String,

@@ -8,7 +8,7 @@ use crate::evidence::Evidence;
 use crate::frame::{Frame, FrameNum, Status};
 use crate::transcript::{Outcome, Span, SpanNum, SpanOrigin};
 
-/// What of a session's calls is no longer in its transcript, and what is in it again.
+/// The calls of a session that left its transcript, and those that are in it again.
 #[derive(Clone, Debug, Default)]
 pub struct Reconcile {
     /// The session.
@@ -41,7 +41,7 @@ pub struct ForkedSpan {
     pub span: Span,
     /// The frame as it is in the session that was forked.
     pub frame: Frame,
-    /// What was seen of the work in the span when it was closed.
+    /// The evidence of the work in the span when it was closed.
     pub evidence: Evidence,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn reconcile<N: Neighbourhood>(
     })
 }
 
-/// How a frame stands as far as its spans tell.
+/// The status of a frame according to its spans.
 #[derive(Clone, Debug, PartialEq)]
 enum Standing {
     Planned,
@@ -111,7 +111,7 @@ impl Standing {
     }
 }
 
-/// A neighbourhood with what was decided so far on top of it.
+/// A neighbourhood with the decisions so far on top of it.
 struct Overlay<'a, N> {
     tree: &'a N,
     events: Vec<Event>,
@@ -144,12 +144,12 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         Ok(())
     }
 
-    /// Gives a frame the status that its spans tell now. One that its spans did not tell before came
-    /// from elsewhere (an invalidation while an inner frame went on, the end of a blocked frame), and
-    /// no undo reaches it.
+    /// Gives a frame the status that follows from its spans now. A status that did not follow from them before came
+    /// from elsewhere (an invalidation while an inner frame went on, the end of a blocked frame), and no undo reaches
+    /// it.
     fn stand(&mut self, num: FrameNum) -> Result<(), Refusal<N::Error>> {
         let mut before = self.tree.spans_of(num).map_err(Refusal::Store)?;
-        // A turn of a root says nothing of the root, which goes on behind it.
+        // A turn of a root is not evidence for the root, which goes on after it.
         before.retain(|span| span.origin != SpanOrigin::FirstTurn);
         let after: Vec<Span> = before.iter().map(|span| self.changed(span)).collect();
         let mut frame = self.frame(num)?;
@@ -219,7 +219,7 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         }
     }
 
-    /// Puts a frame and what is below it where its own span and its parent say: in the tree or out.
+    /// Attaches or detaches a frame and everything below it, according to its own span and its parent.
     fn place(&mut self, num: FrameNum) -> Result<(), Refusal<N::Error>> {
         for below in self.tree.subtree(num).map_err(Refusal::Store)? {
             let spans = self.tree.spans_of(below.num).map_err(Refusal::Store)?;

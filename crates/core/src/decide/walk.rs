@@ -5,8 +5,8 @@ use crate::event::Event;
 use crate::frame::{Frame, FrameNum, Status};
 use crate::transcript::{Anchor, Outcome, Span};
 
-/// The nearest frame, from `num` on upwards, that somebody chose. Frames that began by themselves and
-/// that nobody has taken up since are passed: they stand in the way of nothing.
+/// Returns the nearest frame, from `num` on upwards, that somebody chose. Automatic frames that nobody has resumed
+/// are passed.
 pub fn nearest_chosen<N: Neighbourhood>(
     tree: &N,
     num: Option<FrameNum>,

@@ -1,16 +1,15 @@
-//! Calls that were made together with the end of a span: whoever wrote the results had not seen how they
-//! ended.
+//! Calls that were made together with the end of a span: the author of the results had not seen how they ended.
 
 use super::gather::command_line;
 use super::{Action, Call, errors};
 use crate::secrets::mask;
 use crate::text::cap;
 
-/// Bytes of a name that are told.
+/// The longest name that is shown, in bytes.
 const NAME: usize = 160;
 
-/// What the results can't have said of a call: that it failed, or, where it is `open`, that nobody saw how it
-/// ended. None for one that went well.
+/// Returns the outcome of a call that the results could not take into account: that it failed, or, where it is
+/// `open`, that its end was not observed. None for a call that went well.
 pub fn unseen_outcome(call: &Call, open: bool, project: &str) -> Option<String> {
     if !open && !call.has_failed() {
         return None;

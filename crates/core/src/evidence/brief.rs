@@ -1,17 +1,17 @@
-//! Evidence in a line, for those who stand beside the frame.
+//! Evidence in a line, for siblings of the frame.
 
 use super::Evidence;
 use crate::text::{CUT, cap};
 
-/// Bytes of a command and of an error that are told.
+/// The longest command, and the longest error, that is shown, in bytes.
 const COMMAND: usize = 80;
 const ERROR: usize = 120;
-/// Commands that are told where no tests were run.
+/// Commands that are shown where no tests were run.
 const COMMANDS: usize = 2;
 
 impl Evidence {
-    /// How things stood at the end, in one line: the tests, else the last commands, and what error had not
-    /// gone. Empty where nothing of that is known.
+    /// Returns the state at the end, in one line: the tests, else the last commands, and the error that was left.
+    /// Empty where nothing of that is known.
     pub fn brief(&self) -> String {
         let mut told: Vec<String> = Vec::new();
         let known = self.checks.iter().rev().find_map(|run| Some((run, run.how()?)));

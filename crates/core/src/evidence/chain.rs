@@ -1,5 +1,5 @@
-//! The commands of a line that a shell runs one after the other, each as it is written, with what the exit code of
-//! the whole line says of it.
+//! The commands of a line that a shell runs one after the other, each unchanged, with its exit code as far as it
+//! follows from that of the whole line.
 
 /// A command of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,11 +10,11 @@ pub(super) struct Segment<'a> {
     pub piped: bool,
     /// Whether it runs in the background, or in a loop or a condition.
     pub aside: bool,
-    /// How it is bound to the one behind it.
+    /// Its link to the next command.
     pub link: Link,
 }
 
-/// How a command is bound to the one behind it.
+/// The link of a command to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     /// That runs if this one went well.
@@ -27,10 +27,10 @@ pub(super) enum Link {
     End,
 }
 
-/// Words of the shell in front of a command.
+/// Words of the shell before a command.
 const AROUND: [&str; 9] = ["if", "then", "else", "elif", "do", "while", "until", "!", "{"];
 
-/// The commands of a line. What stands in a here-document is none.
+/// Returns the commands of a line, without the content of here-documents.
 pub(super) fn segments(line: &str) -> Vec<Segment<'_>> {
     let mut segments: Vec<Segment<'_>> = Vec::new();
     let mut scan = Scan { line, at: 0 };
@@ -91,7 +91,7 @@ pub(super) fn segments(line: &str) -> Vec<Segment<'_>> {
     segments
 }
 
-/// What is known of how each command ended, by the exit code of the line.
+/// Returns how each command ended, as far as the exit code of the line shows.
 pub(super) fn exits(line: &str, segments: &[Segment<'_>], exit: Option<i64>) -> Vec<Option<i64>> {
     let mut exits = vec![None; segments.len()];
     let Some(exit) = exit else { return exits };
@@ -112,12 +112,12 @@ pub(super) fn exits(line: &str, segments: &[Segment<'_>], exit: Option<i64>) -> 
                 Link::Or | Link::End => false,
             };
         }
-        // Behind a `||` the last one may not have run at all.
+        // After a `||` the last one may not have run at all.
         let after_or = at > 0 && segments[at - 1].link == Link::Or;
         if after_or && at + 1 == segments.len() {
             known = false;
         }
-        // A change of the folder hardly ever fails, and says so where it does.
+        // A change of the folder hardly ever fails, and prints an error where it does.
         let first =
             segments[..at].iter().rposition(|it| it.link != Link::And || !is_change(it.text));
         let alone = at + 1 == segments.len()
@@ -134,7 +134,7 @@ fn is_change(command: &str) -> bool {
     command.split_whitespace().next() == Some("cd")
 }
 
-/// What ends a command.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     Pipe,
@@ -155,7 +155,7 @@ impl Scan<'_> {
         self.line.get(self.at..).unwrap_or_default()
     }
 
-    /// Goes on behind the next piece; what ends a command, where it is that.
+    /// Continues after the next piece; returns the end of a command, where the piece is one.
     fn next(&mut self) -> Option<Cut> {
         let rest = self.rest();
         let Some(char) = rest.chars().next() else { return Some(Cut::End) };
@@ -192,7 +192,7 @@ impl Scan<'_> {
         None
     }
 
-    /// Goes on behind a here-document; the rest of its line still counts.
+    /// Continues after a here-document; the rest of its line still counts.
     fn document(&mut self) -> Option<Cut> {
         let rest = self.rest();
         let word = rest.trim_start_matches(['<', '-', ' ']);
@@ -231,7 +231,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// The length of what stands between `$(` and its end.
+/// Returns the length of the text between `$(` and its end.
 fn inner(rest: &str) -> usize {
     let mut depth = 0_usize;
     let mut at = 1;

@@ -1,8 +1,9 @@
-//! What became of files in a span: lines added and removed, where these stand now, and the functions, types and tests
-//! that were added, changed or removed.
+//! Changes of files in a span: lines added and removed, the places of these at its end, and the functions, types and
+//! tests that were added, changed or removed.
 
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Hunk;
@@ -10,84 +11,84 @@ use super::document::Document;
 use super::room::is_prose;
 use super::symbols::{Symbol, around, symbols};
 
-/// Places from which on lines moved that are told.
+/// Places from which on lines moved that evidence names.
 const MOVES: usize = 12;
 
-/// A piece of a file that a call put in the place of another.
+/// A piece of a file that a call replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edit {
     /// The file.
     pub path: String,
-    /// What stood there; none where the file was written as a whole, or removed.
+    /// The text that was replaced; none where the file was written as a whole, or removed.
     pub before: Option<String>,
-    /// What stands there now.
+    /// The text that replaced it.
     pub after: String,
-    /// Whether it was replaced wherever it stood.
+    /// Whether every occurrence was replaced.
     pub all: bool,
     /// Whether the file was removed.
     pub removes: bool,
-    /// Where in the file that was, as the host told.
+    /// The places of the edit in the file, as reported by the host.
     pub hunks: Vec<Hunk>,
-    /// The whole file in front of it, where the host told; empty where there was none.
+    /// The whole file before the edit, as reported by the host; empty where there was none.
     pub original: Option<String>,
 }
 
-/// What became of a file in a span.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The change of a file in a span.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FileChange {
     /// The file.
     pub path: String,
-    /// What became of it as a whole.
+    /// The change of the file as a whole.
     #[serde(skip_serializing_if = "Fate::is_edited")]
     pub fate: Fate,
     /// Lines that were added.
     pub added: usize,
     /// Lines that were removed.
     pub removed: usize,
-    /// First and last of lines that were added, by their numbers at the end of the span.
+    /// First and last line of each range that was added, by their numbers at the end of the span.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<(usize, usize)>,
-    /// How many such places there are, where only the first and the last line of all of them are told.
+    /// The number of such ranges, where only the first and the last line of all of them are given.
     #[serde(skip_serializing_if = "is_zero")]
     pub places: usize,
-    /// By how much its lines moved: those behind each of these lines, by their numbers before the span. Empty where
-    /// that is not known, or they are too many.
+    /// The shifts of its lines: each entry is a line before the span, and by how much the lines after it moved. Empty
+    /// where that is not known, or there are too many.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<(usize, isize)>,
-    /// Whether all lines that it held before are known to have the numbers that they had.
+    /// Whether all lines that the file held before are known to have kept their numbers.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub keeps_numbers: bool,
-    /// What is defined in it and was added, changed or removed.
+    /// The definitions that were added, changed or removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<Changed>,
-    /// How many more there are than those.
+    /// The number of further ones.
     #[serde(skip_serializing_if = "is_zero")]
     pub more: usize,
-    /// Whether the results name others, which are not told again.
+    /// Whether the results name others, which are not repeated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub also: bool,
-    /// Lines that say what was done where no symbol does, behind a `+` if they were added and a `-` if they were
+    /// Lines that describe the change where no symbol does, after a `+` if they were added and a `-` if they were
     /// removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
-    /// What the agent said, or thought where it said nothing, before it wrote there.
+    /// The agent's words, or its thoughts where it said nothing, before it wrote there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
 }
 
-/// What became of a file as a whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The change of a file as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Fate {
-    /// It was edited.
+    /// The file was edited.
     #[default]
     Edited,
-    /// It was not there before.
+    /// The file was created.
     Created,
-    /// It was written as a whole, and nobody knows what it held before.
+    /// The file was written as a whole, and its earlier content is not known.
     Rewritten,
-    /// It is gone.
+    /// The file was removed.
     Removed,
 }
 
@@ -98,31 +99,42 @@ impl Fate {
     }
 }
 
-/// A function, a type, a test or a section, and what became of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A function, a type, a test or a section that was changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Changed {
-    /// Its name, behind those of what it is defined in.
+    /// Its name, after the names of the definitions around it.
     pub name: String,
-    /// What became of it.
+    /// How it was changed.
     pub what: What,
     /// Whether it is a test.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub test: bool,
 }
 
-/// What became of something that is defined in a file.
+/// The change of a definition in a file.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "camelCase")]
 pub enum What {
     /// It is new.
     Added,
-    /// It is another.
+    /// It has other content.
     #[default]
     Changed,
-    /// It is gone.
+    /// It was removed.
     Removed,
 }
 
@@ -132,7 +144,7 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl FileChange {
-    /// What became of a file in two stretches of work.
+    /// Joins the changes of a file in two stretches of work.
     pub(super) fn then(mut self, later: Self) -> Self {
         if self.path.is_empty() {
             return later;
@@ -158,7 +170,7 @@ impl FileChange {
         self.path = later.path;
         self.added += later.added;
         self.removed += later.removed;
-        // Where the lines of the first stretch stand now nobody counted.
+        // The lines of the first stretch may stand elsewhere after the second.
         self.ranges.clear();
         self.places = 0;
         self.moved.clear();
@@ -177,12 +189,12 @@ impl FileChange {
     }
 }
 
-/// Whether a file is a text for people that was written as a whole, of which its length says enough.
+/// Whether a file is prose that was written as a whole. Its length describes it well enough.
 pub(super) fn is_new_prose(path: &str, fate: Fate) -> bool {
     matches!(fate, Fate::Created | Fate::Rewritten) && is_prose(path)
 }
 
-/// What is known of a file's change: the file, and pieces of it whose places are not known.
+/// The known parts of a file's change: the file, and pieces of it whose places are not known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts<'a> {
     pub file: Document<'a>,
@@ -192,7 +204,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Puts the pieces where they stand in what the file holds now.
+    /// Moves the pieces to their places in the present content of the file.
     pub(super) fn place(&mut self, now: &'a str) {
         if self.file.is_changed() && !self.file.may_be(now) {
             if self.file.whole().is_some() {
@@ -205,7 +217,7 @@ impl<'a> Parts<'a> {
             self.file = Document::of(now);
         } else {
             for (at, line) in now.lines().enumerate() {
-                // That it may hold this was seen above.
+                // `may_be` has made sure that the file may hold this.
                 let _known = self.file.learn(at, line);
             }
             self.file.ends_behind(now.lines().count());
@@ -226,13 +238,13 @@ impl<'a> Parts<'a> {
         std::iter::once(&self.file).chain(&self.pieces)
     }
 
-    /// Numbers of lines that were added and removed.
+    /// Returns the numbers of lines that were added and removed.
     pub(super) fn counts(&self) -> (usize, usize) {
         let count = |of: &dyn Fn(&Document<'a>) -> usize| self.all().map(of).sum();
         (count(&|it| it.added()), count(&|it| it.gone().len()))
     }
 
-    /// First and last lines of what was added, from 1; empty where that is not known.
+    /// Returns the first and last line of each range that was added, from 1; empty where that is not known.
     pub(super) fn ranges(&self) -> Vec<(usize, usize)> {
         if !self.placed {
             return Vec::new();
@@ -250,14 +262,14 @@ impl<'a> Parts<'a> {
         ranges
     }
 
-    /// By how much lines that were there before moved, and behind which of them; none where that is not known.
+    /// Returns each line after which lines moved, and by how much; none where that is not known.
     pub(super) fn moved(&self) -> Option<Vec<(usize, isize)>> {
         let is_known = self.placed && self.pieces.is_empty() && !self.file.is_marked();
         is_known.then(|| self.file.moved()).filter(|moved| moved.len() <= MOVES)
     }
 
-    /// What is defined in the file and was added, changed or removed, and lines that no such thing holds, with
-    /// whether they were added.
+    /// Returns the definitions that were added, changed or removed, and the changed lines outside of any, each with
+    /// whether it was added.
     pub(super) fn symbols(&self, path: &str) -> (Vec<Changed>, Vec<(bool, String)>) {
         let mut all = Vec::new();
         let mut beside = Vec::new();
@@ -267,12 +279,12 @@ impl<'a> Parts<'a> {
             }
             let known = of_document(path, document);
             merge(&mut all, known.0);
-            // What a piece alone shows is known better where it stands in the file.
+            // A piece that has a place is better known from the file.
             if at == 0 || !self.placed {
                 beside.extend(known.1);
             }
         }
-        // What is defined in a thing names it, too.
+        // The name of an inner definition contains that of the outer one.
         let outer: Vec<String> = all.iter().filter_map(|it| outer_name(&it.name)).collect();
         let is_module = |it: &Changed| it.name == "tests" || it.name == "test";
         all.retain(|it| it.what != What::Changed || !(outer.contains(&it.name) || is_module(it)));
@@ -288,7 +300,7 @@ pub(super) fn last_name(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or_default()
 }
 
-/// The name of what something is defined in.
+/// Returns the name of the definition around another one.
 fn outer_name(name: &str) -> Option<String> {
     let outer = name.strip_suffix(last_name(name))?;
     let outer = outer.strip_suffix("::").or_else(|| outer.strip_suffix('.'))?;
@@ -305,7 +317,7 @@ fn merge(all: &mut Vec<Changed>, more: Vec<Changed>) {
         };
         match all.iter_mut().find(same) {
             Some(known) => {
-                // A piece tells what was there before, the file only that its line is new.
+                // A piece knows the earlier text, the file only that its line is new.
                 known.what = match (known.what, change.what) {
                     (What::Added, what) | (what, What::Added) if what != What::Added => {
                         What::Changed

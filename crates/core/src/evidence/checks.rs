@@ -1,5 +1,6 @@
 //! Commands that say whether work is right (tests, linters, builds), each with how it ended.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Call;
@@ -8,11 +9,11 @@ use super::runners::{Summary, TestCounts, summaries};
 use crate::secrets::mask;
 use crate::text::{CUT, cap};
 
-/// Bytes of a command that are told.
+/// The longest command that is shown, in bytes.
 const COMMAND: usize = 200;
 
 /// A command that says whether work is right, and how its last run ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CheckRun {
     /// The command in one line, without those beside it in its line.
@@ -20,7 +21,7 @@ pub struct CheckRun {
     /// Whether it went well, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
-    /// What it said of that at its end, or its exit code; empty where neither is known.
+    /// Its final output about that, or its exit code; empty where neither is known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub said: String,
 }
@@ -113,7 +114,7 @@ pub(super) fn parts(command: &str, call: &Call, project: &str) -> Vec<(String, O
     segments.iter().map(|it| shown(it.text, project)).zip(exits).collect()
 }
 
-/// Several runners of which nobody can say which said what.
+/// Joins the output of several runners that can't be separated.
 fn together(
     segments: &[Segment<'_>],
     known: &[(usize, Kind)],
@@ -140,11 +141,11 @@ fn is_cut(output: &str) -> bool {
 pub(super) enum Kind {
     /// It runs tests.
     Tests,
-    /// It looks at or builds what is there.
+    /// It reads or builds.
     Other,
 }
 
-/// Programs in front of the one that counts, without and with an argument of their own.
+/// Programs before the one that counts, without and with an argument of their own.
 const WRAPPERS: [&str; 15] = [
     "time",
     "nice",
@@ -163,7 +164,7 @@ const WRAPPERS: [&str; 15] = [
     "rtk",
 ];
 
-/// What a command checks, by its program and its first words.
+/// Returns the kind of check that a command is, by its program and its first words.
 pub(super) fn kind(segment: &str) -> Option<Kind> {
     let mut words =
         segment.split_whitespace().map(|word| word.trim_matches(['"', '\''])).peekable();
@@ -209,7 +210,7 @@ pub(super) fn kind(segment: &str) -> Option<Kind> {
                 Some((&("run" | "exec"), rest)) => {
                     let rest = rest.join(" ");
                     let command = rest.trim_start_matches("-- ");
-                    // What mise runs are tasks of the project.
+                    // The commands of mise are tasks of the project.
                     kind(command).or_else(|| {
                         let task = command.split_whitespace().next().filter(|_| name == "mise");
                         task.and_then(script_kind)
@@ -317,7 +318,7 @@ fn builder(name: &str, first: &str, rest: &[&str]) -> Option<Kind> {
     }
 }
 
-/// What a target or a script of this name checks.
+/// Returns the kind of check that a target or a script of this name is.
 fn script_kind(name: &str) -> Option<Kind> {
     const CHECKS: [&str; 12] = [
         "lint",
@@ -342,7 +343,7 @@ fn script_kind(name: &str) -> Option<Kind> {
     words.any(|word| CHECKS.contains(&word)).then_some(Kind::Other)
 }
 
-/// What a script checks, by the name of its file.
+/// Returns the kind of check that a script is, by the name of its file.
 fn script_named(path: &str) -> Option<Kind> {
     let name = path.rsplit('/').next().unwrap_or_default();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -354,8 +355,8 @@ fn script_named(path: &str) -> Option<Kind> {
     script_kind(stem).filter(|kind| *kind == Kind::Tests || extension == "sh")
 }
 
-/// A command as it is told: in one line, without the change into the project's own folder and without where its
-/// output goes. What is too long is cut between two words.
+/// Returns a command as it is shown: in one line, without the change into the project's own folder and without
+/// redirections of its output. A long one is cut between two words.
 fn shown(segment: &str, project: &str) -> String {
     let mut words: Vec<&str> = segment.split_whitespace().collect();
     while let Some(last) = words.last() {
@@ -383,7 +384,7 @@ fn shown(segment: &str, project: &str) -> String {
     format!("{whole}{CUT}")
 }
 
-/// What linters and builds say at their end, with whether that is good.
+/// Returns the final verdicts of linters and builds, each with whether it is good.
 fn verdicts(output: &str) -> Vec<(bool, String)> {
     const GOOD: [&str; 6] = [
         "All checks passed!",

@@ -1,4 +1,4 @@
-//! Results without a model: what the agent itself said at the end of its work.
+//! Results without a model: the agent's own words at the end of its work.
 
 use super::Happening;
 use crate::secrets::take_to_token_budget;

@@ -1,7 +1,7 @@
 //! A file as far as a span shows it: which of its lines are known, which were put in and which were taken out.
 //!
-//! It is learnt from what was read, written and edited. Lines that nobody has shown count, so that those behind them
-//! have their numbers, but nothing is said of what they hold.
+//! Its content is learnt from reads, writes and edits. Unknown lines count, so that those after them have their
+//! numbers, but nothing is known of their content.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,11 +18,11 @@ const COMPARED: usize = 6_000;
 /// A line as it is now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row<'a> {
-    /// What it holds, where that is known.
+    /// Its content, where that is known.
     pub text: Option<Cow<'a, str>>,
     /// Its place among the lines before the span, from 0; none where it was put in.
     pub was: Option<usize>,
-    /// Whether a piece of the file that was changed stands here, of which nobody knows what was here before.
+    /// Whether a piece of the file that was changed stands here, whose earlier content is not known.
     pub marked: bool,
 }
 
@@ -41,13 +41,13 @@ pub(super) struct Document<'a> {
     old: BTreeMap<usize, Cow<'a, str>>,
     /// Lines from before the span that were taken out.
     gone: Vec<usize>,
-    /// The place before the span of the line behind the rows.
+    /// The place before the span of the line after the rows.
     next: usize,
     /// Whether the rows are all there is.
     ends: bool,
 }
 
-/// The edit does not fit what is known of the file.
+/// The edit does not fit the known content of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unplaced;
 
@@ -90,7 +90,7 @@ impl<'a> Document<'a> {
         &self.gone
     }
 
-    /// What the file holds, where all of it is known.
+    /// Returns the content of the file, where all of it is known.
     pub(super) fn whole(&self) -> Option<Vec<&str>> {
         self.ends.then(|| self.rows.iter().map(|row| row.text.as_deref()).collect())?
     }
@@ -161,7 +161,7 @@ impl<'a> Document<'a> {
         true
     }
 
-    /// Takes in that the file ends behind so many lines.
+    /// Records that the file ends after so many lines.
     pub(super) fn ends_behind(&mut self, lines: usize) -> bool {
         self.ends = self.reaches(lines) && self.rows.len() == lines;
         self.ends
@@ -179,7 +179,7 @@ impl<'a> Document<'a> {
         true
     }
 
-    /// Takes in an edit whose place its hunks tell. `indent` is what the hunks lack in front of each line.
+    /// Applies an edit at the place that its hunks give. `indent` is the prefix that the hunks lack in each line.
     pub(super) fn patch(&mut self, hunks: &'a [Hunk], indent: &str) -> Result<(), Unplaced> {
         let text = |line: &'a str| match indent {
             "" => Cow::Borrowed(line),
@@ -257,7 +257,7 @@ impl<'a> Document<'a> {
                 } else {
                     piece.replacen(before, after, 1)
                 };
-                // All lines of a run end, so that behind it stands what is not known.
+                // All lines of a run end, so the text after it is not known.
                 let (piece, new) = match (piece.strip_suffix('\n'), new.strip_suffix('\n')) {
                     (None, _) => (piece, Some(new.as_str())),
                     (Some(piece), Some(new)) => (piece, Some(new)),
@@ -281,8 +281,8 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Runs of lines that are known, each with the place of its first: every line of it ends, and so does what is
-    /// not known behind it.
+    /// Returns runs of lines that are known, each with the place of its first. Every line of a run ends, and so does
+    /// the unknown text after it.
     fn runs(&self) -> Vec<(usize, String)> {
         let mut runs: Vec<(usize, String)> = Vec::new();
         let mut is_open = false;
@@ -303,17 +303,17 @@ impl<'a> Document<'a> {
         runs
     }
 
-    /// Takes in what the file holds now, all of it.
+    /// Sets the whole present content of the file.
     pub(super) fn becomes(&mut self, text: &'a str) {
         let lines: Vec<Cow<'a, str>> = text.lines().map(Cow::Borrowed).collect();
         self.replace(0, self.rows.len(), lines);
         self.ends = true;
     }
 
-    /// By how much lines that stay have moved, and behind which line from before the span each time.
+    /// Returns each line from before the span after which lines that stay have moved, and by how much.
     pub(super) fn moved(&self) -> Vec<(usize, isize)> {
         let places = self.rows.iter().enumerate().filter_map(|(at, row)| Some((at, row.was?)));
-        // What stands behind the rows has moved, too.
+        // Text after the rows has moved, too.
         let behind = (!self.ends).then_some((self.rows.len(), self.next));
         let mut moved: Vec<(usize, isize)> = Vec::new();
         for (at, was) in places.chain(behind) {
@@ -325,7 +325,7 @@ impl<'a> Document<'a> {
         moved
     }
 
-    /// Whether a text can be what the file holds now.
+    /// Whether a text can be the present content of the file.
     pub(super) fn may_be(&self, text: &str) -> bool {
         let lines: Vec<&str> = text.lines().collect();
         let fits =
@@ -389,7 +389,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Pairs of places at which two texts hold the same line, in order. What is not known is the same as nothing.
+/// Returns pairs of places at which two texts hold the same line, in order. Unknown lines are never the same.
 fn kept(before: &[Option<&str>], after: &[Option<&str>]) -> Vec<(usize, usize)> {
     let same = |(one, other): (Option<&str>, Option<&str>)| one.is_some() && one == other;
     let pairs = before.iter().copied().zip(after.iter().copied());

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::super::hunks::hunks;
 use super::*;
 
-/// What a document says: `+` in front of lines that were put in, `?` for those that are not known.
+/// Returns a document in a notation: `+` before lines that were added, `?` for those that are not known.
 fn shown(document: &Document<'_>) -> String {
     let mut shown = String::new();
     for row in document.rows() {

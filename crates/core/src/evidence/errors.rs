@@ -1,16 +1,16 @@
-//! Which line of an output says what went wrong.
+//! Finds the line of an output that explains a failure.
 
 use super::{Action, shell};
 use crate::text::cap;
 
 /// Bytes of an error that are kept.
 const LONGEST: usize = 160;
-/// Lines that are looked at, from the end.
+/// Lines that are read, from the end.
 const LINES: usize = 200;
 
-/// The line of a failed call's output, in which its secrets are masked, that tells most: the first of those that name an error, else the
-/// last line with words of a command, which says at its end how it went, and the first of any other tool.
-/// Cut to a length for people. None where a command throws away what it complains of.
+/// Returns the most informative line of a failed call's output, in which its secrets are masked: the first of those
+/// that name an error, else the last line with words for a command, which reports its end there, and the first for
+/// any other tool. Cut to a length for people. None where a command discards its errors.
 pub(super) fn telling_line<'a>(action: &Action, output: &'a str) -> Option<&'a str> {
     let lines = || output.lines().map(untagged);
     let named = lines().rev().take(LINES).filter(|line| names_an_error(line)).last();

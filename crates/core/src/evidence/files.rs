@@ -1,8 +1,9 @@
-//! What of files stays with a span that nobody summed up: the text that was written last, which the next change
-//! often begins from, and the definitions of files that were only read, which say where to read again.
+//! The content of files that stays with a span that nobody summed up: the text that was written last, where the next
+//! change often begins, and the definitions of files that were only read, which say where to read again.
 
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::terms::file_name;
@@ -12,7 +13,7 @@ use crate::outline::outline;
 use crate::secrets::secrets;
 use crate::text::estimate_tokens;
 
-/// Estimated tokens of what stays of files.
+/// Estimated tokens of the content of files that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Those of texts that were written.
@@ -26,8 +27,8 @@ impl Limits {
     pub const NONE: Self = Self { passages: 0, outlines: 0 };
 }
 
-/// What of files stays.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Content of files that stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KeptFiles {
     /// Whether one of the last calls changed a file.
@@ -47,14 +48,14 @@ impl KeptFiles {
         *self == Self::default()
     }
 
-    /// What stays of two stretches of work: what stays of the later one.
+    /// Joins two stretches of work: the later one's content stays.
     pub(super) fn then(self, later: Self) -> Self {
         if later.is_empty() { self } else { later }
     }
 }
 
 /// A text that was put into a file, as it stood there after the last change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Passage {
     /// The file as the agent named it.
     pub path: String,
@@ -63,7 +64,7 @@ pub struct Passage {
 }
 
 /// The definitions of a file that was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileOutline {
     /// The file as the agent named it.
     pub path: String,
@@ -86,7 +87,7 @@ const FILES: usize = 24;
 /// Estimated tokens around a text or an outline.
 const AROUND: usize = 8;
 
-/// What of files stays of a span, within limits. `project` is the project's folder, or empty.
+/// Returns the content of files that stays with a span, within limits. `project` is the project's folder, or empty.
 pub(super) fn kept(span: &[Happening], project: &str, limits: Limits) -> KeptFiles {
     if limits == Limits::NONE {
         return KeptFiles::default();
@@ -226,7 +227,7 @@ fn outlined(path: &str, lines: &[(u32, &str)], most: usize) -> Option<FileOutlin
     is_told.then(|| FileOutline { path: path.to_owned(), lines: (first, last), definitions })
 }
 
-/// Lines behind their numbers. Without numbers nobody knows where a text stands in its file.
+/// Returns lines that stand after their numbers. Without numbers the place of a text in its file is not known.
 fn numbered_lines(output: &str) -> Vec<(u32, &str)> {
     let lines = output.lines().filter_map(numbered);
     lines.map(|(number, line)| (number, line.strip_prefix(' ').unwrap_or(line))).collect()

@@ -1,4 +1,4 @@
-//! What of files stays.
+//! Content of files that stays.
 
 use proptest::prelude::*;
 

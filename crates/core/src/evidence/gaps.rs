@@ -1,9 +1,10 @@
-//! What of a span can't be read again: whoever reads what stands for it must not be promised more.
+//! The parts of a span that can't be read again, so that no text promises more.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Messages of a span that are not all there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Gaps {
     /// How many messages can be read only in part or not at all, and are kept as the bytes that came.
@@ -34,7 +35,7 @@ impl Gaps {
         }
     }
 
-    /// What can't be read again, in a sentence; none where everything can.
+    /// Returns a sentence that names the parts that can't be read again; none where there are none.
     pub fn told(&self) -> Option<String> {
         let messages = match self.unreadable {
             0 => None,

@@ -15,7 +15,7 @@ use crate::text::cap;
 
 /// Files of a span that are followed.
 const FILES: usize = 200;
-/// Bytes of a file that are compared with what is known of it.
+/// Bytes of a file that are compared with its known content.
 const LARGEST: usize = 1_000_000;
 
 /// All that is known of a span.
@@ -25,7 +25,7 @@ pub(super) struct Gathered {
     pub changes: Vec<FileChange>,
     /// All that were written, by any tool.
     pub written: Vec<String>,
-    /// Those of them of which nobody knows how.
+    /// Those of them whose changes are not known.
     pub besides: Vec<String>,
     pub reads: Vec<FileRead>,
     pub checks: Vec<CheckRun>,
@@ -41,11 +41,11 @@ struct File<'a> {
     parts: Parts<'a>,
     fate: Fate,
     why: Vec<String>,
-    /// Whether something may have changed it that told nobody how.
+    /// Whether an unknown change may have moved its lines.
     is_moved: bool,
 }
 
-/// Goes through a span. `contents` is what files hold at its end, where that can be known.
+/// Gathers the facts of a span. `contents` returns the content of files at its end, where that can be known.
 pub(super) fn gather<'a>(
     span: &'a [Happening],
     project: &'a str,
@@ -82,7 +82,7 @@ pub(super) fn gather<'a>(
         let path = file.path.clone();
         match file.told(&hidden) {
             Some(change) => all.changes.push(change),
-            // What was taken back is no change.
+            // A change that was taken back is none.
             None => all.written.retain(|it| *it != path),
         }
     }
@@ -101,7 +101,7 @@ struct Work<'a> {
     thought: Option<&'a str>,
     /// Whether anything was checked.
     checked: bool,
-    /// What was changed since.
+    /// Files that were changed since.
     since: Vec<String>,
 }
 
@@ -188,7 +188,7 @@ fn calls(span: &[Happening]) -> impl Iterator<Item = &Call> {
     })
 }
 
-/// Whether callstack itself was asked: what it answers stands in its store already.
+/// Whether it is a call of callstack itself, whose answer is in its store already.
 fn is_own(call: &Call) -> bool {
     match &call.action {
         Action::Ran(command) => is_our_command(command),
@@ -196,7 +196,8 @@ fn is_own(call: &Call) -> bool {
     }
 }
 
-/// A command without the variables that it is given: what failed with one `PYTHONPATH` may go well with another.
+/// Returns a command without its environment variables: a command that failed with one `PYTHONPATH` may go well with
+/// another.
 fn without_assignments(line: &str) -> String {
     let is_assignment = |word: &str| {
         word.trim_start_matches('`').split_once('=').is_some_and(|(name, _)| {
@@ -214,7 +215,7 @@ fn is_path(path: &str) -> bool {
 }
 
 impl Gathered {
-    /// Takes in how a call ended, and what it read.
+    /// Records how a call ended, and what it read.
     fn took(&mut self, call: &Call, project: &str) {
         let (what, is_told) = match &call.action {
             Action::Ran(command) => {
@@ -264,7 +265,7 @@ impl<'a> File<'a> {
     }
 
     fn learn(&mut self, lines: &[(usize, &'a str)], whole: bool) {
-        // Some hosts show one behind the end of the last line.
+        // Some hosts show one after the end of the last line.
         let (lines, whole) = match lines.split_last() {
             Some(((_, ""), rest)) if whole => (rest, false),
             _ => (lines, whole),
@@ -282,7 +283,7 @@ impl<'a> File<'a> {
             // All of it is new, whatever it holds.
             self.is_moved = true;
         } else {
-            // Something changed it that told nobody how.
+            // It was changed in an unknown way.
             self.lose();
             for (number, line) in lines {
                 if let Some(at) = number.checked_sub(1) {
@@ -297,7 +298,7 @@ impl<'a> File<'a> {
         matches!(self.fate, Fate::Created | Fate::Rewritten)
     }
 
-    /// Goes on without the places of what was changed so far.
+    /// Forgets the places of the changes so far.
     fn lose(&mut self) {
         let lost = std::mem::take(&mut self.parts.file);
         if lost.is_changed() {
@@ -338,7 +339,7 @@ impl<'a> File<'a> {
         }
         let Some(before) = &edit.before else {
             if self.parts.file.whole().is_none() {
-                // Nobody knows what was there.
+                // The earlier content is not known.
                 if self.fate != Fate::Created {
                     self.fate = Fate::Rewritten;
                 }
@@ -373,7 +374,7 @@ impl<'a> File<'a> {
         self.parts.pieces.push(Document::piece(before, &edit.after));
     }
 
-    /// What is told of it, without the lines in `hidden`; none where nothing came of it.
+    /// Returns its change, without the lines in `hidden`; none where nothing is left of it.
     fn told(mut self, hidden: &HashSet<&str>) -> Option<FileChange> {
         self.parts.file.settle();
         self.parts.pieces.iter_mut().for_each(Document::settle);
@@ -383,7 +384,7 @@ impl<'a> File<'a> {
             return None;
         }
         if self.fate == Fate::Removed {
-            // What was put in and taken away again is no change.
+            // Text that was added and removed again is no change.
             let was_there = self.parts.file.old_rows().iter().any(Option::is_some)
                 || !self.parts.pieces.is_empty();
             return was_there.then(|| FileChange {
@@ -414,7 +415,7 @@ impl<'a> File<'a> {
         }
         let mut why = self.why;
         why.dedup();
-        // What was said last is closest to what stands there.
+        // The newest words are closest to the final text.
         why.reverse();
         Some(FileChange {
             path: self.path,
@@ -432,7 +433,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// What the hunks of an edit lack in front of each line: some hosts take away what all of them begin with.
+/// Returns the indentation that the hunks of an edit lack: some hosts remove the prefix that all lines share.
 fn indent(edit: &Edit) -> String {
     let before = edit.before.as_deref().unwrap_or_default();
     let changed =
@@ -453,10 +454,10 @@ fn indent(edit: &Edit) -> String {
         .to_owned()
 }
 
-/// Bytes of a command that are told.
+/// The longest command that is shown, in bytes.
 const COMMAND: usize = 240;
 
-/// A command in one line, as it is told: with its secrets masked, without the change into the project's own
+/// Returns a command in one line, as it is shown: with its secrets masked, without the change into the project's own
 /// folder, which is where it runs anyway, and cut between two words where it is very long.
 pub fn command_line(command: &str, project: &str) -> String {
     // In one line, and cut, some are known for secrets no more.

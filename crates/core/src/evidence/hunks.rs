@@ -1,9 +1,9 @@
-//! Unified diffs, as hosts tell them beside an edit: where in the file it took place.
+//! Unified diffs that hosts give with an edit: its place in the file.
 
 /// A stretch of a file that an edit touched, with the lines around it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
-    /// How many lines of the new file stand in front of it.
+    /// The number of lines of the new file before it.
     pub skipped: usize,
     /// Its lines in order.
     pub lines: Vec<HunkLine>,
@@ -27,7 +27,7 @@ pub fn hunks(diff: &str) -> Vec<Hunk> {
     for line in diff.lines() {
         if left == (0, 0) {
             let Some((old, new)) = header(line) else { continue };
-            // A side without lines is told by the line in front of it.
+            // A side without lines has the number of the line before it.
             let skipped = if new.1 == 0 { new.0 } else { new.0.saturating_sub(1) };
             hunks.push(Hunk { skipped, lines: Vec::new() });
             left = (old.1, new.1);

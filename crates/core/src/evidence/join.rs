@@ -2,12 +2,12 @@
 
 use super::{CommandRun, Evidence, SeenError, TestRun};
 
-/// Exits of a command that are told.
+/// Exits of a command that are shown.
 const EXITS: usize = 3;
 
 impl Evidence {
-    /// What is told of two stretches of work, `later` being the later one: each thing once, as it stood
-    /// at the end.
+    /// Joins the evidence of two stretches of work, `later` being the later one: each fact once, as it was at the
+    /// end.
     #[must_use]
     pub fn then(mut self, later: Self) -> Self {
         self.tokens += later.tokens;
@@ -25,7 +25,7 @@ impl Evidence {
             self.unchecked.clone_from(&later.unchecked);
         }
         for file in later.written {
-            // It stands where it was told first, with its last content.
+            // It keeps its first place, with its last content.
             match self.written.iter_mut().find(|it| it.path == file.path) {
                 Some(known) => known.hash = file.hash,
                 None => self.written.push(file),
@@ -42,7 +42,7 @@ impl Evidence {
             self.checks.retain(|it| it.line != run.line);
             self.checks.push(run);
         }
-        // Whether what failed in the first stretch went well in the second one nobody noted.
+        // Nobody recorded whether the failures of the first stretch were settled in the second one.
         self.failures = later.failures;
         for read in later.reads {
             match self.reads.iter_mut().find(|it| it.path == read.path) {

@@ -12,7 +12,7 @@ impl Evidence {
         self.lines_beside(&[])
     }
 
-    /// The same where files are `listed` beside it already, of which nothing is told but that they were written.
+    /// The same where files are `listed` beside it already; those that were only written are left out.
     pub fn lines_beside(&self, listed: &[String]) -> Vec<String> {
         let mut lines: Vec<String> = self.changes.iter().map(changed).collect();
         if self.more_changes > 0 {
@@ -35,7 +35,7 @@ impl Evidence {
         lines
     }
 
-    /// What remains, without what another line says.
+    /// Returns the remaining work, without the parts that another line shows.
     fn remaining(&self) -> Remains {
         let is_told = self.never_checked
             || !self.unchecked.is_empty()
@@ -84,7 +84,7 @@ impl Evidence {
         lines
     }
 
-    /// What only evidence of older versions has.
+    /// Adds the facts that only evidence of older versions has.
     fn older_lines(&self, listed: &[String], lines: &mut Vec<String>) {
         let is_older =
             !(self.read.is_empty() && self.commands.is_empty() && self.errors.is_empty());
@@ -197,8 +197,8 @@ fn told_checks(checks: &[CheckRun]) -> Vec<String> {
 }
 
 impl FileChange {
-    /// By how much its lines moved, in words that follow its name, empty where nobody knows; none where they have the
-    /// numbers that they had.
+    /// Returns by how much its lines moved, as text that follows its name, empty where that is not known; none where
+    /// they have kept their numbers.
     fn moves(&self) -> Option<String> {
         let by = |(below, lines): &(usize, isize)| match below {
             _ if *lines == 0 => format!("as they were below line {below}"),
@@ -229,7 +229,7 @@ impl Evidence {
         self.outdated.iter().map(told).collect()
     }
 
-    /// Files of which it tells line numbers.
+    /// Returns the files whose line numbers it contains.
     pub fn numbered_files(&self) -> impl Iterator<Item = &str> {
         let numbered = |it: &&FileChange| !it.ranges.is_empty();
         let changed = self.changes.iter().filter(numbered).map(|it| it.path.as_str());

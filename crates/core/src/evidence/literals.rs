@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-/// What opens and closes texts of several lines in a language.
+/// The delimiters of texts of several lines in a language.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Language {
     /// `"""` and `'''`.
@@ -36,7 +36,7 @@ impl Language {
     }
 }
 
-/// What is open at the end of a line, by what closes it.
+/// The literal or comment that is open at the end of a line, by its closing delimiter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Open {
     #[default]
@@ -44,8 +44,8 @@ enum Open {
     Until(String),
 }
 
-/// Whether each of these lines begins inside such a text; none stands for a line that is not known, behind which
-/// nothing is taken to be open.
+/// Returns whether each of these lines begins inside such a text; none stands for a line that is not known, after
+/// which nothing is taken to be open.
 pub(super) fn inside<'a>(path: &str, lines: impl Iterator<Item = Option<&'a str>>) -> Vec<bool> {
     let language = Language::of(path);
     let mut open = Open::Nothing;
@@ -99,11 +99,11 @@ fn behind(language: Language, open: Open, line: &str) -> Open {
 }
 
 enum Found {
-    /// What follows is a comment to the end of the line.
+    /// The rest of the line is a comment.
     End,
-    /// So many bytes of nothing.
+    /// That many bytes outside of literals.
     Plain(usize),
-    /// So many bytes that open what the text closes.
+    /// That many bytes that open a literal, and its closing delimiter.
     Opens(usize, String),
 }
 
@@ -158,7 +158,7 @@ fn opened(language: Language, rest: &str) -> Found {
     }
 }
 
-/// What stands behind the end of a text; none where it does not end in this line.
+/// Returns the text after the end of a literal; none where it does not end in this line.
 fn closed<'a>(line: &'a str, until: &str) -> Option<&'a str> {
     let escapes = !(until.starts_with("*/") || until.starts_with('"') && until.contains('#'));
     let mut rest = line;

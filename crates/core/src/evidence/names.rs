@@ -5,11 +5,11 @@ use super::changes::{Changed, last_name};
 
 /// Tests that are named one by one.
 const FEW: usize = 6;
-/// Patterns that stand for many tests.
+/// Patterns, each of which covers many tests.
 const PATTERNS: usize = 4;
 /// Words of a name that a pattern begins with at most.
 const WORDS: usize = 8;
-/// Tests that are named where no pattern tells them apart.
+/// Tests that are named where no pattern covers them.
 const FIRST: usize = 3;
 
 /// Such as `Parser.new, .next`.
@@ -82,7 +82,7 @@ fn common<'a>(names: &[&'a str]) -> Option<&'a str> {
     first.get(..end)
 }
 
-/// The places behind the words of a name, each with what separates it from the next one.
+/// Returns the places after the words of a name, each with the separator before the next one.
 fn ends(name: &str) -> impl Iterator<Item = usize> {
     let pairs = name.char_indices().zip(name.char_indices().skip(1));
     let is_end = |first: char, second: char| {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::chain::segments;
@@ -10,7 +11,7 @@ use super::{Action, Call};
 use crate::masking::subject::numbered;
 
 /// A file that was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FileRead {
     /// The file.
@@ -18,7 +19,7 @@ pub struct FileRead {
     /// Whether all of it was.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
-    /// First and last of the lines that were read, where not all of it was; empty where nobody knows which.
+    /// First and last line of each range that was read, where not all of it was; empty where that is not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<(usize, usize)>,
     /// Whether the last of these lines is known to be the file's.
@@ -27,7 +28,7 @@ pub struct FileRead {
 }
 
 impl FileRead {
-    /// Takes in what else was read of it.
+    /// Adds further reads of it.
     pub(super) fn and(&mut self, other: Self) {
         self.whole |= other.whole;
         self.to_end |= other.to_end;
@@ -68,7 +69,7 @@ pub(super) fn span(first: usize, last: usize) -> String {
     if first == last { first.to_string() } else { format!("{first}-{last}") }
 }
 
-/// What an output shows of a file.
+/// The lines of a file that an output shows.
 #[derive(Clone, Debug)]
 pub(super) struct ShownFile<'a> {
     pub path: Cow<'a, str>,
@@ -129,7 +130,7 @@ fn read<'a>(call: &'a Call, path: &'a str) -> Option<ShownFile<'a>> {
         .filter_map(numbered)
         .map(|(number, line)| (number as usize, line))
         .collect();
-    // OpenCode puts a blank behind the colon.
+    // OpenCode puts a blank after the colon.
     let spaced = output.contains("<content>") || output.contains("<file>");
     let bare = |line: &'a str| if spaced { line.strip_prefix(' ').unwrap_or(line) } else { line };
     let lines: Vec<(usize, &str)> = lines.into_iter().map(|(at, line)| (at, bare(line))).collect();

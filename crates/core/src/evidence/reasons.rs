@@ -1,4 +1,4 @@
-//! What an agent says before it writes, and lines of a change that say something by themselves.
+//! Reasons: an agent's words before it writes, and lines of a change that explain it.
 
 use super::changes::{Fate, is_new_prose};
 use crate::outline::is_outlined;
@@ -23,14 +23,14 @@ pub(super) fn lines_with_secrets(text: &str) -> impl Iterator<Item = &str> {
     lines.map(|line| line.lines().next().unwrap_or_default())
 }
 
-/// What somebody says before they write, in a line; none where it is nothing.
+/// Returns an agent's words before it writes, in a line; none where there are none.
 pub(super) fn reason(text: &str) -> Option<String> {
     let line = mask(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let line = truncate_to_token_budget(line.trim_end_matches(':'), REASON, CUT);
     (!line.is_empty()).then(|| line.into_owned())
 }
 
-/// A line as it is told: in one piece, without what opens a block behind it.
+/// Returns a line as it is shown: in one piece, without the opening of a block at its end.
 pub(super) fn shown(line: &str) -> String {
     let line = mask(line).split_whitespace().collect::<Vec<_>>().join(" ");
     let line = line.trim_end_matches(['{', ' ']);
@@ -40,8 +40,8 @@ pub(super) fn shown(line: &str) -> String {
     }
 }
 
-/// Whether lines of a file say what was done to it: where nothing that is defined in it can be named, and it is not
-/// made for tests.
+/// Whether lines of a file explain its change: where it has no definitions that can be named, and is not made for
+/// tests.
 pub(super) fn shows_lines(path: &str, fate: Fate) -> bool {
     let mut folders = path.split(['/', '\\']);
     let name = folders.next_back().unwrap_or_default().to_ascii_lowercase();

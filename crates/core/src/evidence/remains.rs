@@ -1,6 +1,7 @@
-//! What a span leaves to be done, as far as it shows: items of the todo list, checks that failed, changes that
-//! nothing was run after.
+//! The remaining work of a span, as far as it shows: items of the todo list, checks that failed, changes that nothing
+//! was run after.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::checks::{checks, kind, parts};
@@ -8,11 +9,11 @@ use super::{Action, Call, CommandRun, Happening, counts};
 use crate::secrets::mask;
 use crate::text::{CUT, cap, truncate_to_token_budget};
 
-/// What was still to be done at the end of a span.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The work that was still to be done at the end of a span.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Remains {
-    /// What the todo list still held; none if no list was written.
+    /// The items of the todo list that were left; none if no list was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<OpenItems>,
     /// Tests, builds and the like that failed when they were run last.
@@ -24,33 +25,33 @@ pub struct Remains {
 }
 
 /// Items of a todo list that were not over.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OpenItems {
     /// Those that come first, cut to a line.
     pub next: Vec<String>,
-    /// How many there were behind them.
+    /// The number of further ones.
     #[serde(skip_serializing_if = "is_zero")]
     pub more: usize,
 }
 
-/// Items that are told behind one of them, and behind all work on the list.
+/// Items that are shown after one of them, and after all work on the list.
 const NEXT: usize = 3;
 const ALL: usize = 8;
 /// Estimated tokens of an item.
 const ITEM: usize = 16;
 
-/// Commands that are told, and bytes of each.
+/// Commands that are shown, and the longest one in bytes.
 const FAILING: usize = 2;
 const COMMAND: usize = 80;
 
 impl OpenItems {
-    /// What comes next behind an item, by the items that are open then, in order.
+    /// Returns the items that come after one item, by those that are open then, in order.
     pub fn behind_an_item(open: &[String]) -> Self {
         Self::of(open, NEXT)
     }
 
-    /// What a turn or a frame leaves of the list.
+    /// Returns the items that a turn or a frame leaves on the list.
     pub fn at_the_end(open: &[String]) -> Self {
         Self::of(open, ALL)
     }
@@ -71,7 +72,7 @@ impl Remains {
         *self == Self::default()
     }
 
-    /// What a span itself shows; `project` is the project's folder, or empty.
+    /// Returns the remaining work that a span itself shows; `project` is the project's folder, or empty.
     pub fn of(span: &[Happening], project: &str) -> Self {
         let mut remains = Self::default();
         let calls = span.iter().filter_map(|happening| match happening {
@@ -106,7 +107,7 @@ impl Remains {
         let has_passed = counts(&call.output).is_some_and(|tests| tests.failed == 0);
         let checks = checks(command, call, project);
         for (line, exit) in parts(command, call, project) {
-            // What was run again, if only in part, or as a part of more.
+            // Checks that were run again, if only in part, or as a part of more.
             self.failing.retain(|run| !is_alike(&run.line, &line));
             let check = checks.iter().find(|check| check.line == line);
             let exit = exit.filter(|exit| *exit != 0);
@@ -122,7 +123,7 @@ impl Remains {
         }
     }
 
-    /// What remained behind two stretches of work.
+    /// Joins the remaining work of two stretches.
     pub(super) fn then(self, later: Self) -> Self {
         Self { list: later.list.or(self.list), ..later }
     }
@@ -173,7 +174,7 @@ fn is_check(line: &str) -> bool {
     !LOOKS.contains(&first) && words.any(|word| WORDS.contains(&word))
 }
 
-/// Words of a command that say what it is, up to the first one that says on what.
+/// Returns the words of a command that identify it, up to the first one that is its object.
 fn program(line: &str) -> impl Iterator<Item = &str> {
     let line = match line.split_once(" && ") {
         Some((first, rest)) if first.starts_with("cd ") => rest,
@@ -186,7 +187,7 @@ fn program(line: &str) -> impl Iterator<Item = &str> {
     line.split_whitespace().skip_while(is_set).take_while(is_what)
 }
 
-/// Whether one of two commands does what the other does, or more of the same.
+/// Whether one of two commands does the same as the other, or more of it.
 fn is_alike(one: &str, other: &str) -> bool {
     let both = || program(one).zip(program(other));
     one == other || (both().next().is_some() && both().all(|(one, other)| one == other))

@@ -1,4 +1,4 @@
-//! How much of the evidence is told: as much as there is room for, names of what was changed longest.
+//! Fits evidence into a budget. The names of changed definitions stay longest.
 
 use super::changes::FileChange;
 use super::files::Limits;
@@ -6,7 +6,7 @@ use super::gather::Gathered;
 use super::{Evidence, WrittenFile};
 use crate::text::estimate_tokens;
 
-/// Files whose contents at the end of a span are looked at.
+/// Files whose contents at the end of a span are read.
 pub(super) const CONTENTS: usize = 40;
 
 /// How much evidence may cost.
@@ -14,14 +14,14 @@ pub(super) const CONTENTS: usize = 40;
 pub struct Budget {
     /// Thousandths of the span's tokens.
     pub share: usize,
-    /// Estimated tokens that are granted to any span, if they are less than a third of it; of a small
-    /// one what a few commands take.
+    /// Estimated tokens that are granted to any span, if they are less than a third of it; for a small one, the cost
+    /// of a few commands.
     pub floor: usize,
     /// Estimated tokens that no span is granted more of.
     pub ceiling: usize,
-    /// Whether it is told why files were changed, by what the agent said before.
+    /// Whether the reasons of changes are included, from the agent's words before them.
     pub reasons: bool,
-    /// Estimated tokens for what of files stays beside it, of a span of any size.
+    /// Limits of the content of files that stays beside it, for a span of any size.
     pub files: Limits,
 }
 
@@ -30,9 +30,9 @@ pub struct Budget {
 pub struct Room {
     /// For all of it.
     pub all: usize,
-    /// Whether it is told why files were changed.
+    /// Whether the reasons of changes are included.
     pub reasons: bool,
-    /// Beside it for what of files stays.
+    /// Limits of the content of files that stays beside it.
     pub files: Limits,
 }
 
@@ -46,7 +46,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// For a frame that nobody pushed: nobody has summed it up.
+    /// For a frame that nobody pushed, which therefore has no written results.
     pub const UNPUSHED: Self = Self {
         share: 50,
         floor: 250,
@@ -55,7 +55,7 @@ impl Budget {
         files: Limits { passages: 200, outlines: 300 },
     };
 
-    /// What a span of `span` estimated tokens is granted.
+    /// Returns the room for a span of `span` estimated tokens.
     pub fn of(self, span: usize) -> Room {
         let share = span.saturating_mul(self.share) / 1_000;
         let all = share.clamp(self.floor, self.ceiling.max(self.floor)).min((span / 3).max(LEAST));
@@ -67,7 +67,7 @@ impl Budget {
     }
 }
 
-/// How much is told of each kind of thing at most.
+/// The most that is shown of each kind of fact.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
     files: usize,
@@ -80,7 +80,7 @@ struct Detail {
     reads: usize,
 }
 
-/// What is left out first, and what then.
+/// The levels of detail, in the order in which they are tried.
 const DETAILS: [Detail; 11] = [
     Detail {
         files: 60,
@@ -169,13 +169,13 @@ const DETAILS: [Detail; 11] = [
 
 /// Sections of a text that are named, and names of a list that is cut so far that tests are not counted.
 const SECTIONS: usize = 4;
-/// Places in a file that are told by their lines where names tell them, too.
+/// Ranges of a file that are shown by their lines where names show them, too.
 const PLACES: usize = 3;
 
-/// Estimated tokens of what stands around a line in a list.
+/// Estimated tokens around a line in a list.
 const LINE: usize = 2;
 
-/// What was gathered, without what is `told` already, in as much room as there is.
+/// Returns the gathered facts, without those that `told` contains, in as much room as there is.
 pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
     let says = |word: &str| !word.is_empty() && is_told(told, word);
     let known: Vec<String> = all.changes.iter().map(|change| change.path.clone()).collect();
@@ -190,7 +190,7 @@ pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
             change.why.clear();
         }
     }
-    // Where some are told, those that are missing seem not to have been run.
+    // An incomplete list would suggest that the others were not run.
     let are_told = all.checks.iter().all(|run| {
         let is_good = run.passed == Some(true) && run.said.contains("passed");
         is_good && tells_outcome(told, &run.said)
@@ -228,8 +228,8 @@ fn is_told(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a text tells how tests ended: has the same counts, and no further one behind them that a runner would name in
-/// the same breath.
+/// Whether a text contains the outcome of tests: the same counts, and no further one after them that a runner would
+/// print beside them.
 fn tells_outcome(text: &str, said: &str) -> bool {
     let is_digit = |char: char| char.is_ascii_digit();
     text.match_indices(said).any(|(at, _)| {
@@ -250,8 +250,7 @@ impl Gathered {
     fn cut(&self, detail: Detail, written: &[WrittenFile]) -> Evidence {
         let skipped = self.changes.len().saturating_sub(detail.files);
         let changes = self.changes.iter().skip(skipped).map(|change| cut(change, detail)).collect();
-        // Those that did not go well stay longest, of the others those that were run last; how those ended of which
-        // nothing is known is not told.
+        // Checks that did not go well stay longest, then those that were run last; unknown outcomes are left out.
         let mut order: Vec<usize> = (0..self.checks.len()).rev().collect();
         order.sort_by_key(|at| {
             let run = &self.checks[*at];
@@ -285,14 +284,14 @@ pub(super) fn is_prose(path: &str) -> bool {
     kind.is_some_and(|kind| matches!(kind.as_str(), "md" | "mdx" | "markdown" | "txt" | "rst"))
 }
 
-/// Whether a path says where a file is by itself: nobody takes it for one of the project.
+/// Whether a path is absolute, and so does not depend on the project's folder.
 fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || path.get(1..3).is_some_and(|it| it == ":\\" || it == ":/")
 }
 
 fn cut(change: &FileChange, detail: Detail) -> FileChange {
     let mut cut = change.clone();
-    // Of a file outside the project, such as a script that was tried, what is in it matters to nobody.
+    // The definitions in a file outside the project, such as a script that was tried, do not matter later.
     let is_outside = is_absolute(&change.path);
     let (symbols, lines) = if is_outside { (0, 0) } else { (detail.symbols, detail.lines) };
     let symbols = if is_prose(&change.path) { symbols.min(SECTIONS) } else { symbols };

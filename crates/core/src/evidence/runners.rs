@@ -1,15 +1,16 @@
-//! What the common test runners say at their end.
+//! The final output of the common test runners.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a run of tests ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestCounts {
-    /// What passed: tests, or packages where the runner counts these.
+    /// The number that passed: tests, or packages where the runner counts these.
     pub passed: u64,
-    /// What failed, errors included.
+    /// The number that failed, errors included.
     pub failed: u64,
-    /// What was skipped or ignored.
+    /// The number that was skipped or ignored.
     pub skipped: u64,
 }
 
@@ -39,15 +40,15 @@ impl std::fmt::Display for TestCounts {
     }
 }
 
-/// Lines at the end of an output that are looked at.
+/// Lines at the end of an output that are read.
 const LINES: usize = 400;
 
-/// What a test runner said at the end of a run.
+/// The final summary of a test run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Summary {
     /// How many passed and failed.
     pub counts: TestCounts,
-    /// Its line, without what frames it and how long it took.
+    /// Its line, without its frame and its duration.
     pub said: String,
 }
 
@@ -68,13 +69,13 @@ impl Summary {
 }
 
 /// The counts in a command's output, if a test runner made it: of cargo test and nextest, pytest, unittest, jest,
-/// vitest, bun, deno, go test, mocha, node's runner, `RSpec`, `PHPUnit`, and what Maven and its likes print. Several
-/// summaries of one run are added up.
+/// vitest, bun, deno, go test, mocha, node's runner, `RSpec`, `PHPUnit`, Maven and similar tools. Several summaries
+/// of one run are added up.
 pub fn counts(output: &str) -> Option<TestCounts> {
     Summary::sum(&summaries(output)).map(|sum| sum.counts)
 }
 
-/// How many packages are well, as Go tells it.
+/// Returns the number of packages that passed, in the format of Go.
 fn packages(counts: TestCounts) -> String {
     let failed =
         if counts.failed > 0 { format!(", {} failed", counts.failed) } else { String::new() };
@@ -84,7 +85,7 @@ fn packages(counts: TestCounts) -> String {
     }
 }
 
-/// What the test runners in an output said, in order.
+/// Returns the summaries of test runners in an output, in order.
 pub(super) fn summaries(output: &str) -> Vec<Summary> {
     let skipped = output.lines().count().saturating_sub(LINES);
     let mut found: Vec<Summary> = Vec::new();
@@ -254,7 +255,7 @@ fn go_package(line: &str) -> Option<TestCounts> {
     }
 }
 
-/// `12 passing (30ms)`, `1 failing`, `# pass 5`, `12 pass`: a count in a line of its own, and of what.
+/// Reads `12 passing (30ms)`, `1 failing`, `# pass 5`, `12 pass`: a count and its kind in a line of its own.
 fn lone(line: &str) -> Option<(&'static str, TestCounts)> {
     const WORDS: [&str; 8] =
         ["passing", "failing", "pending", "pass", "fail", "skipped", "todo", "skip"];

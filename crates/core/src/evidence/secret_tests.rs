@@ -59,7 +59,7 @@ fn wrote(path: &str, before: Option<&str>, after: &str) -> Happening {
     })
 }
 
-/// All that is told of a span, in any shape.
+/// Returns all evidence of a span, in any shape.
 fn told(span: &[Happening]) -> String {
     let room = Room { all: 20_000, reasons: true, files: files::Limits::NONE };
     let taken = take(span, "", "", room, &|_| None);
@@ -153,7 +153,7 @@ fn a_short_text_that_is_taken_has_no_secret() {
     let results = extract_results(&[Happening::Said(words.clone())], RESULTS_TOKENS).unwrap();
     assert_eq!(results, "Done: DB_PASSWORD=‹masked: password› is set.");
     assert_eq!(identity_of(&words).success_criteria, results);
-    // What somebody asks for is kept as it was given, but what is made of it is not.
+    // A request is kept as it was given, but texts that are made from it are masked.
     let goal = identity_of_goal(&words);
     assert_eq!(goal.success_criteria, words);
     assert_eq!(goal.success_criteria_compacted, results);

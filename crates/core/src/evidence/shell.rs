@@ -1,5 +1,5 @@
-//! What a command line says by itself, read as a shell would, as far as that needs no shell: nothing is
-//! expanded, and what stands in a here-document is not read.
+//! Reads command lines as a shell would, as far as that needs no shell: nothing is expanded, and here-documents are
+//! not read.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -8,7 +8,7 @@ use std::str::Chars;
 enum Token {
     Word(String),
     Pipe,
-    /// What ends a command: `&&`, `||`, `;`, `&` or the end of a line.
+    /// A command ends: `&&`, `||`, `;`, `&` or the end of a line.
     End,
 }
 
@@ -19,7 +19,7 @@ pub(super) fn is_piped(line: &str) -> bool {
         && !tokens.iter().any(|token| matches!(token, Token::Word(word) if word == "pipefail"))
 }
 
-/// Whether a line throws away what its commands complain of.
+/// Whether a line discards the errors of its commands.
 pub(super) fn hides_errors(line: &str) -> bool {
     tokens(line).windows(2).any(|pair| match pair {
         [Token::Word(word), _]
@@ -55,7 +55,7 @@ pub(super) fn is_plain(line: &str) -> bool {
     ends <= 1 && !is_inline && !words.first().is_none_or(|first| LOOKS.contains(first))
 }
 
-/// Whether a line may change files of which nobody is told how: formatters, and what takes files from elsewhere.
+/// Whether a line may change files in unknown ways: formatters, and commands that bring files from elsewhere.
 pub(super) fn may_change_files(line: &str) -> bool {
     const WORDS: [&str; 22] = [
         "fmt",
@@ -96,10 +96,10 @@ pub(super) fn may_change_files(line: &str) -> bool {
         || words.any(|word| WORDS.contains(&word))
 }
 
-/// What a command removes.
+/// The files that a command removes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Removed {
-    /// The file or folder: absolute, unless nobody knows where the command ran.
+    /// The file or folder: absolute, unless the command's folder is not known.
     path: String,
     /// Whether all in it goes, too.
     recursive: bool,
@@ -125,7 +125,7 @@ pub(super) fn removed(command: &str, project: &str) -> Vec<Removed> {
             _ => None,
         });
         match words.next().filter(|first| *first != "git").or_else(|| words.next()) {
-            // Who goes home is nobody knows where.
+            // The home folder is not known here.
             Some("cd") => folder = words.next().map_or_else(String::new, |to| joined(&folder, to)),
             Some("rm" | "unlink") => {
                 let (options, paths): (Vec<&str>, Vec<&str>) =
@@ -172,7 +172,7 @@ fn tokens(line: &str) -> Vec<Token> {
     let mut is_word = false;
     while let Some(char) = chars.next() {
         let token = match char {
-            // What follows is the text of a document.
+            // The rest is the text of a document.
             '<' if next_is(&mut chars, '<') => break,
             '|' if next_is(&mut chars, '|') => Some(Token::End),
             '|' => {
@@ -223,7 +223,7 @@ fn next_is(chars: &mut Peekable<Chars<'_>>, wanted: char) -> bool {
     chars.next_if_eq(&wanted).is_some()
 }
 
-/// Takes what stands up to the closing quote.
+/// Takes the text up to the closing quote.
 fn quoted(chars: &mut Peekable<Chars<'_>>, quote: char, word: &mut String) {
     while let Some(char) = chars.next() {
         match char {

@@ -1,7 +1,7 @@
 //! The functions, types, tests and sections of a file, with how far each of them reaches.
 //!
-//! How far follows from how lines are indented, and ends where a line is not known: nothing is said of lines
-//! behind that.
+//! The length of a definition follows from the indentation of lines. It ends at an unknown line, since nothing is
+//! known of the lines after that.
 
 use super::literals;
 use crate::outline::{Definition, definitions};
@@ -9,19 +9,19 @@ use crate::outline::{Definition, definitions};
 /// Something that is defined in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Symbol {
-    /// Its name, behind those of what it is defined in.
+    /// Its name, after the names of the definitions around it.
     pub name: String,
     /// Whether it is a test.
     pub is_test: bool,
     /// The place of the line that names it.
     pub line: usize,
-    /// The place of the first line that belongs to it, with what is said of it in front.
+    /// The place of its first line, including the comments and marks before it.
     pub from: usize,
-    /// The place behind its last line.
+    /// The place after its last line.
     pub to: usize,
 }
 
-/// The symbols among lines, none of which stands for one that is not known, in order.
+/// Returns the symbols among lines, in order; a line that is not known is none.
 pub(super) fn symbols(path: &str, lines: &[Option<&str>]) -> Vec<Symbol> {
     let quoted = literals::inside(path, lines.iter().copied());
     let code = |at: usize| lines.get(at).copied().flatten().filter(|_| !quoted[at]);
@@ -63,7 +63,7 @@ pub(super) fn around(symbols: &[Symbol], line: usize) -> Option<usize> {
     found.max_by_key(|(_, it)| (it.from, it.line)).map(|(at, _)| at)
 }
 
-/// What a definition is called: of an implementation the type that it is for.
+/// Returns the name of a definition; of an implementation, that of its type.
 fn own_name(definition: &Definition<'_>, is_markup: bool) -> String {
     if is_markup || definition.name != definition.text {
         return definition.name.trim().to_owned();
@@ -96,7 +96,7 @@ fn is_module(text: &str) -> bool {
     text.split_whitespace().any(|word| matches!(word, "mod" | "module" | "namespace" | "defmodule"))
 }
 
-/// Whether a definition is a test, by its name or by what stands above it.
+/// Whether a definition is a test, by its name or by the lines above it.
 fn is_test<'a>(
     definition: &Definition<'_>,
     line: usize,
@@ -118,7 +118,7 @@ fn is_test<'a>(
     })
 }
 
-/// The place of the first line of comments and marks right in front of a definition.
+/// Returns the place of the first line of comments and marks right before a definition.
 fn front<'a>(line: usize, indent: usize, code: &impl Fn(usize) -> Option<&'a str>) -> usize {
     let mut from = line;
     while let Some(text) = from.checked_sub(1).and_then(code) {
@@ -149,7 +149,7 @@ fn section_end(
     lines[line..end].iter().position(Option::is_none).map_or(end, |at| line + at)
 }
 
-/// The place behind the last line of a body, whose first line is indented so far.
+/// Returns the place after the last line of a body whose first line has this indentation.
 fn body_end(indent: usize, line: usize, lines: &[Option<&str>], quoted: &[bool]) -> usize {
     let mut end = line + 1;
     for at in line + 1..lines.len() {
@@ -166,7 +166,7 @@ fn body_end(indent: usize, line: usize, lines: &[Option<&str>], quoted: &[bool])
             end = at + 1;
             continue;
         }
-        // What closes the head of a definition, opens its body, or stands anywhere without being indented.
+        // A line that closes the head of a definition, opens its body, or stands anywhere without being indented.
         let is_mark =
             bare.starts_with("#if") || bare.starts_with("#e") || bare.starts_with("where");
         let is_comment = bare.starts_with("//") && text.len() - bare.len() < indent;

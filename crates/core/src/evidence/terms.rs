@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::secrets::{has_mask, label_at_start};
 
-/// What a term is.
+/// The kind of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A file with a folder and an extension, relative to the project where it lies in it, with `/`.
@@ -18,11 +18,11 @@ pub enum Kind {
     Url,
     /// A file's name without a folder.
     File,
-    /// What stands between two quotes on a line, if it is no other term.
+    /// Text between two quotes on a line, if it is no other term.
     Quoted,
 }
 
-/// Longest term in bytes; what is longer is data, not a name.
+/// The longest term in bytes; anything longer is data and no name.
 const LONGEST: usize = 120;
 /// Shortest and longest identifier in bytes.
 const IDENTIFIER: std::ops::RangeInclusive<usize> = 4..=64;
@@ -31,9 +31,8 @@ const NUMBER: usize = 12;
 /// Shortest and longest quoted string in bytes.
 const QUOTED: std::ops::RangeInclusive<usize> = 3..=80;
 
-/// Calls `found` with every term of `text`, in order, those between quotes last, and with nothing of what
-/// stands for a secret. `project` is the project's folder; where it is empty, paths are taken as they are
-/// written.
+/// Calls `found` with every term of `text`, in order, those between quotes last, and without masks of secrets.
+/// `project` is the project's folder; where it is empty, paths are taken as they are written.
 pub fn scan<'a>(text: &'a str, project: &str, mut found: impl FnMut(Kind, Cow<'a, str>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -60,7 +59,7 @@ pub fn scan<'a>(text: &'a str, project: &str, mut found: impl FnMut(Kind, Cow<'a
         }
         if chunk.contains("://") {
             end = address_end(text, end);
-            // With a secret in it nobody can go there.
+            // A path with a masked secret leads nowhere.
             if text.get(end..).and_then(label_at_start).is_some() {
                 at = masked_address_end(text, end);
                 continue;
@@ -88,8 +87,8 @@ pub fn scan<'a>(text: &'a str, project: &str, mut found: impl FnMut(Kind, Cow<'a
     text.lines().for_each(|line| quoted(line, &mut found));
 }
 
-/// Calls `found` with everything that a text tells: its terms, as they are written, and the name of the file
-/// behind each path.
+/// Calls `found` with everything in a text that may be written again: its terms, unchanged, and the name of the file
+/// at the end of each path.
 pub fn told<'a>(text: &'a str, mut found: impl FnMut(Kind, Cow<'a, str>)) {
     scan(text, "", |kind, term| {
         if let (Kind::Path, Cow::Borrowed(path)) = (kind, &term) {
@@ -99,7 +98,7 @@ pub fn told<'a>(text: &'a str, mut found: impl FnMut(Kind, Cow<'a, str>)) {
     });
 }
 
-/// What stands between quotes on a line.
+/// Calls `found` with text between quotes on a line.
 fn quoted<'a>(line: &'a str, found: &mut impl FnMut(Kind, Cow<'a, str>)) {
     let mut rest = line;
     while let Some((before, behind)) =
@@ -163,7 +162,7 @@ fn masked_address_end(text: &str, mut end: usize) -> usize {
     end
 }
 
-/// `C:\folder\file.ext`, with whatever of it stands behind the chunk.
+/// Returns `C:\folder\file.ext`, with the part of it that follows the chunk.
 fn on_a_drive(text: &str, at: usize, end: usize) -> Option<&str> {
     let bytes = text.as_bytes();
     let is_drive = bytes.get(at).is_some_and(u8::is_ascii_alphabetic)

@@ -13,26 +13,26 @@ pub(super) struct Place {
     pub(super) part: usize,
 }
 
-/// What an anchor turns out to be.
+/// The place that an anchor resolves to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchored {
     /// A call that has a result.
     Call(Place),
-    /// Behind that many messages.
+    /// After that many messages.
     Behind(usize),
-    /// Its message is hidden behind the host's compaction.
+    /// Its message is hidden by the host's compaction.
     Hidden,
     /// Nowhere, or a call without a result.
     Nowhere,
 }
 
-/// A transcript with what folding asks of it again and again.
+/// A transcript with the indexes that folding uses repeatedly.
 pub(super) struct Places<'a> {
     pub(super) transcript: &'a [Message],
     by_id: HashMap<&'a str, usize>,
     /// For each message, and the end: the next one, itself included, in which the user speaks.
     next_user: Vec<usize>,
-    /// The same for what the agent wrote.
+    /// The same for the agent's messages.
     next_agent: Vec<usize>,
     /// How many messages the host's compaction takes in front; 0 without one.
     pub(super) summarised: usize,
@@ -100,8 +100,8 @@ fn is_result_of(body: &PartBody, wanted: &str) -> bool {
     matches!(body, PartBody::Tool { call, state: CallState::Completed, .. } if call == wanted)
 }
 
-/// Whether the user said something in it: words of their own, or a file. What only the host wrote
-/// in the user's place starts no turn.
+/// Whether the user speaks in it: words of their own, or a file. A message that only the host wrote in the user's
+/// place starts no turn.
 pub(crate) fn user_speaks(message: &Message) -> bool {
     message.role == Role::User
         && message.standing == Standing::Normal

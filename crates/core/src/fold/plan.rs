@@ -1,4 +1,4 @@
-//! What happens to each message.
+//! The fate of each message.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::wording;
 /// Whether a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It belongs to no folded span, or holds calls that stand behind one's pop.
+    /// It belongs to no folded span, or holds calls after a span's pop.
     Stays,
     /// It is kept of a folded span, the one at this position among those in effect: the user's words,
     /// or the agent's closing reply.
@@ -35,15 +35,15 @@ pub(super) struct Edit<'a> {
     pub(super) outputs: Vec<(usize, Cow<'a, str>)>,
     /// Texts at its end.
     pub(super) appended: Vec<Cow<'a, str>>,
-    /// Whether one of them is what came of this very message.
+    /// Whether one of them is the text that this very message returned.
     pub(super) told: bool,
-    /// A message of ours behind it.
+    /// A message of ours after it.
     pub(super) inserted: Option<&'a str>,
     /// The step that it joins, where that is sent with its reasoning.
     pub(super) joins: Option<usize>,
 }
 
-/// What happens to every message of a transcript.
+/// The fate of every message of a transcript.
 pub(super) struct Plan<'a> {
     pub(super) fates: Vec<Fate>,
     /// Boxed, since few messages have one.
@@ -101,8 +101,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Lets lines stand for what the host added to the message with which a turn began. A picture stays: nobody
-    /// could look at it in the log.
+    /// Replaces the host's additions to the message with which a turn began by lines. A picture stays: nobody could
+    /// look at it in the log.
     fn leave_the_opener(&mut self, places: &Places<'_>, region: &Region<'_>, spans: &[Span]) {
         let Some(opener) = region.opener(places) else { return };
         let leaves = |body: &PartBody| match body {
@@ -115,9 +115,9 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Takes the calls behind the push, up to the pop, out of the push's step. Words stay: some providers are
-    /// sent all words of a step, and all reasoning that nobody signed, in front of its calls, where they
-    /// are part of what leads to the push. Reasoning that is signed is bound to what stands in front of it.
+    /// Takes the calls after the push, up to the pop, out of the push's step. Words stay: some providers are sent all
+    /// words of a step, and all unsigned reasoning, before its calls, where they are part of what leads to the push.
+    /// Signed reasoning is bound to everything before it.
     fn leave_the_pushs_step(&mut self, places: &Places<'_>, chosen: &Chosen<'_>) {
         let region = &chosen.region;
         let Some(push) = region.push.filter(|_| region.takes_calls()) else { return };
@@ -143,9 +143,9 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Has the calls behind the pop join the push's step. The pop's step goes without its reasoning, and some providers
-    /// refuse a request whose last step does not begin with any; the push's step has it, behind the same prefix as
-    /// before. Words would come to stand in front of the push.
+    /// Has the calls after the pop join the push's step. The pop's step goes without its reasoning, and some
+    /// providers refuse a request whose last step does not begin with any; the push's step has it, after the same
+    /// prefix as before. Words would end up before the push.
     fn join_the_pushs_step(&mut self, places: &Places<'_>, region: &Region<'_>, kept: &[usize]) {
         let (Some(push), Some(pop)) = (region.push, region.pop) else { return };
         let parts = &places.transcript[pop.message].parts;
@@ -164,12 +164,11 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Puts what the frame returned where it belongs; `last_said` is the user's last message in it.
+    /// Puts the returned text in its place; `last_said` is the user's last message in it.
     ///
-    /// Of a span that no call opened it goes to the end of the user's next message and not into a
-    /// message of its own behind the reply: two user messages in a row are refused by some chat
-    /// templates, what came before stays as it was, and the next message is there whenever such a
-    /// span folds and stays there as long as it does.
+    /// The text of a span that no call opened goes to the end of the user's next message, and not into a message of
+    /// its own after the reply: some chat templates refuse two user messages in a row, everything before it stays as
+    /// it was, and the next message is there whenever such a span folds and as long as it does.
     fn place_text(&mut self, places: &Places<'_>, region: &Region<'a>, last_said: Option<usize>) {
         let Some(text) = region.text().map(|fold| fold.text.as_str()) else {
             return;
@@ -197,8 +196,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Says at each user message behind which only the folds left nothing of the agent that it was
-    /// not passed over.
+    /// Marks each user message after which nothing of the agent is left because of folds, so that it does not look
+    /// ignored.
     fn mark_broken_turns(&mut self, places: &Places<'_>, folds: &[Chosen<'_>]) {
         let mut user = places.user_from(0);
         while let Some(message) = user {
@@ -235,8 +234,8 @@ impl<'a> Plan<'a> {
         took.filter(|_| !answered)
     }
 
-    /// Lets lines stand for those parts of a user message that leave. What the host wrote out of a file that the
-    /// user attached goes with the file: one line is enough for both.
+    /// Replaces the parts of a user message that leave by lines. Content that the host read from an attached file
+    /// goes with the file: one line is enough for both.
     fn leave_additions(
         &mut self,
         places: &Places<'_>,

@@ -1,4 +1,4 @@
-//! What holds for every session, before each of its model calls.
+//! Properties of every session, before each of its model calls.
 
 use proptest::prelude::*;
 
@@ -76,7 +76,7 @@ fn was_read(message: &crate::transcript::Message) -> usize {
     message.parts.iter().filter(|part| part.body != PartBody::Other).count()
 }
 
-/// First message of a span's inside, and behind its last, with the part of the pop in the last.
+/// Returns the first message inside a span and the one after its last, with the part of the pop in the last.
 fn inside(world: &World, span: &Span) -> (usize, usize, Option<usize>) {
     let at = |anchor: &Anchor| anchor.message.as_ref().and_then(|id| world.index_of(id));
     let summarised = world.transcript.iter().position(|m| m.standing == Standing::Summary);
@@ -126,7 +126,7 @@ fn nothing_of_the_work_is_left(world: &World, request: &Request) -> Holds {
     Ok(())
 }
 
-/// A call is sent unless it stands behind the push and up to the pop of a frame that is folded.
+/// A call is sent unless it stands after the push and up to the pop of a frame that is folded.
 fn each_call_leaves_with_its_frame(world: &World, request: &Request) -> Holds {
     let folded = request.folded.in_effect.iter().map(|num| span(world, *num));
     let folded: Vec<_> = folded.collect();
@@ -152,7 +152,7 @@ fn each_call_leaves_with_its_frame(world: &World, request: &Request) -> Holds {
             let ends = inside.iter().copied().copied().chain(swallowed).any(|span| {
                 span.close.as_ref().is_some_and(|close| is_at(close, &message.id, call))
             });
-            // Calls behind a pop may have joined the step of its push.
+            // Calls after a pop may have joined the step of its push.
             let mut sent = request.sent.iter().flat_map(|sent| &sent.parts);
             let is_sent = sent.any(|it| it.id == part.id);
             prop_assert_eq!(is_sent, !left && !ends, "{} in {}", call, &message.id);
@@ -185,8 +185,8 @@ fn the_users_words_are_all_there(world: &World, request: &Request) -> Holds {
     Ok(())
 }
 
-/// A user message behind which the agent did something has something of the agent, or of ours,
-/// before the user's next.
+/// A user message after which the agent acted is followed by something of the agent, or of ours, before the user's
+/// next.
 fn no_turn_looks_unanswered(world: &World, request: &Request) -> Holds {
     for (index, message) in world.transcript.iter().enumerate() {
         if !user_speaks(message) {
@@ -231,7 +231,7 @@ fn reasoning_stands_behind_what_it_was_made_with(world: &World, request: &Reques
     Ok(())
 }
 
-/// In front of reasoning that is signed stands all that it was written behind in its step.
+/// Signed reasoning follows everything that it was written after in its step.
 fn sealed_reasoning_stands_at_its_place(world: &World, message: &Sent) -> Holds {
     let Some(was) = world.index_of(&message.id).map(|index| &world.transcript[index]) else {
         return Ok(());

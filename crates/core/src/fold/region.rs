@@ -1,12 +1,11 @@
-//! What of a transcript a span takes.
+//! The region of a transcript that a span takes.
 
 use crate::frame::FrameNum;
 use crate::transcript::{ADDITIONS_LEAVE, Anchor, CALLS_JOIN, CALLS_LEAVE, Fold, Span};
 
 use super::places::{Anchored, Place, Places};
 
-/// A place in the transcript as a number to compare: message, then part. Part 0 is in front of a
-/// message's first part.
+/// A place in the transcript as a number to compare: message, then part. Part 0 is before a message's first part.
 pub(super) type Edge = (usize, usize);
 
 /// A span that was found in the transcript.
@@ -21,8 +20,8 @@ pub(super) struct Region<'a> {
     pub(super) listed: bool,
     /// The first message that belongs to it as a whole or up to the pop.
     pub(super) first: usize,
-    /// Behind the last message that belongs to it, the pop's included and the todo list's not; the transcript's end while it
-    /// is open. Never less than `first`.
+    /// The place after the last message that belongs to it, the pop's included and the todo list's not; the
+    /// transcript's end while it is open. Never less than `first`.
     pub(super) end: usize,
     /// The message at which its fold settled, while that is still there.
     pub(super) settled: Option<usize>,
@@ -92,12 +91,12 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// What stands for it, once it is closed and durable.
+    /// Returns the fold that replaces it, once it is closed and durable.
     pub(super) fn text(&self) -> Option<&'a Fold> {
         self.span.live_close().and(self.span.fold.as_ref())
     }
 
-    /// Whether it is sent as it is although something stands for it.
+    /// Whether it is sent unchanged although a text could replace it.
     pub(super) fn is_held(&self) -> bool {
         self.text().is_some_and(|fold| fold.held.is_some())
     }
@@ -107,22 +106,22 @@ impl<'a> Region<'a> {
         self.span.open.call.is_some() && returns_to_its_call(self.span)
     }
 
-    /// Whether the calls that stand behind the push in its step leave with the span: not where it was
-    /// folded by the rule of an earlier version, by which they stayed.
+    /// Whether the calls after the push in its step leave with the span. In folds by the rule of an earlier version
+    /// they stay.
     pub(super) fn takes_calls(&self) -> bool {
         self.push.is_some()
             && !self.span.origin.is_automatic()
             && self.text().is_some_and(|fold| fold.renderer >= CALLS_LEAVE)
     }
 
-    /// Whether calls behind the pop may join the push's step: not where it was folded by the rule of an earlier
-    /// version, by which they stayed a step.
+    /// Whether calls after the pop may join the push's step. In folds by the rule of an earlier version they stay a
+    /// step.
     pub(super) fn joins_calls(&self) -> bool {
         self.text().is_some_and(|fold| fold.renderer >= CALLS_JOIN)
     }
 
-    /// The user's message with which the turn began, where what the host added to it leaves with the turn: not
-    /// where it was folded by the rule of an earlier version, by which that stayed.
+    /// Returns the user's message with which the turn began, if the host's additions to it leave with the turn. In
+    /// folds by the rule of an earlier version they stay.
     pub(super) fn opener(&self, places: &Places<'_>) -> Option<usize> {
         let leaves = self.text().is_some_and(|fold| fold.renderer >= ADDITIONS_LEAVE);
         let before = self.first.checked_sub(1).filter(|_| leaves && self.span.origin.is_turn())?;
@@ -138,7 +137,7 @@ impl<'a> Region<'a> {
     }
 }
 
-/// Whether the call that opened a span may hold what its frame returned: a push, or the todo list's call
+/// Whether the call that opened a span may hold the text that its frame returned: a push, or the todo list's call
 /// with which an item was taken up, if another one took it off the list.
 fn returns_to_its_call(span: &Span) -> bool {
     !span.origin.is_automatic() || span.live_close().is_none_or(|close| close.call.is_some())
@@ -152,7 +151,7 @@ pub(super) fn frame_at(places: &Places<'_>, spans: &[Span], message: usize) -> O
     around.max_by_key(|region| (region.first, region.span.num)).map(|region| region.span.frame)
 }
 
-/// Finds the spans that may ever be folded, outer ones in front of those in them.
+/// Finds the spans that may ever be folded, outer ones before those in them.
 pub(super) fn find_all<'a>(places: &Places<'_>, spans: &'a [Span]) -> Vec<Region<'a>> {
     let mut regions: Vec<_> = spans
         .iter()

@@ -12,13 +12,14 @@ pub(super) struct Chosen<'a> {
     /// Spans inside it that were pushed in the same step and whose calls stay with its own, as they do
     /// where it was folded by the rule of an earlier version.
     pub(super) beside: Vec<Region<'a>>,
-    /// Parts of the pop's message in front of the pop that stay all the same: pushes of frames that
-    /// go on behind it, though written in front of it.
+    /// Parts of the pop's message before the pop that stay all the same: pushes of frames that go on after it, though
+    /// written before it.
     pub(super) spared: Vec<usize>,
 }
 
 impl<'a> Chosen<'a> {
-    /// The spans whose text stands in the request: an inner one's would name a parent that is closed.
+    /// The spans whose text is in the request: only the outermost one, since the texts of those inside it name parents
+    /// that are closed.
     pub(super) fn with_text(&self) -> impl Iterator<Item = &Region<'a>> {
         std::iter::once(&self.region)
     }
@@ -28,8 +29,8 @@ impl<'a> Chosen<'a> {
         std::iter::once(&self.region).chain(&self.beside)
     }
 
-    /// Indexes of those parts of the pop's message that stay behind the fold; none when the message
-    /// goes, or is the push's.
+    /// Returns the indexes of the parts of the pop's message that stay after the fold; none when the message goes, or
+    /// is the push's.
     pub(super) fn kept_of_pop(&self, places: &Places<'_>) -> Vec<usize> {
         if self.region.in_one_step() {
             return Vec::new();
@@ -40,8 +41,8 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// The calls behind the pop in its step, and what is said between them. Words alone do not stay: a
-/// request that ends with the agent's words asks the model to go on with them, and some refuse it.
+/// Returns the calls after the pop in its step, and the words between them. Words alone do not stay: a request that
+/// ends with the agent's words asks the model to continue them, and some refuse it.
 fn behind_pop(places: &Places<'_>, region: &Region<'_>) -> Vec<usize> {
     let Some(pop) = region.pop.filter(|_| !region.in_one_step()) else {
         return Vec::new();
@@ -57,7 +58,7 @@ fn behind_pop(places: &Places<'_>, region: &Region<'_>) -> Vec<usize> {
         .collect()
 }
 
-/// What is folded, and what vanishes with it.
+/// The spans that are folded, and those that leave with them.
 #[derive(Default)]
 pub(super) struct Selection<'a> {
     /// In the order of the transcript.
@@ -66,7 +67,7 @@ pub(super) struct Selection<'a> {
     pub(super) swallowed: Vec<SpanNum>,
 }
 
-/// Chooses from `regions`, in which an outer one stands in front of those in it.
+/// Chooses from `regions`, in which an outer one comes before those in it.
 pub(super) fn outermost<'a>(
     places: &Places<'_>,
     regions: Vec<Region<'a>>,
@@ -117,8 +118,8 @@ fn is_since(region: &Region<'_>) -> bool {
     region.span.origin == SpanOrigin::Since && region.text().is_some()
 }
 
-/// Whether a span that nobody opened stays as it is since steps of it, and others behind it, were closed after the
-/// fact. Where it was folded before, these could not be.
+/// Whether a span that nobody opened is sent as it is because a pop closed steps after the fact that begin in it and
+/// end after it. A settled one does not: its steps could not be closed so.
 fn gives_way(region: &Region<'_>, since: &[(Edge, Edge)]) -> bool {
     let crosses =
         |(from, to): &(Edge, Edge)| region.from <= *from && *from < region.to && region.to < *to;

@@ -1,5 +1,5 @@
-//! Steps that a pop closes after the fact: whether they are still sent, and which frames began behind the
-//! first of them.
+//! Steps that a pop closes after the fact: whether they are still sent, and which frames began after the first of
+//! them.
 
 use crate::frame::FrameNum;
 use crate::transcript::{Anchor, Span};
@@ -11,13 +11,14 @@ use super::{Input, select};
 /// Steps that are sent, from a call on up to the end of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Since {
-    /// The frames that are open and began behind the call, the outer ones first. The transcript need not show
-    /// yet where they did.
+    /// The frames that are open and began after the call, the outer ones first. Their beginnings may be missing in
+    /// the transcript yet.
     pub begun: Vec<FrameNum>,
 }
 
-/// The steps from a call on up to another one, `last`, whose step the transcript need not show yet; none where the
-/// first call is not sent any more, its result is what a frame returned, or a frame begins or ends with it.
+/// Returns the steps from a call on up to another one, `last`, whose step may be missing in the transcript yet. None
+/// where the first call is not sent any more, its result is the text that a frame returned, or a frame begins or ends
+/// with it.
 pub fn since(input: &Input<'_>, first: &Anchor, last: &Anchor) -> Option<Since> {
     let places = Places::of(input.transcript);
     let Anchored::Call(place) = places.find(first) else { return None };

@@ -1,5 +1,5 @@
-//! What the tests of folding share: transcripts in a notation that reads at a glance, a host that
-//! carries operations out, and whole sessions that are simulated.
+//! Shared by the tests of folding: transcripts in a readable notation, a host that carries operations out, and whole
+//! sessions that are simulated.
 
 use crate::frame::FrameNum;
 use crate::returned::RENDERER_VERSION;

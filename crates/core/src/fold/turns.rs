@@ -1,17 +1,17 @@
-//! The user's turns inside a span: what was asked, and with what the agent closed each.
+//! The user's turns inside a span: each request, and the reply with which the agent closed it.
 
 use crate::transcript::PartBody;
 
 use super::places::{Places, agent_speaks};
 use super::region::Region;
 
-/// What stays of a span, as indexes of messages in order.
+/// The parts of a span that stay, as indexes of messages in order.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct Turns {
-    /// What the user said.
+    /// The user's messages.
     pub(super) users: Vec<usize>,
-    /// The agent's closing replies, to these and to what was said in front of the span. A turn that
-    /// was broken off, or goes on behind the span, has none.
+    /// The agent's closing replies, to these and to the message before the span. A turn that was broken off, or goes
+    /// on after the span, has none.
     pub(super) replies: Vec<usize>,
 }
 
@@ -34,11 +34,11 @@ pub(super) fn inside(places: &Places<'_>, region: &Region<'_>) -> Turns {
 fn closing_reply(places: &Places<'_>, from: usize, to: usize) -> Option<usize> {
     let steps = &places.transcript[from..to];
     let last = from + steps.iter().rposition(agent_speaks)?;
-    // A request begins with the user; what the agent said before anybody spoke cannot stay alone.
+    // A request begins with the user; words of the agent before the user's first ones can't stay alone.
     (last > 0 && from > 0 && !reply_parts(places, last).is_empty()).then_some(last)
 }
 
-/// Indexes of the parts of a step that are its reply: the words behind its last call.
+/// Returns the indexes of the parts of a step that are its reply: the words after its last call.
 pub(super) fn reply_parts(places: &Places<'_>, message: usize) -> Vec<usize> {
     let parts = &places.transcript[message].parts;
     let behind = parts

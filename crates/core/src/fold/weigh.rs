@@ -30,7 +30,7 @@ pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weig
     if due.is_empty() {
         return Vec::new();
     }
-    // What is weighed now was not folded in the last request either.
+    // Spans that are weighed now were not folded in the last request either.
     let sent = Request::of(input.transcript, &fold(input).ops, weights);
     let tokens = newest_step(input.transcript).map_or(0, |step| sent.up_to(step));
     let agent = input.transcript.iter().filter(|message| message.role == Role::Assistant);
@@ -47,8 +47,8 @@ pub struct Last {
     pub calls: usize,
 }
 
-/// [`weigh`] where the last request is known; `weights` are those of the messages. The transcript may begin
-/// anywhere in front of the spans that wait.
+/// [`weigh`] where the last request is known; `weights` are those of the messages. The transcript may begin anywhere
+/// before the spans that wait.
 pub fn weigh_against(
     input: &Input<'_>,
     weights: &[usize],
@@ -93,15 +93,15 @@ fn tokens_of(region: &Region<'_>, weights: &[usize]) -> usize {
     weights.iter().take(region.end).skip(region.first).sum()
 }
 
-/// Estimated tokens of what the host added to the message with which a turn began, and of the lines that would
-/// stand for it.
+/// Estimated tokens of the host's additions to the message with which a turn began, and of the lines that would
+/// replace them.
 #[derive(Clone, Copy, Default)]
 struct Additions {
     leave: usize,
     stand: usize,
 }
 
-/// What a line takes that stands for an addition, and the characters of a text that make a token.
+/// The cost of a line that replaces an addition, and the characters of a text that make a token.
 const LINE: usize = 40;
 const CHARS: usize = 4;
 
@@ -142,7 +142,7 @@ fn weighed(
     weighed.collect()
 }
 
-/// The tokens of what would stand for a span and of the reply to the user that would stay of it.
+/// Returns the tokens of the text that would replace a span and of the reply to the user that would stay.
 fn standing_tokens(region: &Region<'_>) -> Option<usize> {
     let of_turn = region.span.outcome.as_ref().filter(|_| region.span.origin.is_turn());
     let reply = of_turn.and_then(|outcome| outcome.results.as_deref());

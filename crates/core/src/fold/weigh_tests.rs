@@ -172,7 +172,7 @@ fn turn() -> impl Strategy<Value = Turn> {
 /// Tokens of a reply, and of what the user says.
 const SAID: usize = 10;
 
-/// The verdicts by the rules as they are told, for a session of turns of three messages each and the user's next
+/// Returns the verdicts by the documented rules, for a session of turns of three messages each and the user's next
 /// words.
 fn model(turns: &[Turn], is_cached: bool) -> Vec<(u64, bool)> {
     let stands = estimate_tokens(TEXT);

@@ -1,8 +1,8 @@
 //! The lines that folding itself puts into a request.
 //!
-//! What was sent once is never worded anew: these are the words of renderer 1
-//! ([`Fold::renderer`](crate::transcript::Fold::renderer)). Other words need another renderer number
-//! and stand beside these.
+//! Words that were sent are never changed: these are the words of renderer 1
+//! ([`Fold::renderer`](crate::transcript::Fold::renderer)). Other words need another renderer number and stand beside
+//! these.
 
 use crate::frame::FrameNum;
 
@@ -43,7 +43,7 @@ pub(super) fn attached(frame: FrameNum, name: &str, mime: &str) -> String {
     )
 }
 
-/// Stands for what the host added to the user's words.
+/// Returns the line that replaces the host's additions to the user's words.
 pub(super) fn added(frame: FrameNum, chars: usize, head: &str) -> String {
     format!(
         "[callstack] Added here by the host: {chars} characters, beginning \"{}\". They are in the \

@@ -65,7 +65,8 @@ fn notes_in_order<'n>(places: &Places<'_>, notes: &'n [Note]) -> Vec<(usize, &'n
     found
 }
 
-/// Whether a note's place is sent: a result is not where its call goes, or what a frame returned stands in it.
+/// Whether a note's place is sent: a result is not where its call goes, or where the text that a frame returned
+/// replaces it.
 fn has_place(places: &Places<'_>, message: usize, edit: Option<&Edit<'_>>, note: &Note) -> bool {
     let Placement::Output(call) = &note.placement else { return true };
     let Some(at) = place_of(&places.transcript[message], call) else { return false };
@@ -78,7 +79,7 @@ fn place_of(message: &Message, wanted: &str) -> Option<usize> {
     message.parts.iter().position(|part| is_it(&part.body))
 }
 
-/// Lets lines stand for results of a message's calls.
+/// Replaces results of a message's calls by lines.
 fn mask<'a>(places: &Places<'_>, message: usize, edit: &mut Edit<'a>, masks: &[&'a Mask]) {
     for (at, part) in places.transcript[message].parts.iter().enumerate() {
         let mask = masks.iter().find(|mask| mask.part == part.id);
@@ -90,11 +91,11 @@ fn mask<'a>(places: &Places<'_>, message: usize, edit: &mut Edit<'a>, masks: &[&
     }
 }
 
-/// Up to where the messages were written behind another prefix than they are sent behind.
+/// The messages that were written after another prefix than they are sent after.
 struct Stale {
-    /// From which message on what was written up to where is so, in the order of the transcript.
+    /// Ranges of stale messages, as the place of the first one and the place after the last, in order of the first.
     coming: std::iter::Peekable<std::vec::IntoIter<(usize, usize)>>,
-    /// Behind the last such message.
+    /// The place after the last such message.
     end: usize,
 }
 
@@ -133,7 +134,8 @@ struct Writer<'a> {
     /// First and last message of a run that goes, and the fold with which it goes. Runs of two folds
     /// stay apart, so that the later one adds to the list and changes nothing in it.
     run: Option<(usize, usize, usize)>,
-    /// Steps that are sent with their reasoning and have nothing of ours behind them, so that another one can join them.
+    /// Steps that are sent with their reasoning and have nothing of ours after them, so that another one can join
+    /// them.
     whole: HashSet<usize>,
 }
 

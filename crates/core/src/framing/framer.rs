@@ -1,4 +1,4 @@
-//! Reads a transcript message by message and tells its stretches apart.
+//! Reads a transcript message by message and finds its stretches.
 
 use super::todos::{Todo, TodoStatus, Todos};
 use super::{
@@ -13,7 +13,7 @@ const CANCELLED: &str = "it was cancelled on the todo list";
 const DROPPED: &str = "it is no longer on the todo list";
 const LEFT: &str = "it was left in progress and not spoken of again";
 
-/// What happened to a stretch, by its place among all.
+/// A change of a stretch, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It began.
@@ -44,7 +44,7 @@ struct Open {
     item: Option<u64>,
     /// The agent's last words in it.
     said: Option<String>,
-    /// With what its item ended while a pushed frame inside was open: it ends when that one does.
+    /// The status with which its item ended while a pushed frame inside was open: it ends when that one does.
     ended: Option<TodoStatus>,
     /// User messages since the list was written with nothing else in progress.
     turns: usize,
@@ -52,7 +52,7 @@ struct Open {
     listed: bool,
 }
 
-/// What the user asked for last.
+/// The user's last request.
 #[derive(Clone, Debug)]
 struct Turn {
     message: String,
@@ -77,9 +77,8 @@ impl Framer {
         Self { pushed: taken.at_start, ..Self::default() }
     }
 
-    /// Begins with a transcript whose beginning is hidden, for instance behind a compaction. `open` are
-    /// the stretches that were open there, outer ones first: what they are, what for, and where they
-    /// began.
+    /// Begins with a transcript whose beginning is hidden, for instance by a compaction. `open` are the stretches
+    /// that were open there, outer ones first: kind, identity and beginning.
     pub fn resume(taken: &Taken, open: Vec<(Kind, Identity, Anchor)>) -> Self {
         let mut framer = Self::new(taken);
         for (kind, identity, opened) in open {
@@ -94,18 +93,18 @@ impl Framer {
         framer
     }
 
-    /// The stretches, in the order in which they were told apart.
+    /// Returns the stretches, in the order in which they were found.
     pub fn stretches(&self) -> &[Stretch] {
         &self.stretches
     }
 
-    /// The same, taken over.
+    /// Returns the stretches by value.
     pub fn into_stretches(self) -> Vec<Stretch> {
         self.stretches
     }
 
-    /// What has happened so far, in order; stretches that were open from the start did not begin. A
-    /// subagent's stretch begins and ends at once.
+    /// Returns the changes so far, in order; stretches that were open from the start did not begin. A subagent's
+    /// stretch begins and ends at once.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -137,7 +136,7 @@ impl Framer {
         }
     }
 
-    /// The session rests: what would end with the user's next message ends now.
+    /// Records that the session rests: stretches that would end with the user's next message end now.
     pub fn rest(&mut self) {
         self.end_turn();
     }
@@ -193,7 +192,7 @@ impl Framer {
     fn agent_went_on(&mut self, moment: &Moment) {
         let closing = moment.closes.then(|| moment.words.clone());
         self.step = Some(Step { message: moment.message.clone(), closing });
-        // What ends in a colon says what comes next, not what came of anything.
+        // Words that end in a colon announce something and are no result.
         if !moment.words.is_empty()
             && !moment.words.trim_end().ends_with(':')
             && let Some(open) = self.open.last_mut()

@@ -1,4 +1,4 @@
-//! What holds for every session.
+//! Properties of every session.
 
 use proptest::prelude::*;
 

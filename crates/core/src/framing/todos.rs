@@ -1,4 +1,4 @@
-//! A todo list that is written anew each time: which of its items are those of the list before.
+//! A todo list that is written as a whole each time: maps its items to those of the list before.
 
 use crate::text::extract_keywords;
 
@@ -18,9 +18,9 @@ pub enum TodoStatus {
 /// An item of a todo list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Todo {
-    /// The host's id of it, where it gives one. Ids may be given out anew with each list.
+    /// The host's id of it, where it gives one. Each list may give the same ids to other items.
     pub id: Option<String>,
-    /// What is to be done.
+    /// The task.
     pub content: String,
     /// How far it is.
     pub status: TodoStatus,
@@ -92,20 +92,20 @@ impl Todos {
         in_progress.map(|(number, _)| *number).collect()
     }
 
-    /// What is worked on: the first item in progress, one that was not forgotten if there is any.
+    /// Returns the item that is worked on: the first in progress, preferably one that was not forgotten.
     pub(super) fn first_in_progress(&self) -> Option<(u64, &Todo)> {
         let all = || self.items.iter().filter(|(_, it)| it.status == TodoStatus::InProgress);
         let found = all().find(|(number, _)| !self.forgotten.contains(number));
         found.or_else(|| all().next()).map(|(number, item)| (*number, item))
     }
 
-    /// What is on the list and not over; none where the list is not known.
+    /// Returns the open items of the list; none where the list is not known.
     pub(super) fn left(&self) -> Option<Vec<String>> {
         self.whole.then(|| open_items(self.items.iter().map(|(_, item)| item)))
     }
 }
 
-/// What a list holds that is not over: what is in progress, then what is to come.
+/// Returns the open items of a list: those in progress, then those to come.
 pub fn open_items<'a>(list: impl IntoIterator<Item = &'a Todo>) -> Vec<String> {
     let list: Vec<&Todo> = list.into_iter().collect();
     let of = |status| list.iter().filter(move |item| item.status == status);
@@ -117,7 +117,7 @@ fn plain(content: &str) -> String {
     content.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether two items share at least half of the words that say what the shorter of them is about.
+/// Whether two items share at least half of the significant words of the shorter one.
 fn about_the_same(was: &str, is: &str) -> bool {
     let (was, is) = (extract_keywords(was), extract_keywords(is));
     let shared = was.iter().filter(|word| is.contains(word)).count();

@@ -1,4 +1,4 @@
-//! Which results of calls a request holds as they are, and how much of the request stands in front of each.
+//! The results of calls that a request holds unchanged, and how much of the request comes before each.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::transcript::{FoldOp, Message, Role, Standing};
 use super::Output;
 use super::subject::{Shown, Subject, replaced};
 
-/// What a message weighs, in estimated tokens.
+/// The weight of a message, in estimated tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weight {
     /// All of it.
@@ -24,7 +24,7 @@ pub struct ResultWeight {
     pub part: String,
     /// Its tokens.
     pub tokens: usize,
-    /// What it shows, where a newer result may replace it.
+    /// Its subject, where a newer result may replace it.
     pub subject: Option<Subject>,
 }
 
@@ -37,18 +37,18 @@ pub struct SentResult<'a> {
     pub part: &'a str,
     /// The message's place in the transcript.
     pub at: usize,
-    /// What it shows, where a newer result may replace it.
+    /// Its subject, where a newer result may replace it.
     pub subject: Option<Subject>,
     /// Its weight and its place.
     pub output: Output,
 }
 
-/// A request as its weights tell it.
+/// A request, by its weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request<'a> {
     /// The results that are sent as they are, in order.
     pub results: Vec<SentResult<'a>>,
-    /// Estimated tokens in front of each message of the transcript, one number a message.
+    /// Estimated tokens before each message of the transcript, one number a message.
     pub in_front: Vec<usize>,
     /// Whether a message of the transcript is not sent, one answer a message.
     pub cut: Vec<bool>,
@@ -57,8 +57,8 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// The request that operations make of a transcript; `weights` are those of its messages.
     ///
-    /// Parts that are left out weigh as if they were sent, unless they are calls with results: what
-    /// is small enough to be left out of a message that stays does not move a boundary.
+    /// Measures a request. Parts that are left out count as if they were sent, unless they are calls with results:
+    /// parts that are small enough to be left out of a message that stays do not move a boundary.
     pub fn of(transcript: &'a [Message], ops: &[FoldOp], weights: &'a [Weight]) -> Self {
         let mut of_message: HashMap<&str, Vec<&FoldOp>> = HashMap::new();
         for op in ops {
@@ -81,7 +81,7 @@ impl<'a> Request<'a> {
             request.cut.push(cut_to.is_some());
             if cut_to.is_none() {
                 let results: usize = weight.results.iter().map(|result| result.tokens).sum();
-                // Results are what a message ends with.
+                // Results come last in a message.
                 at += weight.all.saturating_sub(results);
                 for ResultWeight { part, tokens, subject } in &weight.results {
                     if is_as_it_was(ops, part) {
@@ -120,15 +120,15 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Estimated tokens of the request in front of the message at a place of the transcript, from 0. For a place
-    /// behind all of them they are those in front of the last message: what that one adds is never counted.
-    /// 0 where there is no message.
+    /// Returns the estimated tokens of the request before the message at a place of the transcript, from 0. For a
+    /// place after all messages it is those before the last one, whose own are never counted. 0 where there is no
+    /// message.
     pub fn up_to(&self, message: usize) -> usize {
         self.in_front.get(message).or(self.in_front.last()).copied().unwrap_or_default()
     }
 }
 
-/// The place of the newest step: everything in front of it was in the request that it answers.
+/// Returns the place of the newest step: everything before it was in the request that it answers.
 pub fn newest_step(transcript: &[Message]) -> Option<usize> {
     transcript.iter().rposition(is_step)
 }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 use crate::evidence::{Action, Call};
 
-/// What an output shows, in hashes.
+/// The subject of an output, in hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Lines of a file.
@@ -63,15 +63,15 @@ pub fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// What of an output decides whether a newer one replaces it.
+/// The part of an output that decides whether a newer one replaces it.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
-    /// What it shows, where that is known.
+    /// Its subject, where that is known.
     pub subject: Option<Subject>,
     /// Its message's place in the transcript.
     pub at: usize,
     /// The place at which the innermost frame begins that is open around it; 0 without one. The output leaves with
-    /// that frame, and replaces nothing that stands in front of it.
+    /// that frame, and replaces nothing before it.
     pub frame: usize,
 }
 
@@ -123,14 +123,14 @@ impl Subject {
     }
 }
 
-/// The numbers of the first and the last line that an output shows, where lines stand behind their numbers.
+/// Returns the numbers of the first and the last line that an output shows, where lines stand after their numbers.
 fn shown_lines(output: &str) -> Option<(u32, u32)> {
     let first = output.lines().find_map(line_number)?;
     let last = output.lines().rev().find_map(line_number)?;
     (first <= last).then_some((first, last))
 }
 
-/// Splits a line into the number in front of it and the rest, in the forms in which agents' tools number lines.
+/// Splits a line into the number before it and the rest, in the forms in which agents' tools number lines.
 pub fn numbered(line: &str) -> Option<(u32, &str)> {
     let line = line.trim_start_matches(' ');
     let digits = line.len() - line.trim_start_matches(|it: char| it.is_ascii_digit()).len();

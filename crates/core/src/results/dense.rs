@@ -1,5 +1,5 @@
-//! A dense version of results that nobody made dense: the first sentence, which says what came of it,
-//! and of the others those that name most in the fewest words.
+//! A dense version of results that nobody condensed: the first sentence, which states the outcome, and of the others
+//! those with the most names in the fewest words.
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,19 @@ use crate::text::{CUT, estimate_tokens, truncate_to_token_budget};
 /// Estimated tokens of dense results.
 pub const DENSE_TOKENS: usize = 60;
 
-/// Sentences that are looked at.
+/// Sentences that are read.
 const SENTENCES: usize = 200;
-/// Estimated tokens of what joins two sentences.
+/// Estimated tokens between two sentences.
 const JOINT: usize = 1;
 
-/// `text` in at most [`DENSE_TOKENS`] estimated tokens: whole where it is that short. Nothing in it is
-/// in other words than in `text`; what is left out is marked. The same text gives the same.
+/// Returns `text` in at most [`DENSE_TOKENS`] estimated tokens: whole where it is that short. Words are never
+/// changed; omissions are marked. The same text gives the same result.
 pub fn dense(text: &str) -> String {
     let text = text.trim();
     if estimate_tokens(text) <= DENSE_TOKENS {
         return text.to_owned();
     }
-    // A sentence by itself no longer shows what is secret in it.
+    // A sentence alone no longer shows that it contains a secret.
     let text = &mask(text);
     let sentences = sentences(text);
     let Some(first) = sentences.first() else { return String::new() };
@@ -64,8 +64,8 @@ pub fn dense(text: &str) -> String {
     truncate_to_token_budget(&out, DENSE_TOKENS, CUT).into_owned()
 }
 
-/// The sentences of a text, a line being at least one, without what begins an entry of a list. Headings
-/// say nothing by themselves.
+/// Returns the sentences of a text, a line being at least one, without the marks of list entries. Headings are left
+/// out.
 fn sentences(text: &str) -> Vec<String> {
     let is_heading = |line: &&str| line.trim_start().starts_with('#');
     let bare = text.lines().all(|line| is_heading(&line) || line.trim().is_empty());
@@ -76,7 +76,7 @@ fn sentences(text: &str) -> Vec<String> {
     sentences.map(words).filter(|it| !it.is_empty()).take(SENTENCES).collect()
 }
 
-/// What a sentence names: paths, identifiers, numbers, addresses, and what stands in backticks.
+/// Returns the names in a sentence: paths, identifiers, numbers, addresses, and text in backticks.
 fn terms(sentence: &str) -> BTreeSet<String> {
     let mut terms = BTreeSet::new();
     scan(sentence, "", |_, term| {

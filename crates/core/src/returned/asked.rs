@@ -1,4 +1,4 @@
-//! What a user asked for, for a reader who does not have the user's messages.
+//! A user's request, for a reader who does not have the user's messages.
 
 use super::{Text, given, label};
 use crate::dialect::Dialect;
@@ -19,8 +19,8 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The newest request in the user's words, and the title of the one that the work began with where that was an
-    /// earlier one. Empty where no message is known and somebody has said what the outermost frame is for.
+    /// Returns the newest request in the user's words, and the title of the one that the work began with where that
+    /// was an earlier one. Empty where no message is known and the outermost frame has a chosen identity.
     pub fn told(&self) -> String {
         let mut text = Text::new(Dialect::Stack);
         let identity = &self.root.identity;

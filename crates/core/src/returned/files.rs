@@ -1,4 +1,4 @@
-//! The block of a finished frame that tells what of files stays.
+//! The block of a finished frame with the content of files that stays.
 
 use super::{MARK, Text, one_line};
 use crate::evidence::KeptFiles;

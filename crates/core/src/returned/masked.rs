@@ -1,4 +1,4 @@
-//! What stands for the output of a call that has left the context while its frame goes on.
+//! The text that replaces the output of a call that has left the context while its frame goes on.
 
 use std::fmt::Write as _;
 
@@ -82,7 +82,7 @@ fn name_of(call: Option<&Call>) -> String {
     }
 }
 
-/// The lines that stand for an output: of a file its definitions, of a command its last line.
+/// Returns the lines that replace an output: the definitions of a file, the last line of a command.
 fn outlined(call: &Call) -> Vec<String> {
     match &call.action {
         Action::Read(path) => {

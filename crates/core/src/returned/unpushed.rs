@@ -1,5 +1,5 @@
-//! What stands for a frame that nobody pushed. Its text comes behind the user's next words, so it ends
-//! with nothing that they would have to stand back for.
+//! The text that replaces a frame that nobody pushed. It follows the user's next words, so it ends with nothing that
+//! could compete with them.
 
 use super::{INNER_RESULTS, MARK, Text, given, label, told_in_a_line};
 use crate::context::ScopedPin;
@@ -20,11 +20,11 @@ pub struct Unpushed<'a> {
     pub frame: &'a Frame,
     /// Finished frames below it, as in [`Returned::inside`](super::Returned::inside).
     pub inside: &'a [Frame],
-    /// What the machine recorded, one fact a line.
+    /// The evidence, one fact a line.
     pub evidence: &'a [String],
-    /// What of files stays.
+    /// Content of files that stays.
     pub files: &'a KeptFiles,
-    /// What of it can't be read again.
+    /// The parts of it that can't be read again.
     pub gaps: Gaps,
     /// Whether its results are the agent's reply, which is sent as it is.
     pub replied: bool,
@@ -36,8 +36,8 @@ pub struct Unpushed<'a> {
     pub dialect: Dialect,
 }
 
-/// What a finished frame that nobody pushed leaves of itself beside the user's words and the agent's
-/// replies in it, which stay.
+/// Returns the text of a finished frame that nobody pushed. The user's words and the agent's replies in it stay
+/// beside the text.
 pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     let frame = unpushed.frame;
     let mut text = Text::new(unpushed.dialect);
@@ -63,7 +63,7 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     }
     match given(frame.results.as_deref().filter(|_| !goes_on)) {
         Some(results) if !unpushed.replied => text.results("Results", frame, results),
-        // Else that says what was done.
+        // Otherwise the evidence describes the work.
         None if unpushed.evidence.is_empty()
             && if goes_on { !unpushed.replied } else { frame.status == Status::Completed } =>
         {
@@ -74,7 +74,7 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     let all = || std::iter::once(frame).chain(unpushed.inside);
     if !unpushed.inside.is_empty() {
         text.line("Frames inside it:");
-        // Nobody has summed up what these returned, as whoever pops a frame around them does.
+        // Nobody has summed up these results, as the author of a frame around them would.
         let stays = |inner: &&Frame| inner.depth <= frame.depth + 1 && is_written(inner);
         let children = unpushed.inside.iter().filter(stays).count();
         let room = (RESULTS / children.max(1)).max(INNER_RESULTS);
@@ -102,7 +102,7 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     text.out
 }
 
-/// Whether the results of a frame were written for whoever goes on.
+/// Whether the results of a frame were written for later work.
 fn is_written(frame: &Frame) -> bool {
     use ResultsSource::{Agent, AgentAndCompaction, Compaction, Model, User};
     let written = [Agent, AgentAndCompaction, Compaction, Model, User];

@@ -9,7 +9,7 @@ use regex::{Regex, RegexBuilder};
 /// A text in which several strings are looked for.
 pub(super) struct Text<'t> {
     written: &'t str,
-    /// With its ASCII letters in lower case, once somebody asks for that; as long as what is written.
+    /// The text with its ASCII letters in lower case, computed on demand; it has the same length.
     small: OnceCell<String>,
 }
 
@@ -31,8 +31,8 @@ impl<'t> Text<'t> {
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
     AsWritten(Finder<'static>),
-    /// Letters of ASCII, which stand for their upper case, too. A regular expression takes a hundred times as
-    /// long to make, which is more than to look for it in all the messages that a search looks at.
+    /// Letters of ASCII, which match their upper case, too. A regular expression takes a hundred times as long to
+    /// make, which is longer than to search all the messages of a search for it.
     SmallAscii(Finder<'static>),
     AnyCase(Regex),
 }

@@ -1,4 +1,4 @@
-//! The terms by which an index knows a text, and what it then knows of every text that holds a string.
+//! The terms by which an index knows a text, and the clues that it has of every text that holds a string.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
@@ -15,13 +15,13 @@ const HASHED: char = '¤';
 /// The term of a text in which something stands that is not kept as a word.
 pub const ODD: &str = "§";
 
-/// What an index keeps of a text.
+/// The index entries of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// Whole words in ASCII lower case.
     pub words: HashSet<String>,
-    /// What else it is known by: parts of identifiers, any other word by its hash, and what stands beside
-    /// what. [`ODD`] is among it where not every word is kept as such.
+    /// Further entries: parts of identifiers, any other word by its hash, and pairs of neighbours. [`ODD`] is among
+    /// them where not every word is kept as such.
     pub others: HashSet<String>,
 }
 
@@ -83,7 +83,7 @@ impl Terms {
 /// A stretch of letters and digits.
 struct Atom<'t> {
     whole: &'t str,
-    /// None for what has one part only.
+    /// None for words of one part only.
     parts: Vec<&'t str>,
     /// Whether some of it is written without spaces between words: then it is no word.
     is_unspaced: bool,
@@ -104,7 +104,7 @@ impl<'t> Atom<'t> {
         pairs.map(|pair| Pair::of(pair[0], pair[1], true))
     }
 
-    /// What stands beside each other where another one follows: the whole, and the parts that meet.
+    /// Returns the pairs with the next word: the whole words, and the parts that meet.
     fn pairs_with(&self, next: &Self, is_joined: bool) -> impl Iterator<Item = Pair> + use<> {
         let whole = Pair::of(self.whole, next.whole, is_joined);
         let has_parts = !self.parts.is_empty() || !next.parts.is_empty();
@@ -120,7 +120,7 @@ impl<'t> Atom<'t> {
         BTreeSet::from([term(self.whole)])
     }
 
-    /// By what a text is known in which it stands, but may go on.
+    /// Returns the clue of a text that holds it, perhaps as a part of more.
     fn cut(&self, place: Place) -> Option<Clue> {
         let is_pairs = || self.whole.chars().all(is_unspaced) && self.whole.chars().count() > 1;
         if self.whole.is_ascii() {
@@ -130,7 +130,7 @@ impl<'t> Atom<'t> {
         }
     }
 
-    /// By what a text is known in which it stands as words do, written in any case.
+    /// Returns the clue of a text that holds it as a whole word, in any case.
     fn clue(&self) -> Clue {
         let mut either = vec![self.sure()];
         if !self.is_unspaced && self.parts.len() > 1 {
@@ -142,7 +142,7 @@ impl<'t> Atom<'t> {
     }
 }
 
-/// Shows `seen` what stands in a text, and whether it is joined to what it was shown before.
+/// Calls `seen` with the atoms of a text, and with whether each is joined to the one before.
 fn for_each_atom<'t>(text: &'t str, mut seen: impl FnMut(Atom<'t>, bool)) {
     for_each_stretch(text, |stretch| match stretch {
         Stretch::Word(whole) => seen(Atom { whole, parts: Vec::new(), is_unspaced: false }, false),
@@ -175,8 +175,8 @@ pub fn is_word(term: &str) -> bool {
     term.starts_with(|char: char| char.is_ascii())
 }
 
-/// That two things stand beside each other, by few of the bits of a hash: a term that many pairs share takes
-/// less space than one each, and what is found by it is looked at anyway.
+/// A pair of neighbours, by few of the bits of a hash: a term that many pairs share takes less space than one each,
+/// and a match is checked on the text anyway.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair {
     is_joined: bool,
@@ -213,7 +213,7 @@ pub fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
     })
 }
 
-/// What an index knows of every text that holds something: all of these clues are true of it.
+/// Clues that an index has of every text that holds something: all of them are true of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// The clues.
@@ -246,8 +246,8 @@ impl Known {
         self.clues.is_empty()
     }
 
-    /// What is known of a text that holds a string whose words are whole words or parts of
-    /// identifiers there, too, in any case.
+    /// Returns the clues of a text that holds a string whose words are whole words or parts of identifiers there,
+    /// too, in any case.
     pub(super) fn of_words(text: &str) -> Self {
         let mut clues = Clues::default();
         let mut before: Option<Atom<'_>> = None;
@@ -263,8 +263,8 @@ impl Known {
         clues.best()
     }
 
-    /// What is known of a text that holds a string, wherever in words that begins and ends: what
-    /// stands between its first and its last word is there whole.
+    /// Returns the clues of a text that holds a string, wherever in words that begins and ends: the words between its
+    /// first and its last one are whole there.
     pub(super) fn of_string(text: &str) -> Self {
         let mut clues = Clues::default();
         let (begin, end) = (text.as_ptr() as usize, text.as_ptr() as usize + text.len());
@@ -303,13 +303,14 @@ impl Known {
 struct Clues {
     /// With how long each is: longer ones are mostly rarer.
     words: Vec<(usize, Clue)>,
-    /// With whether they are joined, which tells more.
+    /// Each with whether its parts are joined, which is more specific.
     pairs: Vec<(bool, Clue)>,
     cut: Vec<Clue>,
 }
 
 impl Clues {
-    /// Of many words so many, and of many pairs: each makes a question slower, and a few tell as much.
+    /// The most words, and the most pairs, that a question holds: each makes it slower, and a few are specific
+    /// enough.
     const WORDS: usize = 2;
     const PAIRS: usize = 5;
 

@@ -10,10 +10,10 @@ use super::judge::{has_random_run, is_value};
 pub(super) const NAME: &str = "cookie";
 /// One of these is in every text with cookies.
 pub(super) const SIGNS: &[&str] = &["ookie", "OOKIE"];
-/// What stands before the first of them.
+/// The pattern before the first of them.
 pub(super) const HEAD: &str = r#"(?i-u)\bcookies?(?:\\*["']|&(?:quot|apos|#3[49]);)?\s*[:=,]\s*(?:\\*["']|&(?:quot|apos|#3[49]);)?"#;
 
-/// Fewest bytes of a value, and of all that are looked at.
+/// Fewest bytes of a value, and of the part that is read.
 const LEAST: usize = 8;
 const LINE: usize = 16_384;
 
@@ -21,7 +21,7 @@ static HEADS: OnceLock<Regex> = OnceLock::new();
 
 #[cfg(test)]
 thread_local! {
-    /// Bytes behind heads that were looked at.
+    /// Bytes after heads that were read.
     pub(super) static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -32,7 +32,8 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     let mut looked = 0;
     while let Some(head) = heads.next() {
         let line = text.get(head.end()..).unwrap_or_default();
-        // One in the line of another is looked at up to the next one: a text full of them would take forever.
+        // A head in the line of another one is read up to the next one: a text full of them would take quadratic
+        // time.
         let next = heads.peek().filter(|_| head.start() < looked);
         let most = next.map_or(LINE, |next| LINE.min(next.start() - head.end()));
         let line = line.get(..line.floor_char_boundary(most)).unwrap_or_default();

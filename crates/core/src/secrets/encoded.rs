@@ -9,7 +9,7 @@ use super::judge::is_value;
 const LEAST: usize = 20;
 /// How many letters are read.
 const READ: usize = 8_192;
-/// As many letters tell most of what is no text in base64.
+/// The letters that are decoded first, which exclude most text that is no base64.
 const FIRST: usize = 12;
 
 type Found = (&'static str, Range<usize>);
@@ -46,8 +46,7 @@ pub(super) fn places(text: &str, has_secrets: impl Fn(&str) -> bool) -> Vec<Foun
     found
 }
 
-/// All rows that are long enough. Only as many bytes of other text are looked at as are needed to know that none
-/// is there.
+/// Returns all rows that are long enough. Of other text only as many bytes are read as are needed to exclude one.
 fn rows(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -69,7 +68,7 @@ fn rows(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// What is known by its shape: how long it is, of which letters, and what stands right before it.
+/// Finds a secret by its shape: its length, its alphabet, and the text right before it.
 fn shaped(text: &str, row: &Range<usize>, letters: &str) -> Option<Found> {
     let before = text.as_bytes().get(..row.start)?;
     let all = |from: usize| row.start - from..row.end;
@@ -142,7 +141,7 @@ fn wallet_key(letters: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Three rows with a dot between them: who it is for, when it was made, and a signature.
+/// Finds three rows with dots between them: the user, the time of creation, and a signature.
 fn discord_token(text: &str, row: &Range<usize>) -> Option<Range<usize>> {
     const MADE: usize = 6;
     if !(27..=45).contains(&row.len()) || row.start < MADE + 2 {
@@ -196,7 +195,7 @@ fn decoded(letters: &str) -> Option<String> {
     let bytes = bytes_of(letters)?;
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
-        // A letter that was cut, and the last of what was no longer looked at.
+        // A letter that was cut, at the end of the part that is read.
         Err(error) if error.utf8_error().error_len().is_none() => {
             let whole = error.utf8_error().valid_up_to();
             String::from_utf8(error.into_bytes().get(..whole)?.to_vec()).ok()?

@@ -47,7 +47,7 @@ pub(super) fn quote_at_end(text: &str) -> Option<&str> {
     text.get(bare.len() - escapes..)
 }
 
-/// What stands between two quotes from a place on. It may be cut at the end of the text.
+/// Returns the text between two quotes from a place on. It may be cut at the end of the text.
 pub(super) fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let mark = quote(rest)?;
@@ -108,7 +108,7 @@ pub(super) fn sign(text: &str) -> Option<(char, usize)> {
     Some((*kind, sign.len()))
 }
 
-/// How far it is to the next line where this one ends: also behind the mark that says that the value stands there.
+/// Returns the distance to the next line where this one ends, also after the mark of a block value.
 pub(super) fn line_end(text: &str) -> Option<usize> {
     const MARKS: [&str; 7] = ["", "|-", "|", ">-", ">", "\\", "("];
     const ENDS: [&str; 4] = ["\n", "\r\n", "\\n", "\\r\\n"];

@@ -87,7 +87,7 @@ pub(crate) fn fakes() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Values that are secrets by what they are called, each in a text.
+/// Values that are secrets by their names, each in a text.
 pub(crate) fn named() -> Vec<(String, String)> {
     let value = ["hunter", "2", "hunter"].concat();
     let long = made(40, MIXED);
@@ -146,7 +146,7 @@ pub(crate) fn named() -> Vec<(String, String)> {
     with(value, by_value.into()).chain(with(long, by_long.into())).collect()
 }
 
-/// Secrets that are known by what stands right around them, each in a text.
+/// Secrets that are known by the text right around them, each in a text.
 pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
     let mixed = |length| made(length, MIXED);
     let (token, basic) = (mixed(40), mixed(24));

@@ -1,20 +1,20 @@
-//! The table of secrets that are known by what stands around them.
+//! The table of secrets that are known by the text around them.
 
 use super::encoded::is_user_and_password;
 use super::judge::{always, has_random_run, is_likely_bare, is_mixed, is_random_bare, is_value};
 
-/// Raised when something else than the tables decides otherwise what is a secret.
+/// Raised when code outside of the tables changes the decision about secrets.
 pub(super) const VERSION: u32 = 5;
 
 /// A secret that stands in a form of its own.
 pub(super) struct Form {
-    /// What it is called where it stood.
+    /// The name of its kind in the mask.
     pub name: &'static str,
     /// One of these is in every text that has such a secret: looking for them is much cheaper.
     pub signs: &'static [&'static str],
     /// The secret is the group `s`, or all of it.
     pub pattern: &'static str,
-    /// What tells a secret from what is only written in the same place.
+    /// Tells a secret from other text in the same place.
     pub judge: fn(&str) -> bool,
     /// Whether it is looked for in the lines that have a sign only.
     pub in_line: bool,

@@ -1,6 +1,6 @@
-//! What tells a secret from what is only written in the same place.
+//! Tells secrets from other text in the same places.
 
-/// Whether this stands for a value instead of being one: a variable, a path, a word to be replaced.
+/// Whether this is a reference to a value: a variable, a path, a placeholder.
 fn is_reference(value: &str) -> bool {
     const WORDS: [&str; 25] = [
         "true",
@@ -59,8 +59,8 @@ fn is_reference(value: &str) -> bool {
         || is_one_char(bare)
 }
 
-/// Whether the value is what stands where one was left out, such as `sk-…`: not one that was cut, which has more
-/// than a beginning that all of its kind have.
+/// Whether the value is a placeholder, such as `sk-…`: not one that was cut, which has more than a beginning that all
+/// of its kind have.
 fn is_left_out(value: &str) -> bool {
     let at = value.find('…').or_else(|| value.find("..."));
     at.is_some_and(|at| !looks_made_up(value.get(..at).unwrap_or_default()))
@@ -98,7 +98,7 @@ pub(super) fn is_value(value: &str) -> bool {
     !is_reference(value) && !is_call(value)
 }
 
-/// The same where the value is known to its end: a call that goes on has a comma or a quote there.
+/// The same where the end of the value is known: a call that goes on has a comma or a quote there.
 pub(super) fn is_whole_value(value: &str) -> bool {
     let goes_on = value.contains(')') || value.ends_with(['(', ',']);
     !(is_reference(value) || (goes_on && is_call(value)))
@@ -124,7 +124,7 @@ fn is_constant(value: &str) -> bool {
 
 /// The same without quotes, where code may stand as well.
 pub(super) fn is_likely_bare(value: &str) -> bool {
-    // What is known soonest comes first: rows of settings are judged at each name in them.
+    // The cheapest test comes first: rows of settings are judged at each name in them.
     !is_setting(value) && is_likely(value) && !is_call(value) && !is_code(value)
 }
 
@@ -133,7 +133,7 @@ pub(super) fn is_likely_and_no_name(value: &str) -> bool {
     is_likely_bare(value) && !is_identifier(value)
 }
 
-/// What no code and no prose has: letters and digits as they are drawn, and no path.
+/// Whether a text is unlike code and prose: random letters and digits, and no path.
 pub(super) fn is_strong(value: &str) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     let in_both = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && value.len() >= 10;
@@ -143,7 +143,7 @@ pub(super) fn is_strong(value: &str) -> bool {
         && is_likely_and_no_name(value)
 }
 
-/// A text of several words of which one looks made up by more than what ends a sentence.
+/// Whether a text has several words of which one looks random by more than the punctuation of a sentence.
 pub(super) fn is_likely_phrase(value: &str) -> bool {
     let words =
         value.split_whitespace().map(|word| word.trim_end_matches(['!', '?', '.', ',', ':']));
@@ -166,7 +166,7 @@ fn is_code(value: &str) -> bool {
     parts().all(word) && (value.contains(['.', ':']) || (value.contains('_') && named()))
 }
 
-/// A number, or lower-case words such as `next-page`: what counts tokens or names one.
+/// Whether it is a number, or lower-case words such as `next-page`: it counts tokens or names one.
 pub(super) fn is_plain(value: &str) -> bool {
     const WORD: usize = 12;
     let is_word = |part: &str| {
@@ -222,8 +222,8 @@ fn is_setting(value: &str) -> bool {
     })
 }
 
-/// A value with a digit and a letter of ASCII, in upper or lower case: no mere word. A hash is one as well, so
-/// that only a pattern that names what stands in front of the value asks for it.
+/// Whether it has a digit and a letter of ASCII, in upper or lower case: no mere word. A hash has both as well, so
+/// only patterns that name the text before the value use this.
 pub(super) fn is_mixed(value: &str) -> bool {
     let has = |is: fn(&char) -> bool| value.chars().any(|char| is(&char));
     is_value(value)

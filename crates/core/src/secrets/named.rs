@@ -1,4 +1,4 @@
-//! Values that are secrets by what they are called: in settings, code, JSON, headers, command lines.
+//! Values that are secrets by their names: in settings, code, JSON, headers, command lines.
 
 use std::ops::Range;
 
@@ -12,8 +12,7 @@ use super::{escaped, names};
 const NAME: usize = 80;
 const SPACE: usize = 60;
 
-/// Fewest bytes of a value, and by how many it is judged: however many names a text has, none is looked at for
-/// long.
+/// Fewest bytes of a value, and the bytes by which it is judged: however many names a text has, none takes long.
 const LEAST: usize = 6;
 const JUDGED: usize = 128;
 /// Bytes before a name in which its line has to begin.
@@ -25,7 +24,7 @@ thread_local! {
     pub(super) static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// The value of what is named at this place of a text, if it is a secret.
+/// Returns the value of the name at this place of a text, if it is a secret.
 pub(super) fn value(text: &str, word: Range<usize>) -> Option<Range<usize>> {
     let name = Name::at(text, word)?;
     let found = name.value()?;
@@ -37,7 +36,7 @@ struct Name<'a> {
     text: &'a str,
     /// Where it stands.
     place: Range<usize>,
-    /// Behind the quote that it may stand in.
+    /// The place after the quote that may enclose it.
     end: usize,
     is_quoted: bool,
     /// Whether it is the `key` of a URL.
@@ -62,7 +61,7 @@ impl<'a> Name<'a> {
         let in_name = |byte: &&u8| goes_on(byte) || **byte == b'.';
         let length = before.iter().rev().take(NAME).take_while(in_name).count();
         let start = word.start - length;
-        // The shell's own names for the folder that it is in; behind a semicolon it is one of several settings.
+        // The shell's own names for the folder that it is in; after a semicolon it is one of several settings.
         if last == "pwd"
             && matches!(text.get(start..word.end), Some("PWD" | "OLDPWD"))
             && !bytes.get(..start).is_some_and(|before| before.ends_with(b";"))
@@ -99,7 +98,7 @@ impl<'a> Name<'a> {
         if let Some(inner) = escaped::quoted(self.text, from) {
             return self.is_quoted_secret(&inner, is_tight && sign == '=').then_some(inner);
         }
-        // What a test says that went well is no secret.
+        // A test's verdict that it passed is no secret.
         if self.is_bare_pass && !self.is_quoted {
             return None;
         }
@@ -238,7 +237,7 @@ impl<'a> Name<'a> {
         self.bare(from, ends_bare, LEAST, self.bare_judge())
     }
 
-    /// What may stand in code as well is judged by whether it may be a name or a type there.
+    /// Returns the judge of values that may stand in code as well: could it be a name or a type there?
     fn bare_judge(&self) -> fn(&str) -> bool {
         if self.is_password() {
             is_likely_bare
@@ -283,7 +282,7 @@ impl<'a> Name<'a> {
         self.is(&inner, is_likely).then_some(inner)
     }
 
-    /// `--name value`, `ENV NAME value`, and `password value` behind who logs in.
+    /// Returns the value in `--name value`, `ENV NAME value`, and in `password value` after a login.
     fn behind_a_space(&self, at: usize) -> Option<Range<usize>> {
         let name = self.text.get(self.place.clone())?;
         let before = self.line_before();
@@ -305,7 +304,7 @@ impl<'a> Name<'a> {
         None
     }
 
-    /// Whether it stands in a file that says who logs in where.
+    /// Whether it stands in a file of logins, such as `.netrc`.
     fn logs_in(&self, before: &str) -> bool {
         let says = |line: &str| line.split_whitespace().any(|word| word == "machine");
         if says(before) {
@@ -343,7 +342,7 @@ impl<'a> Name<'a> {
         at + rest.iter().take(SPACE).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
     }
 
-    /// What stands here without quotes, if it is a secret.
+    /// Returns a value without quotes, if it is a secret.
     fn bare(
         &self,
         from: usize,
@@ -370,13 +369,13 @@ impl<'a> Name<'a> {
         before.chars().next_back().filter(|char| matches!(char, '"' | '\''))
     }
 
-    /// What stands before it on its line, as far as it is looked at.
+    /// Returns the text before it on its line, as far as it is read.
     fn line_before(&self) -> &'a str {
         let before = last(self.text.get(..self.place.start).unwrap_or_default());
         before.rsplit_once('\n').map_or(before, |(_, line)| line)
     }
 
-    /// Whether nothing stands before it on its line but what tools and lists put there.
+    /// Whether only output of tools or marks of lists stand before it on its line.
     fn begins_a_line(&self) -> bool {
         let before = self.line_before();
         let name = self.text.get(self.place.clone()).unwrap_or_default();
@@ -388,7 +387,7 @@ impl<'a> Name<'a> {
         let is_mark = |char: char| char.is_ascii_digit() || "-+>|→*#".contains(char);
         // Where a line ends is written as two letters in texts within texts.
         let is_escaped = before.ends_with('\\') && name.starts_with(['n', 'r', 't']);
-        // A file and a line, or a name of what is set.
+        // A file and a line, or the name of a setting.
         let is_found = || {
             let place = head.strip_suffix([':', '-']);
             place.is_some_and(|place| !place.contains(char::is_whitespace))
@@ -405,7 +404,7 @@ fn ends_bare(char: char) -> bool {
     char.is_whitespace() || "\"'`;&|<>,)]}\\".contains(char)
 }
 
-/// The last bytes of what stands before a name.
+/// Returns the last bytes of the text before a name.
 fn last(text: &str) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(LINE))..).unwrap_or_default()
 }

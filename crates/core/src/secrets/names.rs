@@ -1,6 +1,6 @@
-//! What secrets are called: one list, for names in texts and for those of fields.
+//! The names of secrets: one list, for names in texts and for those of fields.
 
-/// What names of secrets end with, in lower case.
+/// The endings of names of secrets, in lower case.
 pub(super) const ENDINGS: [&str; 14] = [
     "password",
     "passwd",
@@ -32,7 +32,7 @@ const CHOSEN: [&str; 10] = [
     "pwd",
 ];
 
-/// What keys are secret.
+/// Words that make a `key` after them a secret.
 const KEYS: [&str; 26] = [
     "api",
     "access",
@@ -87,14 +87,14 @@ pub(super) fn is_of_field(name: &str) -> bool {
     })
 }
 
-/// Whether a name is one of a secret that ends with this ending, by what stands before that.
+/// Whether a name with this ending is one of a secret, by the text before the ending.
 pub(super) fn is_secret(before: &str, ending: &str) -> bool {
     match ending {
         "key" => {
             let kind = before.trim_end_matches(['_', '-', '.', ' ']).to_ascii_lowercase();
             KEYS.iter().any(|key| kind.ends_with(key))
         }
-        // What passes, or was passed, ends so as well.
+        // Verbs such as `bypass` end so as well.
         "pass" => before.is_empty() || before.ends_with(['_', '-']) || is_user(before),
         _ => true,
     }

@@ -8,7 +8,7 @@ use bip39::Language;
 
 pub(super) const NAME: &str = "seed phrase";
 
-/// Words of a phrase. What is longer is a list of words.
+/// The fewest words of a phrase. A much longer one is a list of words.
 const LEAST: usize = 12;
 const MOST: usize = 30;
 /// How many of them are not the same, at least.

@@ -1,7 +1,7 @@
 //! Private keys between the lines that frame them.
 //!
-//! Code that reads or writes keys names these lines, too: only letters as a key has them, close behind the first
-//! line, make one of it. Where the last line is missing the key ends with these letters.
+//! Code that reads or writes keys names these lines, too: only letters as a key has them, right after the first line,
+//! make one of it. Where the last line is missing the key ends with these letters.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -44,7 +44,7 @@ fn in_key(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
 }
 
-/// How far a text behind a first line is a key, in bytes; none where it is none.
+/// Returns the length of the key in a text after a first line, in bytes; none where there is no key.
 fn body(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut end = None;

@@ -1,8 +1,7 @@
-//! The shapes in which the most used providers document their keys, each as it stands in a text: what recall is
-//! judged by.
+//! The shapes in which the most used providers document their keys, each in a text; recall is measured on them.
 //!
-//! `{a20}` stands for twenty random letters and digits, see [`alphabet`]; what is secret stands between `«` and
-//! `»`. No shape is a secret by itself.
+//! `{a20}` stands for twenty random letters and digits, see [`alphabet`]; the secret stands between `«` and `»`. No
+//! shape is a secret by itself.
 
 use super::fakes::{HEX, LETTERS, MIXED};
 
@@ -16,7 +15,7 @@ pub(crate) fn drawn(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Fills a shape in: the text, and what is secret in it.
+/// Fills a shape in: returns the text, and the secret in it.
 pub(crate) fn filled(shape: &str, mut random: impl FnMut(usize) -> usize) -> (String, String) {
     let (mut text, mut secret) = (String::new(), String::new());
     let mut is_secret = false;

@@ -4,16 +4,16 @@ use super::judge::{always, has_random_run, is_mixed};
 
 /// A token that is known by its first letters.
 pub(super) struct Token {
-    /// What it is called where it stood.
+    /// The name of its kind in the mask.
     pub name: &'static str,
     /// How it begins, in any of these ways.
     pub begins: &'static [&'static str],
-    /// What follows.
+    /// The alphabet of the rest.
     pub of: fn(u8) -> bool,
-    /// How much of it.
+    /// Its least length.
     pub least: usize,
     pub most: usize,
-    /// What tells it from what begins in the same way. What it refuses has no end that it takes.
+    /// Tells the token from other text with the same beginning. Every suffix of a refused text is refused, too.
     pub judge: fn(&str) -> bool,
 }
 
@@ -27,7 +27,7 @@ const fn token(
     Token { name, begins, of, least, most, judge: always }
 }
 
-/// What begins alike may be a name in code.
+/// A name in code may have the same beginning.
 const fn random(
     name: &'static str,
     begins: &'static [&'static str],
@@ -113,7 +113,7 @@ fn is_uuid(value: &str) -> bool {
     groups.eq([8, 4, 4, 4, 12])
 }
 
-/// The organization's id in front of the rest.
+/// Whether the organization's id comes before the rest.
 fn has_org(value: &str) -> bool {
     value.find('!').is_some_and(|at| matches!(at, 15 | 18)) && has_digit(value)
 }

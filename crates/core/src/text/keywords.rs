@@ -5,7 +5,7 @@ use super::cap;
 /// How many keywords a text has at most.
 pub const MAX_KEYWORDS: usize = 64;
 
-/// How many bytes of a text are looked at; what it is about stands at its start.
+/// The bytes of a text that are read; its subject is at the start.
 const SCANNED_BYTES: usize = 16 * 1024;
 
 /// Longer "words" are blobs.
@@ -41,7 +41,7 @@ pub(crate) fn for_each_word(text: &str, mut seen: impl FnMut(&str)) {
 pub(crate) enum Stretch<'t> {
     /// One word without parts.
     Word(&'t str),
-    /// What may be an identifier or a path.
+    /// A possible identifier or path.
     Joined(&'t str),
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn for_each_stretch<'t>(text: &'t str, mut seen: impl FnMut(Stretch<'
     }
 }
 
-/// What a byte is to the words around it.
+/// The role of a byte between words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Outside,
@@ -187,8 +187,8 @@ impl Parts<'_> {
         }
     }
 
-    /// Where the first part ends: at a joint, before a capital behind a small letter, or before the
-    /// last of several capitals that small letters follow.
+    /// Returns where the first part ends: at a joint, before a capital after a small letter, or before the last of
+    /// several capitals that small letters follow.
     fn humps(&self) -> (usize, usize) {
         let end = if self.rest.is_ascii() {
             let class = |byte: u8| CLASSES.get(usize::from(byte)).copied();

@@ -6,15 +6,15 @@ use crate::secrets::blank;
 /// How many characters a sentence has at most.
 const SENTENCE_CHARS: usize = 120;
 
-/// Words that a full stop stands behind without ending a sentence, in small letters and without it.
+/// Words that a full stop follows without ending a sentence, in small letters and without it.
 const ABBREVIATED: [&str; 26] = [
     "al", "approx", "art", "bspw", "bzw", "ca", "cf", "dr", "eg", "etc", "evtl", "fig", "ggf",
     "ie", "incl", "inkl", "max", "min", "mr", "mrs", "nr", "resp", "usw", "vgl", "viz", "vs",
 ];
 
-/// The sentences of a text, each with the white space behind it: together they are the text. A line is at least
-/// one. They end where those of a title do ([`first_sentence`]) and a new one begins behind that, which is no
-/// small letter and no digit, but never within what stands in backticks, nor behind a list item's number.
+/// Returns the sentences of a text, each with the white space after it: together they are the text. A line is at
+/// least one. They end where those of a title do ([`first_sentence`]) and a new one follows, which begins with no
+/// small letter and no digit, but never within backticks, nor after a list item's number.
 pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').flat_map(|line| {
         let mut rest = line;
@@ -26,7 +26,7 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first sentence of a line ends, with the white space behind it.
+/// Returns where the first sentence of a line ends, with the white space after it.
 fn sentence_end(line: &str, begins_line: bool) -> usize {
     let mut at = 0;
     let mut may_be_sign = begins_line;
@@ -61,10 +61,10 @@ fn begins_sentence(word: &str) -> bool {
 /// The first sentence that a user wrote, on one line and without Markdown or tags: a title for the frame that
 /// it opens. Empty if there are no words.
 ///
-/// It ends with its full stop, question mark or exclamation mark, or with its line: a list item is a
-/// sentence of its own. A full stop inside a word (`main.rs`, `v1.2`) or behind an abbreviation ends none. Of one
-/// longer than 120 characters the whole words up to there are taken, and an ellipsis. A word with a secret in
-/// it has a mask in its place.
+/// It ends with its full stop, question mark or exclamation mark, or with its line: a list item is a sentence of its
+/// own. A full stop inside a word (`main.rs`, `v1.2`) or after an abbreviation ends none. Of one longer than 120
+/// characters the whole words up to there are taken, and an ellipsis. A word with a secret in it has a mask in its
+/// place.
 pub fn first_sentence(text: &str) -> String {
     let text = blank(cap(text, 2 * READ));
     let text = without_tags(cap(&text, READ));
@@ -94,8 +94,7 @@ pub fn first_sentence(text: &str) -> String {
     without_end(&title).to_owned()
 }
 
-/// The words of a line without the sign that makes it a heading, a quotation or an item of a list, and without
-/// what emphasises them.
+/// Returns the words of a line without the mark of a heading, a quotation or a list item, and without emphasis.
 fn line_words(line: &str) -> Vec<String> {
     let mut words = line.split_whitespace().peekable();
     while words.next_if(|word| is_list_sign(word)).is_some() {}
@@ -136,7 +135,7 @@ fn has_letters(word: &str) -> bool {
     word.chars().any(char::is_alphanumeric)
 }
 
-/// A word up to where a sentence ends in it, and whether one does. `next` is the word behind it.
+/// Returns a word up to where a sentence ends in it, and whether one does. `next` is the word after it.
 fn ended<'a>(word: &'a str, next: Option<&str>) -> (&'a str, bool) {
     // Scripts without spaces have marks of their own, which nothing else is written with.
     let mark = word.char_indices().find(|(_, char)| matches!(char, '。' | '！' | '？' | '｡'));
@@ -151,7 +150,7 @@ fn ended<'a>(word: &'a str, next: Option<&str>) -> (&'a str, bool) {
     (word, ends)
 }
 
-/// Whether a sentence goes on behind the full stop that follows a word.
+/// Whether a sentence goes on after the full stop that follows a word.
 fn goes_on_behind(before: &str, next: Option<&str>) -> bool {
     let word = before.trim_start_matches(['(', '[', '"', '\'']);
     let is_letter = word.chars().count() == 1 && word.chars().all(char::is_alphabetic);

@@ -44,7 +44,7 @@ fn abbreviations_numbers_and_names_end_none() {
     assert_eq!(split("Apples, pears, etc. Then more."), ["Apples, pears, etc.", "Then more."]);
 }
 
-/// What no sentence may end in, nor end behind where it has a full stop.
+/// Words in which no sentence may end, nor after them where they have a full stop.
 const WHOLE: [&str; 9] =
     ["4.4.0", "0.5", "a.rs", "src/b.tar.gz", "e.g.", "i.e.", "z.B.", "`x. Y`", "approx."];
 

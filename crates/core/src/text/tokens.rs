@@ -21,8 +21,8 @@ pub(crate) fn estimate_units(text: &str) -> usize {
     pieces.units()
 }
 
-/// [`estimate_units`], but that reading stops where the cost exceeds `max`: what is more than `max`
-/// is not to be taken at its word.
+/// The same as [`estimate_units`], but reading stops where the cost exceeds `max`: a result above `max` only means
+/// that.
 pub(crate) fn estimate_units_to(text: &str, max: usize) -> usize {
     let mut pieces = Pieces::new(text);
     while pieces.units() <= max && pieces.advance() {}
@@ -54,12 +54,12 @@ fn inside(bytes: usize, room: usize, units: usize) -> usize {
     if bytes < LONG_PIECE { 0 } else { bytes.saturating_mul(room) / units.max(1) }
 }
 
-/// What stands before a word and is merged with it, or not.
+/// The character before a word, which is merged with it or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lead {
     Space,
     Mark,
-    /// Nothing: a line's or text's start, or behind marks that belong together.
+    /// Nothing: a line's or text's start, or a place after marks that belong together.
     Line,
     /// The word goes on from a word or a number: `Name` in `getName`.
     Joined,
@@ -191,8 +191,8 @@ impl<'a> Pieces<'a> {
         self.run = Run::default();
     }
 
-    /// Line ends are one piece with what precedes them; of the blanks behind, the last joins the
-    /// word or mark that follows.
+    /// Line ends are one piece with what precedes them; of the blanks after them, the last joins the word or mark
+    /// that follows.
     fn white_space(&mut self) {
         self.settle();
         self.joined = false;
@@ -277,7 +277,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// A word that starts at `start`: capitals, then small letters; what `lead` says stands before.
+    /// Reads a word that starts at `start`: capitals, then small letters; `lead` is the character before.
     fn word(&mut self, start: usize, lead: Lead) {
         let small = self.skip(start, Kind::Upper);
         let mut end = self.skip(small, Kind::Lower);

@@ -4,14 +4,20 @@ use callstack_core::frame::Frame;
 use callstack_core::returned::WentOn;
 use callstack_store::View;
 
+use crate::call::HostKind;
 use crate::error::EngineError;
 
-/// When what stands for a frame is said.
+/// The time at which a frame's text is rendered.
+pub(crate) fn is_followed(view: &View<'_>, session: &str) -> Result<bool, EngineError> {
+    let row = view.session_row(session)?;
+    Ok(row.is_none_or(|row| HostKind::of(&row.host) == HostKind::Folding))
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Saying {
-    /// At its end, or at the first request behind that: where work goes on is what is so now.
+    /// At its end, or at the first request after it: work continues where it does now.
     Now,
-    /// Long after: what is open now was not open then.
+    /// Long after: the open frame may be another one by now.
     Later,
 }
 

@@ -1,4 +1,4 @@
-//! What stands around a frame, as far as its context may show it.
+//! The surroundings of a frame, as far as its context may show them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use callstack_store::{Beside, View};
 use super::PLANNED;
 use crate::error::EngineError;
 
-/// Finished siblings that are looked at because they are the newest, and for each word because they
-/// are about it. The budget shows ten or so; more to choose from costs time at every push.
+/// Finished siblings that are read because they are the newest, and for each word because they are about it. The
+/// budget shows ten or so; more candidates cost time at every push.
 const NEWEST: u32 = 8;
 const A_WORD: u32 = 2;
 /// Words of a frame by which siblings are looked for.
@@ -36,8 +36,7 @@ fn is_alone(frame: &Frame, parent: Option<&Frame>) -> bool {
     parent.is_some_and(|parent| frame.session.is_none() || frame.session != parent.session)
 }
 
-/// Reads what stands around a frame. Sessions that were only read from recordings stand beside it where
-/// `imported`.
+/// Reads the surroundings of a frame. Sessions that were only read from recordings are among them where `imported`.
 pub(super) fn surroundings(
     view: &View<'_>,
     num: FrameNum,
@@ -52,7 +51,7 @@ pub(super) fn surroundings(
     let mut siblings = view.sibling_candidates(&frame, &words, NEWEST, A_WORD, beside)?.frames;
     let mut planned_siblings = Vec::new();
     if is_alone(&frame, ancestors.first()) {
-        // Nothing in its conversation tells what the frames beside its ancestors returned, nor what is planned.
+        // Its conversation does not contain the results of the frames beside its ancestors, nor the plans there.
         for above in ancestors.iter().filter(|above| above.parent.is_some()) {
             let found = view.sibling_candidates(above, &words, NEWEST, A_WORD, beside)?;
             siblings.extend(found.frames);
@@ -78,8 +77,8 @@ pub(super) fn surroundings(
             owner.pins.iter().map(|pin| ScopedPin { owner: owner.num, pin: pin.clone() })
         })
         .collect();
-    // In its parent's own session a finished sibling's fold stands above, in the same request, and so
-    // does what one returned that this session had given to another.
+    // In its parent's own session a finished sibling's fold is in the same request, and so is the text of one that
+    // this session had given to another.
     let mut visible = BTreeSet::new();
     for sibling in siblings.iter().filter(|it| it.session.is_some() && frame.session.is_some()) {
         let told = || {
@@ -93,7 +92,7 @@ pub(super) fn surroundings(
             visible.insert(sibling.num);
         }
     }
-    // Where a fold stands above, what was seen stands in it.
+    // A fold in the request contains the evidence.
     let elsewhere = siblings.iter().map(|it| it.num).filter(|num| !visible.contains(num));
     let seen = view.evidence_briefs(elsewhere)?;
     Ok(Surroundings {

@@ -1,5 +1,5 @@
-//! What becomes of a summary: a frame ends with it, or keeps it as a checkpoint. Where none comes, the
-//! frame ends without, and nothing of what its agent said is lost.
+//! The use of a summary: a frame ends with it, or keeps it as a checkpoint. Where none comes, the frame ends without,
+//! and no words of its agent are lost.
 
 use callstack_core::compaction::{
     Compaction, CompactionType, Instead, Notice, PendingCompaction, PendingCompletion,
@@ -10,6 +10,7 @@ use callstack_core::decide::{Command, Pop};
 use callstack_core::event::Event;
 use callstack_core::frame::{FrameNum, Status};
 use callstack_core::results::{ResultsSource, dense};
+use callstack_core::session_state::BrokenTurn;
 use callstack_core::subagent::Trouble;
 use callstack_core::transcript::PartBody;
 use callstack_store::{Change, View};
@@ -18,7 +19,6 @@ use super::{Failure, Summary};
 use crate::assembly::open_now::Saying;
 use crate::compaction::Compactions;
 use crate::conversation::Conversation;
-use crate::conversation::broken::Broken;
 use crate::effect::{Effect, Reaction};
 use crate::error::{EngineError, Kind};
 use crate::generator::Made;
@@ -28,7 +28,7 @@ use crate::lock::lock;
 const NEVER_CAME: &str = "the host did not compact the session";
 const EMPTY: &str = "the summary was empty";
 
-/// What came of a compaction.
+/// The outcome of a compaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Came<'a> {
     /// A summary, perhaps an empty one.
@@ -55,11 +55,11 @@ impl<'a> Came<'a> {
 }
 
 impl Compactions {
-    /// Takes over what came of a session's compaction, unless that has been done. What the agent has
-    /// to be told of it, if it has asked for it.
+    /// Applies the outcome of a session's compaction, once. Returns the notice for the agent, if it has asked for the
+    /// compaction.
     ///
-    /// Where no summary came and no results were given, the frame ends with those that were `made`, else
-    /// with what can be extracted.
+    /// Where no summary came and no results were given, the frame ends with those that were `made`, else with an
+    /// extract.
     pub(crate) fn settle(
         &self,
         session: &str,
@@ -134,8 +134,14 @@ impl Compactions {
         });
         let mut settled =
             settled(&pending.session, CompactionType::FrameCompletion, Some(pending.frame), came);
-        settled.notice =
-            Some(match self.closing.end_in(change, &pending.session, &pop, &completion.seen) {
+        settled.notice = Some(
+            match self.closing.end_in(
+                change,
+                self.kernel.now(),
+                &pending.session,
+                &pop,
+                &completion.seen,
+            ) {
                 Ok(_) => self.told_of_the_end(&change.view(), pending, completion, summary)?,
                 Err(refused) if matches!(refused.kind, Kind::Unavailable | Kind::Internal) => {
                     return Err(refused);
@@ -149,7 +155,8 @@ impl Compactions {
                     let told = not_completed(&before, pending, &refused.sentence());
                     notice(pending, None, told.clone(), told)
                 }
-            });
+            },
+        );
         Ok(settled)
     }
 
@@ -170,7 +177,7 @@ impl Compactions {
             Ok(_) => frame.results = Some(summary_above(completion)),
             Err(why) => {
                 brief = format!("{brief} (No summary could be generated: {why}.)");
-                // What callstack says itself says why already.
+                // Results that callstack wrote contain the reason already.
                 if !frame.results.as_deref().is_some_and(|results| results.contains(why)) {
                     let own = frame.results.unwrap_or_default();
                     frame.results = Some(format!("{own}\n(No summary could be generated: {why}.)"));
@@ -188,7 +195,7 @@ impl Compactions {
             &completion.seen,
             (&pending.session, Saying::Now),
         )?;
-        // A root is never folded: nothing above says what it returned.
+        // A root is never folded: no earlier text holds its results.
         let call = pending.anchor.call.clone().filter(|_| frame.parent.is_some());
         Ok(notice(pending, call, whole, brief))
     }
@@ -249,9 +256,8 @@ impl Compactions {
         let message =
             if failure.stopped { "its turn was aborted" } else { failure.message.as_str() };
         let trouble = Trouble { aborted: failure.stopped, message: message.to_owned() };
-        self.sessions.broken(session, |broken| {
-            *broken = Broken { failure: Some(failure), trouble: Some(trouble) };
-        })
+        let now = BrokenTurn { failure: Some(failure), trouble: Some(trouble) };
+        self.sessions.broken(session, |broken| now.clone_into(broken))
     }
 
     /// A session's agent has fallen silent. A compaction that was asked of the host has then come or
@@ -261,7 +267,7 @@ impl Compactions {
         let is_asked =
             self.queries.pending_compaction(session)?.is_some_and(|pending| pending.requested);
         if is_asked {
-            // Results may be taken from what was said a moment ago.
+            // Results may be extracted from the newest messages.
             self.sessions.wait_until_written(session);
         }
         let conversation = self.sessions.conversation(session);
@@ -275,8 +281,8 @@ impl Compactions {
             Ok::<_, EngineError>((view.untold_compactions(session)?, active))
         })?;
         let awaited = untold.iter().filter_map(|it| it.notice.as_ref()).any(|it| it.awaited);
-        // Whoever stopped it wants it to stop, and behind a root there is nothing to go on with: it is
-        // told when the user speaks next.
+        // Whoever stopped it wants it to stop, and after a root there is nothing to go on with: the notice waits for
+        // the user's next message.
         if !awaited || active.is_none() || failure.is_some_and(|failure| failure.stopped) {
             return Ok(Reaction::default());
         }
@@ -292,14 +298,14 @@ impl Compactions {
         Ok(Reaction { effects: vec![effect], wake_at: None })
     }
 
-    /// A session is gone: what waited for its compaction waits no longer.
+    /// Settles the pending compaction of a session that is gone.
     pub(crate) fn compaction_gone(&self, session: &str) -> Result<(), EngineError> {
         self.settle(session, Came::Nothing("its session was deleted"), None)?;
         Ok(())
     }
 }
 
-/// What an agent is told of compactions that are over, given what its transcript shows.
+/// Returns the notice about compactions that are over, for an agent whose transcript is given.
 pub(crate) fn told(compactions: &[Compaction], conversation: &Conversation) -> String {
     let texts = compactions.iter().filter_map(|compaction| {
         let notice = compaction.notice.as_ref()?;

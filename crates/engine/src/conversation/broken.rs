@@ -1,55 +1,47 @@
-//! What broke a session's turn off. A host tells of it before it tells that the session fell silent, which
-//! may be in another process.
+//! The failure that broke a session's turn off. A host reports it before it reports that the session fell silent,
+//! which may be in another process.
 
 use callstack_core::event::Event;
-use callstack_core::returned::RENDERER_VERSION;
-use callstack_core::subagent::Trouble;
-use serde::{Deserialize, Serialize};
+use callstack_core::session_state::{BrokenTurn, SessionState};
+use callstack_store::View;
 
 use crate::error::EngineError;
 use crate::sessions::Sessions;
 
 /// Why a turn of an agent ended before its time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// Whether somebody stopped it.
-    pub stopped: bool,
-    /// What the host says of it.
-    pub message: String,
-}
-
-const SLOT: &str = "broken";
-
-/// What broke the last turn off, until it is taken account of.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Broken {
-    /// For a compaction that was waited for.
-    pub(crate) failure: Option<Failure>,
-    /// For the frames of a child session.
-    pub(crate) trouble: Option<Trouble>,
-}
+pub use callstack_core::session_state::Failure;
 
 impl Sessions {
-    /// Looks at what broke a session's last turn off, and keeps what `change` makes of it.
+    /// Reads the failure of a session's last turn, and stores the changes of `change`. Where there are any, `change`
+    /// is called a second time, with the failure as it is stored by then.
     pub(crate) fn broken<T>(
         &self,
         session: &str,
-        change: impl FnOnce(&mut Broken) -> T,
+        change: impl Fn(&mut BrokenTurn) -> T,
     ) -> Result<T, EngineError> {
-        let kept = self.kernel.read(|view| view.render(session, SLOT))?;
-        let before: Broken =
-            kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        let mut broken = before.clone();
-        let outcome = change(&mut broken);
-        if broken != before {
-            let event = Event::Rendered {
-                session: session.to_owned(),
-                slot: SLOT.to_owned(),
-                text: serde_json::json!(broken).to_string(),
-                renderer: RENDERER_VERSION,
-            };
-            self.kernel.write(|write| write.append(self.kernel.now(), &[event]))?;
+        let changed = |view: &View<'_>| -> Result<_, EngineError> {
+            let before = view.broken_turn(session)?;
+            let mut after = before.clone();
+            let outcome = change(&mut after);
+            Ok((outcome, (after != before).then_some(after)))
+        };
+        // Nearly always nothing changes; reading takes no lock that others wait for.
+        let (outcome, after) = self.kernel.read(changed)?;
+        if after.is_none() {
+            return Ok(outcome);
         }
-        Ok(outcome)
+        self.kernel.write(|write| {
+            let (outcome, after) = changed(&write.view())?;
+            if let Some(after) = after {
+                let state = SessionState::BrokenTurn(after);
+                let event = Event::SessionStateSet { session: session.to_owned(), state };
+                write.append(self.kernel.now(), &[event])?;
+            }
+            Ok(outcome)
+        })
     }
 }
+
+#[cfg(test)]
+#[path = "broken_tests.rs"]
+mod tests;

@@ -1,10 +1,10 @@
 //! The calibration of a session, kept in the store for other processes.
 
 use callstack_core::event::Event;
-use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::session_state::SessionState;
 
 use super::Conversation;
-use crate::calibration::{Calibration, SLOT, STEP, tokens_per_estimate};
+use crate::calibration::Calibration;
 use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
 
@@ -21,22 +21,17 @@ impl Conversations {
         conversation: &mut Conversation,
         session: &str,
     ) -> Result<(), EngineError> {
-        let factor = conversation.calibration().factor();
-        if conversation.calibrated == Some(factor) {
+        let percent = conversation.calibration().percent();
+        if conversation.calibrated == Some(percent) {
             return Ok(());
         }
-        if (self.kernel.read(|view| tokens_per_estimate(view, session))? - factor).abs()
-            >= STEP / 2.0
-        {
-            let event = Event::Rendered {
-                session: session.to_owned(),
-                slot: SLOT.to_owned(),
-                text: factor.to_string(),
-                renderer: RENDERER_VERSION,
-            };
+        let kept = self.kernel.read(|view| view.tokens_per_estimate(session))?;
+        if kept.unwrap_or_else(|| Calibration::default().percent()) != percent {
+            let state = SessionState::TokensPerEstimate { percent };
+            let event = Event::SessionStateSet { session: session.to_owned(), state };
             self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
         }
-        conversation.calibrated = Some(factor);
+        conversation.calibrated = Some(percent);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What a session's calls tell of child sessions: of its own, and of itself as one.
+//! Calls as evidence of child sessions: of the session's own, and of itself as one.
 
 use callstack_core::transcript::{PartBody, Role};
 
@@ -10,7 +10,7 @@ use crate::sessions::Sessions;
 use crate::subagents::Subagents;
 
 impl Conversation {
-    /// The beginning of what the session was first told.
+    /// Returns the beginning of the session's first prompt.
     pub(crate) fn first_words(&self) -> Option<String> {
         let told = self.transcript.iter().filter(|message| message.role == Role::User);
         told.flat_map(|message| &message.parts).find_map(|part| match &part.body {
@@ -21,7 +21,7 @@ impl Conversation {
 }
 
 impl Sessions {
-    /// Waits a little until what the session has shown is on the disk.
+    /// Waits a little until the session's messages are on the disk.
     pub(crate) fn written(&self, conversation: &Conversation) -> Result<(), EngineError> {
         self.recorder()?.flush(conversation.ticket, PATIENCE);
         Ok(())

@@ -24,7 +24,7 @@ const COMPARED: usize = 8;
 /// Messages at the beginning of a session by which it is seen whether comparing is worth it: hosts change some.
 const FIRST: usize = 4;
 
-/// What a copy has of its own.
+/// The fields in which a copy differs.
 const OWN: &[&str] = &["id", "messageID", "parentID", "sessionID", "tail_start_id"];
 
 /// A session that another one was copied from.
@@ -38,7 +38,7 @@ pub(super) struct Copied {
     copies: Vec<(String, Option<usize>)>,
     /// The place of the summary that the fork begins with, and its id.
     summary: Option<(usize, String)>,
-    /// How many copies were told by what they say.
+    /// The number of copies that were recognized by their content.
     alike: usize,
 }
 
@@ -77,14 +77,14 @@ impl Copied {
         self.copies.iter().find(|(_, of)| *of == place).map(|(copy, _)| copy.as_str())
     }
 
-    /// The copy of a message or, where it was not copied, the last copy of what came before it.
+    /// Returns the copy of a message or, where it was not copied, the last copy of an earlier one.
     pub(super) fn up_to(&self, original: &str) -> Option<&str> {
         let place = *self.places.get(original)?;
         let before = |of: &Option<usize>| of.is_some_and(|of| of <= place);
         self.copies.iter().rfind(|(_, of)| before(of)).map(|(copy, _)| copy.as_str())
     }
 
-    /// The last copy of what was written before the summary.
+    /// Returns the last copy of a message from before the summary.
     pub(super) fn kept_behind_summary(&self) -> Option<&str> {
         let (summary, _) = self.summary.as_ref()?;
         let before = |of: &Option<usize>| of.is_some_and(|of| of < *summary);
@@ -103,12 +103,12 @@ impl Copied {
         own.map(|(shown, _)| shown.message.id.clone()).collect()
     }
 
-    /// Whether a place was hidden behind the summary, or behind one that the original itself was forked with.
+    /// Whether a place was hidden by the summary, or by one that the original itself was forked with.
     pub(super) fn hides_opening(&self, original: &str) -> bool {
         self.hides(original) || (self.summary.is_some() && !self.places.contains_key(original))
     }
 
-    /// Whether a message was hidden behind the summary.
+    /// Whether a message was hidden by the summary.
     pub(super) fn hides(&self, original: &str) -> bool {
         let place = self.places.get(original).copied();
         let summary = self.summary.as_ref().map(|(place, _)| *place);
@@ -137,7 +137,7 @@ impl Forks {
                 && spans.iter().all(|span| span.origin == SpanOrigin::Root)
         });
         let session = &request.session;
-        // What was named in the original stands in the copy, too, which may show no frame.
+        // Frames that are named in the original are named in the copy, too, which may show none.
         let named = if conversation.order.is_empty() {
             let calls: Vec<&str> = request.shown.iter().flat_map(calls).collect();
             self.kernel.read(|view| view.sessions_that_name(&calls, session))?
@@ -152,8 +152,8 @@ impl Forks {
         let recorder = self.sessions.recorder()?;
         recorder.flush(recorder.record(self.kernel.now(), session, Vec::new()), PATIENCE);
         self.kernel.read(|view| {
-            // Some providers number their calls anew in each session: the frame must be the same, or most of
-            // what is shown.
+            // Some providers restart the numbers of calls in each session: the frame must be the same, or most of the
+            // content.
             let (mut sure, mut unsure) = (Vec::new(), Vec::new());
             for (call, frame) in opened {
                 for span in view.spans_opened_by(call, session)?.into_iter().rev() {
@@ -167,7 +167,7 @@ impl Forks {
             unsure.extend(named);
             let likenesses: Vec<_> = request.shown.iter().map(|it| likeness(&it.json)).collect();
             if !is_known {
-                // Frames that began by themselves have no call that would tell.
+                // Automatic frames have no call to recognize them by.
                 for other in view.latest_sessions(session, COMPARED)? {
                     let order = view.message_order(&other)?;
                     let Some(last) = order.iter().take(FIRST).next_back() else { continue };
@@ -205,7 +205,7 @@ fn calls(shown: &Shown) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a message says, the same for its copies.
+/// Returns a hash of a message's content, the same for its copies.
 fn likeness(json: &str) -> Option<u64> {
     let mut message: Value = serde_json::from_str(json).ok()?;
     forget_own(&mut message);

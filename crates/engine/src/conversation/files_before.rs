@@ -1,4 +1,4 @@
-//! States of files and files that were written, of frames that are made after the fact: nobody knew where they began.
+//! States of files, and written files, of frames that are made after the fact, whose beginning was not known in time.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::work_tree::{FileStates, StateAt, may_write};
 struct Known {
     /// Whether no call may have changed files between that moment and the first call.
     is_exact: bool,
-    /// The message behind which it was recorded.
+    /// The message after which it was recorded.
     at: usize,
     state: State,
 }
@@ -31,7 +31,7 @@ enum State {
     Of(FrameNum, FileMoment),
 }
 
-/// What a session did in steps that may be closed after the fact.
+/// Finds the files of a session in steps that may be closed after the fact.
 pub(crate) struct StepQueries {
     kernel: Arc<Kernel>,
     pub(crate) sessions: Arc<Sessions>,
@@ -51,8 +51,8 @@ impl StepQueries {
         }
     }
 
-    /// The state of the files before a call of a session: as it was right in front of it where that is known, else the
-    /// nearest one before.
+    /// Returns the state of the files before a call of a session: right before it where that is known, else the
+    /// nearest earlier one.
     pub(crate) fn files_before(
         &self,
         session: &str,
@@ -108,7 +108,7 @@ impl StepQueries {
         for frame in frames {
             for artifact in view.frame(frame)?.artifacts {
                 let is_written = evidence.written.iter().any(|file| file.is_at(&artifact.path));
-                // What it holds now was put there last.
+                // Its present content is from the last write.
                 let is_last =
                     || artifact.hash == files::hash(self.kernel.project(), &artifact.path);
                 match found.iter_mut().find(|known| known.path == artifact.path) {
@@ -123,12 +123,13 @@ impl StepQueries {
 }
 
 impl Conversation {
-    /// The newest message, where the files as they are now may be those that work behind it, or from it on, has found.
+    /// Returns the newest message, if the files as they are now may be those with which work after it, or from it on,
+    /// began.
     pub(crate) fn place_of_files(&self) -> Option<&str> {
         self.framing.newest_list().or_else(|| self.looks_behind_trying())
     }
 
-    /// The moments at which frames began and ended in front of a call.
+    /// Returns the moments at which frames began and ended before a call.
     fn frames_before(&self, first: &Anchor) -> Vec<Known> {
         let mut known = Vec::new();
         for span in self.spans.iter().filter(|span| span.open != *first) {
@@ -153,12 +154,12 @@ impl Conversation {
         (known.at < message).then_some(Known { is_exact, ..known })
     }
 
-    /// A state that was recorded behind a message, if it is from before a call or as that found it.
+    /// Returns a state that was recorded after a message, if it is from before a call or as that found it.
     fn known_at(&self, at: &Anchor, first: &Anchor, state: State) -> Option<Known> {
         let (message, part) = self.place_of(first)?;
         let (at, _) = self.place_of(&Anchor { message: at.message.clone(), call: None })?;
         let Some(step) = self.transcript.get(message) else {
-            // The host has not shown to this process what was done in between.
+            // The host has not shown the calls in between to this process.
             return (at < message).then_some(Known { is_exact: false, at, state });
         };
         let wrote = |messages: &[Message]| {

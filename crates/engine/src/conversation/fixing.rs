@@ -1,5 +1,5 @@
-//! What a frame returned is fixed at the first request after the step that ended it: by then every call of
-//! that step has its result, which whoever wrote the results had not seen.
+//! Fixes the text that a frame returned at the first request after the step that ended it: by then every call of that
+//! step has its result, which the author of the results had not seen.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use crate::evidence::{SpanReader, taken};
 use crate::kernel::Kernel;
 use crate::sessions::Sessions;
 
-/// When a text is fixed whose last step is not stored.
+/// The treatment of a text while the last step of its span is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unshown {
-    /// Later: the host does not show its newest steps now.
+    /// It is fixed later: the request of the host lacks the newest steps.
     Waits,
-    /// Now: the step will never be shown.
+    /// It is fixed now: the host will not show that step any more.
     IsFixed,
 }
 
-/// What is known of a span once its last step is over.
+/// The knowledge of a span once its last step is over.
 enum AtTheEnd {
     /// Its last step is to be shown yet.
     Waits,
@@ -39,7 +39,7 @@ enum AtTheEnd {
     Seen(Box<Evidence>),
 }
 
-/// Fixes what frames returned once the calls of the step of their pop have their results.
+/// Fixes the texts that frames returned once the calls of the step of their pop have their results.
 pub(crate) struct Fixing {
     kernel: Arc<Kernel>,
     contexts: Arc<Contexts>,
@@ -62,17 +62,21 @@ impl Fixing {
         }
     }
 
-    /// Fixes what stands for spans that ended in a session's last steps.
+    /// Fixes the texts of spans that ended in a session's last steps. Returns whether it could: false where these steps
+    /// were not on the disk in time.
     pub(super) fn fix_returned(
         &self,
         conversation: &mut Conversation,
         session: &str,
         unshown: Unshown,
-    ) -> Result<(), EngineError> {
+    ) -> Result<bool, EngineError> {
         let unfixed = conversation.spans.iter().filter(|span| is_unfixed(span));
         let unfixed: Vec<Span> = unfixed.cloned().collect();
-        if unfixed.is_empty() || !self.sessions.recorder()?.flush(conversation.ticket, PATIENCE) {
-            return Ok(());
+        if unfixed.is_empty() {
+            return Ok(true);
+        }
+        if !self.sessions.recorder()?.flush(conversation.ticket, PATIENCE) {
+            return Ok(false);
         }
         let folder = conversation.folder(self.kernel.project()).to_path_buf();
         let seen = self.kernel.read(|view| {
@@ -81,17 +85,18 @@ impl Fixing {
         })?;
         self.kernel.write(|change| {
             for (span, seen) in unfixed.iter().zip(&seen) {
-                // What another process has fixed in the meantime stays so.
+                // A text that another process has fixed in the meantime stays.
                 if change.view().span_row(span.num)?.fold == span.fold {
                     self.fix(change, span, seen)?;
                 }
             }
             Ok::<_, EngineError>(())
         })?;
-        self.sessions.load_spans(conversation, session)
+        self.sessions.load_spans(conversation, session)?;
+        Ok(true)
     }
 
-    /// Fixes what stands for a span whose session will show no further step, if that is still to be done.
+    /// Fixes the text of a span whose session will show no further step, if that is still to be done.
     pub(crate) fn fix_now(
         &self,
         change: &mut Change<'_>,
@@ -106,7 +111,7 @@ impl Fixing {
         Ok(change.view().span_row(span.num)?.fold)
     }
 
-    /// What the last step of a span says beyond what was known when it ended.
+    /// Returns the evidence of a span's last step that was not known when it ended.
     fn seen_at_the_end(
         &self,
         view: &View<'_>,
@@ -142,7 +147,7 @@ impl Fixing {
                 change.append(self.kernel.now(), taken.as_slice())?;
             }
         }
-        // What was invalidated under the work in it has the text of that work.
+        // A frame that was invalidated during the work in it has the text of that work.
         let is_own = span.outcome.as_ref().is_none_or(|it| it.status != Status::Invalidated);
         if is_own || matches!(seen, AtTheEnd::Seen(_)) {
             // Frames may have begun and ended since, with calls of the same step.

@@ -1,11 +1,11 @@
-//! Which finished spans go out folded: what is worth it, and is on the disk.
+//! Decides which finished spans go out folded: those that are worth it, and are on the disk.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use callstack_core::event::Event;
 use callstack_core::fold::{Folded, Input, Weighed, fold, weigh};
-use callstack_core::transcript::{Fold, Held, Span};
+use callstack_core::transcript::{Fold, Held, Span, SpanNum};
 
 use super::Conversation;
 use super::fixing::Unshown;
@@ -15,8 +15,8 @@ use crate::evidence::SpanReader;
 use crate::kernel::Kernel;
 use crate::sessions::Sessions;
 
-/// How long a fold waits for its span to be on the disk. The host waits a little longer for us; what
-/// is not there by then is folded at the next call.
+/// How long a fold waits for its span to be on the disk. The host waits a little longer for us; a span that is not
+/// there by then is folded at the next call.
 pub(super) const PATIENCE: Duration = Duration::from_millis(150);
 
 impl Conversation {
@@ -32,12 +32,17 @@ impl Conversation {
         }
     }
 
-    pub(super) fn fold(&self, live: &[Span]) -> Folded {
+    /// Folds the spans as they count now, but for those that are not on the disk yet.
+    pub(super) fn fold(&self) -> Folded {
+        self.fold_spans(&without(&live(&self.spans), &self.left_out))
+    }
+
+    fn fold_spans(&self, live: &[Span]) -> Folded {
         fold(&self.input(live))
     }
 
-    /// Weighs what waits for it, and takes the verdicts over into `live`. What comes of it depends on the
-    /// transcript, the store and the clock alone, so that another process would decide the same.
+    /// Weighs the spans that wait for it, and sets the verdicts in `live`. They depend on the transcript, the store
+    /// and the clock alone, so that another process would decide the same.
     fn weigh(&self, live: &mut [Span], now: i64) -> Vec<Weighed> {
         let is_cached = !self.masking.has_paused(now);
         let weighed = weigh(&self.input(live), self.masking.weights(), is_cached);
@@ -50,8 +55,7 @@ impl Conversation {
         weighed
     }
 
-    /// Whether the provider has forgotten what was sent last, and there is something that was too light to
-    /// be folded before.
+    /// Whether the provider's cache has expired, and there is a span that was too light to be folded before.
     pub(super) fn weighs_again(&self, now: i64) -> bool {
         let light = |fold: &Fold| matches!(fold.held, Some(Held::Light { .. }));
         self.masking.has_paused(now)
@@ -82,18 +86,33 @@ impl Folding {
         }
     }
 
-    /// Folds what is worth it, once what is folded away is on the disk.
+    /// Folds the spans that are worth it, once they are on the disk.
     pub(super) fn folded(
         &self,
         conversation: &mut Conversation,
         session: &str,
         applied: i64,
     ) -> Result<Folded, EngineError> {
-        self.fixing.fix_returned(conversation, session, Unshown::IsFixed)?;
+        let is_fixed = self.fixing.fix_returned(conversation, session, Unshown::IsFixed)?;
+        conversation.is_disk_slow = !is_fixed;
+        conversation.left_out.clear();
         let now = self.kernel.now();
         let mut live = live(&conversation.spans);
-        let weighed = conversation.weigh(&mut live, now);
-        let folded = conversation.fold(&live);
+        let mut weighed = conversation.weigh(&mut live, now);
+        let mut folded = conversation.fold_spans(&live);
+        if !folded.unsettled.is_empty()
+            && !self.sessions.recorder()?.flush(conversation.ticket, PATIENCE)
+        {
+            weighed.clear();
+            conversation.is_disk_slow = true;
+            // A fold that is left out may uncover one inside it that is not settled either.
+            while !folded.unsettled.is_empty() {
+                conversation.left_out.append(&mut folded.unsettled);
+                folded = conversation.fold();
+            }
+        }
+        // The span of a fold whose answer never arrived is on the disk already. It settles again in any case, since the
+        // newest steps were written after the unfolded span.
         let settles = |span: &Span| {
             folded.unsettled.contains(&span.num)
                 || (folded.in_effect.contains(&span.num) && never_arrived(span, applied))
@@ -102,18 +121,14 @@ impl Folding {
         let Some(last) = conversation.last().map(|message| message.id.clone()) else {
             return Ok(folded);
         };
-        let settles_any = live.iter().any(settles);
-        if !settles_any && weighed.is_empty() {
+        if !live.iter().any(settles) && weighed.is_empty() {
             return Ok(folded);
-        }
-        if settles_any && !self.sessions.recorder()?.flush(conversation.ticket, PATIENCE) {
-            return Ok(conversation.fold(&without(&live, &folded)));
         }
         self.kernel.write(|change| {
             let mut events = Vec::new();
             for span in live.iter().filter(|span| settles(span) || is_weighed(span)) {
                 let known = conversation.spans.iter().find(|known| known.num == span.num);
-                // What another process has decided in the meantime stays so.
+                // A decision of another process in the meantime stands.
                 let stands = change.view().span_row(span.num)?.fold;
                 let Some(mut fold) = span.fold.clone() else { continue };
                 if known.is_none_or(|known| known.fold != stands) {
@@ -128,11 +143,11 @@ impl Folding {
             Ok::<_, EngineError>(change.append(now, &events)?)
         })?;
         self.sessions.load_spans(conversation, session)?;
-        Ok(conversation.fold(&self::live(&conversation.spans)))
+        Ok(conversation.fold())
     }
 }
 
-/// Spans as they count now: without what was undone.
+/// Returns the spans as they count now: without those that were undone.
 pub(super) fn live(spans: &[Span]) -> Vec<Span> {
     spans
         .iter()
@@ -154,12 +169,12 @@ fn never_arrived(span: &Span, applied: i64) -> bool {
     applied > 0 && serial.is_some_and(|serial| serial > applied)
 }
 
-/// The spans without the folds that are not on the disk yet.
-fn without(live: &[Span], folded: &Folded) -> Vec<Span> {
+/// Returns the spans, some of them without their folds.
+fn without(live: &[Span], left_out: &[SpanNum]) -> Vec<Span> {
     live.iter()
         .map(|span| {
             let mut span = span.clone();
-            if folded.unsettled.contains(&span.num) {
+            if left_out.contains(&span.num) {
                 span.fold = None;
             }
             span

@@ -1,5 +1,5 @@
-//! A fork begins with a copy of another session's transcript: other messages, the same calls. It gets
-//! frames of its own for them, so that neither session can touch what the other one does.
+//! A fork begins with a copy of another session's transcript: other messages, the same calls. It gets frames of its
+//! own for them, so that neither session affects the other one.
 
 use std::sync::Arc;
 
@@ -68,11 +68,11 @@ impl Forks {
             }
             Ok::<_, EngineError>((spans, root_of(view, &copied.session)?))
         })?;
-        // What was said to its original stands in it, too.
+        // Notes in its original are in it, too.
         if spans.is_empty() && copied.summary().is_none() {
             return self.inherit_marks(conversation, session, copied, false);
         }
-        // A fork that shows nothing which the user has said continues what its original is for.
+        // A fork without any message of the user continues the purpose of its original.
         if let Some(root) = root.filter(|_| self.queries.session_root(session).is_err()) {
             let start = Anchor { message: None, call: None };
             self.frames.ensure_root(session, host, root.identity, start)?;
@@ -112,8 +112,8 @@ impl Forks {
         marks.extend(named_steps::marks(&named, session, |message| copied.of(message)));
         marks
             .extend(notes::marks(&noted, session, |message| copied.of(message).map(str::to_owned)));
-        // The copy has parts with other ids: it begins with whole outputs, which other steps were written
-        // behind. So it is where folds name frames, whose copies have other handles.
+        // The copy has parts with other ids: it begins with whole outputs, and later steps were written after masks.
+        // The same holds where folds name frames, whose copies have other handles.
         let changed = masked || worded_anew;
         marks.extend(conversation.mark_for_new_system(session).filter(|_| changed));
         self.kernel.write(|change| change.append(self.kernel.now(), &marks))?;
@@ -179,7 +179,7 @@ fn moved(conversation: &Conversation, copied: &Copied, span: Span, open: Anchor)
             message.map(|message| Anchor { message: Some(message), call: close.call.clone() })
         }
     };
-    // A fork from in front of the call that closed them has steps like any others.
+    // A fork from before the call that closed them has ordinary steps.
     if close.is_none() && span.origin == SpanOrigin::Since {
         return None;
     }

@@ -1,5 +1,5 @@
-//! The `auto` level: units of work that are told apart in a session's transcript become frames by
-//! themselves, and end with what the agent said at their end.
+//! The `auto` level: units of work that are found in a session's transcript become frames without a push, and end
+//! with the agent's last words in them.
 //!
 //! Frames are found by their anchors, so that neither a restart nor a second process makes any twice.
 
@@ -22,15 +22,14 @@ use crate::queries::Queries;
 use crate::sessions::Sessions;
 use crate::settings::Level;
 
-/// What framing knows of a session in this process. All of it can be had again from the transcript and
-/// the store.
+/// The state of framing in this process. All of it can be restored from the transcript and the store.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     moments: Vec<Moment>,
-    /// Messages that the host has told of and not shown yet, such as a closing reply.
+    /// Messages that the host has reported and not shown yet, such as a closing reply.
     recorded: Vec<Moment>,
     framer: Option<Framer>,
-    /// How many moments the framer has read, and what it was told was framed already.
+    /// The number of moments that the framer has read, and the frames that it was given.
     read: usize,
     taken: Taken,
     /// The session's revision that `taken` was made from.
@@ -39,7 +38,7 @@ pub(super) struct Framing {
     done: usize,
     /// How many there were when one could not be carried out: it waits for the next turn.
     waiting: usize,
-    /// The session has fallen silent since its last call; what is still told of it counts at once.
+    /// The session has fallen silent since its last call; messages that are still reported count at once.
     resting: bool,
     /// Whether the session is one that a user leads.
     led_by_user: Option<bool>,
@@ -74,13 +73,13 @@ impl Framing {
         is_list.then_some(newest.message.as_str())
     }
 
-    /// What the agent said last, if that was a closing reply and the user has not spoken since.
+    /// Returns the agent's last words, if they were a closing reply and the user has not spoken since.
     pub(super) fn closing_words(&self) -> Option<String> {
         let last = self.moments.iter().rfind(|moment| moment.speaker != Speaker::Host)?;
         (last.closes && !last.words.is_empty()).then(|| last.words.clone())
     }
 
-    /// What was said behind the place where a root begins and before a turn.
+    /// Returns the moments after the place where a root begins and before a turn.
     fn between(&self, begins: &Anchor, turn: &Anchor) -> impl Iterator<Item = &Moment> {
         let place = |anchor: &Anchor| {
             let id = anchor.message.as_ref()?;
@@ -90,8 +89,8 @@ impl Framing {
         self.moments[..end].iter().skip(place(begins).map_or(0, |last| last + 1))
     }
 
-    /// The items that are open on the list that was written last behind a message, or in all of the
-    /// session; none where no list was.
+    /// Returns the open items of the list that was last written after a message, or in all of the session; none where
+    /// no list was.
     pub(super) fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
         let all = || self.moments.iter().chain(&self.recorded).rev();
         let work = all().take_while(|moment| behind != Some(moment.message.as_str()));
@@ -107,7 +106,7 @@ impl Framing {
         changes > self.done.max(self.waiting)
     }
 
-    /// Takes over what is framed already. What was read with other knowledge is read again.
+    /// Sets the frames that exist already. Messages that were read with other knowledge are read again.
     fn know(&mut self, taken: Taken, revision: i64) {
         let unread: HashSet<&str> =
             self.moments.iter().skip(self.read).map(|moment| moment.message.as_str()).collect();
@@ -126,7 +125,7 @@ impl Framing {
     }
 }
 
-/// Moves what a message's facts tell of the division of work over to framing, which alone reads it.
+/// Moves the divisions of work in a message's facts to framing, which alone reads them.
 fn moment(shown: &mut Shown) -> Moment {
     let facts = std::mem::take(&mut shown.facts);
     let mut marks: Vec<Mark> = Vec::new();
@@ -139,7 +138,7 @@ fn moment(shown: &mut Shown) -> Moment {
     Moment::of(&shown.message, shown.words.clone(), shown.said + shown.heard, marks)
 }
 
-/// Begins and ends frames that nobody pushed, under the level `auto`.
+/// Begins and ends automatic frames, under the level `auto`.
 pub(crate) struct WorkFraming {
     kernel: Arc<Kernel>,
     queries: Arc<Queries>,
@@ -168,7 +167,7 @@ impl WorkFraming {
         }
     }
 
-    /// Reads what is new of a session's work. Whether frames begin or end with it.
+    /// Reads the new messages of a session's work. Returns whether frames begin or end with them.
     pub(super) fn follow_work(
         &self,
         conversation: &mut Conversation,
@@ -221,8 +220,8 @@ impl WorkFraming {
         Ok(carried.changed)
     }
 
-    /// Ends what is finished in a session that has fallen silent, without waiting for the user's next
-    /// words. The framer itself comes to the same when the host shows them.
+    /// Ends finished work in a session that has fallen silent, without waiting for the user's next words. The framer
+    /// itself ends it when the host shows them.
     pub(crate) fn frame_resting(&self, session: &str) -> Result<(), EngineError> {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
@@ -255,8 +254,7 @@ impl WorkFraming {
         Ok(())
     }
 
-    /// Makes a frame of a turn from which work is being handed on, so that what is done elsewhere stands
-    /// below it.
+    /// Makes a frame of a turn from which work is being delegated, so that the delegated frame stands below it.
     pub(crate) fn frame_handing_on(&self, session: &str) -> Result<(), EngineError> {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
@@ -271,7 +269,7 @@ impl WorkFraming {
         Ok(())
     }
 
-    /// Whether frames begin, or at least have to end, by themselves in a session.
+    /// Whether automatic frames begin, or at least have to end, in a session.
     fn frames_by_itself(
         &self,
         conversation: &mut Conversation,
@@ -296,7 +294,8 @@ impl WorkFraming {
         Ok(led_by_user == Some(true))
     }
 
-    /// A framer for the transcript as it is shown, which knows what is open where a compaction hides it.
+    /// Returns a framer for the transcript as it is shown, which knows the stretches that are open where a compaction
+    /// hides it.
     fn framer(&self, conversation: &Conversation) -> Result<Framer, EngineError> {
         let taken = &conversation.framing.taken;
         if !conversation.is_compacted() {
@@ -323,7 +322,7 @@ impl WorkFraming {
 }
 
 impl Conversation {
-    /// What the todo list holds that was written behind a message.
+    /// Returns the open items of the todo list that was written after a message.
     pub(crate) fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
         self.framing.open_items(behind)
     }

@@ -1,5 +1,4 @@
-//! Histories that change: whatever a user undoes, redoes and does anew, the frames are those that the
-//! transcript tells of.
+//! Histories that change: whatever a user undoes, redoes and repeats, the frames are those of the transcript.
 
 use std::collections::HashSet;
 
@@ -71,6 +70,8 @@ impl Host {
             anchor,
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
         };
         let answer = operations::find(name).unwrap().run(&self.engine, &caller, arguments);
         let opened = answer.ok().and_then(|answer| answer.opened);
@@ -154,7 +155,7 @@ fn frames_follow_undo_and_redo_in_any_order() {
             match random(8) {
                 0..=2 => host.push(),
                 3 | 4 => {
-                    // A pop with nothing to pop would end the root, which the next words open anew.
+                    // A pop with nothing to pop would end the root, and the next words would open another one.
                     if host.frames().iter().any(|(title, _, active)| *active && title.contains('─'))
                     {
                         host.pop();

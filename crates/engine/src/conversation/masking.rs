@@ -1,8 +1,8 @@
 //! Outputs of work that goes on leave the requests in batches: where something newer replaced them, or one step
 //! after it was announced, where the context is nearly full.
 //!
-//! What is masked once stays so, whatever the setting is afterwards. What is due depends on the transcript
-//! and the store alone, so that another process would decide the same.
+//! Outputs stay masked, whatever the setting is afterwards. The decision depends on the transcript and the store
+//! alone, so that another process would decide the same.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{FoldOp, Message, Role};
 use callstack_store::{StoreError, StoredMask, View};
 
-use super::folding::{PATIENCE, live};
+use super::folding::PATIENCE;
 use super::notes::{LEAVING, note};
 use super::{Conversation, Shown};
 use crate::conversation::folding::Folding;
@@ -26,16 +26,16 @@ use crate::error::EngineError;
 use crate::generator::READ;
 use crate::settings::{Level, MaskOutputs, Settings};
 
-/// What masking knows of a session in this process.
+/// The state of masking in this process.
 #[derive(Debug, Default)]
 pub(super) struct Masking {
     weights: Vec<Weight>,
     /// Tokens of all results up to and including each message.
     heavy: Vec<usize>,
-    /// How many messages at the beginning were there when it was looked last what is due.
+    /// The number of messages at the beginning when due outputs were last determined.
     old: usize,
-    /// How many messages the session had shown by then, by first appearance. A call that failed is no look:
-    /// what it had shown comes again with the next one.
+    /// The number of messages that the session had shown by then, by first appearance. A call that failed does not
+    /// count: its messages come again with the next one.
     looked_at: u64,
     /// Whether something was due that was not on the disk yet.
     waits: bool,
@@ -78,18 +78,17 @@ impl Masking {
         self.serials.iter().copied().max().unwrap_or_default()
     }
 
-    /// What each message of the transcript weighs.
+    /// Returns the weight of each message of the transcript.
     pub(super) fn weights(&self) -> &[Weight] {
         &self.weights
     }
 
-    /// Whether the provider has forgotten what was sent last.
+    /// Whether the provider's cache has expired.
     pub(super) fn has_paused(&self, now: i64) -> bool {
         self.called_at.is_none_or(|before| now - before > PAUSE)
     }
 
-    /// Whether it is worth while to look what is due: another batch is full, or the provider has forgotten
-    /// the request anyway.
+    /// Whether due outputs should be determined: another batch is full, or the provider's cache has expired anyway.
     pub(super) fn is_worth_a_look(&self, now: i64) -> bool {
         let up_to = |messages: usize| {
             messages
@@ -128,7 +127,8 @@ impl Masking {
 }
 
 impl Conversation {
-    /// The lines whose first request never went out, or whose place in the transcript was taken back.
+    /// The lines of shown results that settle with the next answer: the host never applied the answer with which they
+    /// settled, or the message at which they did is not shown any more.
     fn unsettled_masks(&self, applied: i64) -> Vec<&Mask> {
         if self.masking.lines.is_empty() {
             return Vec::new();
@@ -143,8 +143,8 @@ impl Conversation {
         unsettled.map(|(mask, _)| mask).collect()
     }
 
-    /// How many messages at the beginning go out as they did last, for all that is known: those in front of
-    /// the newest step, unless what stands in front of it, or behind that, has changed with this answer.
+    /// Returns how many messages at the beginning go out as they did last: those before the newest step, unless this
+    /// answer has changed something before it, or after that.
     fn goes_out_again(&self, unsettled: &[&Mask]) -> usize {
         let Some(step) = newest_step(&self.transcript) else { return 0 };
         let place = |id: &str| self.transcript.iter().position(|message| message.id == id);
@@ -160,7 +160,7 @@ impl Conversation {
         folded.chain(masks).chain([step]).min().unwrap_or_default()
     }
 
-    /// A request of which the provider has `cached` tokens. Its own are those in front of the newest message.
+    /// Returns a request of which the provider has `cached` tokens. Its own are those before the newest message.
     fn sent_now(&self, request: &Request<'_>, cached: usize) -> masking::Request {
         let agent = |message: &&Message| message.role == Role::Assistant;
         masking::Request {
@@ -211,7 +211,7 @@ impl Conversation {
         earlier.max().map(|(_, id)| id)
     }
 
-    /// The innermost frame whose open span begins in front of a message.
+    /// Returns the innermost frame whose open span begins before a message.
     fn frame_around(&self, message: &str) -> Option<FrameNum> {
         let place = |id: &str| self.order.get(id).copied();
         let at = place(message)?;
@@ -233,7 +233,7 @@ impl Folding {
         }
     }
 
-    /// Masks what is due, once all of it is on the disk; `folded` are the operations without that.
+    /// Masks the outputs that are due, once all of them are on the disk; `folded` are the operations without that.
     pub(super) fn masked(
         &self,
         conversation: &mut Conversation,
@@ -273,7 +273,7 @@ impl Folding {
         };
         self.kernel.write(|change| change.append(now, &[event]))?;
         self.sessions.load_spans(conversation, session)?;
-        Ok(conversation.fold(&live(&conversation.spans)))
+        Ok(conversation.fold())
     }
 
     /// Announces at the end of the request that outputs will leave; the operations with that.
@@ -290,10 +290,10 @@ impl Folding {
             self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
             self.sessions.load_spans(conversation, session)?;
         }
-        Ok(conversation.fold(&live(&conversation.spans)))
+        Ok(conversation.fold())
     }
 
-    /// What is due. `same` messages at the beginning go out as they did last.
+    /// Returns the outputs that are due. `same` messages at the beginning go out as they did last.
     fn due(
         &self,
         conversation: &Conversation,
@@ -309,7 +309,7 @@ impl Folding {
         let cached = if masking.has_paused(self.kernel.now()) { 0 } else { request.up_to(same) };
         let announced_for = conversation.steps_since_announced();
         let usual = Limits::default();
-        // What was not announced stays.
+        // Outputs that were not announced stay.
         let limits = Limits { steps: usual.steps + announced_for.unwrap_or_default(), ..usual };
         let due = due(&outputs, &conversation.sent_now(&request, cached), &limits);
         let (places, are_replaced) = match due {
@@ -379,7 +379,7 @@ impl Folding {
     }
 }
 
-/// What becomes of outputs at a call of the model.
+/// The decision about outputs at a call of the model.
 enum Due {
     /// Nothing is due, or worth it.
     Nothing,
@@ -387,6 +387,6 @@ enum Due {
     NotStored,
     /// The text that announces it.
     Announced(String),
-    /// The lines that stand for them from now on.
+    /// The lines that replace them from now on.
     Lines(Vec<MaskedOutput>),
 }

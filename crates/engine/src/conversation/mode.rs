@@ -1,20 +1,15 @@
-//! Frame mode off: a session's requests go out as they would without us, but for reasoning that was made
-//! behind what was ours.
+//! Frame mode off: a session's requests go out as they would without callstack, except for reasoning that was written
+//! after texts of ours.
 
 use callstack_core::event::Event;
 use callstack_core::fold::{Input, fold};
-use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::session_state::{RenderedText, SessionState};
 
 use super::sync::common;
 use super::{Conversation, SyncAnswer};
 use crate::conversation::sync::Conversations;
 use crate::error::{EngineError, Kind};
 use crate::queries::Queries;
-
-/// What says in which mode a session went on last, once anything of ours was sent in it.
-const SLOT: &str = "mode";
-const ON: &str = "on";
-const OFF: &str = "off";
 
 impl Queries {
     /// Whether agents work in frames in this project.
@@ -36,8 +31,8 @@ impl Conversations {
             return Ok(());
         }
         let (kept, any) = self.kernel.read(|view| {
-            let any = !view.renders(session, "system:")?.is_empty();
-            Ok::<_, EngineError>((view.render(session, SLOT)?, any))
+            let any = !view.renders(session, RenderedText::System.prefix())?.is_empty();
+            Ok::<_, EngineError>((view.kept_frame_mode(session)?, any))
         })?;
         let settled = |span: &callstack_core::transcript::Span| {
             span.fold.as_ref().is_some_and(|fold| fold.settled_at.is_some())
@@ -45,15 +40,9 @@ impl Conversations {
         let any = any
             || conversation.spans.iter().any(settled)
             || !conversation.masking.lines().is_empty();
-        let was = kept.map_or(ON.to_owned(), |kept| kept);
-        let now = if framed { ON } else { OFF };
-        if any && was != now {
-            let mode = Event::Rendered {
-                session: session.to_owned(),
-                slot: SLOT.to_owned(),
-                text: now.to_owned(),
-                renderer: RENDERER_VERSION,
-            };
+        if any && kept.unwrap_or(true) != framed {
+            let state = SessionState::FrameMode { on: framed };
+            let mode = Event::SessionStateSet { session: session.to_owned(), state };
             let mark = conversation.mark_for_new_system(session);
             let events: Vec<_> = std::iter::once(mode).chain(mark).collect();
             self.kernel.write(|change| change.append(self.kernel.now(), &events))?;
@@ -89,7 +78,7 @@ impl Conversations {
     }
 }
 
-/// The refusal of what needs frames where their mode is off.
+/// Returns the refusal of an operation that needs frames where their mode is off.
 pub fn off() -> EngineError {
     EngineError {
         kind: Kind::Conflict,

@@ -1,5 +1,5 @@
-//! Steps of a session that are named where closing them would pay, and what is still sent of them when they are. They
-//! are named in a later call, and in no frame that somebody began: what is in one leaves with it.
+//! Steps of a session that are named where closing them would pay, and whether they are still sent when they are
+//! closed. They are named in a later call, and never inside a pushed frame: they will leave with that.
 
 mod overtaken;
 
@@ -27,10 +27,10 @@ use crate::queries::Queries;
 use crate::settings::{Level, Settings};
 use crate::work::message_of;
 
-/// Characters that calls return between two looks at what could be named.
+/// Characters of output between two searches for steps to name.
 const LOOK: usize = 4_000;
 
-/// What naming knows of a session in this process.
+/// The state of naming in this process.
 #[derive(Debug, Default)]
 pub(super) struct Naming {
     /// Characters that calls returned, up to and including each message.
@@ -75,7 +75,7 @@ impl Naming {
         self.up_to(message + 1) - self.up_to(message)
     }
 
-    /// By what stands in front of the newest message, which is never among the steps that are named.
+    /// Whether the output before the newest message, which is never among the named steps, is enough for a search.
     fn is_worth_a_look(&self) -> bool {
         let looks = |messages: usize| self.up_to(messages.saturating_sub(1)) / LOOK;
         self.returned.len() > self.old && looks(self.returned.len()) > looks(self.old)
@@ -128,8 +128,8 @@ fn is_step(message: &Message) -> bool {
 }
 
 impl Conversation {
-    /// The steps that are to be named in the newest one; `ops` are the request's. What that one returned nobody has
-    /// read yet, so it is not among them.
+    /// Returns the steps that are to be named in the newest one; `ops` are the request's. The output of the newest
+    /// one has not been read yet, so it is not among them.
     fn unnamed(&self, ops: &[FoldOp]) -> Option<Unnamed> {
         if !self.naming.is_worth_a_look() || self.has_gap {
             return None;
@@ -180,8 +180,8 @@ impl Conversation {
         !live.iter().any(chosen)
     }
 
-    /// The newest message, where steps that are closed after the fact may begin in front of it or behind it with the
-    /// files as they are now: where the agent looks after it has tried something.
+    /// Returns the newest message, if steps that are closed after the fact may begin before it or after it with the
+    /// files as they are now: where the agent reads after it has tried something.
     pub(super) fn looks_behind_trying(&self) -> Option<&str> {
         let doing = |message: &Message| {
             let calls = message.parts.iter().filter_map(|part| call_of(&part.body));
@@ -195,7 +195,7 @@ impl Conversation {
         looks.then_some(newest.id.as_str())
     }
 
-    /// The first message behind the last steps that have a name in what is sent.
+    /// Returns the first message after the last named steps in the request.
     fn first_unnamed(&self, request: &Request<'_>) -> usize {
         let place = |id: &str| self.transcript.iter().rposition(|message| message.id == id);
         let at = |anchor: &Anchor| place(anchor.message.as_deref()?);
@@ -213,7 +213,7 @@ impl Conversation {
         let behind = request.in_front.get(at + 1).map(|behind| behind - request.in_front[at]);
         let tokens = if request.cut[at] { 0 } else { behind.unwrap_or(all) };
         let chars = self.naming.of(at) * tokens.min(all) / all.max(1);
-        // Behind what begins or ends in the step.
+        // After frames that begin or end in the step.
         let edges = live.iter().flat_map(|span| [Some(&span.open), span.live_close()]).flatten();
         let edges = edges.filter(|edge| edge.message.as_deref() == Some(&message.id));
         let edges: Vec<&str> = edges.filter_map(|edge| edge.call.as_deref()).collect();
@@ -265,7 +265,7 @@ struct Read {
     calls: usize,
 }
 
-/// Whether steps begin behind a message: the user spoke, a frame ended or the todo list changed in it.
+/// Whether steps begin after a message: the user spoke, a frame ended or the todo list changed in it.
 fn begins_behind(live: &[Span], message: &Message) -> bool {
     let closes = |span: &Span| {
         let close = span.live_close().filter(|_| !span.origin.is_automatic());
@@ -298,8 +298,7 @@ impl Folding {
         Ok(named && !self.plans_wait(conversation)?)
     }
 
-    /// Whether planned frames come next in the frame that is worked in: what was read before they begin is read for
-    /// them.
+    /// Whether planned frames come next in the open frame: reads before they begin are made for them.
     fn plans_wait(&self, conversation: &Conversation) -> Result<bool, EngineError> {
         self.kernel.read(|view| {
             let Some(below) = nearest_chosen(view, conversation.step_frame)? else {
@@ -349,7 +348,7 @@ impl Folding {
             Ok::<_, EngineError>(change.append(self.kernel.now(), &[named, note])?)
         })?;
         self.sessions.load_spans(conversation, session)?;
-        Ok(conversation.fold(&live(&conversation.spans)))
+        Ok(conversation.fold())
     }
 }
 

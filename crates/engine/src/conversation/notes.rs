@@ -1,5 +1,5 @@
-//! Suggestions to the model: each is said once and then stands at its place for ever, so that what was
-//! sent stays as it was.
+//! Suggestions to the model: each is sent once and then stands at its place for ever, so that requests stay as they
+//! were.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use callstack_core::event::Event;
 use callstack_core::fold::{Note, Placement};
 use callstack_core::named_steps::is_ours;
 use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::session_state::RenderedText;
 use callstack_core::transcript::{CallState, PartBody, Role, Span, SpanOrigin};
 use callstack_store::{StoreError, View};
 
@@ -23,7 +24,7 @@ use crate::sessions::Sessions;
 use crate::settings::{self, AutonomySettings, Level};
 use crate::system::SystemPrompts;
 
-const SLOT: &str = "note:";
+const SLOT: &str = RenderedText::Note.prefix();
 /// Tells the announcement that outputs will leave from other notes.
 pub(super) const LEAVING: &str = "leaving";
 /// Tells the note that holds a context from others.
@@ -34,7 +35,7 @@ pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Vec<Note>, StoreErr
     Ok(rows(view, session)?.into_iter().map(|(note, _)| note).collect())
 }
 
-/// The same, each with what tells it from others at its place.
+/// Returns them with the key that distinguishes each from others at its place.
 pub(super) fn rows(view: &View<'_>, session: &str) -> Result<Vec<(Note, String)>, StoreError> {
     let notes = view.renders(session, SLOT)?;
     Ok(notes
@@ -77,7 +78,7 @@ pub(super) fn marks(
     events.collect()
 }
 
-/// The event that says a text behind a message from now on. `once` tells it from other notes at the
+/// Returns the event that adds a text after a message from now on. `once` distinguishes it from other notes at the
 /// same place.
 pub(super) fn note(session: &str, place: (&str, Placement), once: &str, text: String) -> Event {
     let (message, placement) = place;
@@ -94,7 +95,7 @@ pub(super) fn note(session: &str, place: (&str, Placement), once: &str, text: St
     }
 }
 
-/// Adds notes to what models are sent.
+/// Adds notes to requests.
 pub(crate) struct Notes {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) queries: Arc<Queries>,
@@ -123,7 +124,7 @@ impl Notes {
         }
     }
 
-    /// Tells what has become known beside the session since its last request.
+    /// Adds notes about events beside the session since its last request.
     pub(super) fn tell_news(
         &self,
         conversation: &mut Conversation,
@@ -175,7 +176,7 @@ impl Notes {
         session: &str,
     ) -> Result<(), EngineError> {
         let pushed = |span: &Span| span.origin != SpanOrigin::Root;
-        // What a push was answered holds the context, too.
+        // The answer of a push contains the context, too.
         if conversation.spans.is_empty() || conversation.spans.iter().any(pushed) {
             return Ok(());
         }
@@ -194,7 +195,7 @@ impl Notes {
         Ok(())
     }
 
-    /// Suggests what is due at this call. Whether the model is told something new.
+    /// Makes the suggestions that are due at this call. Returns whether the model learns something new.
     pub(super) fn make_notes(
         &self,
         conversation: &mut Conversation,
@@ -205,7 +206,7 @@ impl Notes {
         if autonomy.level == Level::Manual {
             return Ok(false);
         }
-        // A system prompt that is built anew with every change has them in it.
+        // A system prompt that is rebuilt with every change contains them.
         let say = autonomy.suggest_in_context && settings.placement == settings::Placement::Output;
         let place = conversation.newest_output();
         // The user's message is no place for our words: they wait for the next call that returns something.
@@ -235,8 +236,7 @@ impl Notes {
         Ok(true)
     }
 
-    /// What the heuristics would have said of the frame that is worked in, the surest first; none
-    /// where no frame is.
+    /// Returns the suggestions of the heuristics for the open frame, the surest first; none where no frame is open.
     fn proposals(
         &self,
         conversation: &mut Conversation,
@@ -244,7 +244,7 @@ impl Notes {
     ) -> Result<Option<Vec<Proposal>>, EngineError> {
         let Some(span) = conversation.open_span() else { return Ok(None) };
         let signals = self.suggestions.signals(conversation, &span)?;
-        // A pop of what is never folded frees nothing, and what nobody pushed ends by itself.
+        // A pop of a frame that is never folded frees nothing, and automatic frames end by themselves.
         let pops = span.foldable && !span.origin.is_automatic();
         let kinds: &[Kind] = if pops { &[Kind::Pop, Kind::Push] } else { &[Kind::Push] };
         let mut proposals = Proposal::of(span.frame, kinds, settings, &signals);
@@ -255,7 +255,7 @@ impl Notes {
 }
 
 impl Compactions {
-    /// Takes note that the agent was told of all compactions so far.
+    /// Records that the agent was informed of all compactions so far.
     pub(crate) fn told_of_compactions(&self, session: &str) -> Result<(), EngineError> {
         let event = Event::CompactionTold { session: session.to_owned() };
         Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?)
@@ -263,8 +263,8 @@ impl Compactions {
 }
 
 impl Conversation {
-    /// The newest call that returned something which is sent as it is, with its message: not one of ours, whose
-    /// output may give way to what a frame returned.
+    /// Returns the newest call with output that is sent unchanged, with its message: not one of ours, whose output
+    /// may be replaced by the text of a frame.
     fn newest_output(&self) -> Option<(String, String)> {
         let newest = self.transcript.last()?;
         let completed = newest.parts.iter().rev().find_map(|part| match &part.body {

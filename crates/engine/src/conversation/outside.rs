@@ -1,29 +1,28 @@
-//! A session's agent is told what a person changed from outside: at the next request, once; and once more where that
-//! left with a finished frame while it still matters.
+//! Changes by a person from outside, for a session's agent: they are in a note at the next request, once; and once
+//! more where the note left with a finished frame while the change still matters.
 
 use callstack_core::fold::{Note, Placement};
 use callstack_core::outside::{tells_of, told_from_outside};
 use callstack_core::transcript::{Anchor, FoldOp, Role};
 use callstack_store::{StoreError, View};
 
-use super::folding::live;
 use super::{Conversation, notes};
 use crate::conversation::notes::Notes;
 use crate::error::EngineError;
 use crate::kernel::outside::{SLOT, still_matters};
 
-/// Tells the note of changes from others at its place; behind it stands the event of the newest one.
+/// Distinguishes the note of changes from others at its place; the number of the newest event follows it.
 const NOTE: &str = "outside";
-/// The same where they are told again.
+/// The slot of a repeated note.
 const AGAIN: &str = "again outside";
 
-/// The changes of a session that a person made from outside, and how far its agent was told of them.
+/// The changes of a session that a person made from outside, and how far its agent knows them.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
     changes: Vec<Changed>,
-    /// The messages with a note, each with the newest event that it tells of.
+    /// The messages with a note, each with the newest event in it.
     told: Vec<(String, i64)>,
-    /// All notes that tell of changes, first and again.
+    /// All notes about changes, first and repeated.
     notes: Vec<Note>,
 }
 
@@ -32,7 +31,7 @@ struct Changed {
     /// The event that holds it.
     seq: i64,
     line: String,
-    /// Whether it is to be told again where that has left.
+    /// Whether the note is repeated after it has left.
     matters: bool,
 }
 
@@ -58,12 +57,12 @@ impl Outside {
 }
 
 impl Conversation {
-    /// Whether the agent has still to be told of a change.
+    /// Whether there is a change that the agent does not know.
     pub(super) fn has_outside_to_tell(&self) -> bool {
         !self.outside_to_tell().is_empty() || !self.outside_that_left(&self.sent).is_empty()
     }
 
-    /// The changes that the agent was not told of. What was said at a message that was undone was not.
+    /// Returns the changes that the agent does not know. A note at a message that was undone does not count.
     fn outside_to_tell(&self) -> &[Changed] {
         let Outside { changes, told, .. } = &self.outside;
         let undone = |message: &str| {
@@ -76,7 +75,7 @@ impl Conversation {
         &changes[known..]
     }
 
-    /// The changes that still matter, and whose notes stand among what is shown but leave by these operations.
+    /// Returns the changes that still matter, and whose notes are in the transcript but leave by these operations.
     fn outside_that_left(&self, ops: &[FoldOp]) -> Vec<&Changed> {
         let shown = |note: &&Note| self.transcript.iter().any(|shown| shown.id == note.message);
         let notes: Vec<_> = self.outside.notes.iter().filter(shown).collect();
@@ -108,7 +107,7 @@ impl Notes {
         if conversation.outside.changes.is_empty() {
             return Ok(());
         }
-        let ops = conversation.fold(&live(&conversation.spans)).ops;
+        let ops = conversation.fold().ops;
         let told = [
             (conversation.outside_that_left(&ops), true),
             (conversation.outside_to_tell().iter().collect(), false),

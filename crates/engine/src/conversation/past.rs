@@ -1,9 +1,8 @@
-//! Recorded sessions, taken over: what was said becomes stored messages, and the work in it frames, as if
-//! it went on now and under the level `auto`, but at the times at which it was done.
+//! Imports recorded sessions: messages are stored, and their work becomes frames, as if it went on now and under the
+//! level `auto`, but at the times of the recording.
 //!
-//! What the store has already is left, so that a recording may be taken over again once it has grown. A
-//! session in which all work has ended ends with what its agent said last; one that was broken off stays
-//! as it was.
+//! Messages that are stored already are skipped, so that a recording may be imported again once it has grown. A
+//! session in which all work has ended ends with the agent's last words; one that was broken off stays as it was.
 
 mod kin;
 
@@ -19,7 +18,7 @@ use callstack_core::transcript::{Anchor, Outcome, Role, SpanOrigin};
 use callstack_store::{MessageBody, StoreError, StoredMessage};
 use serde::Serialize;
 
-use super::{Fact, Shown};
+use super::{Fact, Past, Shown};
 use crate::call::Caller;
 use crate::conversation::framing::WorkFraming;
 use crate::error::{EngineError, Kind};
@@ -45,11 +44,11 @@ pub struct PastSession {
     pub caller: Option<PastCaller>,
     /// The folder that was worked in.
     pub folder: PathBuf,
-    /// What it was called.
+    /// Its title.
     pub title: Option<String>,
-    /// How it ended and what it returned, where that is known from elsewhere than its agent's last words.
+    /// Its status and results, where they are known from elsewhere than its agent's last words.
     pub outcome: Option<(Status, String)>,
-    /// What it took.
+    /// Its figures.
     pub figures: RecordedFigures,
     /// The ids of its messages, in order.
     pub messages: Vec<String>,
@@ -69,11 +68,11 @@ pub struct PastAside {
     pub at: Option<i64>,
     /// Its id.
     pub id: String,
-    /// What is kept of it.
+    /// Its stored form.
     pub json: String,
 }
 
-/// What started a recorded session.
+/// The call that started a recorded session.
 #[derive(Clone, Debug)]
 pub struct PastCaller {
     /// The session of the call.
@@ -87,13 +86,13 @@ pub struct PastCaller {
 pub struct PastMessage {
     /// When it was written: milliseconds since 1970.
     pub at: Option<i64>,
-    /// What it says, and what is kept of it.
+    /// Its content, and its stored form.
     pub shown: Shown,
     /// The ids of its calls.
     pub calls: Vec<String>,
 }
 
-/// What became of recorded sessions.
+/// The counts of an import of recorded sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PastCounts {
@@ -101,7 +100,7 @@ pub struct PastCounts {
     pub sessions: u64,
     /// Sessions that the store had already, with all that is in them.
     pub known: u64,
-    /// Sessions that were followed here while they went on: what is known of them is better.
+    /// Sessions that were followed here while they went on, of which the store knows more.
     pub followed: u64,
     /// Messages that were stored.
     pub messages: u64,
@@ -110,7 +109,7 @@ pub struct PastCounts {
 }
 
 impl PastCounts {
-    /// Adds what became of others.
+    /// Adds other counts.
     pub fn add(&mut self, other: Self) {
         self.sessions += other.sessions;
         self.known += other.known;
@@ -153,8 +152,8 @@ impl Takeovers {
         }
     }
 
-    /// Takes recorded sessions over. Those that a call of another among them started stand below the
-    /// frame of that call. `told` is told the places of the session and the message that are next.
+    /// Imports recorded sessions. Those that a call of another among them started stand below the frame of that call.
+    /// `told` is called with the indexes of the session and the message that are next.
     pub(crate) fn take_over_sessions(
         &self,
         sessions: &[PastSession],
@@ -173,15 +172,18 @@ impl Takeovers {
             done: HashSet::new(),
             counts: PastCounts::default(),
         };
-        let outcome = takeover.all();
+        takeover.all()?;
         let mut counts = takeover.counts;
-        self.kernel.env().set_past(None);
-        outcome?;
         counts.frames = frames()?.saturating_sub(before);
         if counts.sessions > 0 {
             search::index(self.kernel.store(), search::STEP, || false)?;
         }
         Ok(counts)
+    }
+
+    /// A time of the past, or the present where it is not known.
+    fn time(&self, at: Option<i64>) -> i64 {
+        at.unwrap_or_else(|| self.kernel.now())
     }
 }
 
@@ -214,6 +216,7 @@ struct Way<'a> {
     known: HashSet<String>,
     /// The frame of the call that started it.
     caller: Option<FrameNum>,
+    /// The time of the message that is next, as far as it is known.
     at: Option<i64>,
     unwritten: Vec<(i64, MessageBody)>,
 }
@@ -250,15 +253,15 @@ impl<'a> Takeover<'a> {
         let has_all = session.messages.iter().all(|id| known.contains(id));
         if session.stored || (has_all && !self.has_grown(place)?) {
             self.counts.known += u64::from(!session.stored);
+            let last = session.messages.len().checked_sub(1);
+            let last = last.and_then(|last| (self.messages)(place, last));
+            let at = self.parts.time(last.and_then(|message| message.at));
             if let Some(caller) = caller {
-                let last = session.messages.len().checked_sub(1);
-                let last = last.and_then(|last| (self.messages)(place, last));
-                self.parts.kernel.env().set_past(last.and_then(|message| message.at));
-                self.place(session, caller)?;
-                self.end(session)?;
+                self.place(at, session, caller)?;
+                self.end(at, session)?;
             }
-            self.name(place)?;
-            self.tell_figures(session)?;
+            self.name(at, place)?;
+            self.tell_figures(at, session)?;
             return self.children_of(place);
         }
         self.counts.sessions += 1;
@@ -266,12 +269,11 @@ impl<'a> Takeover<'a> {
         self.parts.sessions.forget(&session.session);
         let outcome = self.go(way);
         self.parts.sessions.forget(&session.session);
-        outcome?;
-        self.tell_figures(session)
+        self.tell_figures(outcome?, session)
     }
 
-    /// Stores what a session took, where that is not known yet.
-    fn tell_figures(&self, session: &PastSession) -> Result<(), EngineError> {
+    /// Stores a session's figures, where they are not known yet.
+    fn tell_figures(&self, at: i64, session: &PastSession) -> Result<(), EngineError> {
         let (parts, id, figures) = (self.parts, &session.session, session.figures);
         let is_known = parts.kernel.read(|view| {
             let has_all = view.figures_of(id)? == Some(figures);
@@ -281,7 +283,7 @@ impl<'a> Takeover<'a> {
             return Ok(());
         }
         let told = Event::SessionRecorded { session: id.clone(), figures: Some(figures) };
-        parts.kernel.write(|change| Ok(change.append(parts.kernel.now(), &[told])?))
+        parts.kernel.write(|change| Ok(change.append(at, &[told])?))
     }
 
     /// Whether there is more in a session's last message than the store has of it.
@@ -304,24 +306,24 @@ impl<'a> Takeover<'a> {
         Ok(kept.first().is_some_and(|kept| !kept.purged && !is_same(kept)))
     }
 
-    fn go(&mut self, mut way: Way<'a>) -> Result<(), EngineError> {
+    /// Takes a session over, message by message. Returns the time of the last one.
+    fn go(&mut self, mut way: Way<'a>) -> Result<i64, EngineError> {
         let (parts, id) = (self.parts, &way.session.session);
-        lock(&parts.sessions.conversation(id)).past = Some(way.session.folder.clone());
-        // By what the root is for it is known which turn began it.
-        self.name(way.place)?;
+        way.set_time(parts, None);
+        // The identity of the root determines which turn began it.
+        self.name(way.time(parts), way.place)?;
         for place in 0..way.session.messages.len() {
             (self.told)(way.place, place);
             let Some(message) = (self.messages)(way.place, place) else { continue };
             if message.shown.message.role == Role::User {
-                // What ends with these words had ended before them.
+                // Frames that end with these words had ended before them.
                 self.counts.messages += way.write(parts)?;
                 parts.framing.frame_resting(id)?;
             }
-            way.at = message.at.or(way.at);
-            parts.kernel.env().set_past(way.at);
+            way.set_time(parts, message.at.or(way.at));
             let is_new = !way.known.contains(&message.shown.message.id);
             if is_new {
-                way.take_aside(place, parts.kernel.now());
+                way.take_aside(place, way.time(parts));
             }
             // The last one that was known may have been gone on with since.
             let next = way.session.messages.get(place + 1);
@@ -347,19 +349,21 @@ impl<'a> Takeover<'a> {
                 };
                 for child in started {
                     self.session(child, caller)?;
-                    parts.kernel.env().set_past(way.at);
                 }
             }
         }
         self.counts.messages += way.write(parts)?;
         parts.framing.frame_resting(id)?;
-        self.name(way.place)?;
-        self.end(way.session)
+        let at = way.time(parts);
+        self.name(at, way.place)?;
+        self.end(at, way.session)?;
+        Ok(at)
     }
 
     /// Gives a session its root with its first message; one that had ended goes on in the root that it has.
     fn begin(&self, way: &Way<'_>, place: usize, first: &PastMessage) -> Result<(), EngineError> {
         let parts = self.parts;
+        let at = way.time(parts);
         let PastSession { session, host, caller, .. } = way.session;
         let row = parts.kernel.read(|view| view.session_row(session))?;
         if row.is_none() {
@@ -373,19 +377,19 @@ impl<'a> Takeover<'a> {
             // At once, so that it never counts as the one that somebody works in.
             let recorded = Event::SessionRecorded { session: session.clone(), figures: None };
             let events = [Event::SessionOpened { session: opened }, recorded];
-            parts.kernel.write(|change| change.append(parts.kernel.now(), &events))?;
+            parts.kernel.write(|change| change.append(at, &events))?;
         }
         let before = place.checked_sub(1).and_then(|it| way.session.messages.get(it)).cloned();
         debug_assert!(before.as_ref() != Some(&first.shown.message.id));
         let anchor = Anchor { message: before, call: None };
         if let Some(frame) = row.and_then(|row| row.root) {
             let go_on = GoOn { frame, session: session.clone(), anchor };
-            parts.frames.change(&Command::GoOn(go_on))?;
+            parts.frames.change_at(at, &Command::GoOn(go_on))?;
             return Ok(());
         }
         let identity = self.identity(way.place);
         let around = caller.as_ref().filter(|_| way.caller.is_none());
-        parts.frames.change(&Command::OpenRoot(OpenRoot {
+        let root = Command::OpenRoot(OpenRoot {
             session: session.clone(),
             host: host.clone(),
             parent_session: around.map(|caller| caller.session.clone()),
@@ -394,10 +398,11 @@ impl<'a> Takeover<'a> {
             derived: true,
             spare_id: parts.kernel.world().id("frm-"),
             anchor,
-        }))?;
+        });
+        parts.frames.change_at(at, &root)?;
         match way.caller {
             // Where the frame of the call has ended by now, nothing was begun in it.
-            Some(caller) => self.place(way.session, caller),
+            Some(caller) => self.place(at, way.session, caller),
             None => Ok(()),
         }
     }
@@ -409,16 +414,17 @@ impl<'a> Takeover<'a> {
         frame: Option<FrameNum>,
     ) -> Result<(), EngineError> {
         let (parts, id) = (self.parts, &way.session.session);
+        let at = way.time(parts);
         let files: Vec<String> = message.shown.facts.iter().filter_map(written).collect();
         let conversation = parts.sessions.conversation(id);
         let mut conversation = lock(&conversation);
         let end = conversation.transcript.len();
         let bodies = conversation.take(end, vec![message.shown]);
-        way.unwritten.extend(bodies.into_iter().map(|body| (parts.kernel.now(), body)));
+        way.unwritten.extend(bodies.into_iter().map(|body| (at, body)));
         if let Some(frame) = frame {
             for path in files {
                 let artifact = Artifact { path, hash: None };
-                parts.frames.change(&Command::AddArtifact { frame, artifact })?;
+                parts.frames.change_at(at, &Command::AddArtifact { frame, artifact })?;
             }
         }
         parts.sessions.load_spans(&mut conversation, id)?;
@@ -433,7 +439,7 @@ impl<'a> Takeover<'a> {
     }
 
     /// Ends a session in which nothing is left to be done.
-    fn end(&self, session: &PastSession) -> Result<(), EngineError> {
+    fn end(&self, at: i64, session: &PastSession) -> Result<(), EngineError> {
         let parts = self.parts;
         let (open, message) = parts.kernel.read(|view| {
             let mut open = view.session_open_spans(&session.session)?;
@@ -449,7 +455,7 @@ impl<'a> Takeover<'a> {
         let (status, results) = match (closing, &session.outcome) {
             // An open frame in it is one that the agent has left open.
             (Some(_), None) if open.len() > 1 => return Ok(()),
-            // Whatever it had said before: what it was asked for did not come.
+            // Earlier words do not count: the requested results did not come.
             (_, Some((Status::Failed, said))) => (Status::Failed, said.clone()),
             (Some(words), _) => (Status::Completed, words),
             (None, Some((status, said))) => (*status, said.clone()),
@@ -462,6 +468,8 @@ impl<'a> Takeover<'a> {
             anchor: anchor.clone(),
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
         };
         for span in open.iter().rev() {
             let outcome = Outcome::with(status, results.clone(), None, ResultsSource::LastWords);
@@ -471,7 +479,7 @@ impl<'a> Takeover<'a> {
                 anchor: anchor.clone(),
                 outcome,
             };
-            match parts.lifecycle.end(&caller, pop) {
+            match parts.lifecycle.end_at(at, &caller, pop) {
                 // Something inside it was broken off and is open still: it stays as it was.
                 Err(error) if error.kind == Kind::Conflict => return Ok(()),
                 ended => ended.map(drop)?,
@@ -482,7 +490,17 @@ impl<'a> Takeover<'a> {
 }
 
 impl Way<'_> {
-    /// Has what was left before a message stored in front of it, but not taken for what was done.
+    /// Stores the messages of a branch that was left before a message, without taking them for work that was done.
+    fn set_time(&mut self, parts: &Takeovers, at: Option<i64>) {
+        self.at = at;
+        let past = Past { folder: self.session.folder.clone(), at };
+        lock(&parts.sessions.conversation(&self.session.session)).past = Some(past);
+    }
+
+    fn time(&self, parts: &Takeovers) -> i64 {
+        parts.time(self.at)
+    }
+
     fn take_aside(&mut self, place: usize, now: i64) {
         let left = self.session.left.iter().filter(|left| left.before == place);
         for left in left.filter(|left| !self.known.contains(&left.id)) {
@@ -491,7 +509,7 @@ impl Way<'_> {
         }
     }
 
-    /// Writes what waits for it; returns how many messages the store did not have as they are.
+    /// Writes pending messages; returns how many the store did not have in the same form.
     fn write(&mut self, parts: &Takeovers) -> Result<u64, EngineError> {
         let unwritten = std::mem::take(&mut self.unwritten);
         if unwritten.is_empty() {

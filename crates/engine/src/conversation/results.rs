@@ -1,6 +1,5 @@
-//! What errands returned to the session that gave them: it is told once, by the answer of the call that
-//! waited, or where that was cut off by a note at the next request. An activation that was undone takes
-//! its errand along.
+//! Delivers the results of errands to the session that started them, once: by the answer of the call that waited, or
+//! where that was cut off by a note at the next request. An activation that was undone takes its errand along.
 
 use callstack_core::decide::Reconcile;
 use callstack_core::event::{Errand, Event};
@@ -17,7 +16,7 @@ use crate::errands::{cut_off, works_in};
 use crate::error::EngineError;
 
 impl Notes {
-    /// Takes note of what the session was told, and tells what it was not. Whether anything was.
+    /// Records the results that the session has received, and delivers the others. Returns whether there were any.
     pub(super) fn tell_results(
         &self,
         conversation: &mut Conversation,
@@ -64,7 +63,7 @@ impl Notes {
         Ok(!missed.is_empty())
     }
 
-    /// Takes note of what the host's summariser is told.
+    /// Records the results that the host's summariser receives.
     pub(super) fn note_results(
         &self,
         conversation: &Conversation,
@@ -82,8 +81,7 @@ impl Notes {
 }
 
 impl Undo {
-    /// Adds to `reconcile` what follows from the errands of a session, by whether their calls are in
-    /// its transcript.
+    /// Adds to `reconcile` the consequences for errands of a session, by whether their calls are in its transcript.
     pub(super) fn follow_errands(
         &self,
         conversation: &Conversation,
@@ -124,7 +122,7 @@ fn delivered(errand: &Errand) -> Event {
     Event::ErrandDelivered { span: errand.span }
 }
 
-/// What was done for an errand, in its session and in those that worked for that one.
+/// Returns the spans of an errand, in its session and in those that worked for that one.
 fn spans(
     view: &View<'_>,
     errand: &Errand,

@@ -8,11 +8,11 @@ use callstack_core::transcript::Message;
 /// A message as a host shows it, decoded.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// What folding needs of it.
+    /// The message as folding needs it.
     pub message: Message,
-    /// The host's own JSON, which is what is kept.
+    /// The host's own JSON, which is stored.
     pub json: String,
-    /// What the machine can tell of its tool calls.
+    /// The facts of its tool calls.
     pub facts: Vec<Fact>,
     /// When its tool calls were carried out, in order.
     pub calls: Vec<CallTimes>,
@@ -23,8 +23,7 @@ pub struct Shown {
     pub tasks: Vec<ReturnedTask>,
     /// Tokens that the model's context took at this step, as its provider reports.
     pub tokens: Option<u64>,
-    /// Estimated tokens of what its author wrote: at an assistant's message its texts, reasoning and
-    /// calls.
+    /// Estimated tokens of its author's output: for an assistant's message its texts, reasoning and calls.
     pub said: usize,
     /// Estimated tokens that it adds for the next step to read: the user's texts, the results of calls.
     pub heard: usize,
@@ -32,14 +31,14 @@ pub struct Shown {
     pub returned: usize,
     /// Results of its calls that may leave the context while the work goes on; each is counted in `heard`.
     pub results: Vec<ResultWeight>,
-    /// The words of its author: of a user message what the user wrote, of a step its last text.
+    /// The words of its author: of a user message the user's text, of a step its last text.
     pub words: String,
-    /// What a compaction made, if the message is that and its making went well.
+    /// The summary that a compaction made, if the message is one and it went well.
     pub summary: Option<String>,
 }
 
 impl Shown {
-    /// A message of which nothing is told but what folding needs, and what is kept of it.
+    /// Returns a message that holds only the part that folding needs, and its stored form.
     pub fn of(message: Message, json: String) -> Self {
         Self {
             message,
@@ -64,7 +63,7 @@ impl Shown {
 pub struct CallTimes {
     /// The host's id of it.
     pub call: String,
-    /// When it began, in milliseconds since 1970, where the host tells.
+    /// When it began, in milliseconds since 1970, where the host reports it.
     pub began: Option<i64>,
     /// When it had ended.
     pub ended: Option<i64>,
@@ -75,6 +74,6 @@ pub struct CallTimes {
 pub struct ReturnedTask {
     /// The other session.
     pub session: String,
-    /// What the call returned, or why it has nothing to return.
+    /// The answer of the call, or why there is none.
     pub outcome: Result<String, Trouble>,
 }

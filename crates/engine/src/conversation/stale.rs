@@ -1,9 +1,9 @@
-//! What was written behind another prefix than it would be sent behind now: its reasoning must not be
-//! sent again. A fold changes the prefix, and so does everything else of ours that a request went
-//! without: the system prompt of a session that began before us, or a call that we were too late for.
+//! Steps that were written after another prefix than they would be sent after now: their reasoning must not be sent
+//! again. A fold changes the prefix, and so does every text of ours that a request lacked: the system prompt of a
+//! session that began without callstack, or the operations of a call that was answered too late.
 
 use callstack_core::event::Event;
-use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::session_state::{SessionState, StaleReach};
 use callstack_core::transcript::{Message, Role, Standing};
 use callstack_store::{StoreError, View};
 
@@ -13,43 +13,33 @@ use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
 use crate::settings::Placement;
 
-const SLOT: &str = "stale:";
-/// Marks a message up to which everything is stale.
-const UNTIL: &str = "until:";
-/// Marks a single step.
-const STEP: &str = "step:";
-/// Marks a summary of which it is settled what is stale behind it.
-const SUMMARY: &str = "summary:";
-
 /// The stale messages of a session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stale {
     /// Messages up to which everything is stale.
     until: Vec<String>,
-    /// The same until a system prompt of ours is built, with which the mark is kept.
+    /// Stale steps until a system prompt of ours is built, with which the mark is stored.
     until_system: Option<String>,
     /// Single steps.
     pub(super) steps: Vec<String>,
-    /// Summaries behind which everything that was shown with them at first is marked.
+    /// Summaries for which every step that was first shown with them is marked.
     summaries: Vec<String>,
 }
 
 impl Stale {
     pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Self, StoreError> {
         let mut stale = Self::default();
-        for (mark, ..) in view.renders(session, SLOT)? {
-            if let Some(message) = mark.strip_prefix(UNTIL) {
-                stale.until.push(message.to_owned());
-            } else if let Some(message) = mark.strip_prefix(STEP) {
-                stale.steps.push(message.to_owned());
-            } else if let Some(message) = mark.strip_prefix(SUMMARY) {
-                stale.summaries.push(message.to_owned());
+        for (reach, message) in view.stale_marks(session)? {
+            match reach {
+                StaleReach::Until => stale.until.push(message),
+                StaleReach::Step => stale.steps.push(message),
+                StaleReach::Summary => stale.summaries.push(message),
             }
         }
         Ok(stale)
     }
 
-    /// Takes over what the store has of it.
+    /// Sets the marks from the store.
     pub(super) fn know(&mut self, kept: Self) {
         *self = Self { until_system: self.until_system.take(), ..kept };
     }
@@ -57,27 +47,28 @@ impl Stale {
     /// The events that mark the same in a fork.
     pub(super) fn marks(&self, fork: &str, copied: &Copied) -> Vec<Event> {
         let until = self.until.iter().filter_map(|it| copied.up_to(it));
-        let until = until.chain(copied.kept_behind_summary()).map(|it| mark(fork, UNTIL, it));
-        let same = |kind, messages: &[String]| -> Vec<Event> {
+        let until =
+            until.chain(copied.kept_behind_summary()).map(|it| mark(fork, StaleReach::Until, it));
+        let same = |reach, messages: &[String]| -> Vec<Event> {
             let there = messages.iter().filter_map(|message| copied.of(message));
-            there.map(|message| mark(fork, kind, message)).collect()
+            there.map(|message| mark(fork, reach, message)).collect()
         };
-        [until.collect(), same(STEP, &self.steps), same(SUMMARY, &self.summaries)].concat()
+        [
+            until.collect(),
+            same(StaleReach::Step, &self.steps),
+            same(StaleReach::Summary, &self.summaries),
+        ]
+        .concat()
     }
 }
 
-fn mark(session: &str, kind: &str, message: &str) -> Event {
-    Event::Rendered {
-        session: session.to_owned(),
-        slot: format!("{SLOT}{kind}{message}"),
-        text: String::new(),
-        renderer: RENDERER_VERSION,
-    }
+fn mark(session: &str, reach: StaleReach, message: &str) -> Event {
+    let state = SessionState::Stale { reach, message: message.to_owned() };
+    Event::SessionStateSet { session: session.to_owned(), state }
 }
 
-/// The steps of which it is not known that the requests for them went out with what is ours: the last
-/// one, when the host says so, and those that nobody told us of while they were made. A host that goes
-/// on with an answer of ours has had it for all of them.
+/// Returns the steps whose requests may have gone out without our texts: the last one, if the host says so, and those
+/// that were made without any report. A host that continues with an answer of ours had it for all of them.
 pub(super) fn unwitnessed(conversation: &Conversation, request: &SyncRequest) -> Vec<String> {
     let cold = conversation.transcript.is_empty();
     if request.applied > 0 || (request.applied == 0 && !cold) {
@@ -120,14 +111,14 @@ impl Conversation {
         }
     }
 
-    /// What is to be marked when a system prompt is built: nothing written so far had it.
+    /// Returns the event that marks all steps so far when a system prompt is built: none of them had it.
     pub(crate) fn mark_for_new_system(&self, session: &str) -> Option<Event> {
-        self.written_until().map(|message| mark(session, UNTIL, message))
+        self.written_until().map(|message| mark(session, StaleReach::Until, message))
     }
 }
 
 impl Conversations {
-    /// Marks what is stale at this call. Whether it stays so until something else happens.
+    /// Marks the steps that are stale at this call. Returns whether the marks stay until something else happens.
     pub(super) fn mark_stale(
         &self,
         conversation: &mut Conversation,
@@ -146,16 +137,17 @@ impl Conversations {
         }
         conversation.stale.until_system = None;
         unwitnessed.retain(|step| !conversation.stale.steps.contains(step));
-        let mut marks: Vec<_> = unwitnessed.iter().map(|step| mark(session, STEP, step)).collect();
+        let mut marks: Vec<_> =
+            unwitnessed.iter().map(|step| mark(session, StaleReach::Step, step)).collect();
         conversation.stale.steps.extend(unwitnessed);
-        // A step that the host keeps behind its summary may be shown there for the first time: by the order of
-        // first appearance it is newer than the summary.
+        // A step that the host keeps after its summary may be shown there for the first time: by the order of first
+        // appearance it is newer than the summary.
         if placement == Placement::System
             && let Some(summary) = conversation.summary().map(str::to_owned)
             && !conversation.stale.summaries.contains(&summary)
         {
             marks.extend(conversation.mark_for_new_system(session));
-            marks.push(mark(session, SUMMARY, &summary));
+            marks.push(mark(session, StaleReach::Summary, &summary));
             conversation.go_stale();
             conversation.stale.summaries.push(summary);
         }

@@ -1,4 +1,4 @@
-//! A host calls its model: what it shows is followed, and it is told what to send.
+//! The stages of a request: a host is about to call its model, and learns which operations to apply.
 
 use std::sync::Arc;
 
@@ -40,18 +40,18 @@ pub struct SyncRequest {
     pub compacting: bool,
     /// How many messages at the beginning are as they were at the last sync.
     pub keep: usize,
-    /// The messages behind these.
+    /// The messages after these.
     pub shown: Vec<Shown>,
-    /// How many operations the host holds.
+    /// How many operations the host holds, all from answers of this process.
     pub ops: usize,
-    /// The serial of the answer that the host's last call went out with: 0 if it made none yet, -1 if
-    /// it went out with none.
+    /// The serial of the answer whose operations were applied to the host's last request to the model: 0 if there was
+    /// no request yet, -1 if that lacked our operations or our system prompt.
     pub applied: i64,
     /// The serial of the newest answer that the host holds; 0 without one.
     pub newest: i64,
 }
 
-/// What the host is to do to its messages.
+/// The answer to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyncAnswer {
     /// The base that the host builds on is not known here: it should send everything.
@@ -62,12 +62,12 @@ pub enum SyncAnswer {
         serial: i64,
         /// How many operations of the host stay.
         keep: usize,
-        /// The operations behind these.
+        /// The operations after these.
         ops: Vec<FoldOp>,
     },
 }
 
-/// Follows the sessions of hosts, and answers what their models are sent.
+/// Follows the sessions of hosts, and answers with the operations for their requests.
 pub(crate) struct Conversations {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) queries: Arc<Queries>,
@@ -82,7 +82,7 @@ pub(crate) struct Conversations {
     turns: Arc<UserTurns>,
     presence: Arc<Presence>,
     undo: Arc<Undo>,
-    folding: Arc<Folding>,
+    pub(super) folding: Arc<Folding>,
     notes: Arc<Notes>,
     forks: Arc<Forks>,
 }
@@ -130,10 +130,10 @@ impl Conversations {
         }
     }
 
-    /// Follows a host that is about to call its model, and answers what it should send.
+    /// Follows a host that is about to call its model, and returns the operations for its messages.
     pub(crate) fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
         let answer = self.follow(request);
-        // The answer may fold what a store that came in between does not have.
+        // The answer may fold messages that a store which came in between does not have.
         if self.presence.forget_replaced() { Ok(SyncAnswer::All) } else { answer }
     }
 
@@ -195,7 +195,7 @@ impl Conversations {
         {
             return Ok(self.same_as_before(&mut conversation, request.ops, last_serial));
         }
-        // A root that was popped stays popped until the user speaks again, which the host tells apart.
+        // A root that was popped stays popped until the user speaks again, which the host reports separately.
         let may_begin = conversation.frameless != Some(true);
         if let Some(words) =
             first_words.filter(|_| may_begin && self.queries.session_root(&session).is_err())
@@ -231,7 +231,8 @@ impl Conversations {
         let folded = self.folding.named(&mut conversation, &session, &settings, folded)?;
         conversation.looked(self.kernel.now());
         let settled = conversation.settled_serial();
-        conversation.steady_since = Some(settled).filter(|_| steady && folded.unsettled.is_empty());
+        let is_settled = folded.unsettled.is_empty() && !conversation.is_disk_slow;
+        conversation.steady_since = Some(settled).filter(|_| steady && is_settled);
         let keep = common(&conversation.sent, &folded.ops).min(request.ops);
         let answer =
             SyncAnswer::Ops { serial: conversation.serial, keep, ops: folded.ops[keep..].to_vec() };
@@ -239,8 +240,8 @@ impl Conversations {
         Ok(answer)
     }
 
-    /// The answer where only the model's own steps have been added, which fold nothing by themselves:
-    /// nothing is computed again, however long the session is.
+    /// Returns the answer where nothing but steps of the model was added, which change no operation: the list of the
+    /// last answer, without computing it again.
     fn same_as_before(
         &self,
         conversation: &mut Conversation,
@@ -248,7 +249,7 @@ impl Conversations {
         last_serial: i64,
     ) -> SyncAnswer {
         debug_assert_eq!(
-            conversation.fold(&live(&conversation.spans)).ops,
+            conversation.fold().ops,
             conversation.sent,
             "steps alone have changed an operation"
         );
@@ -334,7 +335,7 @@ impl Sessions {
     }
 }
 
-/// What the user said first.
+/// Returns the user's first words.
 fn first_words(shown: &[Shown]) -> Option<String> {
     let said = shown.iter().find(|it| it.message.role == Role::User && !it.words.is_empty());
     said.map(|it| it.words.clone())
@@ -354,7 +355,7 @@ fn is_new_step(conversation: &Conversation, message: &Message) -> bool {
     stale::is_step(message) && !conversation.order.contains_key(&message.id)
 }
 
-/// Whether a session that was never seen shows what its agent did in an earlier turn.
+/// Whether a session that is new to the store shows steps of an earlier turn.
 pub(super) fn begins_with_steps(conversation: &Conversation, request: &SyncRequest) -> bool {
     let newest = request.shown.iter().rposition(|it| it.message.role == Role::User);
     let earlier = request.shown.iter().take(newest.unwrap_or(0));

@@ -1,7 +1,7 @@
 //! A call that is no longer in the transcript was undone; one that is back was redone.
 //!
-//! What is missing at the front is not undone but hidden behind a compaction of the host. What was
-//! undone is always the end of the transcript: something older than it is still shown.
+//! Messages missing at the front are not undone but hidden by a compaction of the host. Undone messages are always
+//! the end of the transcript: something older is still shown.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -81,8 +81,8 @@ impl Undo {
         Ok(())
     }
 
-    /// Follows a host that has taken an undo back: everything is shown again but for what it removed
-    /// for good.
+    /// Follows a host that has taken an undo back: everything is shown again except for messages that it removed for
+    /// good.
     pub(crate) fn redone(
         &self,
         session: &str,
@@ -91,7 +91,7 @@ impl Undo {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load_spans(&mut conversation, session)?;
-        // What an earlier undo removed does not come back with this one.
+        // Messages that an earlier undo removed do not come back with this one.
         let transcript = &conversation.transcript;
         let was_shown =
             |id: &str| transcript.is_empty() || transcript.iter().any(|message| message.id == id);
@@ -132,14 +132,14 @@ impl Conversation {
 pub(super) enum State {
     There,
     Gone,
-    /// Hidden behind a compaction, or a place that no call and no message made: leave it as it is.
+    /// Hidden by a compaction, or a place that no call and no message made: leave it as it is.
     Unknown,
 }
 
 fn changes(spans: &[Span], session: &str, state_of: impl Fn(&Anchor) -> State) -> Reconcile {
     let mut reconcile = Reconcile { session: session.to_owned(), ..Reconcile::default() };
     for span in spans {
-        // Where nobody pushed, a message is what the frame began and ended with.
+        // An automatic frame began and ended with a message.
         let state_of = |anchor: &Anchor| {
             if anchor.call.is_some() || span.origin.is_automatic() {
                 state_of(anchor)
@@ -147,7 +147,7 @@ fn changes(spans: &[Span], session: &str, state_of: impl Fn(&Anchor) -> State) -
                 State::Unknown
             }
         };
-        // What was closed after the fact came to be with the call that closed it.
+        // A frame that was closed after the fact began with the call that closed it.
         if span.origin == SpanOrigin::Since {
             let close = span.close.as_ref().map_or(State::Unknown, &state_of);
             match (state_of(&span.open), close) {
@@ -198,7 +198,7 @@ impl<'a> Seen<'a> {
         self.state_where(anchor, |call| call != CallState::Failed)
     }
 
-    /// The same, where a call that failed has begun something all the same.
+    /// The same, where a failed call has begun something all the same.
     pub(super) fn of_call(&self, anchor: &Anchor) -> State {
         self.state_where(anchor, |_| true)
     }
@@ -216,7 +216,7 @@ impl<'a> Seen<'a> {
             })
         });
         match state {
-            // The model was told that the call failed, so for it nothing began or ended.
+            // The model knows the call as failed, so for it nothing began or ended.
             Some(call) if !counts(call) => State::Gone,
             Some(_) => State::There,
             None if shown.is_some() => State::Gone,

@@ -1,4 +1,4 @@
-//! Watching the frame that is worked in: each message is looked at once, whatever a call costs else.
+//! Watches the work in the open frame: each message is read once, whatever else a call costs.
 
 use callstack_core::autonomy::{Observer, Seen};
 use callstack_core::frame::Frame;
@@ -6,12 +6,12 @@ use callstack_core::transcript::{Message, PartBody, Role, Span, SpanNum, Standin
 
 use super::{Conversation, Shown};
 
-/// What was seen of a span's own messages so far.
+/// The observations of a span's own messages so far.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     span: Option<SpanNum>,
     revision: i64,
-    /// Messages of the transcript that were looked at.
+    /// The number of messages of the transcript that were read.
     upto: usize,
     observer: Observer,
 }
@@ -25,7 +25,7 @@ impl Watch {
     }
 }
 
-/// What the heuristics need of a message.
+/// Returns the data of a message that the heuristics need.
 pub(super) fn seen(shown: &Shown) -> Seen {
     let tokens = shown.said + shown.heard;
     if shown.message.role == Role::User {
@@ -36,7 +36,7 @@ pub(super) fn seen(shown: &Shown) -> Seen {
 }
 
 impl Conversation {
-    /// What was seen of the work in an open span; `frame` is asked for where its watch begins.
+    /// Returns the observations of the work in an open span; `frame` is called where its watch begins.
     pub(crate) fn watch<E>(
         &mut self,
         span: &Span,
@@ -59,15 +59,15 @@ impl Conversation {
         Ok(&self.watch.observer)
     }
 
-    /// The place of the first message behind the call that opened a span.
+    /// Returns the place of the first message after the call that opened a span.
     fn beginning(&self, span: &Span) -> usize {
         let open = span.open.message.as_deref();
         open.and_then(|id| self.transcript.iter().position(|message| message.id == id))
             .map_or(0, |at| at + 1)
     }
 
-    /// Looks at what is there already, without the stretches of finished frames inside the span: what
-    /// these were about was theirs.
+    /// Reads the messages that are there already, without the stretches of finished frames inside the span, whose
+    /// signals were theirs.
     fn skip_finished(&mut self, span: &Span) {
         let inner: Vec<_> = self
             .spans

@@ -15,7 +15,7 @@ use crate::lock::lock;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
 
-/// What a call wrote.
+/// The files that a call wrote.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     call: String,
@@ -127,5 +127,5 @@ impl FileWrites {
     }
 }
 
-/// Messages behind a step with which it may be shown.
+/// Messages after a step with which it may be shown.
 const SHOWN_TOGETHER: usize = 8;

@@ -1,4 +1,4 @@
-//! What hosts ask of the engine.
+//! The methods for hosts.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -34,7 +34,7 @@ impl Engine {
         self.kernel.env().world()
     }
 
-    /// Tells the project's log what happened.
+    /// Writes a line to the project's log.
     pub fn tell_log(&self, line: &LogLine) {
         self.kernel.env().tell_log(line);
     }
@@ -89,7 +89,7 @@ impl Engine {
         self.sessions.recording_failure()
     }
 
-    /// Forgets what this process knows of a session; the store keeps all of it.
+    /// Forgets this process's state of a session; the store keeps all of it.
     pub fn forget(&self, session: &str) {
         self.sessions.forget(session);
     }
@@ -100,13 +100,13 @@ impl Engine {
         self.sessions.not_taken(session);
     }
 
-    /// Has the state of the project's files recorded, soon, at a message behind which work may begin that
-    /// becomes a frame by itself, or that is made one after the fact. Returns at once.
+    /// Requests that the state of the project's files be recorded, soon, at a message after which work may begin that
+    /// becomes an automatic frame, or a frame after the fact. Returns at once.
     pub fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
         self.files.record_files_at(session, message)
     }
 
-    /// What the summariser of a session that its host is about to compact is told.
+    /// Returns the prompt for the summariser of a session that its host is about to compact.
     pub fn compacting(&self, session: &str) -> Result<CompactionPrompt, EngineError> {
         self.compaction.compacting(session)
     }
@@ -122,12 +122,12 @@ impl Engine {
         self.compaction.compaction_over(session)
     }
 
-    /// A session is gone: what waited for its compaction waits no longer.
+    /// Settles the pending compaction of a session that is gone.
     pub fn compaction_gone(&self, session: &str) -> Result<(), EngineError> {
         self.compaction.compaction_gone(session)
     }
 
-    /// Does what is due by now.
+    /// Does the work that is due by now.
     pub fn wake(&self) -> Result<Reaction, EngineError> {
         self.subagents.wake()
     }
@@ -137,18 +137,18 @@ impl Engine {
         self.subagents.child_seen(child)
     }
 
-    /// A session has fallen silent. The frames of a child session end a little later, unless it works again,
-    /// with what it said last.
+    /// Handles a session that has fallen silent. The frames of a child session end a little later, unless it works
+    /// again, with its last words as results.
     pub fn session_idle(&self, session: &str) -> Result<Reaction, EngineError> {
         self.subagents.session_idle(session)
     }
 
-    /// A host has deleted a session: nobody will go on with it.
+    /// Handles a session that its host has deleted and nobody will continue.
     pub fn session_deleted(&self, session: &str) -> Result<(), EngineError> {
         self.subagents.session_deleted(session)
     }
 
-    /// Follows a host that is about to call its model, and answers what it should send.
+    /// Follows a host that is about to call its model, and returns the operations for its messages.
     pub fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
         self.conversations.sync(request)
     }
@@ -179,7 +179,7 @@ impl Engine {
         self.writes.files_written_by(session, call, files)
     }
 
-    /// Tells the log what the sessions of this process took, before it ends.
+    /// Logs the figures of this process's sessions, before it ends.
     pub fn sum_up_sessions(&self) {
         self.saving.sum_up_sessions();
     }
@@ -189,7 +189,7 @@ impl Engine {
         self.turns.user_message(message)
     }
 
-    /// Restores what a plan says, and returns what was done. Refused where one of its files has changed since
+    /// Carries out a plan, and returns the files that were restored. Refused where one of its files has changed since
     /// the plan was made.
     pub fn roll_back(&self, plan: &RollbackPlan) -> Result<RollbackPlan, EngineError> {
         self.rollbacks.roll_back(plan)
@@ -206,7 +206,8 @@ impl Engine {
         self.undo.undone_from(session, message)
     }
 
-    /// Follows a host that has taken an undo back: everything is shown again but for what it removed for good.
+    /// Follows a host that has taken an undo back: everything is shown again except for messages that it removed for
+    /// good.
     pub fn redone(&self, session: &str, removed: &HashSet<String>) -> Result<(), EngineError> {
         self.undo.redone(session, removed)
     }

@@ -1,4 +1,4 @@
-//! What people ask of the engine, at a terminal or on a page.
+//! The methods for people, at a terminal or on a page.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,6 +12,7 @@ use callstack_core::subagent::{SubagentSession, SubagentSettings, SubagentStats}
 use callstack_store::{StoreError, StoredMessage};
 
 use crate::engine::Engine;
+use crate::feed::{EventBatch, EventCursor, EventWatch, FeedEvent};
 use crate::import::Imports;
 use crate::saving::Savings;
 use crate::search::{SearchAnswer, SearchRequest};
@@ -44,7 +45,7 @@ impl Engine {
         self.kernel.env().reread_settings_with(reread);
     }
 
-    /// How this process was told to behave, without what was set in the store: [`Engine::current_settings`].
+    /// Returns the settings of this process, without those that are set in the store: [`Engine::current_settings`].
     pub fn settings(&self) -> &Settings {
         self.kernel.env().settings()
     }
@@ -54,7 +55,7 @@ impl Engine {
         self.kernel.configuration()
     }
 
-    /// What a setting is.
+    /// Returns the value and the source of a setting.
     pub fn configured_as(&self, setting: &'static Setting) -> Result<Configured, EngineError> {
         self.kernel.configured_as(setting)
     }
@@ -73,8 +74,8 @@ impl Engine {
         self.kernel.store_path()
     }
 
-    /// What was set in this store, by the name of the variable that it stands for. It counts before the user's
-    /// own configuration, until it is reset.
+    /// Returns the settings of this store, by the names of their variables. They override the user's own
+    /// configuration, until they are reset.
     pub fn stored_settings(&self) -> Result<BTreeMap<String, String>, EngineError> {
         self.kernel.stored_settings()
     }
@@ -84,9 +85,9 @@ impl Engine {
         self.kernel.set_setting(name, value)
     }
 
-    /// Has the files of `.opencode/stack` and the logs brought up to date, in the background: a process that
-    /// was killed may have left them behind the store, and somebody may have removed some. They follow every
-    /// change by themselves.
+    /// Requests that the files of `.opencode/stack` and the logs be brought up to date, in the background: a process
+    /// that was killed may have left them out of date, and somebody may have removed some. They follow every change
+    /// by themselves.
     pub fn write_files(&self) {
         self.project_files.write_files();
     }
@@ -141,7 +142,7 @@ impl Engine {
         self.queries.autonomy()
     }
 
-    /// What the next compaction of a session is for.
+    /// Returns the purpose of the next compaction of a session.
     pub fn compaction_type(&self, session: &str) -> Result<CompactionType, EngineError> {
         self.queries.compaction_type(session)
     }
@@ -216,8 +217,8 @@ impl Engine {
         self.queries.read_log(frame, request)
     }
 
-    /// Shows a part of a frame's log to `see`, one message at a time, until it has seen enough; returns how
-    /// many messages the log has in all, and the place of the first one behind the part, if there is one.
+    /// Passes a part of a frame's log to `see`, one message at a time, until it has seen enough. Returns the number
+    /// of messages in the whole log, and the place of the first one after the part, if there is one.
     pub fn visit_log<E: From<EngineError> + From<StoreError>>(
         &self,
         frame: &Frame,
@@ -227,13 +228,13 @@ impl Engine {
         self.queries.visit_log(frame, request, see)
     }
 
-    /// Finds places that hold what is looked for: words that nothing holds are looked for as a string as it
-    /// stands, which may begin and end within words.
+    /// Finds places that match a query: words without any match are searched as a literal string, which may begin and
+    /// end within words.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, EngineError> {
         self.queries.search(request)
     }
 
-    /// The same in what was said in a session, and in its frames, where `session` is given.
+    /// The same within the messages of a session, and its frames, where `session` is given.
     pub fn search_in(
         &self,
         request: &SearchRequest,
@@ -247,7 +248,7 @@ impl Engine {
         self.queries.state()
     }
 
-    /// When child sessions get frames and what ends these, as it counts now.
+    /// Returns the present settings of child sessions' frames.
     pub fn subagent_settings(&self) -> Result<SubagentSettings, EngineError> {
         self.queries.subagent_settings()
     }
@@ -257,7 +258,7 @@ impl Engine {
         self.queries.imported_sessions()
     }
 
-    /// Whether a frame never ended in a session that was imported: nobody works in it.
+    /// Whether a frame never ended in a session that was imported.
     pub fn is_left_open(&self, frame: &Frame) -> Result<bool, EngineError> {
         self.queries.is_left_open(frame)
     }
@@ -278,9 +279,29 @@ impl Engine {
         self.queries.subagents(filter)
     }
 
-    /// How many child sessions there were since the store was made, and what became of them.
+    /// Returns the number of child sessions since the store was made, and how they ended.
     pub fn subagent_stats(&self) -> Result<SubagentStats, EngineError> {
         self.queries.subagent_stats()
+    }
+
+    /// The end of the event log.
+    pub fn newest_event(&self) -> Result<EventCursor, EngineError> {
+        self.queries.newest_event()
+    }
+
+    /// The events after a place in the log, whichever process appended them: at most `limit` and about 8 MB, in order,
+    /// with secrets masked.
+    pub fn events_after(
+        &self,
+        after: impl Into<EventCursor>,
+        limit: usize,
+    ) -> Result<EventBatch<FeedEvent>, EngineError> {
+        self.queries.events_after(after.into(), limit)
+    }
+
+    /// Follows the event log from a place on. Each watch is for one thread; there may be any number of them.
+    pub fn watch_events(&self, after: impl Into<EventCursor>) -> EventWatch {
+        self.queries.watch_events(after.into())
     }
 
     /// Forgets the rendered contexts of a session; returns how many there were.
@@ -293,18 +314,18 @@ impl Engine {
         self.contexts.invalidate_all_cache()
     }
 
-    /// Has evidence taken from what this makes of a stored message. Without it there is none. The first one
-    /// counts.
+    /// Sets the reader of stored messages from which evidence is taken. Without one there is no evidence. The first
+    /// one counts.
     pub fn read_messages_with(&self, reader: Reader) {
         self.span_reader.read_messages_with(reader);
     }
 
-    /// Has results that nobody gave written by this, where its settings say so. The first one counts.
+    /// Sets the model that writes missing results, where its settings ask for that. The first one counts.
     pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
         self.results.summarize_with(summarizer);
     }
 
-    /// Asks the model, and waits for what comes of it: whole results.
+    /// Asks the model, and waits for its answer: whole results.
     pub fn ask_summarizer(&self, request: &SummaryRequest) -> Result<String, SummarizerError> {
         self.results.ask_summarizer(request)
     }
@@ -320,8 +341,8 @@ impl Engine {
         self.files.record_files_with(work_tree);
     }
 
-    /// The XML context of a frame as a session is given it, with what it costs in estimated tokens. It is
-    /// rendered anew when anything that it shows has changed, and after 30 seconds.
+    /// Returns the XML context of a frame for a session, with its cost in estimated tokens. It is rendered again when
+    /// anything in it has changed, and after 30 seconds.
     pub fn generate_frame_context(
         &self,
         session: &str,
@@ -330,12 +351,12 @@ impl Engine {
         self.system.generate_frame_context(session, frame)
     }
 
-    /// Tokens that a session takes and may take, as its host last told.
+    /// Returns the tokens that a session takes and may take, as last reported by its host.
     pub fn usage(&self, session: &str) -> TokenUsage {
         self.system.usage(session)
     }
 
-    /// What a session's requests took and would have taken.
+    /// Returns the figures of a session's requests, with and without callstack.
     pub fn savings(&self, session: &str) -> Result<Savings, EngineError> {
         self.saving.savings(session)
     }
@@ -346,12 +367,12 @@ impl Engine {
         self.imports.import(paths)
     }
 
-    /// What an import of these paths would do.
+    /// Returns the effects of an import of these paths.
     pub fn would_import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
         self.imports.would_import(paths)
     }
 
-    /// The same for a store that is not there yet: all that is there is new to it.
+    /// The same for a store that does not exist yet: every frame is new to it.
     pub fn frames_in(paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
         Imports::frames_in(paths)
     }
@@ -366,25 +387,25 @@ impl Engine {
         Imports::holds_frames(folder)
     }
 
-    /// What rolling back the files of a frame, with those of the frames below it, would do. Changes no file.
+    /// Returns the plan of a rollback of the files of a frame and the frames below it. Changes no file.
     pub fn rollback_plan(&self, frame: &str, reach: Reach) -> Result<RollbackPlan, EngineError> {
         self.rollbacks.rollback_plan(frame, reach)
     }
 
-    /// What taking back the last rollback of a frame would do.
+    /// Returns the plan of taking back the last rollback of a frame.
     pub fn rollback_undo_plan(&self, frame: &str) -> Result<RollbackPlan, EngineError> {
         self.rollbacks.rollback_undo_plan(frame)
     }
 
-    /// What purging a frame (handle, id, beginning of an id) with all below it, or a session (its id or the
-    /// beginning of it), would remove. Changes nothing.
+    /// Returns the plan of a purge of a frame (handle, id, beginning of an id) with all below it, or of a session
+    /// (its id or the beginning of it). Changes nothing.
     pub fn purge_plan(&self, reference: &str) -> Result<PurgePlan, EngineError> {
         self.purges.purge_plan(reference)
     }
 
-    /// Removes what a plan says, on behalf of `by`: the messages, and what callstack copied out of them. What
-    /// frames were told stays: titles, results, decisions and pins that an agent or a person gave. So do the
-    /// names of files that were changed, and what the host itself keeps.
+    /// Carries out a purge on behalf of `by`: removes the messages, and the copies that callstack made of them. Texts
+    /// that an agent or a person gave stay: titles, results, decisions and pins. So do the names of files that were
+    /// changed, and everything that the host itself keeps.
     pub fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
         self.purges.purge(plan, by)
     }

@@ -1,5 +1,5 @@
-//! What the session that goes on with a frame's parent had read before the frame changed it, and line numbers that
-//! frames before it left.
+//! Files that the session that goes on with a frame's parent had read before the frame changed them, and line numbers
+//! in texts of earlier frames.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -12,14 +12,14 @@ use callstack_store::View;
 use crate::error::EngineError;
 use crate::evidence::SpanReader;
 
-/// Messages in front of a frame that are looked at.
+/// Messages before a frame that are read.
 const BEFORE: u32 = 200;
-/// Frames in front of it that are looked at.
+/// Frames before it that are read.
 const FRAMES: usize = 40;
 
 impl SpanReader {
-    /// Files that a span changed and of which line numbers stand in what frames before it left in its session, where
-    /// its text is read: that is never said anew.
+    /// Returns files that a span changed and whose line numbers stand in texts of earlier frames in its session,
+    /// where its text is read: these are never rendered again.
     pub(crate) fn renumbered(
         view: &View<'_>,
         span: &Span,
@@ -44,7 +44,7 @@ impl SpanReader {
         let ended: HashSet<FrameNum> = before.iter().map(|other| other.frame).collect();
         let mut renumbered: Vec<String> = Vec::new();
         for other in before.iter().rev().take(FRAMES) {
-            // What stands for the frame around it has taken its place.
+            // The text of the frame around it has replaced it.
             if view.frame(other.frame)?.parent.is_some_and(|around| ended.contains(&around)) {
                 continue;
             }
@@ -57,7 +57,7 @@ impl SpanReader {
         Ok(renumbered)
     }
 
-    /// Files that a frame changed and that stand in what its reader is sent as they were before.
+    /// Returns the files that a frame changed and whose earlier content is in its reader's requests.
     pub(super) fn outdated(
         &self,
         view: &View<'_>,
@@ -68,7 +68,7 @@ impl SpanReader {
         let Some(reader) = self.reader.get().filter(|_| !evidence.written.is_empty()) else {
             return Ok(Vec::new());
         };
-        // What a session of its own did is read by the one that called it.
+        // The work of a session of its own is read by the one that called it.
         let caller = view.errand(span.num)?.map(|stored| stored.errand.caller);
         let (session, until) = match &caller {
             Some(caller) => (caller.as_str(), None),
@@ -81,7 +81,7 @@ impl SpanReader {
         for other in view.session_spans(session)? {
             let place = |id: Option<&str>| id.and_then(|id| places.get(id)).copied();
             let close = other.live_close().and_then(|close| place(close.message.as_deref()));
-            // What stands for it says what it left.
+            // The text that replaces it contains its line numbers.
             if let Some(close) = close.filter(|_| other.foldable && !other.detached) {
                 let open = place(other.open.message.as_deref()).map_or(0, |at| at + 1);
                 gone.extend(open..=close);

@@ -1,5 +1,5 @@
-//! What of the stored messages belongs to a span: whole steps, and of those in which it begins and ends the
-//! calls behind the one that opened it and in front of the one that closed it.
+//! The stored messages that belong to a span: whole steps, and of those in which it begins and ends the calls after
+//! the one that opened it and before the one that closed it.
 
 use std::path::Path;
 
@@ -14,20 +14,20 @@ use crate::work::{Parts, edge, message_of};
 /// Messages of a span that are read, the last ones.
 const READ: u32 = 4_000;
 
-/// What happened in a span.
+/// The words and calls in a span.
 #[derive(Debug, Default)]
 pub(crate) struct InSpan {
     /// All of it, in order.
     pub(crate) happenings: Vec<Happening>,
-    /// Calls of its last step that failed, or whose outcome nobody saw: whoever ended the span had not seen
-    /// how they end.
+    /// Calls of its last step that failed, or whose outcome is not known: whoever ended the span had not seen how
+    /// they end.
     pub(crate) unseen: Vec<String>,
-    /// What of it can't be read.
+    /// The parts of it that can't be read.
     pub(crate) gaps: Gaps,
 }
 
 impl SpanReader {
-    /// What happened in a span, up to now where it is open, in a session that works in `folder`.
+    /// Returns the words and calls in a span, up to now where it is open, in a session that works in `folder`.
     pub(crate) fn in_span(
         &self,
         view: &View<'_>,
@@ -72,8 +72,8 @@ impl SpanReader {
         Ok(seen)
     }
 
-    /// Whether calls stand in front of the one that closed a span, in its step; none where that step is
-    /// not stored.
+    /// Whether calls of other tools than callstack's come before the call that closed a span, in its step. False if no
+    /// call closed it; none if that step is not stored.
     pub(crate) fn ends_beside_calls(
         &self,
         view: &View<'_>,

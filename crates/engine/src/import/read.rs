@@ -1,4 +1,4 @@
-//! Reads the files of both generations of the specification, told apart by what is in them.
+//! Reads the files of both generations of the specification, which differ in their content.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::dense::compact;
 use crate::error::{EngineError, Kind};
 use crate::layout::{FRAMES, HOST_FOLDER, STATE};
 
-/// What was read.
+/// The frames that were read.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) frames: Vec<Imported>,
@@ -70,7 +70,7 @@ pub(super) fn holds_frames(folder: &Path) -> bool {
     folder.join(STATE).is_file() || folder.join(FRAMES).is_dir()
 }
 
-/// Reads a folder or a file; `now` in milliseconds since 1970 stands for times that are missing.
+/// Reads a folder or a file; `now` in milliseconds since 1970 replaces times that are missing.
 pub(super) fn read(path: &Path, now: i64) -> Result<Found, EngineError> {
     let mut reader = Reader { now, found: Found::default(), raw: BTreeMap::new() };
     if !path.is_dir() {
@@ -138,7 +138,7 @@ impl Reader {
         }
     }
 
-    /// A whole state. False for what is none.
+    /// Reads a whole state. False if it is none.
     fn tree(&mut self, value: &Value) -> bool {
         let Some(frames) = value.get("frames").and_then(Value::as_object) else { return false };
         if !value.get("rootFrameIDs").is_none_or(Value::is_array) {
@@ -155,7 +155,7 @@ impl Reader {
         true
     }
 
-    /// One frame. False for what is none.
+    /// Reads one frame. False if it is none.
     fn alone(&mut self, value: &Value, path: &Path) -> bool {
         let Some(fields) = value.as_object() else { return false };
         let is_frame = fields.contains_key("status")
@@ -188,7 +188,7 @@ impl Reader {
 
     fn skip(&mut self, what: impl std::fmt::Display, why: impl Into<String>) {
         let (what, why) = (what.to_string(), why.into());
-        // What is wrong with a file begins with its name.
+        // The message about a file begins with its name.
         let why = why.strip_prefix(&what).map_or(why.as_str(), str::trim_start).to_owned();
         self.found.skipped.push(Skipped { what, why });
     }
@@ -209,7 +209,7 @@ impl Reader {
                 }
             }
         }
-        // What stood below a frame that is skipped stands below that one's parent.
+        // Children of a frame that is skipped move to that one's parent.
         for frame in &mut self.found.frames {
             for _ in 0..=left_out.len() {
                 let Some(above) = frame.parent.as_ref().and_then(|it| left_out.get(it)) else {
@@ -287,7 +287,7 @@ fn imported(id: &str, raw: Raw, now: i64) -> Result<Imported, String> {
     };
     let parent = raw.parent_session_id.filter(|parent| !parent.is_empty());
     let former_ids = raw.former_ids.unwrap_or_default();
-    // What another program calls so is something else.
+    // A field of this name from another program is something else.
     let evidence = raw.evidence.and_then(|evidence| serde_json::from_value(evidence).ok());
     let evidence = evidence.unwrap_or_default();
     Ok(Imported { frame, parent, former_ids, evidence })

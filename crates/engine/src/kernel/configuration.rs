@@ -1,6 +1,6 @@
-//! Settings as they count in a project. The environment wins; what was set in the project's store comes next, until it
-//! is reset, then the user's own configuration, then that of the host. What a store may not set is the user's alone
-//! ([`crate::Scope`]); that it does without a model counts before the environment, too.
+//! Settings as they count in a project. The environment wins; what was set in the project's store comes next, until
+//! it is reset, then the user's own configuration, then that of the host. Some settings are the user's alone
+//! ([`crate::Scope`]). A store that switches the model off overrides the environment, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Source {
     }
 }
 
-/// A setting and what it is.
+/// A setting and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configured {
     /// The setting.
@@ -62,14 +62,14 @@ pub struct Configured {
     pub value: String,
     /// Where that comes from.
     pub source: Source,
-    /// What the project's store says without effect, since it may not set it.
+    /// The value in the project's store that has no effect, since the store may not set it.
     pub ignored: Option<String>,
-    /// What the project's store says that counts once the environment's variable is gone.
+    /// The value in the project's store that counts once the environment's variable is gone.
     pub overruled: Option<String>,
 }
 
 impl Configured {
-    /// Who said what it is, for an agent, and what is set here in vain.
+    /// Returns the source of the value for an agent, and values here that have no effect.
     pub(crate) fn origin(&self) -> String {
         let source = self.source.told();
         match &self.overruled {
@@ -81,10 +81,10 @@ impl Configured {
     }
 }
 
-/// The settings as they were last made of what was stored.
+/// The settings as they were last made from the store.
 #[derive(Debug)]
 pub(crate) struct Laid {
-    /// What the environment and the user's configuration say.
+    /// The settings of the environment and the user's configuration.
     base: Settings,
     stored: BTreeMap<String, String>,
     settings: Arc<Settings>,
@@ -96,7 +96,7 @@ impl Laid {
     }
 }
 
-/// Makes the settings again once what they come from has changed.
+/// Makes the settings again once their sources have changed.
 pub(crate) type Reread = Box<dyn Fn() -> Option<Settings> + Send + Sync>;
 
 impl Env {
@@ -109,8 +109,7 @@ impl Env {
         self.reread.get_or_init(|| Box::new(reread));
     }
 
-    /// The same within a transaction. Reads a small table, and makes nothing of it again that is as it
-    /// was.
+    /// The same within a transaction. Reads a small table, and rebuilds only changed settings.
     pub(crate) fn settings_in(&self, view: &View<'_>) -> Result<Arc<Settings>, EngineError> {
         let stored = view.settings()?;
         let mut laid = lock(&self.laid);
@@ -161,7 +160,7 @@ impl Kernel {
         Ok(Setting::all().map(|setting| self.env.configured(setting, &stored)).collect())
     }
 
-    /// What a setting is.
+    /// Returns the value and the source of a setting.
     pub(crate) fn configured_as(
         &self,
         setting: &'static Setting,
@@ -176,7 +175,8 @@ impl Kernel {
         value: Option<&str>,
     ) -> Result<Configured, EngineError> {
         let value = value.map(|value| setting.read(value)).transpose()?;
-        // What a project may only switch off is on again once it says nothing, unless the user has it off.
+        // A setting that a project may only switch off is on again once the project resets it, unless the user has it
+        // off.
         let given = lock(&self.env.laid).base.given(setting.name).map(str::to_owned);
         let is_off = given.and_then(|it| setting.read(&it).ok());
         let is_off = is_off.as_deref() == Some("off");
@@ -207,14 +207,14 @@ fn not_here(setting: &Setting, value: &str) -> EngineError {
 }
 
 impl Setting {
-    /// Whether what a project sets counts only without what somebody else gives. That a project does without a model
-    /// counts in any case: nothing of it is to leave the machine.
+    /// Whether a project's value counts only without another source's. A project that switches the model off counts
+    /// in any case: nothing of it is to leave the machine.
     pub(crate) fn is_overruled(&self, giver: Source) -> bool {
         giver == Source::Environment && self.scope != Scope::User
     }
 
-    /// The setting that somebody means: by its name, in any case, with or without what all names begin
-    /// with, `frame-mode` and `frameMode` for `STACK_FRAME_MODE`.
+    /// Finds a setting by its name, in any case, with or without the common prefix, `frame-mode` and `frameMode` for
+    /// `STACK_FRAME_MODE`.
     pub fn meant(name: &str) -> Result<&'static Self, EngineError> {
         let letters = |text: &str| -> String {
             let kept = text.chars().filter(char::is_ascii_alphanumeric);

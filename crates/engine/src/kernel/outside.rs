@@ -1,5 +1,5 @@
-//! What a person changes from outside a session, at the command line, is kept for the sessions that it concerns:
-//! their agents are told at their next request.
+//! Changes by a person from outside a session, at the command line, are kept for the sessions that they concern:
+//! their agents are informed at their next request.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,15 +7,16 @@ use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::outside::outside_changes;
 use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::session_state::RenderedText;
 use callstack_store::{Change, StoreError, View};
 
-use crate::call::TERMINAL;
+use crate::call::is_person;
 use crate::error::EngineError;
 use crate::kernel::Env;
 
-/// Where a session's changes are kept until it is told of them; behind it stands what tells one from the others, its
-/// frame, and whether it matters when that is over.
-pub(crate) const SLOT: &str = "outside:";
+/// The slot of a session's changes until it is informed of them; it is followed by a number, the frame, and whether
+/// the change matters when the frame is over.
+pub(crate) const SLOT: &str = RenderedText::Outside.prefix();
 
 const OUTLASTS: &str = " outlasts";
 
@@ -39,7 +40,7 @@ pub(crate) fn still_matters(view: &View<'_>, kept: &str) -> Result<bool, StoreEr
 #[derive(Debug, Default)]
 pub(crate) struct Outside(AtomicUsize);
 
-/// As long as it lives, what is changed is changed by a person from outside.
+/// Marks changes as a person's from outside, as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Entered<'a>(&'a Outside);
 
@@ -61,10 +62,11 @@ impl Drop for Entered<'_> {
 }
 
 impl Env {
-    /// Keeps what events changed for the agents that it concerns, where a person changes it from outside.
+    /// Stores changes for the agents that they concern, where a person makes them from outside.
     pub(crate) fn tell_of_outside(
         &self,
         change: &mut Change<'_>,
+        at: i64,
         events: &[Event],
         named: &[FrameNum],
     ) -> Result<(), EngineError> {
@@ -86,7 +88,7 @@ impl Env {
                 });
             }
         }
-        Ok(change.append(self.now(), &kept)?)
+        Ok(change.append(at, &kept)?)
     }
 }
 
@@ -96,13 +98,13 @@ fn concerned(view: &View<'_>, num: FrameNum) -> Result<Vec<String>, EngineError>
     let mut sessions = Vec::new();
     let owner = std::iter::once(view.frame(num)?).chain(view.ancestors(num)?);
     if let Some(id) = owner.into_iter().find_map(|frame| frame.session)
-        && view.session_row(&id)?.is_some_and(|session| session.host != TERMINAL)
+        && view.session_row(&id)?.is_some_and(|session| !is_person(&session.host))
     {
         sessions.push(id);
     }
     for session in view.working_sessions()? {
         let Some(active) = session.active else { continue };
-        if session.host == TERMINAL || sessions.contains(&session.id) {
+        if is_person(&session.host) || sessions.contains(&session.id) {
             continue;
         }
         if active == num || view.ancestors(active)?.iter().any(|above| above.num == num) {

@@ -1,5 +1,5 @@
-//! The logs as files: `.callstack/logs/f12.md`, written behind the calls that end frames. Each is
-//! replaced as a whole, by one process at a time, which reads the store only then.
+//! The logs as files: `.callstack/logs/f12.md`, written after the calls that end frames. Each is replaced as a whole,
+//! by one process at a time, which reads the store only then.
 
 use std::collections::HashSet;
 use std::fs;
@@ -21,12 +21,12 @@ use crate::layout::restrict;
 use crate::logging::unwritable;
 use crate::unfinished;
 
-/// So many of the newest logs are looked at whenever any may have to be written.
+/// The newest logs that are checked whenever any may have to be written.
 const LOOKED_AT: u32 = 200;
 /// The file in the store's folder that is locked by whoever writes.
 const LOCK: &str = "logs.lock";
 
-/// Told of each change; has the logs written that come of it.
+/// Observes each change; has the logs written that it makes necessary.
 #[derive(Debug)]
 pub(crate) struct LogFiles {
     background: Background,
@@ -47,7 +47,7 @@ impl LogFiles {
         Self { background, look }
     }
 
-    /// What has the logs written that a change makes necessary.
+    /// Returns an observer that has the logs written that a change makes necessary.
     pub(crate) fn observer(&self) -> impl Fn(&[(i64, Event)]) + Send + Sync + 'static {
         let waker = self.background.waker();
         move |events| {
@@ -128,7 +128,7 @@ pub(crate) fn write_due(store: &Store, project: &Path, folder: &Path) -> Result<
     outcome
 }
 
-/// Keeps all others from writing logs, for as long as what this returns is held.
+/// Keeps all others from writing logs, for as long as the result is held.
 pub(crate) fn alone(folder: &Path) -> Result<fs::File, EngineError> {
     background::exclusive(&folder.join(LOCK))
 }
@@ -172,12 +172,12 @@ fn prepare(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes what a writer left that was killed.
+/// Removes files of a writer that was killed.
 fn remove_left_over(folder: &Path) -> Result<(), EngineError> {
     let there = names(&folder.join(LOGS))?;
     if there.iter().any(|name| name.ends_with(unfinished::END)) {
         let lock = alone(folder)?;
-        // One that stays behind takes some space and is tried again at the next start.
+        // A file that is left takes some space and is tried again at the next start.
         drop(remove_unfinished(folder));
         drop(lock);
     }
@@ -201,7 +201,7 @@ fn want_missing(store: &Store, project: &Path, most: u32) -> Result<(), EngineEr
     })
 }
 
-/// Removes what writers left that were killed. Nobody else may be writing: see [`alone`].
+/// Removes files of writers that were killed. Nobody else may be writing: see [`alone`].
 pub(crate) fn remove_unfinished(folder: &Path) -> Result<(), EngineError> {
     let logs = folder.join(LOGS);
     let unfinished = names(&logs)?.into_iter().filter(|name| name.ends_with(unfinished::END));

@@ -1,4 +1,4 @@
-//! The lines of a message that hold what somebody looks for.
+//! The lines of a message that match a query.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,10 +8,10 @@ use callstack_core::search::Query;
 use crate::error::EngineError;
 use crate::search::{role, texts};
 
-/// Characters of a line that are told.
+/// Characters of a line that are shown.
 const LINE: usize = 300;
 
-/// What is looked for in each line.
+/// The pattern to look for in each line.
 pub(crate) struct Hits {
     /// As it was given, wherever that begins and ends.
     literal: Option<Query>,
@@ -21,10 +21,10 @@ pub(crate) struct Hits {
     each: Vec<Query>,
 }
 
-/// A message as lines, with those that hold what is looked for.
+/// A message as lines, with those that match.
 pub(crate) struct Found {
     text: String,
-    /// What stands around the place in those of them that are long.
+    /// The surroundings of the match in those of them that are long.
     snippets: BTreeMap<usize, String>,
     /// Their numbers, from 0.
     pub(crate) lines: Vec<usize>,
@@ -70,7 +70,7 @@ impl Hits {
         Found { snippets, text, lines: found, role }
     }
 
-    /// What stands around the first place in a line.
+    /// Returns the surroundings of the first match in a line.
     fn snippet(&self, line: &str) -> Option<String> {
         let queries = self.literal.iter().chain(&self.words).chain(&self.each);
         queries.filter_map(|query| query.find(line)).map(|found| found.snippet).next()

@@ -1,7 +1,7 @@
-//! A log as a document: what the frame was for and returned, then its messages with their calls.
+//! A log as a document: the frame's purpose and results, then its messages with their calls.
 //!
-//! Nothing that a message says can look like a message of its own: a heading in it that has the form of
-//! ours is escaped, and what tools were given and returned stands behind fences longer than any in it.
+//! No part of a message can look like a message of its own: a heading in it that has the form of ours is escaped, and
+//! input and output of tools are in fences that are longer than any in them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ fn records(stored: &str) -> Option<Vec<Cow<'_, str>>> {
     Some(records.map(|record| text(record).map_or(record.into(), Cow::Owned)).collect())
 }
 
-/// What stands before the messages.
+/// Returns the text before the messages.
 pub(super) fn head(frame: &Frame, parent: Option<&Frame>, evidence: &Evidence) -> String {
     let mut text = format!("# {}\n\n", line(&frame.label()));
     // Writing to a string can't fail.
@@ -89,8 +89,8 @@ fn status(frame: &Frame) -> String {
 }
 
 impl LogEntry {
-    /// The message as a section of the document, with a blank line before it; with what secrets it has,
-    /// or without them.
+    /// Returns the message as a section of the document, with a blank line before it; with its secrets, or without
+    /// them.
     pub fn to_markdown(&self, reveal: bool) -> String {
         if self.message.purged {
             return format!("\n## {} · purged on {}\n", self.position, iso_time(self.message.at));
@@ -122,12 +122,12 @@ impl LogEntry {
         text
     }
 
-    /// What the host says of the message and its parts, with what secrets it has, or without them; none where
-    /// it is no JSON.
+    /// Returns the host's JSON of the message and its parts, with its secrets, or without them; none where it is no
+    /// JSON.
     pub fn body(&self, reveal: bool) -> Option<Value> {
         let mut message = serde_json::from_str::<Value>(&self.message.json).ok()?;
         if let Some(message) = message.as_object_mut() {
-            // What the parts say again is not looked through for secrets.
+            // The records repeat the parts, and are not searched for secrets.
             message.remove(RECORDED);
         }
         if !reveal {
@@ -136,7 +136,7 @@ impl LogEntry {
         Some(message)
     }
 
-    /// That a message is not what came, and what is kept of that.
+    /// Returns a notice that a message is not the original, and where that is kept.
     pub fn unreadable(&self) -> Option<String> {
         if self.message.is_whole() {
             return None;
@@ -164,8 +164,8 @@ impl LogEntry {
         if mask_value(&mut message) { message.to_string() } else { stored.clone() }
     }
 
-    /// What the message was stored from: the host's JSON, or the records of the program that recorded it,
-    /// a line each; without the secrets in it, or byte for byte.
+    /// Returns the source of the message: the host's JSON, or the records of the program that recorded it, a line
+    /// each; without the secrets in it, or byte for byte.
     pub fn to_raw(&self, reveal: bool) -> String {
         let as_it_came = self.message.as_it_came.as_deref().filter(|_| reveal);
         let stored = as_it_came.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());

@@ -12,18 +12,18 @@ use crate::state::FrameMetadata;
 pub struct NewFrame {
     /// The id that it gets; none for a new one, `plan-…`.
     pub id: Option<String>,
-    /// What it is for.
+    /// Its identity.
     pub identity: Identity,
     /// Frames below it.
     pub children: Vec<NewFrame>,
 }
 
-/// What an invalidation did.
+/// The outcome of an invalidation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Invalidated {
-    /// The frame and, behind it, what was planned below it and went with it.
+    /// The frame and, after it, the planned frames below it that went with it.
     pub invalidated: Vec<FrameMetadata>,
-    /// What is still in progress below it and was left.
+    /// The frames below it that are still in progress and were left.
     pub in_progress: Vec<FrameMetadata>,
 }
 
@@ -72,8 +72,8 @@ impl FrameStateManager<'_> {
         self.changed(&Command::Rename { frame, id: new.to_owned() })
     }
 
-    /// Declares a frame irrelevant, and what is planned below it with it. What is in progress below it
-    /// is named and left; what has ended stays as it is.
+    /// Declares a frame irrelevant, with the planned frames below it. Those in progress below it are named and left;
+    /// ended ones stay as they are.
     pub fn invalidate_frame(&self, frame: &str, reason: &str) -> Result<Invalidated, EngineError> {
         let found = self.engine.resolve(frame)?;
         let command = Command::Invalidate(Invalidate {

@@ -1,19 +1,20 @@
-//! Operations about what callstack does unasked.
+//! Operations on autonomy: what callstack suggests or does by itself.
 
 mod ask;
 mod suggestions;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use callstack_core::autonomy::Heuristic;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
 
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::kernel::configuration::Configured;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::settings::{AutonomySettings, Setting};
 
 pub(super) use ask::{ShouldPop, ShouldPush};
@@ -49,15 +50,49 @@ pub(crate) struct AutonomyParams {
     reset: Option<bool>,
 }
 
+/// The settings of autonomy.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AutonomyOutput {
+    /// `manual`, `suggest` or `auto`
+    level: &'static str,
+    /// Confidence in percent from which on a push is due
+    push_threshold: u8,
+    /// Confidence in percent from which on a pop is due
+    pop_threshold: u8,
+    /// Whether the model is sent suggestions
+    suggest_in_context: bool,
+    enabled_heuristics: Vec<&'static str>,
+    /// Names in the list of heuristics that no heuristic has
+    unknown_heuristics: Vec<String>,
+    /// The settings that decide this, by variable
+    settings: BTreeMap<String, SettingOutput>,
+}
+
+/// The value of a setting.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(super) struct SettingOutput {
+    value: String,
+    /// Where it was set
+    source: &'static str,
+}
+
 impl Operate for Autonomy {
     const NAME: &'static str = "stack_autonomy";
     const SUMMARY: &'static str = "View or change what callstack does unasked: level, thresholds, \
         enabled heuristics.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = AutonomyParams;
+    type Output = AutonomyOutput;
 
-    fn run(engine: &Engine, _: &Caller, params: AutonomyParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        _: &Caller,
+        params: AutonomyParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let changes = changes(&params)?;
-        // All are looked at before any is made.
+        // All changes are checked before any is made.
         for (setting, value) in &changes {
             setting.read(value)?;
         }
@@ -99,44 +134,41 @@ fn switch(on: bool) -> String {
     if on { "on" } else { "off" }.to_owned()
 }
 
-/// The settings, with who said what each is.
-fn view(engine: &Engine) -> Result<Answer, EngineError> {
+/// Returns the settings of autonomy, each with its source.
+fn view(engine: &Engine) -> Result<Reply<AutonomyOutput>, EngineError> {
     let now = engine.autonomy()?;
     let mut text = String::new();
-    let mut settings = Map::new();
+    let mut settings = BTreeMap::new();
     for name in AutonomySettings::VARIABLES {
         let configured = engine.configured_as(Setting::named(name)?)?;
         let Configured { value, source, .. } = &configured;
         let shown = engine.dialect().variable(name);
         // Writing to a string can't fail.
         let _ = writeln!(text, "{shown}: {value} ({})", configured.origin());
-        settings.insert(name.to_owned(), json!({ "value": value, "source": source.as_str() }));
+        let source = source.as_str();
+        settings.insert(name.to_owned(), SettingOutput { value: value.clone(), source });
     }
-    let enabled: Vec<&str> = now.heuristics.iter().map(|it| it.as_str()).collect();
+    let enabled: Vec<_> = now.heuristics.iter().map(|it| it.as_str()).collect();
     let _ = write!(
         text,
         "Heuristics that are asked: {}.",
         if enabled.is_empty() { "none".to_owned() } else { enabled.join(", ") }
     );
     text.push_str(&unknown(&now));
-    let data = json!({
-        "level": now.level.as_str(),
-        "pushThreshold": now.push_threshold,
-        "popThreshold": now.pop_threshold,
-        "suggestInContext": now.suggest_in_context,
-        "enabledHeuristics": enabled,
-        "unknownHeuristics": now.unknown_heuristics,
-        "settings": Value::Object(settings),
-    });
-    Ok(Answer {
-        title: format!("autonomy: {}", now.level.as_str()),
-        text,
-        data,
-        ..Answer::default()
-    })
+    let level = now.level.as_str();
+    let data = AutonomyOutput {
+        level,
+        push_threshold: now.push_threshold,
+        pop_threshold: now.pop_threshold,
+        suggest_in_context: now.suggest_in_context,
+        enabled_heuristics: enabled,
+        unknown_heuristics: now.unknown_heuristics,
+        settings,
+    };
+    Ok(Reply::new(format!("autonomy: {level}"), text, data))
 }
 
-/// Names in the list of heuristics that are none, if there are any.
+/// Returns a sentence about names in the list of heuristics that no heuristic has; empty if there are none.
 fn unknown(settings: &AutonomySettings) -> String {
     if settings.unknown_heuristics.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! Operations with which work in a frame begins.
+//! Operations that begin work in a frame.
 
 use callstack_core::decide;
 use callstack_core::frame::{FrameNum, Identity, given};
@@ -7,11 +7,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::call::Reply;
 use crate::dense::compact;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::outputs::{Begun, BegunFrame};
 use crate::settings::FrameSessions;
 
 /// `stack_frame_push`.
@@ -30,6 +32,7 @@ pub(crate) struct PushParams {
     success_criteria_compacted: Option<String>,
     /// Default here; see `stack_frame_activate`
     #[serde(rename = "in")]
+    #[schemars(extend("x-folding" = true))]
     place: Option<Where>,
 }
 
@@ -42,7 +45,8 @@ enum Where {
 }
 
 impl Where {
-    /// Where a frame is worked on by the caller's wish, else as is usual. With why not as wished.
+    /// Returns where a frame is worked on: as the caller wishes, else as is usual. If another session was wished for
+    /// and can't be had, also returns why.
     fn settled(
         sessions: FrameSessions,
         caller: &Caller,
@@ -60,39 +64,49 @@ impl Where {
     }
 }
 
-/// The answer of a frame's beginning, with why it was begun here although the call's arguments say
-/// otherwise.
+/// Returns the answer of a frame's beginning, with the reason if it was begun here although the call's arguments ask
+/// for another session.
 pub(crate) fn begun_here(
     engine: &Engine,
     caller: &Caller,
     arguments: &Value,
-    begun: Answer,
-) -> Result<Answer, EngineError> {
+    begun: Reply<BegunFrame>,
+) -> Result<Reply<BegunFrame>, EngineError> {
     let wish = Option::<Where>::deserialize(&arguments["in"]).unwrap_or_default();
     let sessions = engine.current_settings()?.sessions;
     let (_, why) = Where::settled(sessions, caller, wish, Where::Here);
     Ok(told_why(engine, begun, why))
 }
 
-/// An answer that says why the work is to be done by the caller although another session was asked for.
-fn told_why(engine: &Engine, mut answer: Answer, why: Option<&str>) -> Answer {
+/// Adds to an answer the reason why the caller itself works on the frame although another session was asked for.
+fn told_why(engine: &Engine, mut begun: Reply<BegunFrame>, why: Option<&str>) -> Reply<BegunFrame> {
     if let Some(why) = why {
-        let why = &*engine.dialect().of_variable(why);
-        answer.data["inPlace"] = why.into();
-        answer.text =
-            format!("{}\nIt is worked on in this session: {why}.\n", answer.text.trim_end());
+        let why = engine.dialect().of_variable(why);
+        begun.append(&format!("It is worked on in this session: {why}."));
+        if let Some(frame) = &mut begun.data {
+            frame.in_place = Some(why.into_owned());
+        }
     }
-    answer
+    begun
 }
 
 impl Operate for Push {
     const NAME: &'static str = "stack_frame_push";
     const SUMMARY: &'static str = "Open a child frame for a subtask and work in it. Its steps leave \
         your context when you pop it; what you return stays.";
+    const SUMMARY_UNFOLDED: &'static str = "Open a child frame for a subtask and work in it. What you \
+        return when you pop it is kept; its steps stay in this conversation.";
     const LISTED: bool = true;
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Span;
     type Params = PushParams;
+    type Output = Begun;
 
-    fn run(engine: &Engine, caller: &Caller, params: PushParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: PushParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let identity = identity(
             caller,
             &params.title,
@@ -109,7 +123,7 @@ impl Operate for Push {
         if place == Where::Session {
             let id = engine.world().id("plan-");
             let child = decide::PlannedChild { id, identity, children: Vec::new() };
-            return engine.delegation.delegate_new(caller, child);
+            return Ok(engine.delegation.delegate_new(caller, child)?.map(Begun::Elsewhere));
         }
         let answer = engine.lifecycle.begin(caller, true, |world| {
             decide::Command::Push(decide::Push {
@@ -119,7 +133,7 @@ impl Operate for Push {
                 id: world.id("frm-"),
             })
         })?;
-        Ok(told_why(engine, answer, why))
+        Ok(told_why(engine, answer, why).map(Begun::Here))
     }
 
     fn resume(
@@ -127,8 +141,8 @@ impl Operate for Push {
         caller: &Caller,
         token: Value,
         outcome: EffectOutcome,
-    ) -> Result<Answer, EngineError> {
-        engine.delegation.errand_goes_on(caller, token, outcome)
+    ) -> Result<Reply<Self::Output>, EngineError> {
+        Ok(engine.delegation.errand_goes_on(caller, token, outcome)?.map(Begun::Elsewhere))
     }
 }
 
@@ -150,6 +164,7 @@ pub(crate) struct ActivateParams {
     /// `context`. Choose it for work that needs little of what you have seen. Such calls side by
     /// side run at once
     #[serde(rename = "in")]
+    #[schemars(extend("x-folding" = true))]
     place: Option<Where>,
 }
 
@@ -167,15 +182,18 @@ impl Operate for Activate {
     const SUMMARY: &'static str = "Start a planned frame, or take up a blocked one, and work on it until \
         you pop it.";
     const LISTED: bool = true;
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Span;
     type Params = ActivateParams;
+    type Output = Begun;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
         params: ActivateParams,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = engine.resolve(&params.frame)?;
-        // What was blocked is taken up where it was worked on.
+        // A blocked frame is resumed in the session that worked on it.
         let sessions = engine.current_settings()?.sessions;
         let has_session = frame.session.is_some() && !engine.queries.worked_in_place(&frame)?;
         let usual = match sessions {
@@ -188,7 +206,7 @@ impl Operate for Activate {
             engine.kernel.write(|change| give(engine, change, frame.num, &context))?;
         }
         if place == Where::Session {
-            return engine.delegation.delegate(caller, frame.num);
+            return Ok(engine.delegation.delegate(caller, frame.num)?.map(Begun::Elsewhere));
         }
         let answer = engine.lifecycle.begin(caller, false, |world| {
             decide::Command::Activate(decide::Activate {
@@ -198,7 +216,7 @@ impl Operate for Activate {
                 id: world.id("frm-"),
             })
         })?;
-        Ok(told_why(engine, answer, why))
+        Ok(told_why(engine, answer, why).map(Begun::Here))
     }
 
     fn resume(
@@ -206,8 +224,8 @@ impl Operate for Activate {
         caller: &Caller,
         token: Value,
         outcome: EffectOutcome,
-    ) -> Result<Answer, EngineError> {
-        engine.delegation.errand_goes_on(caller, token, outcome)
+    ) -> Result<Reply<Self::Output>, EngineError> {
+        Ok(engine.delegation.errand_goes_on(caller, token, outcome)?.map(Begun::Elsewhere))
     }
 }
 
@@ -218,9 +236,16 @@ impl Operate for Reopen {
     const NAME: &'static str = "stack_frame_reopen";
     const SUMMARY: &'static str =
         "Open a completed, failed or invalidated frame again and work in it.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Span;
     type Params = FrameParams;
+    type Output = BegunFrame;
 
-    fn run(engine: &Engine, caller: &Caller, params: FrameParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: FrameParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = engine.resolve(&params.frame)?;
         engine.lifecycle.begin(caller, false, |_| {
             decide::Command::Reopen(decide::Reopen {
@@ -232,7 +257,7 @@ impl Operate for Reopen {
     }
 }
 
-/// Keeps facts with a frame for whoever works on it; blank ones are none.
+/// Records facts as a decision of a frame, for the agent that works on it. Blank facts are ignored.
 pub(super) fn give(
     engine: &Engine,
     change: &mut Change<'_>,
@@ -245,8 +270,8 @@ pub(super) fn give(
     Ok(())
 }
 
-/// An identity from arguments; a dense version that was not given is made from the whole one. An agent says what
-/// "done" means; people may leave it to the title.
+/// Returns a frame's identity from arguments; a dense version that was not given is made from the whole one. Fails if
+/// the title is empty, or if an agent gives no success criteria. People may leave the criteria out.
 pub(super) fn identity(
     caller: &Caller,
     title: &str,

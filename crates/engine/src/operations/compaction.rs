@@ -1,26 +1,30 @@
-//! Operations about summaries: a checkpoint of the open frame, what is waited for, what a frame's
-//! summary says.
+//! Operations on summaries: a checkpoint of the open frame, the compactions that are awaited, a frame's summary.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use callstack_core::compaction::{checkpoint_awaited, completion_awaited};
+use callstack_core::compaction::{CompactionType, checkpoint_awaited, completion_awaited};
 use callstack_core::frame::{Frame, Status};
+use callstack_core::results::ResultsSource;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::end::PopOutput;
 use super::look::{LookParams, target};
 use super::overview::NoParams;
-use super::rows::{Around, Rows};
+use super::rows::{Around, AroundHandles, Rows};
 use super::unsaid::end_uncompacted;
+use crate::call::Reply;
 use crate::compaction::{Came, Ending};
 use crate::effect::{Effect, EffectOutcome, Next};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::generator::Made;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, HostKind, Operate, Repeated, unfolded};
+use crate::outputs::{AwaitedSummary, EndedFrame};
 
-/// How many pending compactions are listed.
+/// The most pending compactions that are listed.
 const LISTED: u32 = 50;
 
 /// `stack_frame_summarize`.
@@ -38,13 +42,17 @@ impl Operate for Summarize {
     const NAME: &'static str = "stack_frame_summarize";
     const SUMMARY: &'static str = "Make a checkpoint of the open frame: the conversation is compacted \
         to a summary, which is stored with the frame, and work goes on after it.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Runs;
+    const NEEDS_FOLDING: bool = true;
     type Params = SummarizeParams;
+    type Output = PopOutput;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
         params: SummarizeParams,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let note = params.note.filter(|note| !note.trim().is_empty());
         let asks = asks_host(caller);
         let frame = engine.compaction.mark_pending_compaction(caller, note, asks)?;
@@ -56,53 +64,54 @@ impl Operate for Summarize {
         caller: &Caller,
         token: Value,
         outcome: EffectOutcome,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         resume(engine, caller, &token, outcome)
     }
 }
 
-/// Registers that a frame ends with a summary, and asks the host for that.
+/// Registers that a frame ends with a summary, and asks the host to compact. Fails if the host only calls operations.
 pub(super) fn end_with_summary(
     engine: &Engine,
     caller: &Caller,
     ending: Ending,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<PopOutput>, EngineError> {
+    if caller.host_kind() == HostKind::Calling {
+        return Err(unfolded("generateSummary"));
+    }
     let asks = asks_host(caller);
     let status = ending.status;
     let frame = engine.compaction.register_pending_completion(caller, ending, asks)?;
-    // Its work is over here, and the summary comes later. A person's frame goes on until then.
+    // The work in the frame ends now, and the summary comes later. A frame that a person ends goes on until then.
     if asks {
         engine.files.record_ends(&[frame.num]);
     }
     Ok(asked(caller, &frame, completion_awaited(&frame, status, asks), asks))
 }
 
-/// From a terminal no host can be asked: what is registered waits for the session's next compaction.
+/// Whether the host can be asked to compact. For a person it can't: the frame then waits for the session's next
+/// compaction.
 fn asks_host(caller: &Caller) -> bool {
     !caller.is_outside()
 }
 
-fn asked(caller: &Caller, frame: &Frame, text: String, asks: bool) -> Answer {
+fn asked(caller: &Caller, frame: &Frame, text: String, asks: bool) -> Reply<PopOutput> {
     let effect = Effect::Summarize { session: caller.session.clone() };
     let token = json!({ "text": text, "title": frame.label() });
-    Answer {
-        title: frame.label(),
-        text,
-        data: json!({ "frame": frame.num.to_string(), "pending": true }),
-        next: asks.then_some(Next { effect, token }),
-        ..Answer::default()
-    }
+    let data = PopOutput::Awaited(AwaitedSummary::of(frame));
+    let mut reply = Reply::new(frame.label(), text, data);
+    reply.answer.next = asks.then_some(Next { effect, token });
+    reply
 }
 
-/// Goes on once the host has begun to compact, or can't.
+/// Continues a call once the host has begun to compact, or has failed to.
 pub(super) fn resume(
     engine: &Engine,
     caller: &Caller,
     token: &Value,
     outcome: EffectOutcome,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<PopOutput>, EngineError> {
     let text = |name: &str| token[name].as_str().unwrap_or_default().to_owned();
-    let answer = Answer { title: text("title"), text: text("text"), ..Answer::default() };
+    let mut answer = Reply::without_data(text("title"), text("text"));
     match outcome {
         EffectOutcome::Ok(_) => Ok(answer),
         EffectOutcome::Error { aborted: true, .. } => cancelled(engine, caller),
@@ -115,7 +124,7 @@ pub(super) fn resume(
             let told = match bare {
                 Some((frame, status)) => {
                     let frame = engine.frame(frame)?;
-                    // An earlier summary says more than what could be made now.
+                    // An earlier summary says more than results that could be made now.
                     if frame.results.is_none() {
                         return end_uncompacted(engine, caller, &frame, status, &message);
                     }
@@ -123,30 +132,29 @@ pub(super) fn resume(
                 }
                 None => gave_up(engine, caller, &message, None)?,
             };
-            let text = if told.text.is_empty() { answer.text } else { told.text };
-            Ok(Answer { text, closed: told.closed, ..answer })
+            if !told.answer.text.is_empty() {
+                answer.answer.text = told.answer.text;
+            }
+            answer.answer.closed = told.answer.closed;
+            Ok(answer)
         }
     }
 }
 
 /// Answers a call that was cancelled while it waited.
-pub(super) fn cancelled(engine: &Engine, caller: &Caller) -> Result<Answer, EngineError> {
+pub(super) fn cancelled<D>(engine: &Engine, caller: &Caller) -> Result<Reply<D>, EngineError> {
     engine.clear_compaction_tracking(&caller.session, "the call was cancelled")?;
-    Ok(Answer {
-        title: "cancelled".to_owned(),
-        text: "Cancelled: the frame stays as it is.".to_owned(),
-        ..Answer::default()
-    })
+    Ok(Reply::without_data("cancelled", "Cancelled: the frame stays as it is."))
 }
 
-/// Gives up a compaction that the host can't make: what waited for it ends without, with the results that
-/// were made instead.
+/// Gives up a compaction that the host can't make: a frame that waited for it ends without a summary, with the results
+/// that were made instead.
 pub(super) fn gave_up(
     engine: &Engine,
     caller: &Caller,
     why: &str,
     made: Option<&Made>,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<EndedFrame>, EngineError> {
     let before = engine.active(&caller.session)?;
     let notice = engine.compaction.settle(&caller.session, Came::Nothing(why), made)?;
     engine.compaction.told_of_compactions(&caller.session)?;
@@ -154,19 +162,73 @@ pub(super) fn gave_up(
         .filter(|num| engine.frame(*num).is_ok_and(|frame| frame.status != Status::InProgress));
     let title = before.map(|num| Ok::<_, EngineError>(engine.frame(num)?.label())).transpose()?;
     let text = notice.map_or_else(String::new, |notice| notice.whole);
-    Ok(Answer { title: title.unwrap_or_default(), text, closed, ..Answer::default() })
+    let mut reply = Reply::without_data(title.unwrap_or_default(), text);
+    reply.answer.closed = closed;
+    Ok(reply)
 }
 
 /// `stack_compaction_info`.
 pub(crate) struct CompactionInfo;
 
+/// The next compaction of a session, those that are awaited, and the number of past ones.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct CompactionOutput {
+    session: String,
+    /// The kind of the session's next compaction
+    #[serde(rename = "type")]
+    kind: CompactionType,
+    /// Compactions that are awaited, in any session
+    pending: Vec<PendingOutput>,
+    history: CompactionHistory,
+}
+
+/// A compaction that is awaited.
+#[derive(Clone, Serialize, JsonSchema)]
+struct PendingOutput {
+    session: String,
+    /// Handle of the frame that it is for
+    frame: String,
+    #[serde(rename = "type")]
+    kind: CompactionType,
+    /// How the frame ends with it
+    status: Option<Status>,
+    results: Option<String>,
+    /// What the summary should pay heed to
+    note: Option<String>,
+    /// Whether the host was asked to compact
+    requested: bool,
+}
+
+/// Compactions so far, by kind.
+#[derive(Clone, Serialize, JsonSchema)]
+struct CompactionHistory {
+    /// Compactions of the calling session
+    session: BTreeMap<String, CompactionCount>,
+    /// Compactions of all sessions
+    all: BTreeMap<String, CompactionCount>,
+}
+
+/// The number of compactions that gave a summary, and of those that did not.
+#[derive(Clone, Serialize, JsonSchema)]
+struct CompactionCount {
+    came: u64,
+    failed: u64,
+}
+
 impl Operate for CompactionInfo {
     const NAME: &'static str = "stack_compaction_info";
     const SUMMARY: &'static str = "What the session's next compaction is for, which frames wait for \
         a summary, and how many compactions there were.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = NoParams;
+    type Output = CompactionOutput;
 
-    fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        _: NoParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let kind = engine.compaction_type(&caller.session)?;
         let (pending, here, all) = engine.kernel.read(|view| {
             Ok::<_, EngineError>((
@@ -194,15 +256,15 @@ impl Operate for CompactionInfo {
                 pending.session,
                 pending.kind()
             );
-            listed.push(json!({
-                "session": pending.session,
-                "frame": pending.frame.to_string(),
-                "type": pending.kind(),
-                "status": status,
-                "results": pending.completion.as_ref().and_then(|it| it.results.as_deref()),
-                "note": pending.note,
-                "requested": pending.requested,
-            }));
+            listed.push(PendingOutput {
+                kind: pending.kind(),
+                status,
+                results: pending.completion.as_ref().and_then(|it| it.results.clone()),
+                session: pending.session.clone(),
+                frame: pending.frame.to_string(),
+                note: pending.note.clone(),
+                requested: pending.requested,
+            });
         }
         if pending.is_empty() {
             text.push_str("Pending: none\n");
@@ -216,32 +278,70 @@ impl Operate for CompactionInfo {
         };
         let _ = write!(text, "So far here: {}\nSo far in all: {}", told(&here), told(&all));
         let counts = |counts: &callstack_store::CompactionCounts| {
-            let entry = |(kind, (came, failed)): (&_, &(u64, u64))| {
-                let kind: &callstack_core::compaction::CompactionType = kind;
-                (kind.to_string(), json!({ "came": came, "failed": failed }))
+            let entry = |(kind, (came, failed)): (&CompactionType, &(u64, u64))| {
+                (kind.to_string(), CompactionCount { came: *came, failed: *failed })
             };
-            counts.iter().map(entry).collect::<serde_json::Map<_, _>>()
+            counts.iter().map(entry).collect()
         };
-        let data = json!({
-            "session": caller.session,
-            "type": kind,
-            "pending": listed,
-            "history": { "session": counts(&here), "all": counts(&all) },
-        });
-        Ok(Answer { title: "compaction".to_owned(), text, data, ..Answer::default() })
+        let data = CompactionOutput {
+            session: caller.session.clone(),
+            kind,
+            pending: listed,
+            history: CompactionHistory { session: counts(&here), all: counts(&all) },
+        };
+        Ok(Reply::new("compaction", text, data))
     }
 }
 
 /// `stack_get_summary`.
 pub(crate) struct GetSummary;
 
+/// The summary of a frame. Times are milliseconds since 1970.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SummaryOutput {
+    /// Handle such as f12
+    frame: String,
+    /// The frame's id
+    #[serde(rename = "sessionID")]
+    id: String,
+    title: String,
+    success_criteria: String,
+    success_criteria_compacted: String,
+    status: Status,
+    results: Option<String>,
+    results_compacted: Option<String>,
+    results_source: Option<ResultsSource>,
+    /// The summary of the frame's last compaction
+    summary: Option<String>,
+    /// The kind of that compaction
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    artifacts: Vec<String>,
+    decisions: Vec<String>,
+    created_at: i64,
+    begun_at: Option<i64>,
+    updated_at: i64,
+    ended_at: Option<i64>,
+    log_path: Option<String>,
+    #[serde(flatten)]
+    around: AroundHandles,
+}
+
 impl Operate for GetSummary {
     const NAME: &'static str = "stack_get_summary";
     const SUMMARY: &'static str = "The summary of a frame: what it is for, its results or checkpoint, \
         the last generated summary, artifacts and decisions.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = LookParams;
+    type Output = SummaryOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: LookParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let metadata = engine.metadata(&frame)?;
         let generated = engine.kernel.read(|view| view.frame_summary(frame.num))?;
@@ -253,7 +353,7 @@ impl Operate for GetSummary {
         rows.results(&frame);
         let kind = generated.as_ref().map(|it| it.kind.to_string());
         if let (Some(summary), Some(kind)) = (summary, &kind) {
-            // What the results say already is not said again.
+            // A summary that the results contain is not repeated.
             let known = frame.results.as_deref().is_some_and(|results| results.contains(summary));
             rows.row("last compaction", Some(kind));
             rows.row("its summary", Some(summary).filter(|_| !known));
@@ -263,27 +363,28 @@ impl Operate for GetSummary {
         rows.row("artifacts", Some(&metadata.artifacts.join(", ")));
         rows.row("decisions", Some(&frame.decisions.join("; ")));
         rows.times(&frame);
-        let mut data = json!({
-            "frame": frame.num.to_string(),
-            "sessionID": frame.id,
-            "title": frame.identity.title,
-            "successCriteria": frame.identity.success_criteria,
-            "successCriteriaCompacted": frame.identity.success_criteria_compacted,
-            "status": frame.status,
-            "results": frame.results,
-            "resultsCompacted": frame.results_compacted,
-            "resultsSource": frame.results_source,
-            "summary": summary,
-            "type": kind,
-            "artifacts": metadata.artifacts,
-            "decisions": frame.decisions,
-            "createdAt": frame.created_at,
-            "begunAt": frame.begun_at,
-            "updatedAt": frame.updated_at,
-            "endedAt": frame.ended_at,
-            "logPath": frame.log_path,
-        });
-        around.tell(&mut data);
-        Ok(Answer { title: frame.label(), text: rows.text(), data, ..Answer::default() })
+        let title = frame.label();
+        let data = SummaryOutput {
+            frame: frame.num.to_string(),
+            id: frame.id,
+            title: frame.identity.title,
+            success_criteria: frame.identity.success_criteria,
+            success_criteria_compacted: frame.identity.success_criteria_compacted,
+            status: frame.status,
+            results: frame.results,
+            results_compacted: frame.results_compacted,
+            results_source: frame.results_source,
+            summary: generated.as_ref().and_then(|it| it.summary.clone()),
+            kind,
+            artifacts: metadata.artifacts,
+            decisions: frame.decisions,
+            created_at: frame.created_at,
+            begun_at: frame.begun_at,
+            updated_at: frame.updated_at,
+            ended_at: frame.ended_at,
+            log_path: frame.log_path,
+            around: around.handles(),
+        };
+        Ok(Reply::new(title, rows.text(), data))
     }
 }

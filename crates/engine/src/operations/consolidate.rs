@@ -1,14 +1,14 @@
-//! Many finished frames become one.
+//! The operation that replaces many finished frames with one.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::look::target;
+use crate::call::Reply;
 use crate::consolidation::KEPT;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
 
 /// `stack_frame_consolidate`.
 pub(crate) struct Consolidate;
@@ -24,21 +24,37 @@ pub(crate) struct ConsolidateParams {
     keep: Option<u64>,
 }
 
+/// The frame that replaces others.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct ConsolidateOutput {
+    /// Handle such as f12
+    handle: String,
+    /// The frame's id
+    id: String,
+    /// Handles of the frames that it replaces
+    consolidated: Vec<String>,
+}
+
 impl Operate for Consolidate {
     const NAME: &'static str = "stack_frame_consolidate";
     const SUMMARY: &'static str = "Put one frame in the place of a frame's finished children, except the \
         newest. They stay below it with their results and logs.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = ConsolidateParams;
+    type Output = ConsolidateOutput;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
         params: ConsolidateParams,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let parent = target(engine, caller, params.frame.as_deref())?;
         let keep = params.keep.unwrap_or(KEPT);
         engine.idempotency.answering(caller, |change| {
-            let Some(num) = engine.commands.consolidate_in(change, parent.num, keep)? else {
+            let Some(num) =
+                engine.commands.consolidate_in(change, engine.kernel.now(), parent.num, keep)?
+            else {
                 return Err(EngineError {
                     kind: Kind::Conflict,
                     message: match keep {
@@ -56,17 +72,12 @@ impl Operate for Consolidate {
             let frame = view.frame(num)?;
             let below = view.children(Some(num))?;
             let below: Vec<_> = below.iter().map(|child| child.num.to_string()).collect();
-            Ok(Answer {
-                title: format!("consolidated {}", below.len()),
-                text: format!(
-                    "{} stands for {} frames: {}.",
-                    frame.label(),
-                    below.len(),
-                    below.join(", ")
-                ),
-                data: json!({"handle": num.to_string(), "id": frame.id, "consolidated": below}),
-                ..Answer::default()
-            })
+            let count = below.len();
+            let text =
+                format!("{} stands for {count} frames: {}.", frame.label(), below.join(", "));
+            let handle = num.to_string();
+            let data = ConsolidateOutput { handle, id: frame.id, consolidated: below };
+            Ok(Reply::new(format!("consolidated {count}"), text, data))
         })
     }
 }

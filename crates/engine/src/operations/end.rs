@@ -1,23 +1,24 @@
-//! Operations with which a frame ends.
+//! Operations that end a frame.
 
 use callstack_core::decide::{self, Command, Decision, Neighbourhood as _, nearest_chosen};
 use callstack_core::frame::{Frame, Status};
-use callstack_core::returned::open_now;
+use callstack_core::returned::{nothing_open, open_now};
 use callstack_core::transcript::Outcome;
 use callstack_store::View;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::compaction::{self, end_with_summary};
 use super::since::pop_since;
 use super::unsaid::{self, end_unsaid};
+use crate::call::Reply;
 use crate::compaction::Ending;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::handles;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, HostKind, Operate, Repeated};
+use crate::outputs::{AwaitedSummary, EndedFrame};
 
 /// `stack_frame_pop`.
 pub(crate) struct Pop;
@@ -56,29 +57,48 @@ pub(crate) struct PopParams {
     #[schemars(extend("x-full" = true))]
     results_compacted: Option<String>,
     /// Compact the conversation and add its summary to the results, which may then be left out
-    #[schemars(extend("x-full" = true))]
+    #[schemars(extend("x-full" = true, "x-folding" = true))]
     generate_summary: Option<bool>,
     /// A name that callstack gave steps, such as s14: closes these instead of the open frame, which stays open
+    #[schemars(extend("x-folding" = true))]
     since: Option<String>,
     /// Of what `since` closes
+    #[schemars(extend("x-folding" = true))]
     title: Option<String>,
     #[schemars(skip)]
     #[serde(alias = "sessionID")]
     frame: Option<String>,
 }
 
+/// A frame that has ended, or one whose summary is awaited.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum PopOutput {
+    Ended(EndedFrame),
+    Awaited(AwaitedSummary),
+}
+
 impl Operate for Pop {
     const NAME: &'static str = "stack_frame_pop";
     const SUMMARY: &'static str = "End the open frame and return to its parent. Its steps leave your \
         context, so results must carry what matters.";
+    const SUMMARY_UNFOLDED: &'static str = "End the open frame and return to its parent. Its results \
+        are all that is kept of it beyond this conversation, so they must carry what matters.";
     const LISTED: bool = true;
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Span;
     type Params = PopParams;
+    type Output = PopOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: PopParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: PopParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let own = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let generate = params.generate_summary == Some(true);
         let (given, dense) = (own(params.results), own(params.results_compacted));
-        // Who says it only densely has said it.
+        // Results that are given only in their dense form are the whole results, too.
         let results = given.or_else(|| dense.clone());
         let status: Status = params.status.unwrap_or_default().into();
         if let Some(since) = own(params.since) {
@@ -90,7 +110,8 @@ impl Operate for Pop {
                 ));
             };
             let outcome = Outcome::with(status, results, dense, caller.source());
-            return pop_since(engine, caller, &since, params.title.as_deref(), outcome);
+            let title = params.title.as_deref();
+            return Ok(pop_since(engine, caller, &since, title, outcome)?.map(PopOutput::Ended));
         }
         if params.title.is_some() {
             return Err(EngineError::invalid(
@@ -115,7 +136,7 @@ impl Operate for Pop {
             return end_unsaid(engine, caller, frame, status);
         };
         let outcome = Outcome::with(status, results, dense, caller.source());
-        end_with(engine, caller, frame.as_ref(), outcome)
+        Ok(end_with(engine, caller, frame.as_ref(), outcome)?.map(PopOutput::Ended))
     }
 
     fn resume(
@@ -123,19 +144,19 @@ impl Operate for Pop {
         caller: &Caller,
         token: Value,
         outcome: EffectOutcome,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         unsaid::resume(engine, caller, &token, &outcome)
             .unwrap_or_else(|| compaction::resume(engine, caller, &token, outcome))
     }
 }
 
-/// Ends a frame, the session's active one if none is named, with what it returned.
+/// Ends a frame, the session's active one if none is named, with an outcome.
 pub(super) fn end_with(
     engine: &Engine,
     caller: &Caller,
     frame: Option<&Frame>,
     outcome: Outcome,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<EndedFrame>, EngineError> {
     let anchor = match frame {
         Some(frame) => engine.queries.anchor_in(caller, frame)?,
         None => caller.anchor.clone(),
@@ -158,17 +179,30 @@ pub(crate) struct InvalidateParams {
     reason: String,
 }
 
+/// The frames that were invalidated.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InvalidateOutput {
+    /// Handles of the invalidated frames, the named one first
+    invalidated: Vec<String>,
+    /// Handles of those below it that are in progress
+    in_progress: Vec<String>,
+}
+
 impl Operate for Invalidate {
     const NAME: &'static str = "stack_frame_invalidate";
     const SUMMARY: &'static str = "Declare a frame irrelevant. Planned frames below it go with it, \
         completed ones stay; while one below it is in progress it is refused.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = InvalidateParams;
+    type Output = InvalidateOutput;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
         params: InvalidateParams,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = engine.resolve(&params.frame)?;
         engine.kernel.read(|view| nothing_chosen_is_open_below(view, &frame))?;
         let command = Command::Invalidate(decide::Invalidate {
@@ -185,16 +219,20 @@ impl Operate for Invalidate {
             let view = change.view();
             let open = active(&view)?;
             if open != before {
-                let open = open.map(|open| view.frame(open)).transpose()?;
-                answer.text = format!("{}\n{}", answer.text, open_now(open.as_ref()));
+                let told = match open {
+                    Some(open) => open_now(Some(&view.frame(open)?)),
+                    None => nothing_open(caller.host_kind() == HostKind::Folding),
+                };
+                let text = &mut answer.answer.text;
+                *text = format!("{text}\n{told}");
             }
             Ok(answer)
         })
     }
 }
 
-/// Refuses to invalidate a frame below which somebody works in one that was chosen: whoever pops that one would come
-/// back to what is no longer relevant.
+/// Refuses to invalidate a frame if somebody works in a frame below it that was chosen: to pop that one would lead back
+/// to a frame that is no longer relevant.
 fn nothing_chosen_is_open_below(view: &View<'_>, frame: &Frame) -> Result<(), EngineError> {
     if !frame.status.may_become(Status::Invalidated) {
         return Ok(());
@@ -215,7 +253,7 @@ fn nothing_chosen_is_open_below(view: &View<'_>, frame: &Frame) -> Result<(), En
     })
 }
 
-fn invalidated(frame: &Frame, decision: &Decision) -> Answer {
+fn invalidated(frame: &Frame, decision: &Decision) -> Reply<InvalidateOutput> {
     let mut text = format!("Frame {} is invalidated.", frame.label());
     if decision.frames.len() > 1 {
         let gone: Vec<_> = decision.frames.iter().skip(1).map(ToString::to_string).collect();
@@ -227,15 +265,11 @@ fn invalidated(frame: &Frame, decision: &Decision) -> Answer {
         let left = left.join(", ");
         text = format!("{text} Still in progress below it, pop or invalidate them: {left}.");
     }
-    let data = json!({
-        "invalidated": handles::list(decision.frames.iter().copied()),
-        "inProgress": handles::list(decision.left.iter().map(|frame| frame.num)),
-    });
-    Answer {
-        title: format!("invalidated {}", frame.num),
-        text,
-        data,
-        closed: decision.left.is_empty().then_some(frame.num),
-        ..Answer::default()
-    }
+    let data = InvalidateOutput {
+        invalidated: decision.frames.iter().map(ToString::to_string).collect(),
+        in_progress: decision.left.iter().map(|frame| frame.num.to_string()).collect(),
+    };
+    let mut reply = Reply::new(format!("invalidated {}", frame.num), text, data);
+    reply.answer.closed = decision.left.is_empty().then_some(frame.num);
+    reply
 }

@@ -1,4 +1,4 @@
-//! Going to another frame.
+//! The operation that goes to another frame.
 
 use callstack_core::decide::{Activate, Command, Pop, goes_on_in, nearest_chosen};
 use callstack_core::frame::{Frame, FrameNum, Status};
@@ -6,14 +6,15 @@ use callstack_core::results::ResultsSource;
 use callstack_core::transcript::Outcome;
 use callstack_store::View;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use crate::assembly::Contexts;
+use crate::call::Reply;
 use crate::compaction::nothing_ends;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::outputs::{BegunFrame, EndedFrame};
 
 /// `stack_navigate`.
 pub(crate) struct Navigate;
@@ -28,18 +29,29 @@ pub(crate) struct NavigateParams {
     results: Option<String>,
 }
 
+/// The frame in which work goes on, or the one that ended where none is left.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum NavigateOutput {
+    At(BegunFrame),
+    Ended(EndedFrame),
+}
+
 impl Operate for Navigate {
     const NAME: &'static str = "stack_navigate";
     const SUMMARY: &'static str = "Go to another frame: an open ancestor, a planned or blocked child, the \
         next or previous planned or blocked sibling. Frames that are left on the way are set aside as \
         blocked, and can be taken up again.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Span;
     type Params = NavigateParams;
+    type Output = NavigateOutput;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
         params: NavigateParams,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let stack = engine.stack(&caller.session)?;
         let Some(open) = stack.last() else {
             return Err(refused("no frame is open in this session", opening(engine, &params.to)?));
@@ -73,7 +85,7 @@ impl Operate for Navigate {
                 engine.idempotency.keep_answer_if_elsewhere(change, caller, &aside, &answer)?;
                 Ok(answer)
             })?;
-            aside.retain(|num| Some(*num) != answer.closed);
+            aside.retain(|num| Some(*num) != answer.answer.closed);
             engine.files.record_ends(&aside);
             return Ok(answer);
         }
@@ -85,28 +97,39 @@ impl Operate for Navigate {
         });
         engine.lifecycle.end_in_turn(caller, pops, |change, _| {
             nothing_ends(&change.view(), &caller.session)?;
-            engine.commands.carry_out(change, &activate)
+            engine.commands.carry_out(change, &activate)?;
+            engine.lifecycle.keep_begun(change, caller, target.num, false, None)
         })?;
         engine.files.record_ends(&aside);
-        engine.kernel.read(|view| engine.contexts.began(view, caller, target.num, false))
+        let begun =
+            engine.kernel.read(|view| engine.contexts.began(view, caller, target.num, false))?;
+        Ok(begun.map(NavigateOutput::At))
     }
 }
 
-/// The answer of a call that went back to the frame above the one that it ended last.
-pub(crate) fn gone_back(view: &View<'_>, ended: Answer) -> Result<Answer, EngineError> {
-    let above = ended.closed.map(|closed| view.frame(closed)).transpose()?;
-    let Some(closed) = above else { return Ok(ended) };
-    let (Some(above), Some(session)) = (closed.parent, &closed.session) else { return Ok(ended) };
+/// Returns the answer of a call that went back to the frame above the one that it ended last.
+pub(crate) fn gone_back(
+    view: &View<'_>,
+    ended: Reply<EndedFrame>,
+) -> Result<Reply<NavigateOutput>, EngineError> {
+    let closed = ended.answer.closed.map(|closed| view.frame(closed)).transpose()?;
+    let Some(closed) = closed else { return Ok(ended.map(NavigateOutput::Ended)) };
+    let (Some(above), Some(session)) = (closed.parent, &closed.session) else {
+        return Ok(ended.map(NavigateOutput::Ended));
+    };
     let above = view.frame(goes_on_in(view, session, closed.num, above)?)?;
     let text = format!(
         "You are in frame {} again. What was left is blocked and can be activated.\n{}",
         above.label(),
-        ended.text
+        ended.answer.text
     );
-    Ok(Answer { closed: ended.closed, ..at(&above, text) })
+    let mut reply = at(&above, text);
+    reply.answer.closed = ended.answer.closed;
+    Ok(reply)
 }
 
-/// How many frames of the session's stack, from the root on, stay open when it goes to `target`.
+/// Returns how many frames of the session's stack, from the root on, stay open when it goes to `target`. Fails with
+/// [`Kind::Conflict`] if the session can't go there.
 fn keep(
     engine: &Engine,
     caller: &Caller,
@@ -147,8 +170,8 @@ fn keep(
             ),
         });
     };
-    // One call can't both end a frame and begin another: what stands for the ended one would take the
-    // call along that the other begins with.
+    // One call can't both end a frame and begin another: the text that replaces the ended frame would also replace the
+    // call at which the other begins.
     if caller.anchor.call.is_some() && keep < stack.len() && target.status != Status::InProgress {
         let above =
             stack.get(keep.saturating_sub(1)).map_or("parent".to_owned(), |it| it.num.to_string());
@@ -160,8 +183,8 @@ fn keep(
     Ok(keep)
 }
 
-/// How many frames of the stack stay open when work goes on in one of them: up to that one, and those
-/// directly inside it that began by themselves, since they end by themselves too.
+/// Returns how many frames of the stack stay open when work goes on in frame `num`: those up to it, and those directly
+/// inside it that began by themselves, since they end by themselves too. `None` if it is not on the stack.
 fn kept(
     engine: &Engine,
     stack: &[Frame],
@@ -182,7 +205,7 @@ fn kept(
     })
 }
 
-/// How a session in which nothing is open comes to a frame.
+/// Returns a hint at how a session in which no frame is open begins work in one.
 fn opening(engine: &Engine, to: &str) -> Result<String, EngineError> {
     if matches!(to, "parent" | "next" | "previous") {
         return Ok("`stack_frame_push` opens one.".to_owned());
@@ -200,7 +223,7 @@ fn opening(engine: &Engine, to: &str) -> Result<String, EngineError> {
     ))
 }
 
-/// What is done first where a frame is not the open one.
+/// Returns a hint at how to make a frame the open one.
 pub(super) fn way_to(frame: &Frame) -> String {
     if frame.status.is_terminal() {
         return brings_back(frame);
@@ -241,14 +264,8 @@ fn target(engine: &Engine, open: &Frame, to: &str) -> Result<Frame, EngineError>
     })
 }
 
-fn at(frame: &Frame, text: String) -> Answer {
-    let data = json!({
-        "handle": frame.num.to_string(),
-        "sessionID": frame.id,
-        "status": frame.status,
-        "title": frame.identity.title,
-    });
-    Answer { title: frame.label(), text, data, ..Answer::default() }
+fn at(frame: &Frame, text: String) -> Reply<NavigateOutput> {
+    Reply::new(frame.label(), text, NavigateOutput::At(BegunFrame::of(frame)))
 }
 
 fn refused(message: impl Into<String>, hint: impl Into<String>) -> EngineError {

@@ -5,14 +5,15 @@ use std::ops::ControlFlow;
 
 use callstack_core::frame::Frame;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::look::target;
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::log::{Hits, LogEntry, LogPart, LogRequest};
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
 
 /// `stack_log`.
 pub(crate) struct Log;
@@ -36,22 +37,75 @@ pub(crate) struct LogParams {
     versions: Option<bool>,
 }
 
-/// Messages that are told unless more are asked for.
+/// The number of messages unless another one is asked for.
 const MESSAGES: usize = 20;
-/// Bytes that are told at once: what an agent reads, it pays for.
+/// The most bytes of messages in one answer: an agent pays for all that it reads.
 const ENOUGH: usize = 40_000;
-/// The same of lines around what was looked for.
+/// The most bytes of lines in the answer to a query.
 const ENOUGH_LINES: usize = 8_000;
-/// Lines that are told in front of and behind each line that holds it.
+/// Lines that are shown before and after each line that matches a query.
 const AROUND: usize = 2;
+
+/// A part of a frame's log: messages, or the lines that match a query.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum LogOutput {
+    Messages(LogMessages),
+    Lines(LogLines),
+}
+
+/// Messages of a frame. Positions count from 1.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct LogMessages {
+    /// Handle of the frame
+    frame: String,
+    /// Number of the frame's messages
+    total: u64,
+    /// Position of the message to go on with
+    next: Option<u64>,
+    /// Where to go on in that message, in bytes of its text
+    offset: Option<usize>,
+    /// Position of each message
+    positions: Vec<u64>,
+    /// Version of each message; the newest is the highest
+    versions: Vec<u64>,
+    /// The messages as their host wrote them
+    messages: Vec<Value>,
+}
+
+/// Lines of a frame's messages that match a query. Positions count from 1.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct LogLines {
+    /// Handle of the frame
+    frame: String,
+    /// Number of the frame's messages
+    total: u64,
+    /// Number of lines that match
+    lines: usize,
+    /// Number of messages with such lines
+    messages: usize,
+    /// Positions of the messages that the text shows
+    positions: Vec<u64>,
+    /// Position of the message to go on with
+    next: Option<u64>,
+    /// The line to go on with in that message
+    offset: Option<usize>,
+}
 
 impl Operate for Log {
     const NAME: &'static str = "stack_log";
     const SUMMARY: &'static str = "Read again what was said and done in a frame, also after it was \
         folded away: whole messages, in parts, or the lines around each place that holds a query.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = LogParams;
+    type Output = LogOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: LogParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: LogParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let request = LogRequest {
             from: params.from.unwrap_or(1).max(1),
@@ -85,20 +139,20 @@ impl Operate for Log {
             let json = entry.to_json(false);
             serde_json::from_str(&json).unwrap_or_else(|_| Value::from(json))
         };
-        let data = json!({
-            "frame": frame.num.to_string(),
-            "total": part.total,
-            "next": next,
-            "offset": offset,
-            "positions": part.entries.iter().map(|entry| entry.position).collect::<Vec<_>>(),
-            "versions": part.entries.iter().map(|it| it.message.version).collect::<Vec<_>>(),
-            "messages": part.entries.iter().map(message).collect::<Vec<_>>(),
+        let data = LogOutput::Messages(LogMessages {
+            frame: frame.num.to_string(),
+            total: part.total,
+            next,
+            offset,
+            positions: part.entries.iter().map(|entry| entry.position).collect(),
+            versions: part.entries.iter().map(|it| it.message.version).collect(),
+            messages: part.entries.iter().map(message).collect(),
         });
-        Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
+        Ok(Reply::new(frame.label(), text, data))
     }
 }
 
-/// What a part of a log is.
+/// Returns the heading of a part of a log.
 fn about(frame: &Frame, request: &LogRequest, part: &LogPart) -> String {
     let (label, total) = (frame.label(), part.total);
     let first = part.entries.first().map(|entry| entry.position);
@@ -110,18 +164,18 @@ fn about(frame: &Frame, request: &LogRequest, part: &LogPart) -> String {
     }
 }
 
-/// As many messages as an agent is told at once.
+/// As many messages as one answer has room for.
 struct Shown {
     text: String,
-    /// Of how many entries it is.
+    /// The number of entries in the text.
     count: usize,
-    /// The message that is not over, and where in it to go on.
+    /// The position of a message that was cut, and the offset in bytes at which to go on.
     goes_on: Option<(u64, usize)>,
 }
 
 impl Shown {
-    /// A message that is too long, with all of its versions that are asked for, is cut; the first one begins at an
-    /// offset.
+    /// Returns the messages that one answer has room for, the first one from `offset` on. A message that is too long,
+    /// with all of its versions that are asked for, is cut.
     fn of(entries: &[LogEntry], offset: Option<usize>) -> Self {
         let mut shown = Self { text: String::new(), count: 0, goes_on: None };
         for versions in entries.chunk_by(|a, b| a.position == b.position) {
@@ -149,15 +203,15 @@ impl Shown {
     }
 }
 
-/// The answer with the lines of a log that hold what is looked for: as many as an agent is told at once, and how
-/// many there are.
+/// Returns the answer with the lines of a log that match a query: as many as one answer has room for, and how many
+/// there are.
 fn look_for(
     engine: &Engine,
     frame: &Frame,
     request: &LogRequest,
     query: &str,
     offset: Option<usize>,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<LogOutput>, EngineError> {
     let hits = Hits::of(query)?;
     let (first, most) = (request.from, request.most);
     let everything = LogRequest { from: 1, most: usize::MAX, query: None, ..*request };
@@ -196,16 +250,16 @@ fn look_for(
         Some((next, None)) => write!(text, "\nThere is more: go on with from {next}."),
         None => Ok(()),
     };
-    let data = json!({
-        "frame": frame.num.to_string(),
-        "total": total,
-        "lines": lines,
-        "messages": messages,
-        "positions": positions,
-        "next": next.map(|(position, _)| position),
-        "offset": next.and_then(|(_, line)| line),
+    let data = LogOutput::Lines(LogLines {
+        frame: frame.num.to_string(),
+        total,
+        lines,
+        messages,
+        positions,
+        next: next.map(|(position, _)| position),
+        offset: next.and_then(|(_, line)| line),
     });
-    Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
+    Ok(Reply::new(label, text, data))
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -1,20 +1,22 @@
-//! Operations that only look.
+//! Operations that show a frame or the context built for it, and the one that clears the cache of contexts.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use callstack_core::context::{CacheStats, ContextCache, ContextMetadata, Parts, TokenBudget};
 use callstack_core::frame::{self, Frame, FrameNum};
 use callstack_core::text::format_duration;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
-use super::rows::{Around, Rows};
+use super::rows::{Around, AroundHandles, Rows};
+use crate::call::Reply;
 use crate::engine::Engine;
-use crate::error::{EngineError, Kind, NAME_OR_PUSH};
+use crate::error::{EngineError, NAME_OR_PUSH};
 use crate::lock::lock;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::staleness::Looks;
+use crate::state::FrameMetadata;
 use crate::still_sent::{StillSent, still_sent};
 use crate::system::TokenUsage;
 
@@ -30,40 +32,70 @@ pub(crate) struct LookParams {
 /// `stack_frame_details`.
 pub(crate) struct Details;
 
+/// A frame in the form of the specification, with further fields.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DetailsOutput {
+    #[serde(flatten)]
+    frame: FrameMetadata,
+    /// Why its steps are still sent though it has ended
+    #[serde(skip_serializing_if = "Option::is_none")]
+    still_sent: Option<StillSentOutput>,
+    /// Artifacts that were changed since the frame ended, by path
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    changed_artifacts: BTreeMap<String, &'static str>,
+    #[serde(flatten)]
+    around: AroundHandles,
+    /// Whether it was left open in an imported session
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    imported: bool,
+}
+
+/// The steps of a finished frame that are still sent.
+#[derive(Clone, Serialize, JsonSchema)]
+struct StillSentOutput {
+    /// Estimated tokens of the steps
+    tokens: usize,
+    /// Estimated tokens of the text that would replace them
+    folded: usize,
+    /// Why they are sent
+    told: String,
+}
+
+impl StillSentOutput {
+    fn of(whole: StillSent) -> Self {
+        Self { tokens: whole.tokens, folded: whole.folded, told: whole.told() }
+    }
+}
+
 impl Operate for Details {
     const NAME: &'static str = "stack_frame_details";
     const SUMMARY: &'static str = "Everything about a frame: criteria, results, artifacts, decisions, \
         evidence, pins, times.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = LookParams;
+    type Output = DetailsOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: LookParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let metadata = engine.metadata(&frame)?.spoken(engine.dialect());
-        let mut data = serde_json::to_value(&metadata).map_err(|error| internal(&error))?;
         let (changed, whole) = engine.kernel.read(|view| {
             let whole = still_sent(view, Some(frame.num))?.remove(&frame.num);
             let changed = engine.contexts.changed_since(view, &frame, &mut Looks::whole())?;
             Ok::<_, EngineError>((changed, whole))
         })?;
-        if let Some(whole) = whole {
-            data["stillSent"] = json!({"tokens": whole.tokens, "folded": whole.folded,
-                "told": whole.told()});
-        }
-        if !changed.is_empty() {
-            data["changedArtifacts"] =
-                changed.iter().map(|(path, since)| (path.clone(), json!(since.as_str()))).collect();
-        }
         let artifacts = metadata.artifacts.iter().map(|path| match changed.get(path) {
             Some(since) => format!("{path} ({})", since.as_str()),
             None => path.clone(),
         });
         let artifacts: Vec<_> = artifacts.collect();
         let around = Around::of(engine, &frame)?;
-        around.tell(&mut data);
         let left_open = engine.is_left_open(&frame)?;
-        if left_open {
-            data["imported"] = json!(true);
-        }
         let mut rows = Rows::of(engine.dialect(), &frame);
         rows.identity(&frame);
         rows.row("imported", left_open.then_some("it never ended, and nobody works in it"));
@@ -88,39 +120,96 @@ impl Operate for Details {
             (None, _) if left_open => {}
             (None, _) => rows.row("open for", Some(&worked)),
         }
-        Ok(Answer { title: frame.label(), text: rows.text(), data, ..Answer::default() })
+        let data = DetailsOutput {
+            still_sent: whole.map(StillSentOutput::of),
+            changed_artifacts: changed
+                .into_iter()
+                .map(|(path, since)| (path, since.as_str()))
+                .collect(),
+            around: around.handles(),
+            imported: left_open,
+            frame: metadata,
+        };
+        Ok(Reply::new(frame.label(), rows.text(), data))
     }
 }
 
 /// `stack_context_preview`.
 pub(crate) struct ContextPreview;
 
+/// A frame's context.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct ContextPreviewOutput {
+    /// Handle of the frame
+    frame: String,
+    /// The context as a model is sent it
+    xml: String,
+    metadata: ContextMetadata,
+}
+
 impl Operate for ContextPreview {
     const NAME: &'static str = "stack_context_preview";
     const SUMMARY: &'static str = "The XML context of a frame, as it would be made now.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = LookParams;
+    type Output = ContextPreviewOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: LookParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let context = engine.kernel.read(|view| {
             engine.contexts.context(view, &caller.session, frame.num, Parts::full())
         })?;
-        let data = json!({"frame": frame.num.to_string(), "xml": context.text,
-            "metadata": context.metadata});
-        Ok(Answer { title: frame.label(), text: context.text.clone(), data, ..Answer::default() })
+        let data = ContextPreviewOutput {
+            frame: frame.num.to_string(),
+            xml: context.text.clone(),
+            metadata: context.metadata.clone(),
+        };
+        Ok(Reply::new(frame.label(), context.text.clone(), data))
     }
 }
 
 /// `stack_context_info`.
 pub(crate) struct ContextInfo;
 
+/// The cost of a frame's context.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ContextInfoOutput {
+    /// Handle of the frame
+    frame: String,
+    /// Limits in tokens
+    budget: TokenBudget,
+    context: ContextMetadata,
+    cache: CacheStats,
+    /// Contexts that the cache holds at most
+    cache_capacity: usize,
+    /// Milliseconds for which each is valid
+    cache_lifetime_ms: i64,
+    /// Tokens of the session's last request
+    used_tokens: Option<u64>,
+    /// Tokens that the session's model takes at most
+    model_limit: Option<u64>,
+}
+
 impl Operate for ContextInfo {
     const NAME: &'static str = "stack_context_info";
     const SUMMARY: &'static str =
         "What a frame's context costs, its budgets, and what the cache did.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = LookParams;
+    type Output = ContextInfoOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: LookParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: LookParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let context = engine.kernel.read(|view| {
             engine.contexts.context(view, &caller.session, frame.num, Parts::full())
@@ -128,22 +217,22 @@ impl Operate for ContextInfo {
         let settings = engine.current_settings()?;
         let cache = lock(&engine.contexts.cache).stats();
         let usage = engine.usage(&caller.session);
-        let data = json!({
-            "frame": frame.num.to_string(),
-            "budget": settings.budget,
-            "context": context.metadata,
-            "cache": cache,
-            "cacheCapacity": ContextCache::CAPACITY,
-            "cacheLifetimeMs": ContextCache::LIFETIME_MS,
-            "usedTokens": usage.used,
-            "modelLimit": usage.limit,
-        });
         let text = told(&frame, &context.metadata, &settings.budget, cache, usage);
-        Ok(Answer { title: frame.label(), text, data, ..Answer::default() })
+        let data = ContextInfoOutput {
+            frame: frame.num.to_string(),
+            budget: settings.budget,
+            context: context.metadata.clone(),
+            cache,
+            cache_capacity: ContextCache::CAPACITY,
+            cache_lifetime_ms: ContextCache::LIFETIME_MS,
+            used_tokens: usage.used,
+            model_limit: usage.limit,
+        };
+        Ok(Reply::new(frame.label(), text, data))
     }
 }
 
-/// What a context costs, section by section, and what of the frames around is in it.
+/// Returns a text on the cost of a context, section by section, and on the frames around that are in it.
 fn told(
     frame: &Frame,
     context: &ContextMetadata,
@@ -221,22 +310,31 @@ pub(crate) struct CacheClearParams {
     session: Option<String>,
 }
 
+/// The number of contexts that were removed from the cache.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct CacheClearOutput {
+    cleared: usize,
+}
+
 impl Operate for CacheClear {
     const NAME: &'static str = "stack_cache_clear";
     const SUMMARY: &'static str = "Forget rendered contexts, of one session or of all.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = CacheClearParams;
+    type Output = CacheClearOutput;
 
-    fn run(engine: &Engine, _: &Caller, params: CacheClearParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        _: &Caller,
+        params: CacheClearParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let cleared = match params.session {
             Some(session) => engine.invalidate_cache(&session),
             None => engine.invalidate_all_cache(),
         };
-        Ok(Answer {
-            title: "cache cleared".to_owned(),
-            text: format!("{cleared} contexts were forgotten."),
-            data: json!({"cleared": cleared}),
-            ..Answer::default()
-        })
+        let text = format!("{cleared} contexts were forgotten.");
+        Ok(Reply::new("cache cleared", text, CacheClearOutput { cleared }))
     }
 }
 
@@ -252,8 +350,4 @@ pub(super) fn target(
         .active(&caller.session)?
         .ok_or_else(|| EngineError::invalid("no frame is open in this session", NAME_OR_PUSH))?;
     engine.frame(active)
-}
-
-fn internal(error: &serde_json::Error) -> EngineError {
-    EngineError { kind: Kind::Internal, message: error.to_string(), hint: None }
 }

@@ -6,16 +6,17 @@ use std::fmt::Write as _;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_store::{StatusCounts, View};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
+use crate::call::Reply;
 use crate::engine::Engine;
-use crate::error::{EngineError, Kind};
-use crate::operation::{Answer, Caller, Operate};
+use crate::error::EngineError;
+use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::state::{FrameMetadata, StackState};
 use crate::tree::{self, Children, TreeLine};
 
-/// Children of an open frame that its status names: of those that are not finished the first, of the others the
-/// newest.
+/// The most children of an open frame that a status shows: of each unfinished status the first, and of the finished
+/// ones the newest.
 const UNFINISHED: u32 = 12;
 const FINISHED: u32 = 3;
 
@@ -27,13 +28,50 @@ pub(crate) struct NoParams {}
 /// `stack_status`.
 pub(crate) struct StatusOf;
 
+/// The open frames of a session, with those right below each.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct StatusOutput {
+    session: String,
+    /// The open frames, the outermost first
+    stack: Vec<FrameMetadata>,
+    /// The open frames with those right below each
+    tree: Vec<TreeEntry>,
+    /// Number of frames of each status
+    counts: BTreeMap<String, u64>,
+}
+
+/// A frame of the tree.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct TreeEntry {
+    /// Handle such as f12
+    handle: String,
+    /// Handle of the frame above it
+    parent: Option<String>,
+    title: String,
+    success_criteria_compacted: String,
+    status: Status,
+    /// Whether it is the session's open frame
+    active: bool,
+    /// Whether it was left open in an imported session
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    imported: bool,
+}
+
 impl Operate for StatusOf {
     const NAME: &'static str = "stack_status";
     const SUMMARY: &'static str = "The open frames of this session as a tree, with the frames right below each, \
         and how many frames there are.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = NoParams;
+    type Output = StatusOutput;
 
-    fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        _: NoParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         // Nobody works in a session that was only read from a recording.
         let is_recorded = engine.kernel.read(|view| view.is_recorded(&caller.session))?;
         let stack = if is_recorded { Vec::new() } else { engine.stack(&caller.session)? };
@@ -56,36 +94,34 @@ impl Operate for StatusOf {
             let _ = writeln!(text, "{count} more right below {frame}: {tool} shows all.");
         }
         text.push_str(&counts.told());
-        let shown: Vec<_> = lines.iter().map(shown).collect();
         let metadata = |frame| Ok(engine.metadata(frame)?.spoken(engine.dialect()));
         let open: Vec<_> = stack.iter().map(metadata).collect::<Result<_, EngineError>>()?;
-        let data = json!({
-            "session": caller.session,
-            "stack": open,
-            "tree": shown,
-            "counts": counts.each().collect::<BTreeMap<_, _>>(),
-        });
-        Ok(Answer { title: "status".to_owned(), text, data, ..Answer::default() })
+        let data = StatusOutput {
+            session: caller.session.clone(),
+            stack: open,
+            tree: lines.iter().map(TreeEntry::of).collect(),
+            counts: counts.each().collect(),
+        };
+        Ok(Reply::new("status", text, data))
     }
 }
 
-fn shown(line: &TreeLine) -> Value {
-    let frame = &line.frame;
-    let mut value = json!({
-        "handle": frame.num.to_string(),
-        "parent": frame.parent.map(|parent| parent.to_string()),
-        "title": frame.identity.title,
-        "successCriteriaCompacted": frame.identity.success_criteria_compacted,
-        "status": frame.status,
-        "active": line.active,
-    });
-    if line.left_open {
-        value["imported"] = json!(true);
+impl TreeEntry {
+    fn of(line: &TreeLine) -> Self {
+        let frame = &line.frame;
+        Self {
+            handle: frame.num.to_string(),
+            parent: frame.parent.map(|parent| parent.to_string()),
+            title: frame.identity.title.clone(),
+            success_criteria_compacted: frame.identity.success_criteria_compacted.clone(),
+            status: frame.status,
+            active: line.active,
+            imported: line.left_open,
+        }
     }
-    value
 }
 
-/// The open frames of a session, or its root where none is open, with the frames right below each; and how many of
+/// Returns the open frames of a session, or its root if none is open, with the frames right below each; and how many of
 /// these are left out.
 fn around(
     view: &View<'_>,
@@ -116,15 +152,16 @@ fn around(
     Ok((children, hidden))
 }
 
-/// How many frames there are.
+/// The number of frames of each status.
 struct Counts {
     of: StatusCounts,
-    /// Those in progress that were left open in imported sessions.
+    /// The number of frames in progress that were left open in imported sessions.
     left_open: u64,
 }
 
 impl Counts {
-    /// Each status and its number; what was left open in imported sessions is not in progress.
+    /// Returns each status and its number of frames; those left open in imported sessions count as `imported` instead
+    /// of in progress.
     fn each(&self) -> impl Iterator<Item = (String, u64)> {
         let left = |status| if status == Status::InProgress { self.left_open } else { 0 };
         let of = self
@@ -134,7 +171,7 @@ impl Counts {
         of.chain([("imported".to_owned(), self.left_open)]).filter(|(_, count)| *count > 0)
     }
 
-    /// Such as "In all: 1 planned, 2 completed."
+    /// Returns the numbers as text, such as "In all: 1 planned, 2 completed."
     fn told(&self) -> String {
         let told: Vec<_> = self.each().map(|(status, count)| format!("{count} {status}")).collect();
         format!("In all: {}.", if told.is_empty() { "none".into() } else { told.join(", ") })
@@ -148,9 +185,16 @@ impl Operate for Tree {
     const NAME: &'static str = "stack_tree";
     const SUMMARY: &'static str =
         "All frames as a tree, with their handles and statuses, a legend and statistics.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = NoParams;
+    type Output = StackState;
 
-    fn run(engine: &Engine, caller: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        _: NoParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let lines = engine.tree(Some(&caller.session))?;
         let mut counts = StatusCounts::new();
         for line in &lines {
@@ -169,8 +213,7 @@ impl Operate for Tree {
             tree::plain(&lines),
             counts.told()
         );
-        let data = state(engine)?;
-        Ok(Answer { title: "tree".to_owned(), text, data, ..Answer::default() })
+        Ok(Reply::new("tree", text, engine.state()?.spoken(engine.dialect())))
     }
 }
 
@@ -180,20 +223,15 @@ pub(crate) struct GetState;
 impl Operate for GetState {
     const NAME: &'static str = "stack_get_state";
     const SUMMARY: &'static str = "The complete state as JSON.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = NoParams;
+    type Output = StackState;
 
-    fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Answer, EngineError> {
-        let data = state(engine)?;
-        let text = data.to_string();
-        Ok(Answer { title: "state".to_owned(), text, data, ..Answer::default() })
+    fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Reply<Self::Output>, EngineError> {
+        let state = engine.state()?.spoken(engine.dialect());
+        let text =
+            serde_json::to_string(&state).map_err(|error| EngineError::unwritable(&error))?;
+        Ok(Reply::new("state", text, state))
     }
-}
-
-fn state(engine: &Engine) -> Result<Value, EngineError> {
-    let state = engine.state()?.spoken(engine.dialect());
-    serde_json::to_value(state).map_err(|error| EngineError {
-        kind: Kind::Internal,
-        message: error.to_string(),
-        hint: None,
-    })
 }

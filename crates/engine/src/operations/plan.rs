@@ -1,4 +1,4 @@
-//! Planning.
+//! Operations that plan frames.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use callstack_core::dialect::Dialect;
 use callstack_core::frame::FrameNum;
 use callstack_store::View;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::begin::{give, identity};
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::world::World;
 
 /// `stack_frame_plan`.
@@ -71,14 +71,32 @@ pub(crate) struct PlanParams {
     success_criteria_compacted: Option<String>,
 }
 
+/// A frame that was planned.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct PlannedFrame {
+    /// Handle such as f12
+    handle: String,
+    /// The frame's id
+    #[serde(rename = "sessionID")]
+    id: String,
+    title: String,
+}
+
 impl Operate for Plan {
     const NAME: &'static str = "stack_frame_plan";
     const SUMMARY: &'static str =
         "Plan child frames for later; start each with stack_frame_activate.";
     const LISTED: bool = true;
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = PlanParams;
+    type Output = Vec<PlannedFrame>;
 
-    fn run(engine: &Engine, caller: &Caller, params: PlanParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: PlanParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let mut children = params.children.unwrap_or_default();
         if let Some(title) = params.title {
             children.insert(
@@ -114,13 +132,16 @@ impl Operate for PlanChildren {
     const NAME: &'static str = "stack_frame_plan_children";
     const SUMMARY: &'static str = "Plan several child frames for later; start each with \
         stack_frame_activate.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = PlanChildrenParams;
+    type Output = Vec<PlannedFrame>;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
         params: PlanChildrenParams,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         plan(engine, caller, params.parent.as_deref(), params.children)
     }
 }
@@ -130,7 +151,7 @@ fn plan(
     caller: &Caller,
     parent: Option<&str>,
     children: Vec<Child>,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<Vec<PlannedFrame>>, EngineError> {
     let parent = match parent {
         Some(reference) => Some(engine.resolve(reference)?.num),
         None => parent_of_plans(engine, caller)?,
@@ -154,12 +175,12 @@ fn plan(
     })
 }
 
-/// What an agent is told of frames that it has planned.
+/// Returns the answer for frames that were planned.
 fn planned_answer(
     view: &View<'_>,
     dialect: Dialect,
     frames: &[FrameNum],
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<Vec<PlannedFrame>>, EngineError> {
     let mut text = String::from("Planned:\n");
     let mut data = Vec::new();
     for num in frames {
@@ -167,18 +188,17 @@ fn planned_answer(
         let indent = "  ".repeat(frame.depth.saturating_sub(1) as usize);
         // Writing to a string can't fail.
         let _ = writeln!(text, "{indent}- {}", frame.label());
-        data.push(json!({"handle": num.to_string(), "sessionID": frame.id,
-            "title": frame.identity.title}));
+        let (handle, title) = (num.to_string(), frame.identity.title);
+        data.push(PlannedFrame { handle, id: frame.id, title });
     }
     // Writing to a string can't fail.
     let _ = write!(text, "Start one with {}.", dialect.tool("stack_frame_activate"));
-    let title = format!("planned {}", data.len());
-    Ok(Answer { title, text, data: data.into(), ..Answer::default() })
+    Ok(Reply::new(format!("planned {}", data.len()), text, data))
 }
 
-/// The frame below which a session plans when it names none: its active one, or the one around that if
-/// it began by itself, since such a frame ends before what is planned; else its root while that can
-/// still be worked in, else none, which plans roots.
+/// Returns the frame below which a session plans if it names none: its active one, or the nearest one around that was
+/// chosen, since a frame that began by itself ends before the planned ones; else its root while that can still be
+/// worked in. `None` means that roots are planned.
 fn parent_of_plans(engine: &Engine, caller: &Caller) -> Result<Option<FrameNum>, EngineError> {
     if let Some(active) = engine.active(&caller.session)? {
         return Ok(engine.kernel.read(|view| decide::nearest_chosen(view, Some(active)))?);
@@ -190,7 +210,7 @@ fn parent_of_plans(engine: &Engine, caller: &Caller) -> Result<Option<FrameNum>,
     }))
 }
 
-/// The facts of frames in the order in which they are planned: each before those below it.
+/// Collects the facts of frames in the order in which these are planned: each frame before those below it.
 fn gather(children: &[Child], facts: &mut Vec<String>) {
     for child in children {
         facts.push(child.context.clone().unwrap_or_default());

@@ -1,16 +1,18 @@
-//! Planning from a preset.
+//! The operation that plans frames from a preset.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::plan::{Plan, PlannedFrame};
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated, typed};
 use crate::path_text::path_text;
 use crate::presets::{PresetFrame, preset, presets};
 
@@ -29,29 +31,69 @@ pub(crate) struct PresetParams {
     parent: Option<String>,
 }
 
+/// The frames that were planned, or the presets that there are.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum PresetOutput {
+    Planned(Vec<PlannedFrame>),
+    Presets(Vec<ListedPreset>),
+}
+
+/// One of the presets.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum ListedPreset {
+    Usable {
+        name: String,
+        description: String,
+        /// Names of its placeholders
+        values: Vec<String>,
+        /// The file that it stands in; null for one that is built in
+        file: Option<String>,
+        frames: Vec<PresetChild>,
+    },
+    Unusable {
+        name: String,
+        error: String,
+    },
+}
+
+/// A frame of a preset.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PresetChild {
+    title: String,
+    success_criteria: String,
+    children: Vec<Self>,
+}
+
 impl Operate for Preset {
     const NAME: &'static str = "stack_preset";
     const SUMMARY: &'static str = "Plan the frames of a preset, such as bugfix, feature, refactor or \
         review, with values for its placeholders.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = PresetParams;
+    type Output = PresetOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: PresetParams) -> Result<Answer, EngineError> {
-        let Some(arguments) = params.into_plan(engine.project())? else { return list(engine) };
-        let plan = super::find("stack_frame_plan").ok_or_else(|| EngineError {
-            kind: crate::error::Kind::Internal,
-            message: "nothing plans".to_owned(),
-            hint: None,
-        })?;
-        plan.run(engine, caller, arguments)
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: PresetParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
+        let Some(arguments) = params.into_plan(engine.project())? else {
+            return Ok(list(engine)?.map(PresetOutput::Presets));
+        };
+        Ok(typed::<Plan>(engine, caller, arguments)?.map(PresetOutput::Planned))
     }
 }
 
 impl PresetParams {
-    /// The arguments of `stack_frame_plan` that these come to; none where presets are to be listed.
+    /// Returns the arguments of `stack_frame_plan` that plan the preset; `None` if presets are to be listed.
     fn into_plan(self, project: &Path) -> Result<Option<Value>, EngineError> {
         let Some(name) = self.name.filter(|name| !name.is_empty()) else { return Ok(None) };
         let frames = preset(project, &name)?.filled(&self.values.unwrap_or_default())?;
-        let children: Vec<Value> = frames.iter().map(child).collect();
+        let children: Vec<_> = frames.iter().map(PresetChild::of).collect();
         let mut arguments = json!({"children": children});
         if let Some(parent) = self.parent {
             arguments["parent"] = parent.into();
@@ -60,14 +102,20 @@ impl PresetParams {
     }
 }
 
-fn child(frame: &PresetFrame) -> Value {
-    let children: Vec<Value> = frame.children.iter().map(child).collect();
-    // Where a preset says no more than a title, that is what is to be reached.
-    let criteria = if frame.criteria.trim().is_empty() { &frame.title } else { &frame.criteria };
-    json!({"title": frame.title, "successCriteria": criteria, "children": children})
+impl PresetChild {
+    fn of(frame: &PresetFrame) -> Self {
+        // Without criteria in the preset, the title is the criterion.
+        let criteria =
+            if frame.criteria.trim().is_empty() { &frame.title } else { &frame.criteria };
+        Self {
+            title: frame.title.clone(),
+            success_criteria: criteria.clone(),
+            children: frame.children.iter().map(Self::of).collect(),
+        }
+    }
 }
 
-fn list(engine: &Engine) -> Result<Answer, EngineError> {
+fn list(engine: &Engine) -> Result<Reply<Vec<ListedPreset>>, EngineError> {
     let mut text = String::from("Presets, with the values that they take:\n");
     let mut data = Vec::new();
     for (name, preset) in presets(engine.project())? {
@@ -76,20 +124,20 @@ fn list(engine: &Engine) -> Result<Answer, EngineError> {
             Err(error) => {
                 // Writing to a string can't fail.
                 let _ = writeln!(text, "- {name:?} is not usable: {}", error.message);
-                data.push(json!({"name": name, "error": error.message}));
+                data.push(ListedPreset::Unusable { name, error: error.message });
                 continue;
             }
         };
         let takes: Vec<_> = preset.placeholders().into_iter().collect();
         // Writing to a string can't fail.
         let _ = writeln!(text, "- {}({}): {}", preset.name, takes.join(", "), preset.description);
-        data.push(json!({
-            "name": preset.name,
-            "description": preset.description,
-            "values": takes,
-            "file": preset.file.as_deref().map(path_text),
-            "frames": preset.frames.iter().map(child).collect::<Vec<_>>(),
-        }));
+        data.push(ListedPreset::Usable {
+            file: preset.file.as_deref().map(|file| path_text(file).into_owned()),
+            frames: preset.frames.iter().map(PresetChild::of).collect(),
+            values: takes,
+            name: preset.name,
+            description: preset.description,
+        });
     }
-    Ok(Answer { title: "presets".to_owned(), text, data: data.into(), ..Answer::default() })
+    Ok(Reply::new("presets", text, data))
 }

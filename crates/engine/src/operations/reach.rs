@@ -1,4 +1,4 @@
-//! The one tool that reaches every operation.
+//! The one tool that calls any operation by its name.
 
 use std::fmt::Write as _;
 
@@ -8,16 +8,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::call::Reply;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Answer, Caller, Operate, Repeated};
 use crate::tools::{self, Tool};
 
 /// `stack`.
 pub(crate) struct Stack;
 
-/// The token of an operation that was reached by its name.
+/// The token of a waiting operation that was called by its name.
 #[derive(Deserialize, Serialize)]
 struct Reached {
     op: String,
@@ -34,20 +35,44 @@ pub(crate) struct StackParams {
     args: Option<Map<String, Value>>,
 }
 
+/// The operations that there are, or the data of the one that was named.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum StackOutput {
+    Operations(Vec<ListedOperation>),
+    Reached(Value),
+}
+
+/// An operation as a tool of the caller's dialect.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct ListedOperation {
+    name: String,
+    summary: String,
+    /// The schema of its arguments
+    parameters: Value,
+}
+
 impl Operate for Stack {
     const NAME: &'static str = "stack";
     const SUMMARY: &'static str = "Run any other frame operation by name, such as {\"op\": \"stack_log\", \
         \"args\": {\"frame\": \"f4\"}}: logs, search, tree and details of frames, pins, changes of plans.";
     const LISTED: bool = true;
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Span;
     type Params = StackParams;
+    type Output = StackOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: StackParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: StackParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let Some(name) = params.op.filter(|name| !name.is_empty()) else {
             let fitting = fitting(Moment::of(engine, caller)?);
-            return Ok(list(engine.dialect(), |name| fitting.contains(&name)));
+            return Ok(list(engine.dialect(), caller, |name| fitting.contains(&name)));
         };
         if name == ALL {
-            return Ok(list(engine.dialect(), |_| true));
+            return Ok(list(engine.dialect(), caller, |_| true));
         }
         let Some(tool) = meant(engine.dialect(), &name) else {
             return Err(EngineError::invalid(
@@ -55,13 +80,13 @@ impl Operate for Stack {
                 "Call `stack` with op `all` for the list.",
             ));
         };
-        let mut answer =
-            tool.run(engine, caller, Value::Object(params.args.unwrap_or_default()))?;
+        let arguments = Value::Object(params.args.unwrap_or_default());
+        let mut answer = tool.run(engine, caller, arguments)?;
         if let Some(next) = &mut answer.next {
             let reached = Reached { op: tool.name().into_owned(), token: next.token.take() };
             next.token = json!(reached);
         }
-        Ok(answer)
+        Ok(of_reached(answer))
     }
 
     fn resume(
@@ -69,7 +94,7 @@ impl Operate for Stack {
         caller: &Caller,
         token: Value,
         outcome: EffectOutcome,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let unknown = |op: &str| {
             EngineError::invalid(
                 format!("`{op}` waits for nothing"),
@@ -83,16 +108,16 @@ impl Operate for Stack {
         if let Some(next) = &mut answer.next {
             next.token = json!(Reached { op: reached.op, token: next.token.take() });
         }
-        Ok(answer)
+        Ok(of_reached(answer))
     }
 }
 
 /// The name under which all operations are listed.
 const ALL: &str = "all";
-/// Operations that are listed where none is named.
+/// The number of operations that are listed if none is named.
 const FITTING: usize = 10;
 
-/// What there is to operate on.
+/// The state of the open frame and the frames around it, by which operations are chosen.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one a question")]
 struct Moment {
@@ -100,13 +125,13 @@ struct Moment {
     is_inside: bool,
     /// Whether frames are planned beside or below the open one.
     planned: bool,
-    /// Whether some there are blocked.
+    /// Whether frames there are blocked.
     blocked: bool,
-    /// Whether some there failed.
+    /// Whether frames there have failed.
     failed: bool,
-    /// Whether some there returned something.
+    /// Whether frames there are completed.
     completed: bool,
-    /// Whether pins hold.
+    /// Whether pins apply to the open frame.
     pinned: bool,
 }
 
@@ -131,7 +156,8 @@ impl Moment {
     }
 }
 
-/// The operations that fit a moment: those that it asks for, then those that are always of use.
+/// Returns the operations that fit a moment: the most useful ones, then those that the moment asks for, then others
+/// that are always of use.
 fn fitting(moment: Moment) -> Vec<&'static str> {
     let ended = moment.completed || moment.failed || moment.blocked;
     let asked = [
@@ -169,30 +195,38 @@ fn fitting(moment: Moment) -> Vec<&'static str> {
     names
 }
 
-fn list(dialect: Dialect, wanted: impl Fn(&str) -> bool) -> Answer {
+/// Returns the reply with another operation's answer.
+fn of_reached(mut answer: Answer) -> Reply<StackOutput> {
+    let data = Some(StackOutput::Reached(answer.data.take()));
+    Reply { answer, data }
+}
+
+fn list(dialect: Dialect, caller: &Caller, wanted: impl Fn(&str) -> bool) -> Reply<StackOutput> {
     let mut text = String::from("Operations, with what they take ([x] may be left out):\n");
     let (mut data, mut left) = (Vec::new(), 0);
-    for tool in tools::all(dialect).filter(|tool| tool.operation().name != Stack::NAME) {
+    let tools = tools::all(dialect).map(|tool| tool.by(caller.host_kind()));
+    let tools = tools.filter(|tool| tool.operation().name != Stack::NAME && tool.is_possible());
+    for tool in tools {
         if !wanted(tool.operation().name) {
             left += 1;
             continue;
         }
         // Writing to a string can't fail.
         let _ = writeln!(text, "- {}({}): {}", tool.name(), tool.signature(), tool.summary());
-        data.push(json!({
-            "name": tool.name(),
-            "summary": tool.summary(),
-            "parameters": tool.parameters(),
-        }));
+        data.push(ListedOperation {
+            name: tool.name().into_owned(),
+            summary: tool.summary().into_owned(),
+            parameters: tool.parameters(),
+        });
     }
     if left > 0 {
         // Writing to a string can't fail.
         let _ = writeln!(text, "{left} more: {} {{\"op\": \"{ALL}\"}}.", dialect.one_tool());
     }
-    Answer { title: "operations".to_owned(), text, data: data.into(), ..Answer::default() }
+    Reply::new("operations", text, StackOutput::Operations(data))
 }
 
-/// The tool that is meant, by its name with or without what all of them begin with.
+/// Returns the tool with a name, which may lack the prefix that all tools have.
 pub(crate) fn meant(dialect: Dialect, name: &str) -> Option<Tool> {
     let whole = || tools::find(dialect, &format!("{}_{name}", dialect.one_tool()));
     tools::find(dialect, name).or_else(whole).filter(|it| it.operation().name != Stack::NAME)

@@ -1,4 +1,4 @@
-//! Operations that note something down in a frame.
+//! Operations that record something in a frame.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,26 @@ use callstack_core::decide::{Command, nearest_chosen};
 use callstack_core::frame::{Artifact, FrameNum};
 use callstack_core::text::estimate_tokens;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::begin::identity;
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::{EngineError, NAME_OR_PUSH};
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
+
+/// The frame in which something was recorded.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct NotedOutput {
+    /// Handle of the frame
+    frame: String,
+}
+
+impl NotedOutput {
+    fn of(frame: FrameNum) -> Self {
+        Self { frame: frame.to_string() }
+    }
+}
 
 /// `stack_add_decision`.
 pub(crate) struct AddDecision;
@@ -33,13 +46,16 @@ impl Operate for AddDecision {
     const SUMMARY: &'static str = "Record a decision that others must follow, when you take it. It holds \
         in frames below, and stands in what the frame returns.";
     const LISTED: bool = true;
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = DecisionParams;
+    type Output = NotedOutput;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
         params: DecisionParams,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let command = Command::AddDecision { frame, text: words("decision", params.decision)? };
         noted_down(engine, caller, &command, noted(frame, "decision"))
@@ -64,13 +80,18 @@ impl Operate for AddArtifact {
     const NAME: &'static str = "stack_add_artifact";
     const SUMMARY: &'static str = "Record a file or other resource that a frame produced. Files that \
         you write or edit are recorded by themselves.";
+    const SUMMARY_UNFOLDED: &'static str = "Record a file or other resource that a frame produced, also \
+        one that you wrote or edited.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = ArtifactParams;
+    type Output = NotedOutput;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
         params: ArtifactParams,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let (path, hash) = engine.kernel.env().project_file(&words("artifact", params.artifact)?);
         let command = Command::AddArtifact { frame, artifact: Artifact { path, hash } };
@@ -104,9 +125,16 @@ impl Operate for SetGoal {
     const NAME: &'static str = "stack_set_goal";
     const SUMMARY: &'static str = "Set title and criteria of a session's root frame, which are taken \
         from the user's first words until then. Those of other frames are fixed.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = SetGoalParams;
+    type Output = NotedOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: SetGoalParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: SetGoalParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = match &params.frame {
             Some(reference) => engine.resolve(reference)?.num,
             None if params.current => target(engine, caller, None)?,
@@ -121,7 +149,12 @@ impl Operate for SetGoal {
         let anew = params.current;
         let command = Command::SetIdentity { frame, identity, derived: false, anew };
         let text = format!("The goal of {frame} is set.");
-        noted_down(engine, caller, &command, Answer { text, ..noted(frame, "goal") })
+        noted_down(
+            engine,
+            caller,
+            &command,
+            Reply::new(format!("goal in {frame}"), text, NotedOutput::of(frame)),
+        )
     }
 }
 
@@ -138,13 +171,29 @@ pub(crate) struct PinParams {
     frame: Option<String>,
 }
 
+/// A pin that was set.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct PinOutput {
+    /// Handle of the frame that it stands in
+    frame: String,
+    /// Its number, such as p3
+    pin: Option<String>,
+}
+
 impl Operate for PinConstraint {
     const NAME: &'static str = "stack_pin";
     const SUMMARY: &'static str = "Pin a constraint: every frame below sees it word for word, and \
         nothing trims it.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = PinParams;
+    type Output = PinOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: PinParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: PinParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = pinned_in(engine, caller, params.frame.as_deref())?;
         let text = words("pin", params.text)?;
         engine.idempotency.answering(caller, |change| {
@@ -175,9 +224,16 @@ pub(crate) struct UnpinParams {
 impl Operate for Unpin {
     const NAME: &'static str = "stack_unpin";
     const SUMMARY: &'static str = "Take a pinned constraint back.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = UnpinParams;
+    type Output = NotedOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: UnpinParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: UnpinParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = pinned_in(engine, caller, params.frame.as_deref())?;
         let pin = params.pin.trim_start_matches('p').parse().map_err(|_| {
             EngineError::invalid(
@@ -186,12 +242,12 @@ impl Operate for Unpin {
             )
         })?;
         let text = format!("The pin p{pin} of {frame} holds no more.");
-        let answer = Answer { text, ..noted(frame, "pin removed") };
+        let answer = Reply::new(format!("pin removed in {frame}"), text, NotedOutput::of(frame));
         noted_down(engine, caller, &Command::Unpin { frame, pin }, answer)
     }
 }
 
-/// What is noted down, which has to say something.
+/// Returns a text to be recorded. Fails if it is blank.
 fn words(what: &str, text: String) -> Result<String, EngineError> {
     if text.trim().is_empty() {
         return Err(EngineError::invalid(format!("the {what} is empty"), "Say it in words."));
@@ -212,8 +268,8 @@ fn target(
     }
 }
 
-/// The frame that a pin stands in. One that began by itself ends without anybody saying so: where none is named, it is
-/// the nearest that somebody chose.
+/// Returns the frame of a pin. If none is named, this is the nearest one that somebody chose: a frame that began by
+/// itself also ends by itself, and its pins with it.
 fn pinned_in(
     engine: &Engine,
     caller: &Caller,
@@ -228,21 +284,21 @@ fn pinned_in(
     Ok(chosen.unwrap_or(frame))
 }
 
-/// Carries out what is answered so.
+/// Carries out a command and returns its answer, which is stored for a repeated call.
 fn noted_down(
     engine: &Engine,
     caller: &Caller,
     command: &Command,
-    answer: Answer,
-) -> Result<Answer, EngineError> {
+    answer: Reply<NotedOutput>,
+) -> Result<Reply<NotedOutput>, EngineError> {
     engine
         .idempotency
         .answering(caller, |change| engine.commands.carry_out(change, command).map(|_| answer))
 }
 
-/// What an agent is told of a pin that it has set in a frame, in which all pins take so many of a context's
-/// tokens.
-fn pinned(frame: FrameNum, num: Option<u64>, (tokens, budget): (usize, usize)) -> Answer {
+/// Returns the answer for a pin that was set in a frame, given the tokens that all pins take there and the budget of a
+/// context.
+fn pinned(frame: FrameNum, num: Option<u64>, (tokens, budget): (usize, usize)) -> Reply<PinOutput> {
     let name = num.map(|num| format!("p{num}"));
     let number = name.as_ref().map_or_else(String::new, |name| format!(" as {name}"));
     let mut text = format!(
@@ -256,17 +312,13 @@ fn pinned(frame: FrameNum, num: Option<u64>, (tokens, budget): (usize, usize)) -
              are told whole, and all else is shortened."
         );
     }
-    let data = json!({"frame": frame.to_string(), "pin": name});
-    Answer { text, data, ..noted(frame, "pin") }
+    let data = PinOutput { frame: frame.to_string(), pin: name };
+    Reply::new(format!("pin in {frame}"), text, data)
 }
 
-/// What an agent is told of something that it has noted down in a frame.
-fn noted(frame: FrameNum, what: &str) -> Answer {
+/// Returns the answer for something that was recorded in a frame.
+fn noted(frame: FrameNum, what: &str) -> Reply<NotedOutput> {
     let reach = if what == "decision" { ", for every frame below it" } else { "" };
-    Answer {
-        title: format!("{what} in {frame}"),
-        text: format!("Noted in {frame}{reach}."),
-        data: json!({"frame": frame.to_string()}),
-        ..Answer::default()
-    }
+    let text = format!("Noted in {frame}{reach}.");
+    Reply::new(format!("{what} in {frame}"), text, NotedOutput::of(frame))
 }

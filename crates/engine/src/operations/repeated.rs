@@ -1,4 +1,4 @@
-//! Calls that are made again: what each was answered, as far as its work was done before.
+//! The answers of calls that are repeated and whose work was already done.
 
 use callstack_core::decide::Neighbourhood as _;
 use callstack_core::transcript::Span;
@@ -7,34 +7,44 @@ use serde_json::Value;
 
 use crate::again::answer_of;
 use crate::assembly::Contexts;
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Answer, Caller};
+use crate::operation::{Answer, Caller, Repeated};
 use crate::operations::begin::begun_here;
 use crate::operations::go::gone_back;
 use crate::operations::reach;
 use crate::operations::retry::retried;
+use crate::outputs::{BegunFrame, EndedFrame};
 use crate::tools::Tool;
 
-/// The answer of a call whose work was done before; none where it is still to be done.
+/// Returns the answer of a call whose work was already done; `None` if it is still to be done.
 pub(crate) fn done_before(
     engine: &Engine,
     caller: &Caller,
     tool: &Tool,
     arguments: &Value,
 ) -> Result<Option<Answer>, EngineError> {
-    let known = |view: &View<'_>| view.answer_given(&caller.session, &caller.anchor);
-    if let Some(given) = engine.kernel.read(known)? {
-        return Ok(Some(answer_of(given)));
-    }
     let reached = match arguments["op"].as_str() {
         Some(op) if tool.operation().name == "stack" => reach::meant(engine.dialect(), op),
         _ => None,
     };
     let (operation, arguments) = match &reached {
-        Some(reached) => (reached.operation().name, &arguments["args"]),
-        None => (tool.operation().name, arguments),
+        Some(reached) => (reached.operation(), &arguments["args"]),
+        None => (tool.operation(), arguments),
     };
+    if operation.repeated == Repeated::Runs {
+        return Ok(None);
+    }
+    let Some(kept_at) = caller.kept_at() else { return Ok(None) };
+    let known = |view: &View<'_>| view.answer_given(&caller.session, &kept_at);
+    if let Some(given) = engine.kernel.read(known)? {
+        return Ok(Some(answer_of(given)));
+    }
+    if caller.anchor.call.is_none() {
+        return Ok(None);
+    }
+    let operation = operation.name;
     if let Some(begun) = begun(engine, caller, operation == "stack_frame_push")? {
         return match operation {
             "stack_frame_push" | "stack_frame_activate" => {
@@ -43,6 +53,7 @@ pub(crate) fn done_before(
             "stack_frame_retry" => retried(engine, begun),
             _ => Ok(begun),
         }
+        .and_then(Reply::erased)
         .map(Some);
     }
     let ended = |view: &View<'_>| view.spans_closed_at(&caller.session, &caller.anchor);
@@ -53,7 +64,11 @@ pub(crate) fn done_before(
         .kernel
         .read(|view| {
             let answer = ended_before(engine, view, caller, span)?;
-            if operation == "stack_navigate" { gone_back(view, answer) } else { Ok(answer) }
+            if operation == "stack_navigate" {
+                gone_back(view, answer)?.erased()
+            } else {
+                answer.erased()
+            }
         })
         .map(Some)
 }
@@ -62,7 +77,7 @@ fn begun(
     engine: &Engine,
     caller: &Caller,
     goal_is_known: bool,
-) -> Result<Option<Answer>, EngineError> {
+) -> Result<Option<Reply<BegunFrame>>, EngineError> {
     engine.kernel.read(|view| {
         let span = view.span_opened_at(&caller.session, &caller.anchor)?;
         span.map(|span| engine.contexts.began(view, caller, span.frame, goal_is_known)).transpose()
@@ -74,8 +89,9 @@ fn ended_before(
     view: &View<'_>,
     caller: &Caller,
     span: &Span,
-) -> Result<Answer, EngineError> {
-    // What stands for it elsewhere is told in other words than those who ended it were.
+) -> Result<Reply<EndedFrame>, EngineError> {
+    // The text that replaces a frame which ended by itself, or which another session worked on, differs from the answer
+    // of the call that ended it.
     let told = span.fold.as_ref().filter(|_| !span.origin.is_automatic());
     let told = match view.errand(span.num)? {
         None => told,

@@ -1,15 +1,15 @@
-//! Plans that change.
+//! Operations that change plans.
 
 use callstack_core::decide::Command;
 use callstack_core::frame::{Frame, Identity, Status};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
+use crate::call::Reply;
 use crate::dense::compact;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
 
 /// `stack_frame_replan`.
 pub(crate) struct Replan;
@@ -32,12 +32,29 @@ pub(crate) struct ReplanParams {
     before: Option<String>,
 }
 
+/// A planned frame as it is now.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReplanOutput {
+    /// Handle such as f12
+    handle: String,
+    title: String,
+    success_criteria: String,
+}
+
 impl Operate for Replan {
     const NAME: &'static str = "stack_frame_replan";
     const SUMMARY: &'static str = "Change a planned frame: its title, its criteria, its place among what is planned beside it.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = ReplanParams;
+    type Output = ReplanOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: ReplanParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: ReplanParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = planned(engine, &params.frame)?;
         let before = params.before.as_deref().map(|it| planned(engine, it)).transpose()?;
         let changes = params.title.is_some() || params.success_criteria.is_some();
@@ -79,13 +96,13 @@ impl Operate for Replan {
             let now = change.view().frame(frame.num)?;
             let place =
                 before.map_or_else(String::new, |it| format!(", and comes before {}", it.num));
-            Ok(Answer {
-                title: format!("changed {}", now.num),
-                text: format!("{} is changed{place}.", now.label()),
-                data: json!({"handle": now.num.to_string(), "title": now.identity.title,
-                    "successCriteria": now.identity.success_criteria}),
-                ..Answer::default()
-            })
+            let text = format!("{} is changed{place}.", now.label());
+            let data = ReplanOutput {
+                handle: now.num.to_string(),
+                title: now.identity.title,
+                success_criteria: now.identity.success_criteria,
+            };
+            Ok(Reply::new(format!("changed {}", now.num), text, data))
         })
     }
 }
@@ -102,13 +119,27 @@ pub(crate) struct UnplanParams {
     frame: String,
 }
 
+/// The frames that were removed from the plan.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct UnplanOutput {
+    /// Their handles, the named one first
+    removed: Vec<String>,
+}
+
 impl Operate for Unplan {
     const NAME: &'static str = "stack_frame_unplan";
     const SUMMARY: &'static str = "Take a planned frame out of the plan, with what is planned below it. \
         To keep it in sight with a reason, use stack_frame_invalidate.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = UnplanParams;
+    type Output = UnplanOutput;
 
-    fn run(engine: &Engine, caller: &Caller, params: UnplanParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: UnplanParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = planned(engine, &params.frame)?;
         engine.idempotency.answering(caller, |change| {
             let decision =
@@ -116,12 +147,9 @@ impl Operate for Unplan {
             let gone: Vec<_> = decision.frames.iter().map(ToString::to_string).collect();
             let below = gone.len().saturating_sub(1);
             let with = if below == 0 { String::new() } else { format!(", with {below} below it") };
-            Ok(Answer {
-                title: format!("removed {}", frame.num),
-                text: format!("{} is out of the plan{with}.", frame.label()),
-                data: json!({"removed": gone}),
-                ..Answer::default()
-            })
+            let text = format!("{} is out of the plan{with}.", frame.label());
+            let data = UnplanOutput { removed: gone };
+            Ok(Reply::new(format!("removed {}", frame.num), text, data))
         })
     }
 }

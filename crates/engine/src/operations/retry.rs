@@ -1,4 +1,4 @@
-//! Another try at what a frame was for.
+//! The operation that starts another try at a frame's goal.
 
 use std::fmt::Write as _;
 
@@ -10,12 +10,14 @@ use callstack_core::text::{CUT, estimate_tokens};
 
 use super::begin::FrameParams;
 use super::go::way_to;
+use crate::call::Reply;
 use crate::commands::first;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::outputs::BegunFrame;
 
-/// Tokens of what was learnt from the first try, and of its results where more is known.
+/// The most tokens of the note on the first try, and of its results if there is more to note.
 const LEARNT: usize = 400;
 const RESULTS: usize = 240;
 
@@ -26,9 +28,16 @@ impl Operate for Retry {
     const NAME: &'static str = "stack_frame_retry";
     const SUMMARY: &'static str = "Try again what a frame that has ended was for: opens a fresh frame \
         beside it with the same title, criteria and pins, and with what was learnt from the first try.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Span;
     type Params = FrameParams;
+    type Output = BegunFrame;
 
-    fn run(engine: &Engine, caller: &Caller, params: FrameParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: FrameParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let tried = engine.resolve(&params.frame)?;
         check(engine, caller, &tried)?;
         engine.lifecycle.check_nothing_ends(&caller.session)?;
@@ -41,29 +50,34 @@ impl Operate for Retry {
         let num = engine.kernel.write(|change| {
             let num = first(&engine.commands.carry_out(change, &push)?)?;
             let ended = change.view().evidence(tried.num)?.brief();
-            let learnt = Command::AddDecision { frame: num, text: learnt(&tried, &ended) };
+            let text = learnt(&tried, &ended);
+            let learnt = Command::AddDecision { frame: num, text: text.clone() };
             engine.commands.carry_out(change, &learnt)?;
-            // What held for the first try holds for this one, word for word.
+            // Pins of the first try apply to this one, word for word.
             for pin in &tried.pins {
                 engine
                     .commands
                     .carry_out(change, &Command::Pin { frame: num, text: pin.text.clone() })?;
             }
+            engine.lifecycle.keep_begun(change, caller, num, false, Some(&text))?;
             Ok::<_, EngineError>(num)
         })?;
         retried(engine, engine.kernel.read(|view| engine.contexts.began(view, caller, num, false))?)
     }
 }
 
-/// The answer of a frame's beginning, with what the fresh frame says first of the try before it.
-pub(crate) fn retried(engine: &Engine, begun: Answer) -> Result<Answer, EngineError> {
-    let Some(fresh) = begun.opened else { return Ok(begun) };
+/// Adds the note on the try before to the answer of a fresh frame's beginning.
+pub(crate) fn retried(
+    engine: &Engine,
+    mut begun: Reply<BegunFrame>,
+) -> Result<Reply<BegunFrame>, EngineError> {
+    let Some(fresh) = begun.answer.opened else { return Ok(begun) };
     let decisions = engine.frame(fresh)?.decisions;
-    let learnt = decisions.first().map_or("", String::as_str);
-    Ok(Answer { text: format!("{}\n{learnt}\n", begun.text.trim_end()), ..begun })
+    begun.append(decisions.first().map_or("", String::as_str));
+    Ok(begun)
 }
 
-/// A fresh try begins where the first one did, and only when that is over.
+/// Fails unless the first try is over and its parent is the open frame, where the fresh try begins.
 fn check(engine: &Engine, caller: &Caller, tried: &Frame) -> Result<(), EngineError> {
     let refused = |message: String, hint: String| {
         Err(EngineError { kind: Kind::Conflict, message, hint: Some(hint) })
@@ -103,7 +117,7 @@ fn learnt(tried: &Frame, ended: &str) -> String {
         let _ = write!(text, " ({reason})");
     }
     let results = tried.results.as_deref().map(str::trim).filter(|results| !results.is_empty());
-    // What was said of a try before that one matters least.
+    // Notes on tries before that one matter least.
     let (before, own): (Vec<&str>, Vec<&str>) =
         tried.decisions.iter().map(String::as_str).partition(|text| text.starts_with(TRIED));
     let decisions = [own, before].concat().join("; ");

@@ -1,4 +1,4 @@
-//! A frame as rows of text: what every operation tells alike that shows one.
+//! A frame as rows of text, alike in every operation that shows one.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,13 @@ use callstack_core::dialect::Dialect;
 use callstack_core::frame::{Frame, Status};
 use callstack_core::results::ResultsSource;
 use callstack_core::text::iso_time;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 
-/// How many planned children are named.
+/// The most planned children that are named.
 const PLANNED: u32 = 50;
 
 /// The frames around a frame, by handle and title.
@@ -37,21 +38,29 @@ impl Around {
         })
     }
 
-    /// Adds their handles to the frame's metadata, which name them by their ids.
-    pub(super) fn tell(&self, data: &mut Value) {
-        data["parent"] = self.parent_handle.clone().into();
-        data["planned"] = self.planned_handles.clone().into();
+    /// Returns the handles of these frames, which a frame's metadata name by their ids.
+    pub(super) fn handles(self) -> AroundHandles {
+        AroundHandles { parent: self.parent_handle, planned: self.planned_handles }
     }
 }
 
-/// Rows such as `results: 23 rules`. What is empty has none.
+/// The frames around a frame, by handle.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(super) struct AroundHandles {
+    /// Handle of the frame above it
+    parent: Option<String>,
+    /// Handles of its planned children
+    planned: Vec<String>,
+}
+
+/// Rows such as `results: 23 rules`. An empty value has no row.
 pub(super) struct Rows {
     text: String,
     dialect: Dialect,
 }
 
 impl Rows {
-    /// The first line of a frame: its handle, title and status.
+    /// Begins with the first line of a frame: its handle, title and status.
     pub(super) fn of(dialect: Dialect, frame: &Frame) -> Self {
         Self { text: format!("{} [{}]\n", frame.label(), frame.status), dialect }
     }
@@ -63,7 +72,7 @@ impl Rows {
         }
     }
 
-    /// What the frame is for.
+    /// Adds the frame's success criteria.
     pub(super) fn identity(&mut self, frame: &Frame) {
         let (name, dense) = match self.dialect {
             Dialect::Stack => ("success criteria", "success criteria, dense"),
@@ -75,7 +84,7 @@ impl Rows {
         self.row(dense, Some(identity.success_criteria_compacted.as_str()).filter(|_| differs));
     }
 
-    /// What it returned.
+    /// Adds the frame's results.
     pub(super) fn results(&mut self, frame: &Frame) {
         let (name, dense, source) = match self.dialect {
             Dialect::Stack => ("results", "results, dense", "results are"),
@@ -86,7 +95,7 @@ impl Rows {
         self.row(source, frame.results_source.map(ResultsSource::told));
     }
 
-    /// When things happened to it, and where its log is.
+    /// Adds the frame's times and the path of its log.
     pub(super) fn times(&mut self, frame: &Frame) {
         let mut time = |name: &str, at: Option<i64>| self.row(name, at.map(iso_time).as_deref());
         time("created", Some(frame.created_at));

@@ -1,15 +1,15 @@
-//! The operation that finds things again.
+//! The operation that searches frames and messages.
 
 use std::fmt::Write as _;
 
 use callstack_core::frame::FrameNum;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::search::{Depth, PlaceKind, SearchAnswer, SearchRequest};
 
 /// `stack_search`.
@@ -29,7 +29,7 @@ pub(crate) struct SearchParams {
     limit: Option<usize>,
 }
 
-/// Places that are told unless more are asked for, and how many that may be.
+/// The number of places unless another one is asked for, and the greatest that may be.
 const PLACES: usize = 10;
 const MOST: usize = 1_000;
 
@@ -37,9 +37,16 @@ impl Operate for Search {
     const NAME: &'static str = "stack_search";
     const SUMMARY: &'static str = "Find words, strings or paths in the results and evidence of all \
         frames and in all messages, folded ones too.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = SearchParams;
+    type Output = SearchAnswer;
 
-    fn run(engine: &Engine, _: &Caller, params: SearchParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        _: &Caller,
+        params: SearchParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = params.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
         let request = SearchRequest {
             exact: params.exact.unwrap_or_default(),
@@ -50,16 +57,12 @@ impl Operate for Search {
             text: params.query,
         };
         let found = engine.search(&request)?;
-        Ok(Answer {
-            title: format!("{} places", found.places.len()),
-            text: told(&request.text, request.frame, &found),
-            data: json!(found),
-            ..Answer::default()
-        })
+        let text = told(&request.text, request.frame, &found);
+        Ok(Reply::new(format!("{} places", found.places.len()), text, found))
     }
 }
 
-/// What is told of a search, and where only a frame was searched, of that.
+/// Returns the text of a search's answer, with the frame if only one was searched.
 fn told(query: &str, frame: Option<FrameNum>, found: &SearchAnswer) -> String {
     let mut text = String::new();
     let scope = frame.map(|frame| format!(" in {frame} or below it")).unwrap_or_default();

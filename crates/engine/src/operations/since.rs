@@ -10,20 +10,22 @@ use callstack_core::transcript::{Fold, Outcome, Span, SpanNum, SpanOrigin};
 use callstack_store::View;
 
 use crate::assembly::Contexts;
+use crate::call::Reply;
 use crate::commands::first;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::evidence;
-use crate::operation::{Answer, Caller};
+use crate::operation::Caller;
+use crate::outputs::EndedFrame;
 
-/// Closes the steps of a name, with what they turned out to be for and what is returned for them.
+/// Closes the steps with a name as a frame, with a title and an outcome.
 pub(super) fn pop_since(
     engine: &Engine,
     caller: &Caller,
     name: &str,
     title: Option<&str>,
     outcome: Outcome,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<EndedFrame>, EngineError> {
     let steps = engine.kernel.read(|view| named(view, &caller.session, name))?;
     engine.lifecycle.check_nothing_ends(&caller.session)?;
     let begun = engine.steps.begun_since(&caller.session, &steps.first, &caller.anchor)?;
@@ -46,7 +48,7 @@ pub(super) fn pop_since(
         id: engine.world().id("frm-"),
         outcome,
     });
-    // The call closes no frame that it had opened itself: its answer is kept for when it is made again.
+    // No earlier call opened this frame: the answer is stored for when the call is repeated.
     engine.idempotency.answering(caller, |change| {
         // Somebody else may have closed them in the meantime.
         named(&change.view(), &caller.session, name)?;
@@ -66,7 +68,7 @@ pub(super) fn pop_since(
         let mut events = Vec::new();
         for event in &decision.events {
             let Event::SpanClosed { span, close, .. } = event else { continue };
-            // Calls of the same step may still be going on.
+            // Calls of the same step may still be running.
             let fold = match close.call {
                 Some(_) => Fold::unfixed(text.clone(), RENDERER_VERSION),
                 None => Fold::new(text.clone(), RENDERER_VERSION),
@@ -75,12 +77,12 @@ pub(super) fn pop_since(
             events.extend(evidence::taken(&view, num, *span, &evidence)?);
         }
         change.append(engine.kernel.now(), &events)?;
-        engine.commands.consolidate_if_many(change, num)?;
+        engine.commands.consolidate_if_many(change, engine.kernel.now(), num)?;
         Contexts::ended(&change.view(), num, text)
     })
 }
 
-/// The steps of a name, which are not closed yet.
+/// Returns the steps with a name. Fails if the session has none with it, or if they are closed already.
 fn named(view: &View<'_>, session: &str, name: &str) -> Result<NamedSteps, EngineError> {
     let num = number_of(name).ok_or_else(|| {
         EngineError::invalid(
@@ -124,7 +126,7 @@ fn gone(steps: &NamedSteps) -> EngineError {
     }
 }
 
-/// The span of steps before it is known how it is numbered.
+/// Returns the span of steps before it has a number.
 fn about_to_open(session: &str, steps: &NamedSteps) -> Span {
     Span {
         num: SpanNum(0),

@@ -1,19 +1,19 @@
 //! Operations on the sessions of subagents.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use callstack_core::frame::{FrameNum, Status};
-use callstack_core::subagent::{Completion, SubagentSession, SubagentStats};
+use callstack_core::subagent::{Completion, SubagentSession, SubagentStats, Trouble};
 use callstack_core::text::format_duration;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::end::PopStatus;
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::handles;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::settings::{SUBAGENT_VARIABLES, Setting};
 use crate::subagents::{Ending, Standing, SubagentFilter};
 
@@ -44,13 +44,47 @@ pub(crate) struct ConfigParams {
 const ARGUMENTS: [&str; 6] =
     ["enabled", "minDuration", "minMessages", "autoComplete", "idleDelay", "patterns"];
 
+/// The settings of subagents' sessions.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConfigOutput {
+    /// The settings, by the names of the arguments that change them
+    #[serde(flatten)]
+    settings: BTreeMap<&'static str, SubagentSetting>,
+    /// Patterns that are no regular expressions
+    skipped_patterns: Vec<SkippedPattern>,
+}
+
+/// The value of a setting.
+#[derive(Clone, Serialize, JsonSchema)]
+struct SubagentSetting {
+    value: String,
+    /// Where it was set
+    source: &'static str,
+    variable: &'static str,
+}
+
+/// A pattern that is no regular expression.
+#[derive(Clone, Serialize, JsonSchema)]
+struct SkippedPattern {
+    pattern: String,
+    why: String,
+}
+
 impl Operate for Config {
     const NAME: &'static str = "stack_config";
     const SUMMARY: &'static str = "View or change when subagents' sessions get frames and what ends \
         these. What is set here counts for the whole project until it is reset.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = ConfigParams;
+    type Output = ConfigOutput;
 
-    fn run(engine: &Engine, _: &Caller, params: ConfigParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        _: &Caller,
+        params: ConfigParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let reset = params.reset.as_deref().unwrap_or_default();
         let mut changes = resets(reset)?;
         let number = |value: Option<u64>| value.map(|value| value.to_string());
@@ -65,7 +99,7 @@ impl Operate for Config {
         ];
         let settings = SUBAGENT_VARIABLES.into_iter().filter_map(Setting::find);
         for (setting, value) in settings.zip(values) {
-            // All are looked at before the first is set.
+            // All values are checked before the first is set.
             if let Some(value) = value {
                 changes.push((setting, Some(setting.read(&value)?)));
             }
@@ -100,7 +134,7 @@ fn resets(names: &[String]) -> Result<Changes, EngineError> {
     Ok(changes)
 }
 
-/// Patterns as the setting holds them.
+/// Returns patterns as the setting's value. Fails if one contains a comma, which separates patterns.
 fn listed(patterns: &[String]) -> Result<String, EngineError> {
     if let Some(pattern) = patterns.iter().find(|pattern| pattern.contains(',')) {
         return Err(EngineError::invalid(
@@ -113,18 +147,16 @@ fn listed(patterns: &[String]) -> Result<String, EngineError> {
     Ok(if full.is_empty() { "none".to_owned() } else { full.join(",") })
 }
 
-fn shown(engine: &Engine, changed: bool) -> Result<Answer, EngineError> {
+fn shown(engine: &Engine, changed: bool) -> Result<Reply<ConfigOutput>, EngineError> {
     let mut text = String::new();
-    let mut data = Map::new();
+    let mut settings = BTreeMap::new();
     for (argument, variable) in ARGUMENTS.into_iter().zip(SUBAGENT_VARIABLES) {
         let Some(setting) = Setting::find(variable) else { continue };
         let now = engine.configured_as(setting)?;
         // Writing to a string can't fail.
         let _ = writeln!(text, "{argument}: {} ({})", now.value, now.origin());
-        data.insert(
-            argument.to_owned(),
-            json!({"value": now.value, "source": now.source.as_str(), "variable": variable}),
-        );
+        let source = now.source.as_str();
+        settings.insert(argument, SubagentSetting { value: now.value, source, variable });
     }
     let skipped = engine.subagent_settings()?.skipped();
     for pattern in &skipped {
@@ -135,11 +167,10 @@ fn shown(engine: &Engine, changed: bool) -> Result<Answer, EngineError> {
             pattern.pattern, pattern.why
         );
     }
-    let skipped = skipped.iter().map(|it| json!({"pattern": it.pattern, "why": it.why}));
-    data.insert("skippedPatterns".to_owned(), skipped.collect());
+    let skipped = skipped.into_iter().map(|it| SkippedPattern { pattern: it.pattern, why: it.why });
     let title = if changed { "settings changed" } else { "settings" };
-    let text = text.trim_end().to_owned();
-    Ok(Answer { title: title.to_owned(), text, data: Value::Object(data), ..Answer::default() })
+    let data = ConfigOutput { settings, skipped_patterns: skipped.collect() };
+    Ok(Reply::new(title, text.trim_end(), data))
 }
 
 /// `stack_stats`.
@@ -150,24 +181,40 @@ pub(crate) struct Stats;
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoParams {}
 
+/// The number of subagents' sessions, by their course. Rates are in percent.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SubagentStatsOutput {
+    #[serde(flatten)]
+    stats: SubagentStats,
+    detection_rate: Option<u64>,
+    frame_rate: Option<u64>,
+    skip_rate: Option<u64>,
+    completion_rate: Option<u64>,
+    auto_completion_rate: Option<u64>,
+}
+
 impl Operate for Stats {
     const NAME: &'static str = "stack_stats";
     const SUMMARY: &'static str = "How many subagents' sessions there were, how many got frames, and how \
         these ended.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = NoParams;
+    type Output = SubagentStatsOutput;
 
-    fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+    fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Reply<Self::Output>, EngineError> {
         let stats = engine.subagent_stats()?;
         let rates = [
-            ("detectionRate", stats.detected, stats.tracked),
-            ("frameRate", stats.with_frames, stats.tracked),
-            ("skipRate", stats.skipped, stats.tracked),
-            ("completionRate", stats.completed, stats.tracked),
-            ("autoCompletionRate", stats.auto_completed, stats.completed),
+            (stats.detected, stats.tracked),
+            (stats.with_frames, stats.tracked),
+            (stats.skipped, stats.tracked),
+            (stats.completed, stats.tracked),
+            (stats.auto_completed, stats.completed),
         ]
-        .map(|(name, part, whole)| (name, SubagentStats::percent(part, whole)));
+        .map(|(part, whole)| SubagentStats::percent(part, whole));
         let percent =
-            |at: usize| rates[at].1.map_or_else(String::new, |percent| format!(" ({percent} %)"));
+            |at: usize| rates[at].map_or_else(String::new, |percent| format!(" ({percent} %)"));
         let text = format!(
             "Child sessions: {}; at work {}, silent {}, completed {}{}.\n\
              Detected by title: {}{}. With frames: {}{}. Skipped as too small: {}{}.\n\
@@ -189,11 +236,15 @@ impl Operate for Stats {
             stats.popped,
             stats.manually_completed
         );
-        let mut data = json!(stats);
-        for (name, percent) in rates {
-            data[name] = json!(percent);
-        }
-        Ok(Answer { title: "subagents".to_owned(), text, data, ..Answer::default() })
+        let data = SubagentStatsOutput {
+            stats,
+            detection_rate: rates[0],
+            frame_rate: rates[1],
+            skip_rate: rates[2],
+            completion_rate: rates[3],
+            auto_completion_rate: rates[4],
+        };
+        Ok(Reply::new("subagents", text, data))
     }
 }
 
@@ -226,13 +277,85 @@ pub(crate) struct ListParams {
     parent: Option<String>,
 }
 
+/// Sessions that agents started.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct SubagentsOutput {
+    sessions: Vec<SubagentEntry>,
+}
+
+/// A session that an agent started. Times are milliseconds since 1970.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "the specification's record has them")]
+struct SubagentEntry {
+    #[serde(rename = "sessionID")]
+    session: String,
+    /// The session that started it
+    #[serde(rename = "parentSessionID")]
+    parent: String,
+    title: String,
+    created_at: i64,
+    last_activity_at: i64,
+    is_subagent: bool,
+    has_frame: bool,
+    message_count: u64,
+    is_idle: bool,
+    is_completed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle_since: Option<i64>,
+    /// When its frames end by themselves
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completes_at: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_by: Option<Completion>,
+    /// Handle of the frame that its caller worked in when it began
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caller: Option<String>,
+    /// Handle of its first frame
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<String>,
+    /// The failure that ended its last turn
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trouble: Option<Trouble>,
+}
+
+impl SubagentEntry {
+    fn of(session: SubagentSession) -> Self {
+        Self {
+            session: session.session,
+            parent: session.parent,
+            title: session.title,
+            created_at: session.created_at,
+            last_activity_at: session.last_activity_at,
+            is_subagent: session.is_subagent,
+            has_frame: session.has_frame,
+            message_count: session.message_count,
+            is_idle: session.is_idle,
+            is_completed: session.is_completed,
+            idle_since: session.idle_since,
+            completes_at: session.completes_at,
+            completed_by: session.completed_by,
+            caller: session.caller.map(|frame| frame.to_string()),
+            frame: session.frame.map(|frame| frame.to_string()),
+            trouble: session.trouble,
+        }
+    }
+}
+
 impl Operate for List {
     const NAME: &'static str = "stack_subagent_list";
     const SUMMARY: &'static str = "The sessions that agents started for subagents: at work, silent, \
         completed.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = ListParams;
+    type Output = SubagentsOutput;
 
-    fn run(engine: &Engine, _: &Caller, params: ListParams) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        _: &Caller,
+        params: ListParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let standing = match params.filter.unwrap_or_default() {
             Filter::All => None,
             Filter::Active => Some(Standing::Active),
@@ -258,9 +381,8 @@ impl Operate for List {
         let lines: Vec<_> = sessions.iter().map(|session| line(session, now)).collect();
         let text = if lines.is_empty() { "None.".to_owned() } else { lines.join("\n") };
         let title = format!("{} sessions", lines.len());
-        let sessions = sessions.iter().map(|it| handles::named(it, &["frame", "caller"]));
-        let data = json!({"sessions": sessions.collect::<Vec<_>>()});
-        Ok(Answer { title, text, data, ..Answer::default() })
+        let sessions = sessions.into_iter().map(SubagentEntry::of).collect();
+        Ok(Reply::new(title, text, SubagentsOutput { sessions }))
     }
 }
 
@@ -309,16 +431,30 @@ pub(crate) struct CompleteParams {
     results_compacted: Option<String>,
 }
 
+/// A subagent's session that was completed.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct SubagentOutput {
+    #[serde(rename = "sessionID")]
+    session: String,
+    /// Handles of the frames that ended with it
+    frames: Vec<String>,
+    /// How they ended
+    status: Status,
+}
+
 impl Operate for Complete {
     const NAME: &'static str = "stack_subagent_complete";
     const SUMMARY: &'static str = "End the frames of a subagent's session now.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = CompleteParams;
+    type Output = SubagentOutput;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
         params: CompleteParams,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let session = engine.queries.find_subagent(&params.session)?;
         if session.is_completed {
             return Err(EngineError {
@@ -353,12 +489,12 @@ impl Operate for Complete {
     }
 }
 
-fn completed(session: &str, ended: &[FrameNum], status: Status) -> Answer {
+fn completed(session: &str, ended: &[FrameNum], status: Status) -> Reply<SubagentOutput> {
     let named: Vec<_> = ended.iter().map(ToString::to_string).collect();
     let text = match named.as_slice() {
         [] => format!("The session {session} is completed; it had no open frame."),
         _ => format!("The session {session} is completed: {} ended as {status}.", named.join(", ")),
     };
-    let data = json!({"sessionID": session, "frames": named, "status": status.to_string()});
-    Answer { title: "subagent completed".to_owned(), text, data, ..Answer::default() }
+    let data = SubagentOutput { session: session.to_owned(), frames: named, status };
+    Reply::new("subagent completed", text, data)
 }

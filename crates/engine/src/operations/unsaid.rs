@@ -1,5 +1,5 @@
-//! A frame that is to end by a call that gives no results: they are made, and the call may wait for a
-//! model that makes them.
+//! The end of a frame by a call that gives no results: they are made, and the call may wait for a model that makes
+//! them.
 
 use callstack_core::decide::Pop;
 use callstack_core::dialect::Dialect;
@@ -10,19 +10,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::compaction;
-use super::end::end_with;
+use super::end::{PopOutput, end_with};
+use crate::call::Reply;
 use crate::effect::{Effect, EffectOutcome, Next};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::generator::{AGAIN, Asking, Making};
-use crate::operation::{Answer, Caller};
+use crate::operation::Caller;
 
-/// What is waited for.
+/// The token of a call that waits for results.
 #[derive(Deserialize, Serialize)]
 struct Waiting {
     frame: FrameNum,
     status: Status,
-    /// Why the host's compaction that was to give a summary did not.
+    /// The reason why the host's compaction, which was to give a summary, did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instead_of: Option<String>,
     #[serde(flatten)]
@@ -35,8 +36,8 @@ pub(super) fn end_unsaid(
     caller: &Caller,
     named: Option<Frame>,
     status: Status,
-) -> Result<Answer, EngineError> {
-    // What can't end is refused before anybody is asked for its results.
+) -> Result<Reply<PopOutput>, EngineError> {
+    // A frame that can't end is refused before a model is asked for its results.
     let frame = engine.lifecycle.check_end(Pop {
         session: caller.session.clone(),
         frame: named.map(|frame| frame.num),
@@ -47,25 +48,25 @@ pub(super) fn end_unsaid(
     go_on(engine, caller, &frame, status, None, making)
 }
 
-/// The same for the frame of a session whose host can't compact it, for the reason that is given.
+/// Ends a frame with results that are made, because its session's host can't compact, for the reason `why`.
 pub(super) fn end_uncompacted(
     engine: &Engine,
     caller: &Caller,
     frame: &Frame,
     status: Status,
     why: &str,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<PopOutput>, EngineError> {
     let making = engine.results.make_results(frame, status, caller.performs)?;
     go_on(engine, caller, frame, status, Some(why.to_owned()), making)
 }
 
-/// Goes on after a while of waiting; none where the token is not one of ours.
+/// Continues a call that has waited for results; `None` if the token is not one of such a call.
 pub(super) fn resume(
     engine: &Engine,
     caller: &Caller,
     token: &Value,
     outcome: &EffectOutcome,
-) -> Option<Result<Answer, EngineError>> {
+) -> Option<Result<Reply<PopOutput>, EngineError>> {
     let waiting: Waiting = serde_json::from_value(token.clone()).ok()?;
     let Waiting { frame, status, instead_of, asking } = waiting;
     if matches!(outcome, EffectOutcome::Error { aborted: true, .. }) {
@@ -87,14 +88,14 @@ fn go_on(
     status: Status,
     instead_of: Option<String>,
     making: Making,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<PopOutput>, EngineError> {
     let made = match making {
         Making::Made(made) => Some(made),
         Making::Nothing => None,
         Making::Asked(asking) => {
             let token = json!(Waiting { frame: frame.num, status, instead_of, asking });
-            let next = Some(Next { effect: Effect::Wait { ms: AGAIN }, token });
-            return Ok(Answer { title: frame.label(), next, ..Answer::default() });
+            let next = Next { effect: Effect::Wait { ms: AGAIN }, token };
+            return Ok(Reply::waiting(frame.label(), next));
         }
     };
     let failure = made.as_ref().and_then(|made| made.failure.clone());
@@ -104,13 +105,13 @@ fn go_on(
             let outcome = Outcome::with(status, made.results, None, made.source);
             end_with(engine, caller, Some(frame), outcome)?
         }
-        // There a summary may always be left out.
+        // In the Flame dialect a summary may always be left out.
         (None, None) if engine.dialect() == Dialect::Flame => {
             let words = "No summary was given.".to_owned();
             let outcome = Outcome::with(status, words, None, ResultsSource::Callstack);
             end_with(engine, caller, Some(frame), outcome)?
         }
-        // There is nothing that they could be extracted from either.
+        // Nor is there anything that results could be extracted from.
         (None, None) => {
             return Err(EngineError::invalid(
                 format!(
@@ -122,11 +123,10 @@ fn go_on(
         }
     };
     if let Some(failure) = failure {
-        answer.text = format!(
-            "{}\n(The model that was to write the results did not: {failure}.)\n",
-            answer.text.trim_end()
-        );
-        answer.data["summarizerFailure"] = failure.into();
+        answer.append(&format!("(The model that was to write the results did not: {failure}.)"));
+        if let Some(frame) = &mut answer.data {
+            frame.summarizer_failure = Some(failure);
+        }
     }
-    Ok(answer)
+    Ok(answer.map(PopOutput::Ended))
 }

@@ -17,38 +17,37 @@ use crate::work::{frame_of, pieces, position_in};
 
 /// Places of each kind that are ranked, however few are wanted: so the best of them are the same for every limit.
 const POOL: usize = 1_000;
-/// Frames that are looked at while an agent waits, the newest first.
+/// Frames that are read while an agent waits, the newest first.
 const FRAMES: usize = 64;
-/// Bytes of messages that are looked at while an agent waits: what the index names is almost always what
-/// is wanted, and of what it can't tell the newest is looked at.
+/// Bytes of messages that are read while an agent waits: almost all messages that the index names match, and where it
+/// can't tell, the newest are read.
 const EXAMINED: usize = 512 * 1024;
-/// The same for strings within words where the string was found as whole words: it is most likely what was
-/// meant.
+/// The same for strings within words where the string was found as whole words, which were most likely meant.
 const EXAMINED_WITHIN: usize = 128 * 1024;
 /// How much more a frame's own words count than a message in which the same words stand.
 const FRAME_WEIGHT: f64 = 3.0;
-/// The same of what the machine saw: the messages that it is from say it too, and more.
+/// The weight of evidence: the messages that it was taken from contain it too, and more.
 const EVIDENCE_WEIGHT: f64 = 0.5;
 
 pub(super) struct Finding<'s> {
     view: &'s View<'s>,
     query: &'s Query,
     request: &'s SearchRequest,
-    /// The only session that is looked through, if it is one.
+    /// The only session that is searched, if it is one.
     session: Option<&'s str>,
     /// Where messages of the frame lie that is named, and of those below it.
     within: Option<Vec<Stretch>>,
     /// Whether some is stored that the index does not know.
     is_behind: bool,
-    /// Bytes of messages that may still be looked at.
+    /// Bytes of messages that may still be read.
     left: usize,
-    /// Messages that were looked at.
+    /// Messages that were read.
     looked_at: BTreeSet<i64>,
     /// Frames in which something was found.
     frames: BTreeMap<FrameNum, FrameFound>,
 }
 
-/// What holds what is wanted, before secrets in a message are masked.
+/// A possible match, before secrets in a message are masked.
 struct Candidate {
     score: f64,
     what: Holder,
@@ -129,8 +128,8 @@ impl<'s> Finding<'s> {
         Ok(SearchAnswer { places: kept.places, more, behind })
     }
 
-    /// What the index is asked, one after the other, while too little was found. A string may begin and
-    /// end within words; where what is known of such tells little, whole words are asked for first.
+    /// Returns the questions to the index, which are asked in order while too little was found. A string may begin
+    /// and end within words; where such clues are weak, whole words are asked for first.
     fn questions(&self) -> Result<Vec<Narrowed>, EngineError> {
         let is_thorough = self.request.depth != Depth::Quick;
         if self.is_raw() || (self.is_behind && is_thorough) {
@@ -146,7 +145,7 @@ impl<'s> Finding<'s> {
         Ok(questions)
     }
 
-    /// Frames that hold what is wanted, and whether there may be more.
+    /// Returns frames that match, and whether there may be more.
     fn frames(&mut self, questions: &[Narrowed]) -> Result<(Vec<Candidate>, bool), EngineError> {
         let mut candidates = Vec::new();
         if self.is_raw() {
@@ -177,7 +176,7 @@ impl<'s> Finding<'s> {
         }
         let said = said_of(&frame);
         let seen = self.view.evidence(num)?.searchable();
-        // Some of the words may stand in what is said, and others in what was seen.
+        // Some of the words may be in the frame's texts, and others in its evidence.
         let all = format!("{seen}\n{said}");
         // Masking is only worth its cost where there is something to show.
         if self.query.find(&all).is_none() || !self.is_wanted(&frame)? {
@@ -200,7 +199,7 @@ impl<'s> Finding<'s> {
         Ok(Some(Candidate { score, what: Holder::Frame(Box::new(found)) }))
     }
 
-    /// Messages that hold what is wanted, and whether there may be more.
+    /// Returns messages that match, and whether there may be more.
     fn messages(&mut self, questions: &[Narrowed]) -> Result<(Vec<Candidate>, bool), EngineError> {
         let mut candidates = Vec::new();
         let mut more = false;
@@ -216,8 +215,7 @@ impl<'s> Finding<'s> {
         Ok((candidates, more))
     }
 
-    /// Takes messages, the newest first, until enough of them hold what is wanted; returns whether
-    /// there may be more.
+    /// Reads messages, the newest first, until enough of them match; returns whether there may be more.
     fn collect(
         &mut self,
         question: &Narrowed,
@@ -248,7 +246,7 @@ impl<'s> Finding<'s> {
         })
     }
 
-    /// What is shown of a message. None where only a secret holds what is wanted.
+    /// Returns the excerpt of a message. None where only a secret matches.
     fn of_message(
         &mut self,
         num: i64,
@@ -290,7 +288,7 @@ impl<'s> Finding<'s> {
         self.request.depth == Depth::Raw
     }
 
-    /// The frame whose work what was found in a message is part of.
+    /// Returns the frame whose work a match in a message belongs to.
     fn frame_of(&self, found: &IndexedMessage) -> Result<Option<FrameNum>, StoreError> {
         frame_of(self.view, &found.session, &found.message, |own| {
             let text = if self.is_raw() { own.to_owned() } else { texts(own, false) };

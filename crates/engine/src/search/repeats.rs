@@ -1,4 +1,4 @@
-//! Places that only say again what a better one says.
+//! Places that only repeat a better one.
 
 use std::ops::Range;
 
@@ -17,9 +17,9 @@ impl Kept {
         self.texts.push(text);
     }
 
-    /// Whether another place adds nothing to those that are kept: all of its lines that hold what is wanted stand in
-    /// what is said or was seen of a frame, as those of the message with the call that popped it do, or are evidence
-    /// that a message shows as it is. A frame's own words are never left out, and of two messages neither is.
+    /// Whether the kept places contain everything of another one: all of its matching lines are in texts or evidence
+    /// of a frame, as those of the message with the call that popped it are, or are evidence that a message shows
+    /// unchanged. A frame's own texts are never left out, and of two messages neither is.
     pub(super) fn say(&self, place: &Place, text: &str, range: &Range<usize>) -> bool {
         let lines = lines_of(text, range);
         self.places.iter().zip(&self.texts).any(|(kept, said)| {

@@ -9,11 +9,11 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::Number;
 use serde_json::value::RawValue;
 
-/// Names of what is of no meaning to a person: ids, and what only the host understands.
+/// Names of fields without meaning for a person: ids, and data that only the host understands.
 const MEANINGLESS: [&str; 9] =
     ["id", "sessionID", "messageID", "callID", "type", "status", "snapshot", "hash", "cost"];
 
-/// What a host notes down with each message beside its parts, and what therefore tells nothing of any.
+/// The fields that a host adds to each message beside its parts, and that therefore distinguish none.
 const OF_EVERY_MESSAGE: [&str; 12] = [
     "role",
     "time",
@@ -29,7 +29,7 @@ const OF_EVERY_MESSAGE: [&str; 12] = [
     "finish",
 ];
 
-/// What a host counts at the end of each step, in a part of its own: its tokens, and why it ended.
+/// The fields that a host adds at the end of each step, in a part of its own: its tokens, and why it ended.
 const OF_EVERY_STEP: [&str; 2] = ["tokens", "reason"];
 const STEP_END: &str = "step-finish";
 
@@ -37,8 +37,7 @@ const STEP_END: &str = "step-finish";
 const IDS: [&str; 7] = ["ses_", "msg_", "prt_", "call_", "toolu_", "per_", "snap_"];
 const ID: usize = 12;
 
-/// How a host names the moments of what it notes down, in milliseconds since 1970, and one of 2001, behind which
-/// these lie.
+/// The names of a host's times, in milliseconds since 1970, and a time of 2001, after which they lie.
 const MOMENTS: [&str; 4] = ["start", "end", "created", "completed"];
 const LONG_AGO: u64 = 1_000_000_000_000;
 
@@ -53,9 +52,9 @@ struct Message<'m> {
     info: Option<&'m RawValue>,
 }
 
-/// Everything in a message that somebody may look for, a line each: all texts of its parts and what else is
-/// said of it, such as an error or a summary, but for ids, encoded data and what only the host understands.
-/// With `masked`, secrets are replaced by what they are.
+/// Returns everything in a message that can be searched, a line each: all texts of its parts and of the message as a
+/// whole, such as an error or a summary, but no ids, encoded data and data that only the host understands. With
+/// `masked`, secrets are replaced by their kinds.
 pub(crate) fn texts(json: &str, masked: bool) -> String {
     let message: Option<Message<'_>> = serde_json::from_str(json).ok();
     let (parts, info) = message.map_or((None, None), |message| (message.parts, message.info));
@@ -113,7 +112,7 @@ fn is_id(text: &str) -> bool {
     rest.is_some_and(|it| it.len() >= ID && it.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// What a host says a part is, of any type where it is no part.
+/// The type of a part, or that of any value where it is no part.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Kind<'k> {
@@ -130,9 +129,9 @@ impl Kind<'_> {
 struct Gather<'t, 'n> {
     text: &'t mut String,
     masked: bool,
-    /// What the value is called.
+    /// The name of the value.
     name: Option<&'n str>,
-    /// Whether it is of what is said of a message as a whole.
+    /// Whether it belongs to the message as a whole.
     of_message: bool,
 }
 

@@ -14,7 +14,7 @@ pub enum Level {
     /// default, since a session in which nothing is wrong is sent the same bytes as with `manual`.
     #[default]
     Suggest,
-    /// It also opens and closes frames by itself.
+    /// It also opens and closes automatic frames.
     Auto,
 }
 
@@ -33,7 +33,7 @@ impl Level {
     }
 }
 
-/// `STACK_AUTONOMY_LEVEL` and what belongs to it.
+/// `STACK_AUTONOMY_LEVEL` and related settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AutonomySettings {
     /// `STACK_AUTONOMY_LEVEL`: `manual`, `suggest` or `auto`.
@@ -46,7 +46,7 @@ pub struct AutonomySettings {
     pub suggest_in_context: bool,
     /// `STACK_ENABLED_HEURISTICS`: names with commas between them, `all` or `none`.
     pub heuristics: Vec<Heuristic>,
-    /// Names among them that are no heuristic's: skipped, and told wherever the settings are shown.
+    /// Names among them that are no heuristic's: skipped, and reported wherever the settings are shown.
     pub unknown_heuristics: Vec<String>,
 }
 

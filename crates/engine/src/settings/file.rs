@@ -8,7 +8,7 @@ use serde_json::json;
 use super::setting::Setting;
 use crate::error::EngineError;
 
-/// The text of the user's configuration, and what it says.
+/// The text of the user's configuration, and its values.
 #[derive(Clone, Debug, Default)]
 pub struct UserConfiguration {
     text: String,

@@ -4,7 +4,7 @@
 use super::setting::{NONE, Setting, parts};
 use crate::error::{EngineError, Kind};
 
-/// What the word of a setting of [`super::Values::OneOf`] stands for.
+/// Returns the meaning of a word of a setting of [`super::Values::OneOf`].
 pub(super) fn known<T: Copy>(
     var: &impl Fn(&str) -> Option<String>,
     name: &str,

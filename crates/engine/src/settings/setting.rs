@@ -1,4 +1,4 @@
-//! One setting: what it may be, what its values mean, and who may set it.
+//! One setting: its possible values, their meanings, and who may set it.
 
 use callstack_core::secrets::secrets;
 
@@ -10,26 +10,26 @@ use crate::error::{EngineError, Kind};
 pub struct Setting {
     /// Its name: the variable that sets it in the environment, and the key under which it is stored.
     pub name: &'static str,
-    /// What it may be.
+    /// Its possible values.
     pub values: Values,
-    /// What it is unless somebody says otherwise, as it is written.
+    /// Its default, as it is written.
     pub default: &'static str,
-    /// What it does.
+    /// Its description.
     pub doc: &'static str,
     /// Who may set it.
     pub scope: Scope,
-    /// What its values mean, in a few words.
+    /// The meanings of its values, in a few words.
     pub meanings: &'static [(&'static str, &'static str)],
-    /// What its number counts.
+    /// The unit of its number.
     pub unit: Option<Unit>,
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// One of them: `token`, `ms`, `%`.
     pub name: &'static str,
-    /// Which of them, or what for.
+    /// The kind or the purpose of the unit.
     pub of: &'static str,
 }
 
@@ -80,7 +80,7 @@ impl Setting {
         }
     }
 
-    /// What a value means, in a few words, if there is more to say than the value does.
+    /// Returns the meaning of a value, in a few words, if there is more to say than the value does.
     pub fn meant_by(&self, value: &str) -> Option<&'static str> {
         let said = self.meanings.iter().find(|(of, _)| *of == value).map(|(_, means)| *means);
         said.or(self.unit.map(|unit| unit.of))
@@ -96,7 +96,7 @@ impl Setting {
     }
 }
 
-/// What a setting may be.
+/// The possible values of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// One of these words.
@@ -127,7 +127,7 @@ const OFF: [&str; 4] = ["off", "false", "no", "0"];
 pub(super) const NONE: &str = "none";
 
 impl Values {
-    /// What it may be, in a few words: `default or full`.
+    /// Returns the possible values, in a few words: `default or full`.
     pub fn told(&self) -> String {
         match self {
             Self::OneOf(words) => match words {
@@ -186,7 +186,7 @@ fn is_address(value: &str) -> bool {
     let Some((host, _)) = rest.map(|rest| rest.split_once('/').unwrap_or((rest, ""))) else {
         return false;
     };
-    // What stands before an `@` or behind a `?` is where keys are put.
+    // Keys are put before an `@` or after a `?`.
     is_word(value) && !host.is_empty() && !value.contains(['@', '?', '#']) && !is_secret(value)
 }
 
@@ -226,7 +226,7 @@ impl Setting {
         SETTINGS.iter().flat_map(|(_, settings)| settings.iter())
     }
 
-    /// A value as it is kept; what is none is an error that names the setting and what it may be.
+    /// Returns a value in its stored form; an invalid one is an error that names the setting and its possible values.
     pub fn read(&self, value: &str) -> Result<String, EngineError> {
         self.values.canonical(value).ok_or_else(|| {
             let hint = format!("It may be {}.", self.values.told());

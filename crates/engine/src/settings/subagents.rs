@@ -1,4 +1,4 @@
-//! When child sessions get frames, and what ends these.
+//! When child sessions get frames, and when these end.
 
 use callstack_core::subagent::SubagentSettings;
 

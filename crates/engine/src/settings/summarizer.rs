@@ -1,4 +1,4 @@
-//! The model of the user's own that writes results where nobody gave any.
+//! The model of the user's own that writes missing results.
 
 use super::{known, number, word};
 use crate::error::EngineError;
@@ -32,7 +32,7 @@ impl WireFormat {
         }
     }
 
-    /// What an address is likely to speak.
+    /// Guesses the wire format of an address.
     fn guessed(address: &str) -> Self {
         let address = address.trim_end_matches('/');
         let (host, path) = match address.split_once("://") {
@@ -52,7 +52,7 @@ impl WireFormat {
 pub struct SummarizerSettings {
     /// `STACK_SUMMARIZER_ADDRESS`.
     pub address: Option<String>,
-    /// `STACK_SUMMARIZER_FORMAT`; none for what the address is likely to speak.
+    /// `STACK_SUMMARIZER_FORMAT`; none for the likely format of the address.
     pub format: Option<WireFormat>,
     /// `STACK_SUMMARIZER_MODEL`.
     pub model: Option<String>,
@@ -60,9 +60,9 @@ pub struct SummarizerSettings {
     pub key_variable: String,
     /// `STACK_SUMMARIZER_TIME_LIMIT`, for all attempts together, in milliseconds.
     pub time_limit: u32,
-    /// `STACK_SUMMARIZER_RETRIES`: attempts behind the first.
+    /// `STACK_SUMMARIZER_RETRIES`: attempts after the first.
     pub retries: u32,
-    /// `STACK_SUMMARIZER_TOKENS`: estimated tokens of a frame's steps that it is told.
+    /// `STACK_SUMMARIZER_TOKENS`: estimated tokens of a frame's steps in its prompt.
     pub tokens: usize,
 }
 

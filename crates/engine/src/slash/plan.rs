@@ -1,10 +1,10 @@
-//! What stands behind `/plan`: titles on lines of their own or with `|` between them, each with its criteria behind a
-//! colon, deeper ones behind `>` or indented.
+//! The arguments of `/plan`: titles on lines of their own or with `|` between them, each with its criteria after a
+//! colon, deeper ones after `>` or indented.
 
 use callstack_core::framing::identity_of_goal;
 use serde_json::{Value, json};
 
-/// Columns that one `>` stands for.
+/// Columns of indentation for one `>`.
 const MARK: usize = 2;
 
 /// A frame to be planned.

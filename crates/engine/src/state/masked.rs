@@ -1,4 +1,4 @@
-//! Frames without the secrets that were said in them, for what is written beside the store.
+//! Frames without the secrets in them, for files beside the store.
 
 use std::borrow::Cow;
 
@@ -63,6 +63,6 @@ fn masked(evidence: &Evidence) -> Option<Evidence> {
     if !mask_value(&mut value) {
         return None;
     }
-    // What can't be read again is left out rather than told as it was.
+    // A value that can't be read again is left out rather than written unmasked.
     Some(serde_json::from_value(value).unwrap_or_default())
 }

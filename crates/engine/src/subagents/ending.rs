@@ -19,7 +19,7 @@ use crate::subagents::{Subagents, event};
 
 /// Messages among which a session's last words are looked for.
 const LAST: u32 = 8;
-/// Milliseconds until what could not be ended yet is tried again, at least.
+/// Milliseconds until a failed end is tried again, at least.
 const AGAIN: i64 = 5_000;
 
 /// How the frames of a session end.
@@ -32,13 +32,13 @@ pub(crate) struct Ending {
 }
 
 impl Subagents {
-    /// Does what is due by now.
+    /// Does the work that is due by now.
     pub(crate) fn wake(&self) -> Result<Reaction, EngineError> {
         Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? })
     }
 
-    /// A session has fallen silent. The frames of a child session end a little later, unless it works
-    /// again, with what it said last.
+    /// Handles a session that has fallen silent. The frames of a child session end a little later, unless it works
+    /// again, with its last words as results.
     pub(crate) fn session_idle(&self, session: &str) -> Result<Reaction, EngineError> {
         let Some(known) = self.kernel.read(|view| view.session_row(session))? else {
             return Ok(Reaction::default());
@@ -51,7 +51,7 @@ impl Subagents {
         let words = {
             let conversation = self.sessions.conversation(session);
             let conversation = lock(&conversation);
-            // Its last message counts, and what it says is read again after a restart.
+            // Its last message counts, and its content is read again after a restart.
             self.sessions.written(&conversation)?;
             conversation.first_words()
         };
@@ -81,7 +81,7 @@ impl Subagents {
         Ok(Reaction { effects: Vec::new(), wake_at: self.settle_due()? })
     }
 
-    /// A host has deleted a session: nobody will go on with it.
+    /// Handles a session that its host has deleted and nobody will continue.
     pub(crate) fn session_deleted(&self, session: &str) -> Result<(), EngineError> {
         let tracked = self.kernel.read(|view| view.subagent(session))?;
         if let Some(tracked) = tracked.filter(|tracked| !tracked.is_completed) {
@@ -103,7 +103,7 @@ impl Subagents {
         }
         let now = self.kernel.now();
         let settings = self.queries.subagent_settings()?;
-        // What is switched off for a while goes on where it was.
+        // A feature that is switched off for a while goes on where it was.
         if !settings.enabled {
             return Ok(None);
         }
@@ -164,8 +164,8 @@ impl Subagents {
         }
     }
 
-    /// Ends the frames of sessions whose calls have come back in what a session is about to be sent
-    /// for the first time.
+    /// Ends the frames of sessions whose calls have returned in messages that a session is about to be sent for the
+    /// first time.
     pub(crate) fn tasks_returned(
         &self,
         request: &crate::conversation::SyncRequest,
@@ -194,7 +194,7 @@ impl Subagents {
                 }
             };
             match self.complete_session(&session, Completion::Returned, &ending) {
-                // What still works below it is waited for by its deadline.
+                // The deadline waits for work that goes on below it.
                 Err(error) if !matches!(error.kind, Kind::Unavailable | Kind::Internal) => {}
                 outcome => drop(outcome?),
             }
@@ -237,6 +237,8 @@ impl Subagents {
             anchor: Anchor { message, call: None },
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
         };
         loop {
             let stack = self.queries.stack(session)?;
@@ -262,7 +264,8 @@ impl Subagents {
                 change.append(self.kernel.now(), &[event(session, noted)])?;
                 and(change, ended.into_iter().map(|(num, _)| num).collect())
             };
-            let completed = settled.and_then(|()| self.endings.end_in_turn(&caller, pops, end));
+            let completed = settled
+                .and_then(|()| self.endings.end_in_turn(self.kernel.now(), &caller, pops, end));
             match completed {
                 // Another process was faster.
                 Err(_) if self.queries.active(session)? != stack.last().map(|frame| frame.num) => {}
@@ -271,7 +274,7 @@ impl Subagents {
         }
     }
 
-    /// How a session ends by what it said last, and by what broke it off.
+    /// Returns how a session ends, by its last words and by the failure of its last turn.
     pub(crate) fn last_words(&self, tracked: &SubagentSession) -> Result<Ending, EngineError> {
         let known = {
             let conversation = self.sessions.conversation(&tracked.session);
@@ -321,7 +324,7 @@ impl Subagents {
     }
 }
 
-/// What a frame returns when its session ends. One that was left open inside another points to that.
+/// Returns the outcome of a frame when its session ends. One that was left open inside another points to that.
 fn outcome(ending: &Ending, within: Option<FrameNum>) -> Outcome {
     let Ending { status, results, compacted, source } = ending.clone();
     match within {

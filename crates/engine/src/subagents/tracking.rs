@@ -1,4 +1,4 @@
-//! What is known of child sessions, for those who ask.
+//! The knowledge about child sessions, for those who ask.
 
 use callstack_core::frame::FrameNum;
 use callstack_core::subagent::{AtIdle, Change, SubagentSession, SubagentStats};
@@ -78,7 +78,7 @@ impl Queries {
         Ok(sessions)
     }
 
-    /// How many child sessions there were since the store was made, and what became of them.
+    /// Returns the number of child sessions since the store was made, and how they ended.
     pub(crate) fn subagent_stats(&self) -> Result<SubagentStats, EngineError> {
         self.kernel.read(|view| Ok(view.subagent_stats()?))
     }

@@ -2,8 +2,8 @@
 //! pushes a frame that begins by itself or that is made after the fact, and its first files are written when it is
 //! made.
 //!
-//! A state is recorded behind the hook that shows the place, so it is that of a moment between two. It
-//! counts only where no call of the session was carried out in between.
+//! A state is recorded after the hook that shows the place has been answered, so the moment to which it belongs is not
+//! exact. It counts only where every call up to the place had ended before, and every later one began afterwards.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -24,7 +24,7 @@ const SESSIONS: usize = 64;
 /// Milliseconds after which a state is no longer given to a frame: what no frame has is dropped in time.
 const OLD: i64 = 24 * 60 * 60 * 1000;
 
-/// What is known of places, in this process only: a frame whose place another one knew has no state.
+/// The states at places, in this process only: a frame whose place another process knew has none.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     wanted: Vec<Wanted>,
@@ -78,7 +78,7 @@ impl Places {
     }
 
     fn add(&mut self, wanted: Wanted, state: Result<String, EngineError>) {
-        // What is not looked at any more makes room: a session works on what it was told last.
+        // Old places make room: a session works on its newest ones.
         if self.known.len() >= SESSIONS && !self.known.contains_key(&wanted.session) {
             self.known.clear();
         }
@@ -109,8 +109,8 @@ impl Recording {
 }
 
 impl FileStates {
-    /// Has the state of the project's files recorded, soon, at a message behind which work may begin that
-    /// becomes a frame by itself, or that is made one after the fact. Returns at once.
+    /// Requests that the state of the project's files be recorded, soon, at a message after which work may begin that
+    /// becomes an automatic frame, or a frame after the fact. Returns at once.
     pub(crate) fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
         let Some(recording) = self.recording.get() else { return Ok(()) };
         let settings = self.kernel.current_settings()?;

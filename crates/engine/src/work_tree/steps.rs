@@ -1,7 +1,8 @@
 //! States of files of frames whose push shares its step with calls that write.
 //!
 //! The calls of a step are carried out at the same time, so what is recorded at the push may hold what calls
-//! behind it have written, which is the frame's own work, or lack what calls in front of it go on to write.
+//! after it have written, which is the frame's own work, or lack what calls before it go on to write. Such a state is
+//! replaced by the one from before the step, or withdrawn where there is none.
 
 use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::FrameNum;

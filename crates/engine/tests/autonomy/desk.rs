@@ -1,7 +1,8 @@
-//! A host with one session, a clock that a test sets, and an engine that can be started anew.
+//! A host with one session, a clock that a test sets, and an engine that can be restarted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use callstack_core::fact::Fact;
 use callstack_core::transcript::{
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::plugin::Plugin;
+use crate::support::PATIENCE;
 
 pub(super) const MINUTE: i64 = 60_000;
 
@@ -25,6 +27,10 @@ pub(super) struct Clock {
 impl World for Clock {
     fn now(&self) -> i64 {
         self.now.load(Ordering::Relaxed)
+    }
+
+    fn patience(&self, _limit: Duration) -> Duration {
+        PATIENCE
     }
 
     fn id(&self, prefix: &str) -> String {
@@ -40,7 +46,7 @@ pub(super) struct Desk {
     pub(super) session: String,
     pub(super) shown: Vec<Shown>,
     plugin: Plugin,
-    /// What the model's context took at the last step.
+    /// The model's context at the last step, in tokens.
     pub(super) tokens: u64,
 }
 
@@ -128,6 +134,8 @@ impl Desk {
             anchor,
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
         };
         let operation = operations::find(name).unwrap();
         operation.run(&self.engine, &caller, arguments).unwrap()
@@ -168,7 +176,7 @@ impl Desk {
         &self.plugin.ops
     }
 
-    /// What stands in the next request about pushing and popping.
+    /// Returns the suggestions about pushing and popping in the next request.
     pub(super) fn said(&mut self) -> Vec<String> {
         let texts = self.sync().iter().filter_map(|op| match op {
             FoldOp::AddToOutput { text, .. } => Some(text.clone()),

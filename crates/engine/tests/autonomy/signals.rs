@@ -1,4 +1,4 @@
-//! What is observed of a frame's work.
+//! The observations of a frame's work.
 
 use callstack_core::fact::Fact;
 use proptest::prelude::*;
@@ -107,7 +107,7 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// What a process saw message by message is what one sees that is shown everything at once.
+    /// A process that saw the messages one by one has the same observations as one that is shown everything at once.
     #[test]
     fn a_restart_sees_the_same(acts in proptest::collection::vec(act(), 1..25)) {
         let mut desk = Desk::new();

@@ -157,6 +157,8 @@ fn one_value_that_cannot_be_changes_nothing() {
     let caller = Caller {
         agent: None,
         performs: false,
+        reveal: true,
+        key: None,
         session: desk.session.clone(),
         host: "test".to_owned(),
         anchor: Anchor { message: None, call: None },

@@ -1,5 +1,4 @@
-//! What frames that begin by themselves did to files can be undone, as far as it is known how they found
-//! them.
+//! Automatic frames' changes to files can be undone, as far as their earlier state is known.
 
 use std::fs;
 use std::sync::atomic::Ordering;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use callstack_core::framing::{Mark, Todo, TodoStatus};
 use callstack_core::subagent::SubagentSettings;
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::plugin::Plugin;
+use crate::support::PATIENCE;
 use crate::witness::{did, happenings};
 
 pub(super) const SESSION: &str = "ses_1";
@@ -35,6 +37,10 @@ struct Clock {
 impl World for Clock {
     fn now(&self) -> i64 {
         SystemWorld.now() + self.ahead.load(Ordering::Relaxed)
+    }
+
+    fn patience(&self, _limit: Duration) -> Duration {
+        PATIENCE
     }
 
     fn id(&self, prefix: &str) -> String {
@@ -99,7 +105,7 @@ impl Host {
         open(&self.folder, Level::Auto, &self.clock)
     }
 
-    /// What calls return from now on is so long that work is worth its fold.
+    /// Makes the output of later calls so long that work is worth its fold.
     pub(super) fn long_outputs(mut self) -> Self {
         self.output = LONG;
         self
@@ -239,6 +245,8 @@ impl Host {
             anchor,
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
         };
         let answer = operations::find(name).unwrap().run(&self.engine, &caller, arguments).unwrap();
         let opened = answer.opened.map(|num| (call, self.engine.frame(num).unwrap().id));
@@ -312,7 +320,7 @@ impl Host {
         self.engine.system(&system).unwrap();
     }
 
-    /// The engine forgets what it holds beyond so many messages: the host shows them anew.
+    /// Makes the engine forget its state beyond so many messages: the host shows them again.
     pub(super) fn show_again_from(&mut self, message: usize) {
         self.plugin.known.truncate(message);
     }
@@ -374,7 +382,7 @@ impl Host {
         spans.into_iter().rfind(|span| span.frame == num).unwrap()
     }
 
-    /// What a turn or a frame returned when its newest span ended.
+    /// Returns the text that a turn or a frame returned when its newest span ended.
     pub(super) fn returned(&self, frame: &str) -> Option<String> {
         self.span(frame).outcome.and_then(|outcome| outcome.results)
     }

@@ -1,4 +1,4 @@
-//! What of files stays when work has ended by itself, and how long.
+//! The content of files that stays when automatic work has ended, and for how long.
 
 use callstack_core::transcript::Held;
 

@@ -1,4 +1,4 @@
-//! What nobody said of a frame goes with what was said in it, in a session that goes on.
+//! Names that nobody chose for a frame go with its messages, in a session that goes on.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What remains when work is folded.
+//! The remaining work in a fold.
 
 use insta::assert_snapshot;
 

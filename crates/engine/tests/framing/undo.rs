@@ -92,7 +92,7 @@ fn a_fork_has_frames_of_its_own() {
     assert_eq!(titles, ["Build it in_progress", "Test it in_progress"]);
 }
 
-/// The host compacts: what stands in front of the last messages is hidden behind a summary.
+/// Compacts as a host: everything before the last messages is hidden by a summary.
 fn compact(host: &mut Host, tail: usize) {
     let tail = host.shown.split_off(host.shown.len() - tail);
     host.shown.clear();

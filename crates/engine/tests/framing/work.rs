@@ -1,4 +1,4 @@
-//! What becomes a frame, and what the model is sent of it.
+//! The work that becomes a frame, and the requests with it.
 
 use callstack_core::decide::{Command, Enframe, decide};
 use callstack_core::frame::FrameNum;
@@ -205,7 +205,7 @@ fn only_the_first_turn_of_a_root_is_its_own() {
     - checks: `make`, `make test`, `make lint`: exit 0
     Every step of it can be read again: stack {"op":"stack_log","args":{"frame":"f1"}}
     "#);
-    // What somebody opens anew has a first turn of its own.
+    // A reopened frame has a first turn of its own.
     host.call("stack_frame_pop", serde_json::json!({"results": "All is built."}));
     host.turn("Test it", "Tested.");
     host.user("Thanks");

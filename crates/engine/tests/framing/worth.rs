@@ -189,7 +189,7 @@ fn an_undo_leaves_what_was_weighed() {
     host.user("Otherwise");
     assert_eq!(host.held("f1"), light);
     assert!(host.is_sent_whole());
-    // With its end taken back the turn goes on, and is weighed anew at another end.
+    // With its end undone the turn goes on, and is weighed again at another end.
     host.undo(end - 1);
     let mut host = host.long_outputs();
     host.user("Go on");

@@ -66,7 +66,7 @@ pub(super) fn messages_read() -> usize {
     READ.take()
 }
 
-/// What the JSON of this host's messages tells.
+/// Reads the JSON of this host's messages.
 fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
     READ.set(READ.get() + 1);
     let message: Value = serde_json::from_str(json).unwrap();
@@ -162,6 +162,8 @@ impl Host {
             anchor: Anchor { message: Some(message), call: Some(call.clone()) },
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
         };
         let arguments = json!({"title": title, "successCriteria": "it is known"});
         let push = operations::find("stack_frame_push").unwrap();
@@ -276,7 +278,7 @@ impl Host {
         (0..self.shown.len()).filter(|at| cut(&self.shown[*at])).collect()
     }
 
-    /// What the model was told of outputs that will leave.
+    /// Returns the announcements of outputs that will leave.
     pub(super) fn announcements(&self) -> Vec<&str> {
         let notes = self.plugin.ops.iter().filter_map(|op| match op {
             FoldOp::Insert { text, .. } | FoldOp::Append { text, .. } => Some(text.as_str()),

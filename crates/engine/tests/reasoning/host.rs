@@ -1,4 +1,4 @@
-//! A host with sessions that are compacted and forked, which notes behind what each step was made.
+//! A host with sessions that are compacted and forked, which records the prefix of each step.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::plugin::Plugin;
 use crate::support::Clock;
 
-/// What a compaction leaves behind its summary.
+/// The messages that a compaction leaves after its summary.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Tail {
     /// So many of the last messages that were sent before.
@@ -26,7 +26,7 @@ pub(super) enum Tail {
     New,
 }
 
-/// What the model reads of a message, without ids.
+/// The model's view of a message, without ids.
 type Read = (Role, Vec<String>);
 
 #[derive(Clone, Default)]
@@ -36,9 +36,9 @@ struct Session {
     /// Messages that were taken back last, and may come again.
     taken_back: Vec<Shown>,
     plugin: Plugin,
-    /// What was sent last, and the system prompt with it.
+    /// The last request, and its system prompt.
     sent: (Vec<String>, Vec<Read>),
-    /// The same by the step that was made behind it.
+    /// The same by the step that was made after it.
     made_behind: HashMap<String, (Vec<String>, Vec<Read>)>,
 }
 
@@ -196,6 +196,8 @@ impl Host {
             anchor: Anchor { message: Some(message.id.clone()), call: Some(call.clone()) },
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
         };
         operations::find(name).unwrap().run(&self.engine, &caller, arguments).ok()
     }
@@ -362,7 +364,7 @@ impl Host {
         let request = SystemRequest { session: session.id.clone(), limit: None };
         let mut system = self.engine.system(&request).unwrap();
         if self.settings.placement == callstack_engine::Placement::System {
-            // It is made anew with every change.
+            // It is rebuilt with every change.
             system.clear();
         }
         let sent = self.applied(&session);

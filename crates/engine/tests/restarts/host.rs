@@ -1,5 +1,5 @@
-//! A host with several sessions. The process behind it can end between any two of its steps, and so can
-//! the host itself.
+//! A host with several sessions. The process that serves it can end between any two of its steps, and so can the host
+//! itself.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
@@ -26,13 +26,13 @@ pub(super) struct Host {
     settings: Settings,
     shown: BTreeMap<String, Vec<Shown>>,
     plugins: BTreeMap<String, Plugin>,
-    /// What the user has taken back.
+    /// The messages that the user has undone.
     undone: Vec<Shown>,
     next: BTreeMap<String, Next>,
-    /// What the engine was given to keep, and of which session.
+    /// The messages that the engine was given to keep, each with its session.
     given: Vec<(String, String)>,
     made: usize,
-    /// What the engine answered since somebody asked last.
+    /// The engine's answers since the last call.
     said: Vec<String>,
 }
 
@@ -276,6 +276,8 @@ impl Host {
             anchor: Anchor { message: Some(last.message.id.clone()), call: call_of(last) },
             agent: Some("build".to_owned()),
             performs: true,
+            reveal: true,
+            key: None,
         }
     }
 
@@ -393,6 +395,8 @@ pub(super) fn look(engine: &Engine) -> String {
         anchor: Anchor { message: None, call: None },
         agent: None,
         performs: false,
+        reveal: true,
+        key: None,
     };
     let ask = |name: &str| operations::find(name).unwrap().run(engine, &caller, json!({}));
     let pending = [

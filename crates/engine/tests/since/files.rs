@@ -1,4 +1,4 @@
-//! What steps that were closed after the fact did to files can be undone, as far as it is known how they found them.
+//! Changes to files in steps that were closed after the fact can be undone, as far as their earlier state is known.
 
 use std::fs;
 

@@ -32,7 +32,7 @@ pub(crate) struct Host {
     settings: Settings,
     pub(crate) shown: Vec<Shown>,
     pub(crate) plugin: Plugin,
-    /// What each step was made behind.
+    /// The prefix of each step.
     behind: HashMap<String, Sent>,
     last: Sent,
     made: usize,
@@ -44,7 +44,7 @@ pub(crate) fn at_level(level: Level) -> Settings {
     settings
 }
 
-/// What the JSON of this host's messages tells.
+/// Reads the JSON of this host's messages.
 fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
     let message: Value = serde_json::from_str(json).unwrap();
     let parts = message["parts"].as_array().into_iter().flatten();
@@ -89,7 +89,8 @@ impl Host {
         engine
     }
 
-    /// A further process takes over, with a plugin that has told it nothing yet; returns the one before, which goes on.
+    /// Lets a further process take over, with a plugin that has sent it nothing yet; returns the one before, which
+    /// goes on.
     pub(crate) fn elsewhere(&mut self) -> Engine {
         let other = Self::open(&self.folder, &self.settings, &self.clock);
         self.in_process(other)
@@ -217,10 +218,12 @@ impl Host {
             anchor: Anchor { message: Some(message.to_owned()), call: Some(call.to_owned()) },
             agent: None,
             performs: false,
+            reveal: true,
+            key: None,
         }
     }
 
-    /// What another process answers when the last call is made again.
+    /// Returns another process's answer when the last call is repeated.
     pub(crate) fn again(&self, part: usize, arguments: &Value) -> Option<Answer> {
         let message = &self.shown.last().unwrap().message;
         let PartBody::Tool { call, tool, .. } = &message.parts[part + 1].body else {
@@ -231,7 +234,7 @@ impl Host {
         tool.done_before(&other, &self.caller(&message.id, call), arguments).unwrap()
     }
 
-    /// A step that makes one call, and the request behind it.
+    /// Adds a step that makes one call, and the request after it.
     pub(crate) fn call(&mut self, tool: &str, input: &str, chars: usize) {
         self.calls(&[(tool, input, chars)], &[]).unwrap();
         self.request();
@@ -244,7 +247,7 @@ impl Host {
         }
     }
 
-    /// A step that calls one of our tools, and the request behind it.
+    /// Adds a step that calls one of our tools, and the request after it.
     pub(crate) fn ours(&mut self, tool: &str, arguments: Value) -> Result<String, EngineError> {
         let answer = self.calls(&[(tool, "", 0)], &[(0, arguments)]);
         self.request();
@@ -265,7 +268,7 @@ impl Host {
         self.ours("stack_frame_pop", arguments)
     }
 
-    /// The host takes back everything behind so many messages.
+    /// Undoes everything after so many messages, as the host.
     pub(crate) fn undo(&mut self, keep: usize) -> Vec<Shown> {
         let gone = self.shown.split_off(keep);
         self.engine.undone_from(&self.session, &gone[0].message.id).unwrap();
@@ -318,7 +321,7 @@ impl Host {
         self.request();
     }
 
-    /// The model is about to be called: no step has reasoning behind another prefix than its own.
+    /// Makes a request: no step has reasoning after another prefix than its own.
     #[track_caller]
     pub(crate) fn request(&mut self) {
         self.clock.pass(5_000);
@@ -364,7 +367,7 @@ impl Host {
         sent
     }
 
-    /// What was sent last, a line a message, of texts of ours the first line.
+    /// Returns the last request, a line a message, of texts of ours the first line.
     pub(crate) fn sent(&self) -> String {
         let line = |(id, _, parts): &(String, Role, Vec<(String, String)>)| {
             let parts: Vec<&str> = parts.iter().map(|(_, read)| read.as_str()).collect();
@@ -382,7 +385,7 @@ impl Host {
         texts.collect()
     }
 
-    /// What stands for the result of a call.
+    /// Returns the replacement of a call's result.
     pub(crate) fn output(&self, message: &str) -> &str {
         let mut outputs = self.plugin.ops.iter().filter_map(|op| match op {
             FoldOp::Output { message: at, text, .. } if at == message => Some(text.as_str()),

@@ -65,6 +65,8 @@ fn close(engine: &Engine, call: &str) -> Result<String, Kind> {
         anchor: Anchor { message: Some("msg_08".to_owned()), call: Some(call.to_owned()) },
         agent: None,
         performs: false,
+        reveal: true,
+        key: None,
     };
     let pop = operations::find("stack_frame_pop").unwrap();
     let arguments = json!({"since": "s1", "results": "there are 3 parts"});

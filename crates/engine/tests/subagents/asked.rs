@@ -1,4 +1,4 @@
-//! What is told of them, set for them and done to them by hand.
+//! Views and settings of child sessions, and changes by hand.
 
 use callstack_engine::operation::Answer;
 use callstack_engine::{Kind, Standing, SubagentFilter, operations};
@@ -87,7 +87,7 @@ fn an_hour_later_only_the_numbers_are_left() {
     assert_eq!(left_after(1), [CHILD, "ses_open"]);
     assert_eq!(left_after(5_000), ["ses_open"]);
     let mut after = desk.engine.subagent_stats().unwrap();
-    // What is silent and over is no longer silent.
+    // A frame that is silent and over is no longer silent.
     after.idle = before.idle;
     assert_eq!(after, before);
     assert_eq!((after.tracked, after.auto_completed, after.skipped, after.active), (3, 1, 1, 1));

@@ -20,7 +20,7 @@ use check::folds::{Drawn, Half};
 use check::judge::{Judged, judge};
 use check::{folds, log};
 
-/// What is asked for.
+/// The options of the command line.
 struct Asked {
     paths: Vec<PathBuf>,
     folds: usize,
@@ -103,7 +103,7 @@ fn draw(all: Vec<Drawn>, count: usize, seed: u64) -> Vec<Drawn> {
     keyed.into_iter().map(|(_, _, fold)| fold).collect()
 }
 
-/// What evidence takes.
+/// The sizes of evidence.
 #[derive(Default)]
 struct Sizes {
     folds: usize,

@@ -1,5 +1,5 @@
-//! Sessions that the store has and that started what is taken over now, or were started by it: as much of
-//! them as tells which call started which.
+//! Sessions in the store that started sessions of the import, or were started by them: as much of them as shows which
+//! call started which.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use super::stored::is_aside;
 
-/// What the store knows of sessions beside those that are taken over.
+/// The links between sessions that the store knows, beside those of the import.
 pub(super) struct Kin {
     /// Sessions that it has, and that are not taken over now.
     pub(super) stored: Vec<Recording>,
-    /// Calls that started sessions, as far as that was not known before; by the session's place among those
-    /// that are taken over, with the stored ones behind them.
+    /// Calls that started sessions, as far as they were not known before; by the session's index among those of the
+    /// import, and then the stored ones.
     pub(super) linked: HashMap<usize, Parent>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn of(engine: &Engine, recordings: &[Recording]) -> Result<Kin, Engin
     Ok(Kin { stored, linked })
 }
 
-/// What a stored message tells of who started what: the user's words, and calls of subagents.
+/// Reads from a stored message who started a session: the user's words, and calls of subagents.
 fn had(format: Format, id: &str, json: &str) -> Option<Recorded> {
     let stored: Value = serde_json::from_str(json).unwrap_or_default();
     if is_aside(&stored) {

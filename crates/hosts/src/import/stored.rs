@@ -17,15 +17,15 @@ use serde_json::{Value, json};
 
 use crate::opencode::decode;
 
-/// Levels of a record that is kept as a value: readers take 128, and need some for what is around it.
+/// The deepest record that is kept as a value: readers take 128 levels, and need some for the JSON around it.
 const DEPTH: usize = 100;
 
-/// What is kept of a message.
+/// Returns the stored form of a message.
 pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
     kept_as(recording, message, "")
 }
 
-/// The same of one of a branch that was left, which says so: nothing was done in it that counts.
+/// The same for a message of a branch that was left, with a mark: its work does not count.
 pub(super) fn body_aside(recording: &Recording, message: &Recorded) -> String {
     kept_as(recording, message, "\"left\":true,")
 }
@@ -82,8 +82,8 @@ fn kept_as(recording: &Recording, message: &Recorded, standing: &str) -> String 
     )
 }
 
-/// A record as a value, byte for byte: what it has in common with the parts is then written as it is there,
-/// and takes next to no room beside them. One that is none, or nests too deeply, as a text.
+/// Returns a record as a value, byte for byte: compression then finds the common text with the parts, so that the
+/// record takes next to no room. One that is no JSON, or nests too deeply, becomes a text.
 fn kept(record: &str) -> Cow<'_, str> {
     let is_value = record.starts_with('{')
         && record.ends_with('}')
@@ -162,7 +162,7 @@ fn state(message: &Recorded, call: &RecordedCall) -> Value {
     state
 }
 
-/// What the calls of a message did, by their ids; none for those that did nothing that is told.
+/// Returns the actions of a message's calls, by their ids; none for those without one.
 fn actions(recording: &Recording, message: &Recorded) -> Value {
     let relative = |path: &String| inside(&recording.project, path).to_owned();
     let action = |call: &RecordedCall| match (&call.division, &call.action) {
@@ -184,8 +184,7 @@ pub(super) fn inside<'a>(folder: &str, path: &'a str) -> &'a str {
     rest.and_then(|rest| rest.strip_prefix(separators)).filter(|it| !it.is_empty()).unwrap_or(path)
 }
 
-/// What an agent said, thought and did in a message, as it is stored, whichever program it came from; each with the
-/// id of its part.
+/// Returns an agent's words, thoughts and calls in a stored message of any program, each with the id of its part.
 pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
     let is_recorded = json.contains("\"recorded\":{\"by\":");
     let message = is_recorded.then(|| serde_json::from_str::<Value>(json).ok()).flatten();
@@ -213,7 +212,7 @@ fn happening(part: &Value, recorded: &Value) -> Option<Happening> {
     let did = &recorded["actions"][part["callID"].as_str().unwrap_or_default()];
     let tool = part["tool"].as_str().filter(|_| did["divides"] != true)?;
     let named = |name: &str| did[name].as_str().map(str::to_owned);
-    // Whether a call wrote anything that has no answer nobody knows.
+    // It is not known whether a call without an answer wrote anything.
     let wrote = did["wrote"].as_array().filter(|_| state["status"] != "running").map(|paths| {
         let paths = paths.iter().filter_map(|path| path.as_str().map(str::to_owned));
         paths.collect::<Vec<_>>()
@@ -240,7 +239,7 @@ fn happening(part: &Value, recorded: &Value) -> Option<Happening> {
     }))
 }
 
-/// What the program noted of an edit besides, where that stands in the records as Claude Code's do.
+/// Returns the program's notes on an edit, where the records are like Claude Code's.
 fn noted(call: &Value, records: &Value) -> Value {
     let answers = |record: &&Value| {
         let content = record["message"]["content"].as_array();

@@ -1,5 +1,5 @@
-//! What each model call of a session was sent, and what it would have been sent without folding, from
-//! the messages and spans that are kept.
+//! The content of each model call of a session, and its content without folding, from the messages and spans that are
+//! stored.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::decode::decode;
 /// One model call.
 #[derive(Clone, Debug)]
 pub struct ModelCall {
-    /// The conversation as it stood, in order, with what became of each piece.
+    /// The conversation, in order, with the fate of each piece.
     pub lines: Vec<Line>,
     /// Estimated tokens of the conversation as it was sent; without system prompt and tools.
     pub sent_tokens: usize,
@@ -25,22 +25,22 @@ pub struct ModelCall {
 /// One piece of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Who or what it is from: `user`, `assistant`, `reasoning`, `call`, `result`.
+    /// Its kind: `user`, `assistant`, `reasoning`, `call`, `result`.
     pub from: &'static str,
     /// Its text, whole.
     pub text: String,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
-/// What became of a piece of a conversation in a request.
+/// The fate of a piece of a conversation in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It was sent as it is.
     Sent,
     /// It was folded away.
     Folded,
-    /// It is callstack's own and stands for what was folded away.
+    /// It is callstack's own, and replaces folded messages.
     Added,
 }
 
@@ -49,7 +49,7 @@ pub fn calls(engine: &Engine, session: &str) -> Result<Vec<ModelCall>, EngineErr
     let mut transcript = Vec::new();
     let mut pieces = Vec::new();
     for stored in engine.messages(session)? {
-        // What is no message was sent to nobody.
+        // Only messages are sent.
         let Some(shown) = decode(&stored.json, engine.project()) else { continue };
         let json = serde_json::from_str(&stored.json).unwrap_or_default();
         pieces.push(pieces_of(&shown.message, &json));
@@ -103,7 +103,7 @@ fn call(
     spans: &[Span],
     reasoning: ReasoningPolicy,
 ) -> ModelCall {
-    // What the host has compacted it no longer sends.
+    // OpenCode does not send messages from before its compaction.
     let from =
         transcript.iter().rposition(|message| message.standing == Standing::CompactionRequest);
     let from = from.unwrap_or(0);
@@ -189,7 +189,7 @@ fn apply(op: &FoldOp, sent: &mut [Vec<Piece>], places: &HashMap<&str, usize>) {
         }
         FoldOp::AddToOutput { message, part, text } => {
             let Some(at) = at(message) else { return };
-            // Behind what stands for it, if something does.
+            // After the text that replaces it, if there is one.
             let found = sent[at].iter().position(|(id, result, _)| id == part && *result);
             let Some(found) = found else { return };
             let from = sent[at][found].2.from;

@@ -1,5 +1,5 @@
-//! From a message as OpenCode gives it to what the engine needs of it. Unknown kinds of parts are kept
-//! in the stored JSON and mean nothing here. What does not have its usual shape is read as far as it goes.
+//! Decodes OpenCode's messages for the engine. Unknown kinds of parts are kept in the stored JSON and ignored here.
+//! Messages of an unusual shape are read as far as possible.
 
 mod lenient;
 
@@ -59,7 +59,7 @@ struct Tokens {
 }
 
 impl Tokens {
-    /// What no program counts exactly is no count.
+    /// Counts that no program reports exactly are none.
     fn total(&self) -> u64 {
         let counts = [self.input, self.output, self.cache.read, self.cache.write];
         counts.into_iter().filter(|count| *count <= MOST_TOKENS).sum()
@@ -111,8 +111,8 @@ struct State {
     time: Value,
 }
 
-/// Decodes one message, as far as it can be read; none if it is no message. `project` is what file names become
-/// relative to.
+/// Decodes one message, as far as it can be read; none if it is no message. `project` is the folder to which file
+/// names become relative.
 pub(crate) fn decode(json: &str, project: &Path) -> Option<Shown> {
     let wire = serde_json::from_str(json).ok().or_else(|| lenient::read(json))?;
     let role = if wire.info.role == "user" { Role::User } else { Role::Assistant };
@@ -168,7 +168,7 @@ fn times(part: &WirePart) -> Option<CallTimes> {
     Some(CallTimes { call, began: time("start"), ended: time("end") })
 }
 
-/// Estimated tokens of what a message says, and of what it adds for the next step to read.
+/// Returns the estimated tokens of a message, and of the part of it that is new to the next step.
 fn tokens_of(parts: &[WirePart], role: Role) -> (usize, usize) {
     let (mut said, mut heard) = (0, 0);
     for part in parts.iter().filter(|part| !part.ignored) {
@@ -190,15 +190,15 @@ fn returned(state: &State) -> usize {
     state.output.as_deref().map_or(0, |output| output.chars().count())
 }
 
-/// Tools whose results never leave the context while the work goes on: what ours return is ours, what a
-/// subagent returned is short for its work, and a skill is to be followed.
+/// Tools whose results never leave the context while the work goes on: those of our own tools are texts of ours, a
+/// subagent's answer is short for its work, and a skill is to be followed.
 const KEPT: [&str; 5] = ["stack", "flame", "task", "todo", "skill"];
 
 /// A result that may leave the context while the work goes on.
 fn maskable(part: &WirePart) -> Option<ResultWeight> {
     let tool = part.tool.as_deref().filter(|tool| !KEPT.iter().any(|it| tool.starts_with(it)))?;
     let state = part.state.as_ref().filter(|state| state.status == "completed")?;
-    // A line can't stand for a picture, nor for what OpenCode has cleared itself.
+    // A line can't replace a picture, nor a result that OpenCode has cleared itself.
     let pictures = state.attachments.as_array().is_some_and(|it| !it.is_empty());
     let whole = !pictures && !state.time["compacted"].is_number();
     let output = state.output.as_deref().filter(|_| whole && !tool.is_empty())?;
@@ -219,7 +219,8 @@ fn estimate(text: &str) -> usize {
     if end == text.len() { tokens } else { tokens * text.len() / end.max(1) }
 }
 
-/// One that was not finished, or failed, hides nothing: OpenCode sends on what stood before it.
+/// Whether a message is a finished summary. One that was not finished, or failed, hides nothing: OpenCode goes on
+/// sending the messages before it.
 fn is_summary(info: &Info) -> bool {
     info.summary == Value::Bool(true) && info.finish.is_string() && info.error.is_null()
 }
@@ -248,7 +249,7 @@ fn words(parts: &[WirePart], role: Role) -> String {
 fn part(part: WirePart) -> Part {
     let answer_lost = answer_lost(&part);
     let body = match part.kind.as_str() {
-        // What OpenCode ignores is never sent to the model.
+        // Parts that OpenCode ignores are never sent to the model.
         "text" if !part.ignored => {
             let text = part.text.as_deref().unwrap_or_default().trim();
             PartBody::Text {
@@ -279,7 +280,7 @@ fn part(part: WirePart) -> Part {
     Part { id: part.id, body }
 }
 
-/// What providers call the signature or the encrypted form of reasoning that they want back.
+/// The names that providers give to the signature or the encrypted form of reasoning that they want back.
 const SEALS: [&str; 5] = [
     "signature",
     "redactedData",
@@ -288,7 +289,7 @@ const SEALS: [&str; 5] = [
     "encrypted_content",
 ];
 
-/// Whether a provider wants reasoning back at its very place: `metadata` holds what each gave with it.
+/// Whether a provider wants reasoning back at its very place: `metadata` holds the data of each provider.
 fn is_sealed(metadata: &Value) -> bool {
     let given = metadata.as_object().into_iter().flat_map(|providers| providers.values());
     given.flat_map(|given| SEALS.iter().map(|seal| &given[*seal])).any(Value::is_string)
@@ -298,8 +299,8 @@ fn is_sealed(metadata: &Value) -> bool {
 const OPENING: [&str; 4] =
     ["stack_frame_push", "stack_frame_activate", "flame_push", "flame_activate"];
 
-/// Whether a frame may have begun, or have returned, without the model knowing: this process ended before
-/// its answer arrived, and the plugin told the model to go on without frames.
+/// Whether a frame may have begun or returned without the model's knowledge: this process ended before its answer
+/// arrived, and the plugin asked the model to go on without frames.
 fn answer_lost(part: &WirePart) -> bool {
     let Some(state) = &part.state else { return false };
     let reached = state.input["op"].as_str().filter(|_| part.tool.as_deref() == Some("stack"));
@@ -316,9 +317,9 @@ fn opening(part: &WirePart) -> Option<(String, String)> {
     Some((part.call.clone()?, frame.to_owned()))
 }
 
-/// A call of OpenCode's own that had a subagent work in a session of its own. The message that it stands
-/// in is being sent to the model, so nobody waits for it any more, however it looks; but one that went
-/// on in the background has not come back.
+/// Returns a call of OpenCode's own that had a subagent work in a session of its own. The message of the call is
+/// being sent to the model, so nobody waits for it any more, whatever its state; but one that went on in the
+/// background has not come back.
 fn task(part: &WirePart) -> Option<ReturnedTask> {
     let state = part.state.as_ref().filter(|_| part.tool.as_deref() == Some("task"))?;
     let session = state.metadata["sessionId"].as_str()?.to_owned();
@@ -337,7 +338,7 @@ fn task(part: &WirePart) -> Option<ReturnedTask> {
     Some(ReturnedTask { session, outcome })
 }
 
-/// What a subagent returned, without the marks that OpenCode puts around it.
+/// Returns the answer of a subagent, without the marks that OpenCode puts around it.
 fn task_result(output: &str) -> String {
     let inner = output
         .split_once("<task_result>")
@@ -383,7 +384,7 @@ fn facts_of(part: &WirePart, project: &Path) -> Vec<Fact> {
     }
 }
 
-/// What a call shows of how work is divided.
+/// Returns the division of work that a call shows.
 fn divided(part: &WirePart) -> Option<Mark> {
     let state = part.state.as_ref()?;
     let call = part.call.clone()?;

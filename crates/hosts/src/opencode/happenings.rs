@@ -1,4 +1,4 @@
-//! What happened in a message of OpenCode's, for evidence.
+//! The content of OpenCode's messages, for evidence.
 
 use std::path::Path;
 
@@ -8,9 +8,8 @@ use serde_json::Value;
 
 use super::decode::written;
 
-/// What an agent said, thought and did in a message, as it is stored. Nothing for a user's message, and nothing
-/// of our own tools: what they return is ours, and how work was divided frames tell. Each with the id of
-/// its part.
+/// Returns an agent's words, thoughts and calls in a stored message, each with the id of its part. Empty for a user's
+/// message. Calls of our own tools are left out: frames show how work was divided.
 pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
     let Ok(message) = serde_json::from_str::<Value>(json) else { return Vec::new() };
     if message["info"]["role"] != "assistant" {
@@ -21,7 +20,7 @@ pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
     parts.filter_map(|part| Some((id(part), happening(part, project)?))).collect()
 }
 
-/// How the names of tools begin that tell nothing of the work itself.
+/// The prefixes of tools that are not part of the work itself.
 const OURS: [&str; 3] = ["stack", "flame", "todo"];
 
 fn happening(part: &Value, project: &Path) -> Option<Happening> {

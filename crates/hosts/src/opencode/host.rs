@@ -18,7 +18,7 @@ pub const HOST: &str = "opencode";
 /// and frames mean nothing to it.
 const TITLE_PROMPT: &str = "You are a title generator";
 
-/// OpenCode, with what its events have told that is not over.
+/// OpenCode, with the state that its events have left open.
 #[derive(Debug, Default)]
 pub struct OpenCode {
     /// Messages that it removed for good, by session, until it says that an undo ended.

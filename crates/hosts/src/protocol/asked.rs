@@ -11,7 +11,7 @@ use super::Host;
 use super::lines::{self, LONGEST, Line};
 use super::wire::{After, Command, Continue, Message, OfSession, Record, Sync, System, Tool};
 
-/// What a request asks for; an event is as the host reads it.
+/// The content of a request; an event is as the host reads it.
 pub(super) enum Asked<'a, E> {
     Hello,
     Message(Message),
@@ -28,7 +28,7 @@ pub(super) enum Asked<'a, E> {
 }
 
 impl<'a, E: DeserializeOwned> Asked<'a, E> {
-    /// Reads the parameters of a method. Where messages among them have to be mended, `mended` holds what is
+    /// Reads the parameters of a method. Where messages among them have to be mended, `mended` holds the text that is
     /// read.
     pub(super) fn read<H: Host<Event = E>>(
         host: &H,

@@ -1,4 +1,4 @@
-//! What each method does: the parameters go to the engine, and what it returns becomes the answer.
+//! The methods: the parameters go to the engine, and its result becomes the answer.
 
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::Anchor;
@@ -17,7 +17,7 @@ use super::{Host, SessionEvent};
 
 pub(super) struct Server<'a, H> {
     pub(super) host: H,
-    /// A store that can't be used is told with every request, so that the plugin can say why.
+    /// The engine, or why the store can't be used, which is the answer to every request.
     engine: &'a Result<Engine, EngineError>,
     version: &'a str,
 }
@@ -33,7 +33,7 @@ impl<'a, H: Host> Server<'a, H> {
         params: Option<&RawValue>,
     ) -> Result<Value, EngineError> {
         let engine = self.engine.as_ref().map_err(Clone::clone)?;
-        // What is to be stored waits until it can be.
+        // Messages wait until the store can take them.
         if method != "record" {
             engine.attend()?;
         }
@@ -165,8 +165,7 @@ impl<'a, H: Host> Server<'a, H> {
     }
 }
 
-/// Passes on what has happened in a session. Returns what the plugin is to do about it, where that is asked
-/// for.
+/// Passes on the events of a session. Returns the plugin's next actions, where these are requested.
 fn happened<H: Host>(
     engine: &Engine,
     session: &str,
@@ -182,7 +181,7 @@ fn happened<H: Host>(
         SessionEvent::Failed(failure) => engine.session_failed(session, failure)?,
         SessionEvent::Idle => {
             let reaction = engine.compaction_over(session)?;
-            // One that is about to be told to go on is not silent.
+            // A session that is about to be prompted is not silent.
             if reaction.effects.is_empty() {
                 return engine.session_idle(session).map(Some);
             }
@@ -209,7 +208,7 @@ fn tool_list(engine: &Engine) -> Result<Vec<Value>, EngineError> {
         .collect())
 }
 
-/// What the plugin is to do after an answer, and when it is to ask again.
+/// Adds the effects that the plugin performs after an answer, and the time of its next request.
 fn with_reaction(engine: &Engine, mut answer: Value, reaction: Reaction) -> Value {
     let Reaction { effects, wake_at } = reaction;
     if !effects.is_empty() {
@@ -232,6 +231,8 @@ fn tool<H: Host>(
         anchor: Anchor { message: tool.message, call: tool.call },
         agent: tool.agent,
         performs: true,
+        reveal: true,
+        key: None,
     };
     let Some(found) = tools::find(engine.dialect(), &tool.name) else {
         return Err(EngineError::invalid(format!("there is no tool `{}`", tool.name), H::RESTART));
@@ -252,7 +253,7 @@ fn tool<H: Host>(
             let reaction = Reaction { effects: answer.effects, wake_at: None };
             Ok(with_reaction(engine, result, reaction))
         }
-        // A refusal is an answer that the model can act on; a store that fails is the plugin's to tell.
+        // A refusal is an answer that the model can act on; the plugin reports a store that fails.
         Err(error) if error.kind != Kind::Unavailable && error.kind != Kind::Internal => {
             Ok(refused(&error))
         }
@@ -289,8 +290,8 @@ fn command<H: Host>(engine: &Engine, command: Command) -> Result<Value, EngineEr
     }))
 }
 
-/// What the call's part in the transcript carries, so that a fork and a plugin without this process
-/// can tell what it did.
+/// Returns the data that the call's part in the transcript carries, from which a fork, and a plugin without this
+/// process, can see its effect.
 fn marks(engine: &Engine, answer: &Answer) -> Result<Value, EngineError> {
     let id = |num: Option<FrameNum>| num.map(|num| engine.frame(num).map(|it| it.id)).transpose();
     let mut marks = json!({});

@@ -8,13 +8,13 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::wire::Request;
 
-/// Bytes of the longest line that is taken. The first `sync` of a session is as long as the request to the model
-/// that it stands for, and providers take 50 MB at most, however many images it has.
+/// The longest line that is accepted, in bytes. The first `sync` of a session is as long as the request to the model
+/// that it corresponds to, and providers take 50 MB at most, however many images it has.
 pub(super) const LONGEST: usize = 64 << 20;
 /// Bytes that are kept of a longer one: they say which request it is, and of which session.
 const HEAD: usize = 1024;
 
-/// Makes the JSON that stands for a message that is none.
+/// Makes the JSON that replaces something that is no message.
 type StandIn<'f> = dyn Fn(&[u8]) -> String + 'f;
 
 /// A line.
@@ -74,7 +74,7 @@ pub(super) fn id_of(line: &[u8]) -> Option<u64> {
     serde_json::from_slice(json::begun(line, "id")?).ok()
 }
 
-/// Reads a request. Where the line is no JSON as it is, `mended` holds what is read of it.
+/// Reads a request. Where the line is no JSON, `mended` holds the text that is read.
 pub(super) fn request<'l>(
     line: &'l [u8],
     mended: &'l mut String,

@@ -1,4 +1,4 @@
-//! The long-lived process behind the plugin: reads requests, asks the engine, answers in order.
+//! The long-lived process that serves the plugin: reads requests, asks the engine, answers in order.
 
 use std::io::{self, BufRead, Write};
 
@@ -11,8 +11,8 @@ use super::dispatch::Server;
 use super::lines::{self, LONGEST, Line};
 use super::wire::{Outcome, Response};
 
-/// Answers requests from `input` on `output` until the input ends. `log` gets a line for what a plugin
-/// is not told, such as a notification that failed.
+/// Answers requests from `input` on `output` until the input ends. `log` gets a line for every failure that no answer
+/// can report, such as that of a notification.
 pub fn serve<H: Host>(
     host: H,
     engine: &Result<Engine, EngineError>,

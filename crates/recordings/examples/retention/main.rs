@@ -38,7 +38,7 @@ struct Tally {
     left: usize,
     spans: usize,
     slowest: Duration,
-    /// What stands for the spans, where that is asked for.
+    /// The texts that replace the spans, where requested.
     shown: String,
 }
 
@@ -107,7 +107,7 @@ fn report(out: &mut String, sessions: &[(String, Session)], show: bool) {
     }
 }
 
-/// What replaces a span.
+/// The replacement of a span.
 #[derive(Clone, Copy)]
 enum Shape {
     Ours(Budget),
@@ -163,7 +163,7 @@ fn characters(span: &[Happening]) -> usize {
         .sum()
 }
 
-/// What is written in a stretch; with `results`, also what tools answered.
+/// Returns the terms in a stretch; with `results`, also those of tools' output.
 fn things(span: &[Happening], project: &str, results: bool) -> BTreeSet<Thing> {
     let mut found = BTreeSet::new();
     for happening in span {
@@ -196,7 +196,7 @@ fn terms(text: &str, project: &str, found: &mut BTreeSet<Thing>) {
     });
 }
 
-/// What a reader of the replacement finds in it.
+/// Returns the terms that a reader of the replacement finds in it.
 fn kept(results: &str, evidence: &Evidence, lines: &[String], project: &str) -> BTreeSet<Thing> {
     let mut kept = BTreeSet::new();
     terms(results, project, &mut kept);

@@ -29,7 +29,7 @@ impl Session {
     }
 
     fn take(&mut self, message: &Recorded) {
-        // What stood before a compaction is replaced by it already: a turn ends there too.
+        // Messages before a compaction are replaced by it already: a turn ends there too.
         if message.is_of_user() || message.standing == Standing::Summary {
             self.turns.push(self.happenings.len());
         }
@@ -62,8 +62,8 @@ impl Session {
     }
 }
 
-/// Reads the sessions of a folder, each with its program and its id. One that cannot be read is told on
-/// standard error by whoever reads it for its own sake.
+/// Reads the sessions of a folder, each with its program and its id. Unreadable ones are skipped; a reader that needs
+/// one reports it on standard error.
 pub(crate) fn sessions(folder: &Path) -> Vec<(String, Session)> {
     let recordings = read(folder).unwrap_or_default();
     recordings.iter().map(|it| (format!("{:?} {}", it.format, it.session), session(it))).collect()

@@ -13,8 +13,7 @@ use super::entry::{Answered, Entry, Kept, What};
 use super::said;
 use super::tasks::Tasks;
 
-/// Makes messages of records: the lines of one answer become one, and what a call was answered goes
-/// to the call.
+/// Makes messages of records: the lines of one answer become one, and answers go to their calls.
 pub(super) fn assemble(recording: &mut Recording, entries: Vec<Entry>, skipped: &mut Skipped) {
     let mut assembly = Assembly {
         transcript: Transcript::default(),
@@ -40,13 +39,13 @@ struct Assembly<'a> {
     transcript: Transcript,
     /// The places of answers, by the provider's ids.
     answers: BTreeMap<String, usize>,
-    /// What the program noted of calls' answers.
+    /// The program's notes on answers of calls.
     results: BTreeMap<String, Answered>,
     /// The messages that the first and the last records are in that compactions kept.
     ends: HashMap<String, Option<usize>>,
-    /// What the compaction kept whose summary is next.
+    /// The messages that the next summary's compaction kept.
     kept: Option<Kept>,
-    /// Summaries, and what they left.
+    /// Summaries, and the messages that they left.
     summaries: Vec<(usize, Kept)>,
     skipped: &'a mut Skipped,
 }
@@ -115,7 +114,7 @@ impl Assembly<'_> {
         self.transcript.push(message)
     }
 
-    /// Gives calls what they were answered; the place of the message with one of them.
+    /// Gives calls their answers; returns the place of the message with one of them.
     fn results(
         &mut self,
         results: Vec<(String, Value)>,
@@ -175,7 +174,8 @@ fn answer_part(mut part: Value) -> RecordedPart {
     }
 }
 
-/// A failed command tells its exit code first; one that was left to run in the background has none.
+/// Returns the exit code of a command: a failed one begins with it; one that was left to run in the background has
+/// none.
 fn exit(output: &str, failed: bool, answered: &Answered) -> Option<i64> {
     if failed {
         return tools::exit(output);

@@ -1,4 +1,5 @@
-//! The branch of a session's tree that was gone on with: a rewound session keeps what it left behind.
+//! The branch of a session's tree that was continued: the file of a rewound session also holds the branches that were
+//! left.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -17,8 +18,8 @@ pub(super) struct Branches {
     pub(super) left: Vec<(usize, Entry)>,
 }
 
-/// Finds the branch that the last record is on. Calls that one answer made at once, and their results, hang
-/// beside the branch and belong to it. What is on no branch is counted, and so is what was left.
+/// Finds the branch that the last record is on. Calls of one answer that were made at once, and their results, hang
+/// beside the branch and belong to it. Records on no branch are counted, and so are branches that were left.
 pub(super) fn apart(entries: Vec<Entry>, skipped: &mut Skipped) -> Branches {
     let on_branch = branch(&entries);
     let mut answers: HashSet<String> = HashSet::new();
@@ -103,7 +104,7 @@ fn branch(entries: &[Entry]) -> Vec<bool> {
     on
 }
 
-/// What was said last: other records may hang on what stood long before it.
+/// Returns the last message: other records may hang on much older ones.
 fn leaf(entries: &[Entry]) -> Option<usize> {
     let has_id = |entry: &Entry| !entry.uuid.is_empty();
     let said = |entry: &Entry| matches!(entry.what, What::User { .. } | What::Assistant { .. });
@@ -111,7 +112,7 @@ fn leaf(entries: &[Entry]) -> Option<usize> {
     last_said.or_else(|| entries.iter().rposition(has_id))
 }
 
-/// A compaction that kept records: what comes behind it hangs on these, and goes over it all the same.
+/// A compaction that kept records: later records hang on these, and their chain goes over it all the same.
 struct Bridge {
     boundary: usize,
     kept: RangeInclusive<usize>,

@@ -25,14 +25,14 @@ pub(super) enum What {
         model: Option<String>,
         usage: Option<Usage>,
         content: Vec<Value>,
-        /// The provider answered with an error, which is told in the model's place.
+        /// The provider answered with an error, which stands in place of the model's answer.
         failed: bool,
     },
     User {
         content: Value,
         /// Whether the program wrote it.
         meta: bool,
-        /// Whether it is what a compaction left.
+        /// Whether a compaction left it.
         summary: bool,
         answered: Answered,
     },
@@ -52,7 +52,7 @@ pub(super) struct Kept {
     pub(super) anchor: String,
 }
 
-/// What the program noted of a call's answer beside what the model read.
+/// The program's notes on the answer of a call, beside the text that the model read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answered {
     /// The task that was made.
@@ -60,7 +60,7 @@ pub(super) struct Answered {
     /// Whether it says of itself that it was not done.
     pub(super) refused: bool,
     pub(super) in_background: bool,
-    /// Of an edit what the file held before it, as it stands there.
+    /// The file before an edit, as the record has it.
     pub(super) original: Value,
 }
 
@@ -133,7 +133,7 @@ impl Entry {
     }
 }
 
-/// Whether a record tells of its text that no human wrote it.
+/// Whether a record says that its text is not a human's.
 fn is_of_another(origin: &Value) -> bool {
     origin["kind"].as_str().is_some_and(|kind| kind != "human")
 }
@@ -162,7 +162,7 @@ fn answered(result: &Value) -> Answered {
     }
 }
 
-/// What a result of an edit notes besides: the file in front of it, or that there was none.
+/// Returns the notes of an edit's result: the file before it, or that there was none.
 pub fn noted_in(result: &Value) -> Value {
     match &result["originalFile"] {
         Value::Null if result["type"] != "create" => Value::Null,
@@ -171,7 +171,7 @@ pub fn noted_in(result: &Value) -> Value {
     }
 }
 
-/// What the model is shown of an attachment. Those that are not known here are passed over.
+/// Returns the parts of an attachment that the model is shown. Unknown attachments are skipped.
 fn attached(attachment: &Value) -> Vec<RecordedPart> {
     let shown = match text(&attachment["type"]) {
         "queued_command" => return said::said(attachment["prompt"].clone(), false).parts,

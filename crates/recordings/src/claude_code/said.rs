@@ -1,12 +1,12 @@
-//! What stands in the user's place in a Claude Code session: the user's own words, results of calls,
-//! and what the program put there.
+//! The records in the user's place in a Claude Code session: the user's own words, results of calls, and texts of the
+//! program.
 
 use serde_json::Value;
 
 use super::super::RecordedPart;
 use super::super::tools::{taken, text, words};
 
-/// What a user record holds.
+/// The content of a user record.
 #[derive(Default)]
 pub(super) struct Said {
     pub(super) parts: Vec<RecordedPart>,
@@ -14,12 +14,12 @@ pub(super) struct Said {
     pub(super) results: Vec<(String, Value)>,
     /// Whether it says that the user stopped the agent.
     pub(super) interrupted: bool,
-    /// The kinds of what is not known.
+    /// The kinds of unknown content.
     pub(super) unknown: Vec<String>,
 }
 
-/// Reads a user record's content. `meta` where the record says that the program wrote all of it: what it says
-/// nothing of is the user's, however it is worded.
+/// Reads a user record's content. `meta` where the record says that the program wrote all of it: text without such a
+/// mark is the user's, however it is worded.
 pub(super) fn said(content: Value, meta: bool) -> Said {
     let mut said = Said::default();
     match content {

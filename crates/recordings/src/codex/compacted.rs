@@ -1,4 +1,4 @@
-//! What a compaction of Codex leaves of a conversation: the user's messages, and a summary behind them.
+//! The messages that a compaction of Codex leaves: the user's, and then a summary.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,19 @@ use serde_json::Value;
 use super::super::tools::{self, text, words};
 use super::super::{Recorded, RecordedPart};
 
-/// How much of what the user said is left where the rollout does not say what is, in tokens of four bytes:
-/// the latest messages.
+/// The user's messages that are left where the rollout does not list them, in tokens of four bytes: the latest ones.
 const LEFT_OF_USER: usize = 20_000;
 
-/// What was left.
+/// The messages that were left.
 #[derive(Default)]
 pub(super) struct Left {
     /// Messages of the conversation, by their ids.
     pub(super) kept: Vec<String>,
-    /// What is in no message before: the summary, and what the program told anew.
+    /// The parts that are in no earlier message: the summary, and texts that the program repeated.
     pub(super) parts: Vec<RecordedPart>,
 }
 
-/// What a record of a compaction says was left; none where it only has the summary. `items` are the
+/// Reads the messages that a record of a compaction lists; none where it only has the summary. `items` are the
 /// messages of items that have an id.
 pub(super) fn left(
     payload: &Value,
@@ -49,7 +48,7 @@ pub(super) fn left(
         let of_user = item["role"] == "user";
         let key = squeezed(&said);
         let is_summary = of_user && key == summary;
-        // What was said twice was said last at the end.
+        // Of repeated words the last occurrence counts.
         let place = heard.iter().rposition(|(words, _)| of_user && !is_summary && *words == key);
         if let Some(place) = place {
             left.kept.push(heard.remove(place).1.id.clone());
@@ -66,8 +65,8 @@ pub(super) fn left(
     Some(left)
 }
 
-/// Finds what a summary left that does not say it: what the program told at the beginning, which it tells
-/// anew, and the latest of what the user said.
+/// Finds the messages that a summary left without listing them: the program's texts at the beginning, which it
+/// repeats, and the user's latest messages.
 pub(super) fn leave(summary: &str, messages: &mut [Recorded]) {
     let Some(place) = messages.iter().position(|it| it.id == summary) else { return };
     let before = &messages[..place];

@@ -1,11 +1,11 @@
-//! What the commands do that SWE-agent gives its agents for files, beside those of the shell.
+//! The commands that SWE-agent gives its agents for files, beside those of the shell.
 
 use callstack_core::evidence::Action;
 use serde_json::Value;
 
 use super::super::tools::text;
 
-/// What a command does by its first line, as far as it is one of these. `state` is that of the step: the
+/// Returns the action of a command by its first line, as far as it is one of these. `state` is that of the step: the
 /// file that is open, and the folder that it runs in.
 pub(super) fn action(command: &str, state: &Value) -> Option<Action> {
     let first = command.lines().next()?;
@@ -50,7 +50,7 @@ const REFUSALS: [&str; 9] = [
     "Your proposed edit has introduced",
 ];
 
-/// Whether one of these commands says that it did not do what it was asked.
+/// Whether the output of one of these commands is a refusal.
 pub(super) fn is_refused(observation: &str) -> bool {
     REFUSALS.iter().any(|begin| observation.trim_start().starts_with(begin))
 }

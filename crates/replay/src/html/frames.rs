@@ -13,7 +13,7 @@ use super::escaped;
 /// Tokens of a result.
 const RESULT: usize = 400;
 
-/// The list. What is told of a frame is shown once it is chosen.
+/// Returns the list. The details of a frame are shown once it is chosen.
 pub(super) fn tree(bars: &[Bar], target: impl Fn(&Bar) -> String) -> String {
     let mut text = String::new();
     let mut open = 0;

@@ -17,7 +17,7 @@ const HEIGHT: f64 = 240.0;
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 92.0;
 const TOP: f64 = 14.0;
-/// Room for an axis below a drawing, and for what it counts below that.
+/// Room for an axis below a drawing, and for its label below that.
 const AXIS: f64 = 20.0;
 const COUNTED: f64 = 18.0;
 const ROW: f64 = 24.0;
@@ -88,7 +88,7 @@ pub(super) fn curves(curves: &[(Way, Vec<u64>)]) -> String {
     let last = calls.saturating_sub(1).max(1) as f64;
     let x = |at: usize| LEFT + (right - LEFT) * at as f64 / last;
     let calls = calls as u64;
-    // The first call is told instead of none.
+    // The first call is labelled instead of none.
     let first = usize::from(step(calls) == 1);
     for call in marks(step(calls), calls).skip(first).map(|call| call.max(1)) {
         let at = usize::try_from(call - 1).unwrap_or_default();
@@ -142,14 +142,14 @@ fn apart(wanted: &[f64], from: f64, to: f64) -> Vec<f64> {
     placed
 }
 
-/// What the bars of frames are as long as.
+/// The unit of the length of frames' bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Time,
     Tokens,
 }
 
-/// Frames as bars, those inside a frame below it; each leads to what is told of it.
+/// Draws frames as bars, those inside a frame below it; each leads to its details.
 pub(super) fn flame(
     bars: &[Bar],
     whole: u64,
@@ -216,7 +216,7 @@ pub(super) fn flame(
     text
 }
 
-/// A mark on an axis, told without leaving the drawing.
+/// A mark on an axis, labelled within the drawing.
 fn mark(text: &mut String, x: f64, y: f64, told: &str) {
     let half = told.chars().count() as f64 * LETTER / 2.0;
     let middle = x.clamp(half.min(WIDTH / 2.0), (WIDTH - half).max(WIDTH / 2.0));

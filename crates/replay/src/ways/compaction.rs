@@ -1,8 +1,7 @@
-//! Compaction as hosts do it: where a request would pass the model's limit, a summary stands for everything
-//! before it.
+//! Compaction as hosts do it: where a request would pass the model's limit, a summary replaces everything before it.
 //!
-//! The recording has no model to write a summary. What stands for it are the agent's own newest words, as
-//! many as a summary has. Compactions that were recorded are in every way of sending.
+//! The recording has no model to write a summary. The agent's own newest words replace it, as many as a summary has.
+//! Compactions that were recorded are in every way of sending.
 
 use callstack_core::text::{CUT, truncate_to_token_budget};
 use callstack_core::transcript::Role;
@@ -15,13 +14,13 @@ use crate::shown::Shown;
 
 use super::{items, weight};
 
-/// Tokens of a request at which a host compacts: the limit of common models, less what hosts hold back for
-/// the answer.
+/// Tokens of a request at which a host compacts: the limit of common models, less the reserve of hosts for the
+/// answer.
 pub const LIMIT: u64 = 200_000 - 32_000;
 /// Estimated tokens of a summary.
 pub const SUMMARY: usize = 2_000;
 
-/// What would have been sent.
+/// Returns the requests.
 pub fn requests(session: &mut Session, fit: &Fit) -> Requests {
     let mut all = Requests::default();
     let mut compacted: Option<Compacted> = None;
@@ -36,14 +35,14 @@ pub fn requests(session: &mut Session, fit: &Fit) -> Requests {
             all.append(items(session, new()));
             estimated += new().map(|at| weight(session, at)).sum::<u64>();
         } else {
-            // A recorded compaction begins anew.
+            // A recorded compaction begins a new context.
             compacted = compacted.filter(|made| shown.first() == Some(made.first));
             let request = behind(session, &shown, compacted);
             estimated = weigh(session, &request);
             all.replace(request);
         }
         if fit.beside.saturating_add(fit.tokens(estimated)) > LIMIT {
-            // What the user said last is not answered yet.
+            // The user's last message is not answered yet.
             let is_user = |at: &usize| session.transcript[*at].role == Role::User;
             let from = shown.last().filter(is_user).unwrap_or(message);
             let id = format!("{}/summary", session.transcript[from].id);
@@ -62,9 +61,9 @@ pub fn requests(session: &mut Session, fit: &Fit) -> Requests {
 
 #[derive(Clone, Copy)]
 struct Compacted {
-    /// The first message of the history that it stands for.
+    /// The first message of the history that it replaces.
     first: usize,
-    /// The first message behind it.
+    /// The first message after it.
     from: usize,
     summary: ItemNum,
 }

@@ -29,7 +29,7 @@ use crate::shown::Shown;
 use reach::{Due, Reach};
 use sent::{At, Changed, Sent};
 
-/// What is kept of finished work.
+/// The parts of finished work that stay.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
     /// Tokens of evidence of a finished frame.
@@ -62,13 +62,13 @@ const LIMIT: u64 = 200_000;
 /// Tokens of dense results.
 const COMPACTED: usize = 60;
 
-/// Messages up to which debug builds compare what is sent with what folding everything anew gives.
+/// Messages up to which debug builds compare the request with one that is folded from the beginning.
 const CHECKED: usize = 400;
 
 /// A session in frames.
 #[derive(Debug)]
 pub struct Framed {
-    /// What would have been sent.
+    /// The requests.
     pub requests: Requests,
     /// The frames, the session's root first.
     pub frames: Vec<Frame>,
@@ -76,7 +76,7 @@ pub struct Framed {
     pub spans: Vec<Span>,
 }
 
-/// What would have been sent. Tells after each call how many are done.
+/// Returns the requests. Reports after each call how many are done.
 pub fn requests(
     session: &mut Session,
     policy: &Policy,
@@ -106,9 +106,9 @@ struct Work<'s> {
     is_announced: bool,
     framer: Framer,
     taken: Taken,
-    /// The messages that are shown, and what is sent of them.
+    /// The messages that are shown, and the content of them that is sent.
     sent: Sent,
-    /// What was read of last.
+    /// The messages that were last read.
     shown: Shown,
     done: usize,
     /// The messages by their ids.
@@ -311,7 +311,7 @@ impl<'s> Work<'s> {
         self.due.unweighed.push(at);
     }
 
-    /// What stands for a stretch, and whether one of its last calls changed a file.
+    /// Returns the text that replaces a stretch, and whether one of its last calls changed a file.
     fn text(
         &self,
         num: FrameNum,
@@ -361,7 +361,7 @@ impl<'s> Work<'s> {
         changed
     }
 
-    /// Folds what is due anew.
+    /// Folds the spans that are due again.
     fn refold(&mut self, reach: Reach) {
         let folded = self.folded(reach.window);
         if let Some(last) = self.sent.transcript.last() {
@@ -416,7 +416,8 @@ impl<'s> Work<'s> {
         self.sent.is_folded_by(self.session, &self.places, &folded.ops)
     }
 
-    /// Masks what is due. The announcement of outputs that leave under pressure, some hundred tokens, is not sent.
+    /// Masks the outputs that are due. The announcement of outputs that leave under pressure, some hundred tokens, is
+    /// not sent.
     fn mask(&mut self) {
         let Some(limits) = self.policy.masks else { return };
         let open = self.spans.iter().filter(|span| span.close.is_none());
@@ -427,7 +428,7 @@ impl<'s> Work<'s> {
             let tokens = fit.beside + fit.tokens(estimated as u64);
             usize::try_from(tokens * 100 / LIMIT).unwrap_or(usize::MAX)
         };
-        // What was announced at the last call leaves now, and no more.
+        // Outputs that were announced at the last call leave now, and no others.
         let steps = limits.steps + usize::from(self.is_announced);
         let limits = Limits { steps, ..limits };
         let due = self.sent.due(self.session, &limits, self.paused, fill, &begins);

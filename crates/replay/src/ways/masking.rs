@@ -12,7 +12,7 @@ use super::items;
 /// Estimated tokens of the newest outputs, which stay.
 pub const KEPT: u64 = 20_000;
 
-/// What would have been sent.
+/// Returns the requests.
 pub fn requests(session: &mut Session) -> Requests {
     let mut all = Requests::default();
     let mut before = Shown::default();
@@ -49,7 +49,7 @@ pub fn requests(session: &mut Session) -> Requests {
     all
 }
 
-/// The line that stands for an output, if it is shorter.
+/// Returns the line that replaces an output, if it is shorter.
 fn shorter(session: &mut Session, output: ItemNum) -> Option<ItemNum> {
     let estimated = session.items.get(output).estimated;
     let line = format!("(output of {estimated} tokens left out)");

@@ -11,7 +11,7 @@ use super::{items, weight};
 /// Estimated tokens of the newest messages; a message is sent whole or not at all.
 pub const WIDTH: u64 = 40_000;
 
-/// What would have been sent.
+/// Returns the requests.
 pub fn requests(session: &Session) -> Requests {
     let mut all = Requests::default();
     let mut before = Shown::default();
@@ -38,7 +38,7 @@ struct Window {
     from: usize,
     /// The tokens of these.
     width: u64,
-    /// How many items of the user's first message are sent in front of them, once it is not one of them.
+    /// How many items of the user's first message are sent before them, once it is not one of them.
     first: Option<usize>,
 }
 

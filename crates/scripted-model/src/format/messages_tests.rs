@@ -67,6 +67,17 @@ fn messages_have_their_order_and_something_in_them() {
 }
 
 #[test]
+fn a_client_may_say_something_between_turns_and_not_first() {
+    let system = json!({"role": "system", "content": "it is late"});
+    assert_eq!(found_in(|body| body["messages"].as_array_mut().unwrap().push(system.clone())), []);
+    let unknown = Violation::UnknownRole { index: 0, role: "system".into() };
+    assert!(
+        found_in(|body| body["messages"].as_array_mut().unwrap().insert(0, system))
+            .contains(&unknown)
+    );
+}
+
+#[test]
 fn with_a_fixed_budget_the_last_answer_begins_with_thinking() {
     let enabled = json!({"type": "enabled", "budget_tokens": 1024});
     assert_eq!(found_in(|body| body["thinking"] = enabled.clone()), []);

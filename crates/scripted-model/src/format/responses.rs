@@ -1,4 +1,4 @@
-//! `OpenAI` Responses: the request is a list of items; reasoning is encrypted and belongs to the item behind it.
+//! `OpenAI` Responses: the request is a list of items; reasoning is encrypted and belongs to the item after it.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ fn shown(item: &Value) -> Value {
     shown
 }
 
-/// What the provider refuses of a request by itself. Indices count items.
+/// Returns the violations for which the provider refuses a request by itself. Indices count items.
 pub(super) fn well_formed(shown: &[Value]) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut open: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
@@ -80,7 +80,7 @@ pub(super) fn well_formed(shown: &[Value]) -> Vec<Violation> {
             if answered.contains_key(id) || open.insert(id, (index, tool)).is_some() {
                 found.push(Violation::DuplicateCallId { index, id: id.to_owned() });
             }
-            // An item of the model's own knows the reasoning that it was made behind, by their ids.
+            // An item of the model's own names the reasoning that it was made after, in its id.
             let wants = item["item"].as_str().and_then(|it| it.split_once("-behind-"));
             if let Some((_, reasoning)) = wants
                 && !shown[..index].iter().any(|it| it["item"] == format!("rs_{reasoning}"))
@@ -116,7 +116,7 @@ fn usage(answer: &Answer) -> Value {
     })
 }
 
-/// The items of an answer. The id of a call that was made behind reasoning names the reasoning.
+/// Returns the items of an answer. The id of a call that was made after reasoning names the reasoning.
 fn items(answer: &Answer) -> Vec<Value> {
     let mut behind = None;
     let blocks = answer.blocks(WireFormat::Responses);
@@ -141,10 +141,15 @@ fn items(answer: &Answer) -> Vec<Value> {
                     Some(reasoning) => format!("fc_{name}-behind-{reasoning}"),
                     None => format!("fc_{name}"),
                 };
-                json!({
+                let mut call = json!({
                     "id": item, "type": "function_call", "status": "completed", "call_id": id,
                     "name": tool, "arguments": arguments,
-                })
+                });
+                if let Some((namespace, tool)) = tool.split_once('.') {
+                    call["namespace"] = namespace.into();
+                    call["name"] = tool.into();
+                }
+                call
             }
         }
     };

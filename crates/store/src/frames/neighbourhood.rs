@@ -1,4 +1,4 @@
-//! What decisions need to know of the frames around the one that changes.
+//! The frames around one that changes, as decisions read them.
 
 use callstack_core::decide::Neighbourhood;
 use callstack_core::event::Session;

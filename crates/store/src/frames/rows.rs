@@ -1,4 +1,4 @@
-//! Rows of frames, and what is kept beside them.
+//! Rows of frames, and the rows that belong to them.
 
 use std::collections::HashMap;
 

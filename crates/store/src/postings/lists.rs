@@ -12,7 +12,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// Adds a message behind all others, by its place in the run.
+    /// Adds a message after all others, by its place in the run.
     pub(super) fn push(&mut self, place: u64) {
         write(&mut self.bytes, place.saturating_sub(self.last));
         self.last = place;
@@ -58,8 +58,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Adds the list of a term that comes behind all others; returns what has to be written before, if there
-    /// is no room left beside it.
+    /// Adds the list of a term that comes after all others; returns the row that has to be written before, if there
+    /// is no room left in it.
     pub(super) fn put(&mut self, term: u32, list: &[u8]) -> Option<Self> {
         let is_full = !self.bytes.is_empty() && self.bytes.len() + list.len() + 8 > ROW;
         let full = is_full.then(|| std::mem::take(self));
@@ -92,8 +92,8 @@ impl Row {
     }
 }
 
-/// The next of the lists in what is left of a row behind the term `before`; for the first one that is the
-/// row's first term. Then that list's term, itself, and what is left.
+/// Returns the next list in the rest of a row after the term `before`, which for the first list is the row's first
+/// term: the list's term, the list, and the rest.
 pub(super) fn next(row: &[u8], before: u32) -> Option<(u32, &[u8], &[u8])> {
     let (step, row) = read(row)?;
     let (length, row) = read(row)?;

@@ -24,8 +24,8 @@ pub(super) struct Pace {
 pub(super) const PACE: Pace = Pace { long: 16_384, least: 32 * 1024 };
 
 impl View<'_> {
-    /// Merges what there is to merge, for an index that has grown by some bytes: twice as much on each level,
-    /// so that none falls behind.
+    /// Does the merges that are due, for an index that has grown by some bytes: twice as much on each level, so that
+    /// no level falls behind the others.
     pub(super) fn merge(&self, grown: usize, pace: Pace) -> Result<(), StoreError> {
         let bytes = (2 * grown).max(pace.least);
         for level in 0.. {
@@ -73,7 +73,7 @@ impl View<'_> {
             let Some(full) = row.put(term, list.bytes()) else { continue };
             written += self.write_row(run, &full)?;
             if written >= bytes {
-                // What the next row has begun with comes again the next time.
+                // The lists at the beginning of the next row come again the next time.
                 return self.run(
                     "UPDATE runs SET upto = ?2 WHERE num = ?1",
                     params![run.num, full.last()],
@@ -112,7 +112,7 @@ impl View<'_> {
     }
 }
 
-/// What a run that was begun is written from, the oldest first.
+/// Returns the runs from which a begun run is written, the oldest first.
 fn parts_of(begun: &Run, runs: &[Run]) -> Vec<Run> {
     let is_part = |run: &&Run| run.is_whole() && run.level + 1 == begun.level && begun.covers(run);
     runs.iter().rev().filter(is_part).cloned().collect()
@@ -145,7 +145,7 @@ impl Run {
 struct Head {
     first: i64,
     end: i64,
-    /// Of the row that it is in, and what is left of that.
+    /// The row that it is in, and the rest of that.
     at: i64,
     row: Vec<u8>,
     begins: usize,
@@ -155,7 +155,7 @@ struct Head {
 }
 
 impl Head {
-    /// The first one behind a term; none where there is none.
+    /// Returns the first row after a term; none where there is none.
     fn behind(view: &View<'_>, run: &Run, upto: i64) -> Result<Option<Self>, StoreError> {
         let from = view.row_before(run, upto)?;
         let mut head = Self {
@@ -185,7 +185,7 @@ impl Head {
         }
         let rest = self.row.get(self.begins..).unwrap_or_default();
         let Some((term, list, rest)) = lists::next(rest, self.term) else {
-            // A row that ends too early; what follows it is as it was.
+            // A row that ends too early; the next one is intact.
             self.begins = self.row.len();
             return self.advance(view);
         };

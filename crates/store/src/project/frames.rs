@@ -172,7 +172,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Puts a finished frame below the one that stands for it, or back beside its siblings.
+    /// Puts a finished frame below the one that replaces it, or back beside its siblings.
     pub(super) fn consolidate(
         &self,
         num: FrameNum,

@@ -72,7 +72,7 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// What a session is to be told changes with its errands.
+    /// The notes that are due in a session change with its errands.
     pub(super) fn caller_changed(&self, span: SpanNum) -> Result<(), StoreError> {
         self.run(
             "UPDATE sessions SET changed_seq = ?2

@@ -1,12 +1,13 @@
-//! What callstack itself copied out of messages: names of frames that are the user's words, results that
-//! nobody gave, and the texts that repeat both. It goes with the messages, and the tables are derived from
-//! what the events say then.
+//! The copies of messages that callstack itself made: names of frames that are the user's words, results that nobody
+//! gave, and the texts that repeat both. They go with the messages, and the tables are derived from the changed
+//! events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Identity};
 use callstack_core::results::ResultsSource;
+use callstack_core::session_state::RenderedText;
 use callstack_core::subagent;
 use callstack_core::transcript::{Fold, Outcome, Span, SpanNum, SpanOrigin};
 use rusqlite::params;
@@ -24,13 +25,13 @@ use super::reach::Reach;
 use super::repeats::Repeats;
 use super::retries::forget_tries;
 
-/// What stands in place of a text that was removed for good.
+/// The replacement of a text that was removed for good.
 pub const REMOVED: &str = "[purged]";
 
-/// Events that are looked at in one go.
+/// Events that are read at a time.
 const AT_ONCE: i64 = 512;
 
-/// The frames that lose what was copied out of the messages that go.
+/// The frames that lose copies of the messages that go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     /// Their title and criteria.
@@ -39,7 +40,7 @@ pub struct Copies {
     pub results: BTreeSet<FrameNum>,
 }
 
-/// What goes.
+/// The content that goes.
 pub(super) struct Going<'a> {
     /// The frames whose messages go.
     pub frames: BTreeSet<FrameNum>,
@@ -49,7 +50,7 @@ pub(super) struct Going<'a> {
 }
 
 impl View<'_> {
-    /// What was copied out of the messages of `frames`, and out of others in these stretches.
+    /// Returns the copies that were made of the messages of `frames`, and of others in these stretches.
     pub fn copies(
         &self,
         frames: &BTreeSet<FrameNum>,
@@ -70,7 +71,7 @@ impl View<'_> {
             }
         }
         self.follow_identities(&mut copies.identities)?;
-        // What stands for several frames tells of each of them, and may itself be one of several.
+        // The text for several frames contains each of them, and may itself be one of several.
         let mut left: Vec<_> = copies.identities.union(&copies.results).copied().collect();
         while let Some(num) = left.pop() {
             let sum = self.frame(num)?.consolidated.map(|into| self.frame(into)).transpose()?;
@@ -84,7 +85,7 @@ impl View<'_> {
         Ok(copies)
     }
 
-    /// Whether title and criteria are words that stand in messages, which nobody gave to the frame.
+    /// Whether title and criteria are words from messages, which nobody chose for the frame.
     fn is_named_by_messages(&self, frame: &Frame) -> Result<bool, StoreError> {
         let is_todo = |span: &Span| span.origin == SpanOrigin::Todo;
         Ok(frame.identity_derived || self.frame_spans(frame.num)?.iter().any(is_todo))
@@ -146,7 +147,7 @@ impl View<'_> {
 }
 
 impl Change<'_> {
-    /// Removes what was copied, and has `returned` say anew what stands for the spans that told of it.
+    /// Removes the copies, and has `returned` give the new texts of the spans that repeated them.
     pub(super) fn remove_copies<E: From<StoreError>>(
         &mut self,
         going: &Going<'_>,
@@ -177,7 +178,7 @@ impl Change<'_> {
                 removal.todos.insert(*frame);
             }
         }
-        // What repeats a text may stand in front of it.
+        // A text may be repeated in an earlier event.
         view.rewrite_all(&mut |event| {
             removal.remove(event);
             false
@@ -201,7 +202,7 @@ impl Change<'_> {
         }
         let mut texts = BTreeMap::new();
         for num in removal.refold {
-            // What opened it may be an event that can't be read.
+            // The event that opened it may be unreadable.
             let Some(span) = view.span_if_any(num)? else { continue };
             let text =
                 if span.outcome.is_some() { returned(&view, &span)? } else { REMOVED.to_owned() };
@@ -236,7 +237,7 @@ struct Removal<'a> {
     standing: BTreeSet<FrameNum>,
     /// Frames that are named after items of todo lists.
     todos: BTreeSet<FrameNum>,
-    /// Frames that were opened to try again what another one was for.
+    /// Frames that retry the work of another one.
     retried: BTreeSet<FrameNum>,
     /// Where texts that were removed may be repeated.
     reach: Reach,
@@ -244,9 +245,9 @@ struct Removal<'a> {
     places: BTreeMap<SpanNum, (FrameNum, bool)>,
     /// Texts that were removed.
     repeats: Repeats,
-    /// Spans whose texts are to be made anew.
+    /// Spans whose texts are made again.
     refold: BTreeSet<SpanNum>,
-    /// Frames that told of another try which was removed.
+    /// Frames whose context contained another try that was removed.
     told: BTreeSet<FrameNum>,
 }
 
@@ -258,7 +259,7 @@ impl Removal<'_> {
         sets.into_iter().flatten().copied().collect()
     }
 
-    /// Removes what an event holds of the frames that lose it.
+    /// Removes the content of an event that belongs to the frames that lose it.
     fn remove(&mut self, event: &mut Event) -> bool {
         let is_of = |frame: &FrameNum| self.going.frames.contains(frame);
         match event {
@@ -322,7 +323,7 @@ impl Removal<'_> {
         }
     }
 
-    /// Removes what an event repeats of it: what was said in the places that go, and what says the like.
+    /// Removes repetitions from an event: texts in the places that go, and texts with the same content.
     fn remove_repeated(&mut self, event: &mut Event) -> bool {
         match event {
             Event::FoldSet { span, fold } => self.fold(*span, fold),
@@ -331,12 +332,10 @@ impl Removal<'_> {
                 span.fold.as_mut().is_some_and(|fold| self.fold(num, fold))
             }
             Event::Rendered { session, slot, text, .. } => {
-                let is_system = slot.starts_with("system:");
-                if !is_system && !["note:", "outside:"].iter().any(|it| slot.starts_with(it)) {
-                    return false;
-                }
+                let Some(kind) = RenderedText::of_slot(slot) else { return false };
+                let is_system = kind == RenderedText::System;
                 let at_place = self.is_gone(session, |id| is_system || slot.contains(id));
-                // A system prompt that is not there is made anew.
+                // A missing system prompt is rendered again.
                 let instead = if is_system { "" } else { REMOVED };
                 (at_place || self.repeats(session, text)) && replace(text, instead)
             }
@@ -384,7 +383,7 @@ impl Removal<'_> {
         }
     }
 
-    /// Has what stands for a span said anew where it tells of what was removed.
+    /// Marks a span's fold for a new text where it repeats removed content.
     fn fold(&mut self, span: SpanNum, fold: &mut Fold) -> bool {
         let Some((frame, is_in_reach)) = self.places.get(&span) else { return false };
         let is_of = self.going.frames.contains(frame)
@@ -397,7 +396,7 @@ impl Removal<'_> {
         false
     }
 
-    /// Removes what a frame was told of a try that loses what it came to.
+    /// Removes from a frame's context a try that loses its results.
     fn tries(&mut self, frame: FrameNum, text: &mut String) -> bool {
         let Copies { identities, results } = self.copies;
         let goes = |tried: FrameNum, evidence: bool| {

@@ -1,4 +1,4 @@
-//! Where a text that is removed can have come to: what another session says in the same words is its own.
+//! Where copies of a removed text may be: another session that says the same has its own text.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ impl Reach {
 }
 
 impl View<'_> {
-    /// Where what is said of frames, and in sessions, can be repeated.
+    /// Returns where texts of frames, and texts in sessions, may be repeated.
     pub(super) fn reach<'a>(
         &self,
         frames: &BTreeSet<FrameNum>,

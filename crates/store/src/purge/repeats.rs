@@ -13,7 +13,7 @@ const CUT: char = '…';
 /// Texts that were removed.
 #[derive(Default)]
 pub(super) struct Repeats {
-    /// Those that are known wherever they stand, without what callstack says itself in front of them.
+    /// Texts that are recognized anywhere, without callstack's own words before them.
     long: BTreeSet<String>,
     /// Those that could be part of anything, with the number of their lines.
     short: BTreeSet<(usize, String)>,
@@ -22,7 +22,7 @@ pub(super) struct Repeats {
 impl Repeats {
     pub(super) fn remember(&mut self, text: &str) {
         self.remember_as_is(text);
-        // What is shown of it may have been masked.
+        // It may have been shown masked.
         self.remember_as_is(&mask(text));
     }
 
@@ -61,8 +61,8 @@ fn stands_in(long: &str, text: &str) -> bool {
     })
 }
 
-/// Whether a short text is all that lines of another one say, or what stands there between quotes, between
-/// tags or behind a heading.
+/// Whether a short text is the whole content of lines of another one, or stands there between quotes, between tags or
+/// after a heading.
 fn is_field_of(short: &str, lines: usize, text: &str) -> bool {
     let all: Vec<_> = filled(text).collect();
     all.windows(lines.max(1)).any(|window| {
@@ -78,7 +78,7 @@ fn filled(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.trim().is_empty())
 }
 
-/// A text without what callstack itself or a template says in front of it.
+/// Returns a text without the words of callstack or of a template before it.
 fn behind_ours(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
@@ -93,7 +93,7 @@ fn behind_ours(text: &str) -> &str {
     }
 }
 
-/// A text in a line, without what quotes it there and what begins an entry of a list.
+/// Returns a text in a line, without quotation marks and the mark of a list entry.
 fn in_a_line(text: &str) -> String {
     let is_mark = |word: &&str| word.chars().all(|char| matches!(char, '>' | '-' | '*' | '#'));
     let words = text.split_whitespace().filter(|word| !is_mark(word));

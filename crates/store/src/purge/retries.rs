@@ -1,4 +1,4 @@
-//! Frames that try again what another one was for: they have its name, and are told what it came to.
+//! Frames that retry the work of another one: they have its name and its results.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -34,7 +34,7 @@ impl View<'_> {
         &self,
         frames: &mut BTreeSet<FrameNum>,
     ) -> Result<(), StoreError> {
-        // A fresh one comes behind the one that it follows.
+        // A fresh one comes after the one that it follows.
         let mut tries = self.tries()?;
         tries.sort_unstable();
         for (fresh, tried) in tries {
@@ -47,8 +47,8 @@ impl View<'_> {
     }
 }
 
-/// Removes from what a frame was told all of the first try that `goes` and of those before that one. `goes`
-/// is asked with whether evidence of the try is told, too.
+/// Removes from a frame's context the first try that `goes` and all those before it. `goes` is called with whether
+/// the evidence of the try is there, too.
 pub(super) fn forget_tries(text: &mut String, goes: impl Fn(FrameNum, bool) -> bool) -> bool {
     if !text.starts_with(TRIED) {
         return false;
@@ -64,7 +64,7 @@ pub(super) fn forget_tries(text: &mut String, goes: impl Fn(FrameNum, bool) -> b
     true
 }
 
-/// The tries that a text tells of, with the places where it begins to.
+/// Returns the tries in a text, with the places where they begin.
 fn told_of(text: &str) -> Vec<(usize, FrameNum)> {
     let begins = format!("{TRIED} in f");
     let of = |at: usize| {

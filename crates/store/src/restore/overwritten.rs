@@ -1,5 +1,5 @@
 //! A database that was written to in place, as `cp backup.db callstack.db` does. With the write-ahead log beside it,
-//! it is neither what it was nor what was put there, so that which pages belong together is found out on copies.
+//! it is neither the old nor the new database, so copies are used to find out which pages belong together.
 
 use std::cell::Cell;
 use std::fs::{self, OpenOptions};
@@ -25,10 +25,10 @@ use crate::store::{Store, View};
 use crate::turns::Turns;
 use crate::unreadable::{bytes_of, event_of};
 
-/// What is found where a database was written to in place.
+/// The state of a database that was written to in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// All that was known is there for everybody who opens it.
+    /// Everything is there for everybody who opens it.
     AsItIs,
     /// All that was known is in the copy.
     Ours,
@@ -49,8 +49,8 @@ enum Judged {
     Whole,
 }
 
-/// Goes on with what is there, only with what lies in the files if another write-ahead log was begun. The caller
-/// has the turn and keeps other processes from doing the same.
+/// Goes on with the database as it is, with only the content of its files if another write-ahead log was begun. The
+/// caller has the turn and keeps other processes from doing the same.
 pub(super) fn restore(
     path: &Path,
     open: &mut Open,
@@ -83,7 +83,7 @@ pub(super) fn restore(
     }
 }
 
-/// Looks before a database is opened whether it was written to in place. Where nobody has it open, it is what it is.
+/// Checks before a database is opened whether it was written to in place. If nobody has it open, it is used as it is.
 pub(crate) fn open_overwritten(path: &Path, turns: &Turns) -> Result<(), StoreError> {
     let is_overwritten = || {
         let stamp = Stamp::at(path);
@@ -132,7 +132,7 @@ fn settle(path: &Path, open: Option<&Open>, known: History) -> Result<Option<Fou
     outcome
 }
 
-/// Does something while nobody writes to a database, as far as it can be read at all.
+/// Runs something while nobody writes to a database, as far as it can be read at all.
 fn kept_still<T>(
     path: &Path,
     act: impl FnOnce(&mut Note) -> Result<T, StoreError>,
@@ -159,8 +159,8 @@ fn kept_still<T>(
     done
 }
 
-/// Copies what may be a whole store, one after the other, until one is. Of those that are only sound it is what lies
-/// in the files.
+/// Copies candidates for a whole store, one after the other, until one is. Of those that are only sound it takes the
+/// content of the files.
 fn find(
     path: &Path,
     copy: &Path,
@@ -181,7 +181,7 @@ fn find(
     if as_it_is == Judged::Whole {
         return Ok(Some(Found::AsItIs));
     }
-    // Of a page that was overwritten, an open connection may still have what it was.
+    // An open connection may still have the earlier version of a page that was overwritten.
     if open.is_some_and(|open| judge_it(back_up(copy, open)) == Judged::Whole) {
         return Ok(Some(Found::Ours));
     }
@@ -195,7 +195,7 @@ fn find(
     if is_full.get() {
         return Err(StoreError::Full { path: path.to_path_buf() });
     }
-    // Where nobody has it open and nothing else is found, nothing was in it.
+    // If nobody has it open and nothing else is found, it was empty.
     Ok((as_it_is == Judged::Empty && open.is_none()).then_some(Found::AsItIs))
 }
 
@@ -237,8 +237,7 @@ fn copy_log(log: &Path, copy: &Path) -> io::Result<()> {
     to.flush()
 }
 
-/// Checks a copy, derives its tables anew where they are not what its events say, and leaves it on the disk as one
-/// file.
+/// Checks a copy, rebuilds its tables where they differ from its events, and leaves it on the disk as one file.
 fn judged(copy: &Path, known: History, is_in_use: bool) -> Result<Judged, StoreError> {
     let mut connection = open_database(copy)?;
     schema::check_ours(&connection, copy)?;

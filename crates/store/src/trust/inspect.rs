@@ -1,4 +1,4 @@
-//! What can be told of a store without opening it, for somebody who decides whether to trust it.
+//! The facts about a store that are known without opening it, for somebody who decides whether to trust it.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::{Distrust, Record, Registry, StoreId, id_of, look, resolved};
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
 
-/// As much of a folder is looked at.
+/// The most files of a folder that are read.
 const MOST: u64 = 100_000;
 
 /// A store as it looks from outside.
@@ -31,7 +31,7 @@ pub struct Inspection {
     pub changed: Option<i64>,
     /// The user who owns the folder, where the system knows of owners.
     pub owner: Option<u32>,
-    /// What keeps it from being taken over.
+    /// The obstacle to taking it over.
     pub obstacle: Option<Distrust>,
 }
 
@@ -61,7 +61,7 @@ impl Registry {
         let is_recorded = record.as_ref().is_some_and(|record| record.project == project);
         let mut files = (0, 0);
         let mut changed = time(&metadata);
-        // Nothing is looked at that a link leads to.
+        // No link is followed.
         if metadata.is_dir() {
             count(&folder, &mut files, &mut changed);
         }

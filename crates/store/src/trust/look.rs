@@ -27,12 +27,12 @@ const FILES: [&str; 11] = [
 ];
 const IGNORE: &str = ".gitignore";
 
-/// What is in a store's folder.
+/// The content of a store's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// There is no folder.
     Absent,
-    /// Nothing that means anything: what is left where a process ended before it had made the store.
+    /// Nothing of meaning: the remains of a process that ended before it had made the store.
     Empty,
     /// A store, or something else.
     Filled,
@@ -78,8 +78,8 @@ pub(super) fn at(project: &Path) -> Result<Content, StoreError> {
     Ok(content)
 }
 
-/// The nearest folder, of this one and those around it, in which everybody may put another one in the place of
-/// what leads here. Of those that are not there yet nobody may.
+/// Returns the nearest folder, of this one and those around it, in which everybody may replace the next folder of the
+/// path. Folders that do not exist yet can't be replaced.
 pub(super) fn exposed(folder: &Path) -> Result<Option<PathBuf>, StoreError> {
     for folder in folder.ancestors() {
         match fs::metadata(folder) {
@@ -147,7 +147,7 @@ fn is_written_by_all(metadata: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::mode(metadata) & 0o002 != 0
 }
 
-/// Whether only its owner may rename or remove what is in a folder.
+/// Whether only its owner may rename or remove an entry of a folder.
 #[cfg(unix)]
 fn keeps_owners_apart(metadata: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::mode(metadata) & 0o1000 != 0

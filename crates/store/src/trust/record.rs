@@ -15,12 +15,12 @@ use crate::plain::open_plain;
 
 /// The folder of the record, in the user's state folder.
 const STORES: &str = "stores";
-/// The file that tells where a store was made, in the store's folder there.
+/// The file that records where a store was made, in the store's folder there.
 const RECORD: &str = "record";
 /// More than any path is long.
 const LONGEST: u64 = 64 * 1024;
 
-/// What tells a store from every other one: 32 random hexadecimal digits.
+/// Identifies a store: 32 random hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoreId(String);
 
@@ -146,8 +146,8 @@ impl Records {
         look::exposed(&there)
     }
 
-    /// Whether nobody else has made, or may change, the folder that belongs to a store. One that is not there
-    /// yet is made by this user.
+    /// Whether nobody else has made, or may change, the folder that belongs to a store. A missing one will be made by
+    /// this user.
     pub(super) fn is_safe(&self, id: &StoreId) -> Result<bool, StoreError> {
         let folder = self.folder_of(id);
         let is_own = match fs::symlink_metadata(&folder) {

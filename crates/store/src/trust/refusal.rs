@@ -1,4 +1,4 @@
-//! Why a store is not opened, and what its owner can do about it.
+//! Reasons why a store is not opened, and what its owner can do about it.
 
 use std::path::{Path, PathBuf};
 
@@ -39,10 +39,10 @@ pub enum Distrust {
     Unclear {
         /// The project it lies in.
         project: PathBuf,
-        /// What git says.
+        /// The message of git.
         why: String,
     },
-    /// A link leads out of it, or stands for a file of it.
+    /// A link leads out of it, or takes the place of a file of it.
     #[error("{} is a link", .path.display())]
     Link {
         /// The project it lies in.
@@ -53,7 +53,7 @@ pub enum Distrust {
     /// Something else is where a file or a folder belongs.
     #[error("{} is not the file or folder that a store has there", .path.display())]
     NoFile {
-        /// What it is.
+        /// The path.
         path: PathBuf,
     },
     /// It belongs to another user.
@@ -93,7 +93,7 @@ fn others(paths: &[PathBuf]) -> String {
 }
 
 impl Distrust {
-    /// What to do next.
+    /// Returns the next step for the user.
     pub fn hint(&self) -> String {
         let unused = "Nothing of it was used.";
         match self {

@@ -7,9 +7,9 @@ use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER, prepare};
 
 impl Trusted {
-    /// Makes sure that what is now in the place of a store that was open may be opened. Where no mark is, the
-    /// store's id is put there again, so that its record stays true, unless beside a database that is not
-    /// known to be the store's own.
+    /// Makes sure that the store that is now in place of an open one may be opened. Where no mark is, the store's id
+    /// is written again, so that its record stays true, unless beside a database that is not known to be the store's
+    /// own.
     pub(crate) fn settle(&self, is_own: bool) -> Result<(), StoreError> {
         let (Some(registry), Some(id)) = (&self.registry, &self.id) else { return Ok(()) };
         let project = &self.project;
@@ -36,7 +36,7 @@ impl Trusted {
         Ok(())
     }
 
-    /// Marks what is in the store's place as this one, after its content was put there.
+    /// Marks the store that is now in place as this one, after its content was restored.
     pub(crate) fn mark(&self) -> Result<(), StoreError> {
         let Some(id) = &self.id else { return Ok(()) };
         if id_of(&self.project)?.as_ref() == Some(id) {

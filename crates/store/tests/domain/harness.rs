@@ -43,7 +43,7 @@ pub(super) struct Harness {
     modelled: bool,
     now: i64,
     ids: u64,
-    /// What each frame was like after the last step.
+    /// The state of each frame after the last step.
     before: BTreeMap<FrameNum, Frame>,
 }
 
@@ -385,7 +385,7 @@ impl Harness {
             .unwrap()
     }
 
-    /// What holds for every tree, whatever was done to it.
+    /// Checks the properties of every tree, whatever was done to it.
     fn check_tree(&self, frames: &BTreeMap<FrameNum, Frame>) {
         let mut counts: BTreeMap<Option<FrameNum>, BTreeMap<Status, u64>> = BTreeMap::new();
         let mut all: BTreeMap<Status, u64> = BTreeMap::new();

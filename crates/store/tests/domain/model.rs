@@ -1,5 +1,5 @@
-//! What frames do, told a second time and as plainly as possible: every frame has a list of moments, and
-//! how it stands is its last moment that was not undone. Shares no code with `decide`.
+//! A second model of frames, as plain as possible: every frame has a list of moments, and its state is its last
+//! moment that was not undone. Shares no code with `decide`.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(super) enum Life {
     Ended { status: Status, results: Option<String> },
 }
 
-/// What a moment has to do with the work in the frame.
+/// The relation of a moment to the work in the frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     /// Work begins or ends with it.
@@ -65,7 +65,7 @@ pub(super) struct Session {
     calls: u64,
 }
 
-/// What is planned below a frame: titles and what stands below them.
+/// The plans below a frame: titles and those below them.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
     pub(super) title: String,
@@ -178,8 +178,8 @@ impl Model {
     fn last(&self, node: usize) -> &Moment {
         let all = &self.nodes[node].moments;
         let visible = self.visible(node);
-        // What happened aside of any work is not in a transcript: where work was taken up after it
-        // and undone, the frame goes back to what its work had come to.
+        // Events beside any work are not in a transcript: where work was resumed after one and undone, the frame goes
+        // back to the outcome of its work.
         let last_work = all.iter().rposition(|it| matches!(it.life, Life::Begun { .. }));
         let undone_after = |moment: &Moment| {
             last_work.is_some_and(|at| {

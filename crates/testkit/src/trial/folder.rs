@@ -16,27 +16,27 @@ use crate::TestError;
 #[derive(Clone, Debug)]
 pub(super) struct Folder(PathBuf);
 
-/// What a trial is, for the ledger.
+/// The data of a trial, for the ledger.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct About {
     /// The level of autonomy; `None` in a control, which has no callstack.
     pub(super) level: Option<String>,
-    /// What the user says, turn by turn. Trials of the same turns are of the same task.
+    /// The user's messages, turn by turn. Trials of the same turns are of the same task.
     pub(super) turns: Vec<String>,
 }
 
-/// What a model answers.
+/// An answer of a model.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Answer {
-    /// What it says.
+    /// Its text.
     pub(super) text: String,
-    /// What it calls.
+    /// Its calls.
     pub(super) calls: Vec<Call>,
-    /// What it thought, where a model over HTTP says so.
+    /// Its thoughts, where a model over HTTP gives them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning: Option<String>,
-    /// What a provider reported.
+    /// The provider's report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Value>,
 }

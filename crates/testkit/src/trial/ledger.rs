@@ -1,4 +1,4 @@
-//! What trials took: requests, calls made again, characters sent and billed.
+//! The figures of trials: requests, repeated calls, characters sent and billed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use super::TrialError;
 use super::folder::Folder;
 use super::reader::common;
 
-/// What a character costs that the provider has in its cache.
+/// The cost of a character that the provider has in its cache.
 const CACHED: f64 = 0.1;
-/// What a new one costs.
+/// The cost of a new one.
 const NEW: f64 = 1.25;
 
-/// What a trial took. Sizes are characters of messages and tool lists, as they were sent.
+/// The figures of a trial. Sizes are characters of messages and tool lists, as they were sent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Took {
     /// Requests of the agent.
@@ -27,13 +27,13 @@ pub struct Took {
     pub again: usize,
     /// Requests that did not begin with the one before of their session: something was folded or masked.
     pub changes: usize,
-    /// What all requests sent.
+    /// The size of all requests.
     pub sent: f64,
-    /// What they cost with a prompt cache.
+    /// Their cost with a prompt cache.
     pub billed: f64,
     /// The largest request.
     pub largest: f64,
-    /// What all requests had sent if nothing had ever left.
+    /// The size that all requests would have had if nothing had ever left.
     pub sent_linear: f64,
 }
 
@@ -57,7 +57,7 @@ pub fn of(folder: &Path) -> Result<Took, TrialError> {
 /// A session as it was last sent.
 struct Session {
     last: RecordedRequest,
-    /// What it would send if nothing had ever left.
+    /// Its size if nothing had ever left.
     linear: f64,
 }
 

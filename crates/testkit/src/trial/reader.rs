@@ -22,13 +22,13 @@ pub struct Reader {
     folder: Folder,
 }
 
-/// What there is to do.
+/// The next action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// A request, as text.
     Shown(String),
-    /// What was before the last answer is not there any more: work was folded. Whoever has seen it stops, and
-    /// someone else takes over.
+    /// Content from before the last answer is gone: work was folded. Whoever has seen it stops, and someone else
+    /// takes over.
     Handover(String),
     /// The trial is over, and why.
     Over(String),
@@ -36,7 +36,7 @@ pub enum Next {
     NothingYet,
 }
 
-/// What follows an answer.
+/// The state after an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Coming {
     /// A request waits, by its number.
@@ -56,7 +56,7 @@ struct Seen {
 /// How much of a request is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What is new, if nothing that was before is gone.
+    /// The new content, if nothing that was before is gone.
     New,
     /// Everything from the first message on that is not as it was.
     Changed,

@@ -167,7 +167,7 @@ fn failure(why: &str) -> Value {
     json!({"error": {"message": why, "type": "trial"}})
 }
 
-/// What a session is called: the beginning of what the user says.
+/// Returns the title of a session: the beginning of the user's words.
 fn title(request: &RecordedRequest) -> String {
     let said = request.last_user_text().unwrap_or_default();
     let said: Vec<&str> = said.split_whitespace().collect();
@@ -175,7 +175,7 @@ fn title(request: &RecordedRequest) -> String {
     if title.is_empty() { "A session".to_owned() } else { title }
 }
 
-/// What a provider that has `cached` in its cache reports of a request.
+/// Returns the report on a request of a provider that has `cached` in its cache.
 fn usage(request: &RecordedRequest, cached: Option<&RecordedRequest>) -> Value {
     let text = request.cacheable_bytes();
     let tokens = count_o200k(&text);

@@ -16,14 +16,14 @@ use crate::{Callstack, OpenCode, Run, Running, Sealed, TestError};
 /// How often is looked whether a turn has ended.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What a trial is.
+/// The plan of a trial.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The folder that the agent works in.
     pub project: PathBuf,
     /// The folder for requests, answers, the sealed home and logs.
     pub folder: PathBuf,
-    /// What the user says, turn by turn.
+    /// The user's messages, turn by turn.
     pub turns: Vec<String>,
     /// callstack and the level of autonomy; `None` for a control.
     pub callstack: Option<(Callstack, String)>,

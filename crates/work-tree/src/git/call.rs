@@ -1,4 +1,4 @@
-//! A child process with limits: on time, also for what it starts itself, and on what it writes.
+//! A child process with limits: on time, including the processes that it starts, and on its output.
 
 use std::io::{ErrorKind, Read, Write as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::Failure;
 
-/// How often the child is looked at.
+/// How often the child is polled.
 const LOOK: Duration = Duration::from_millis(1);
 /// Bytes of an answer: the names of more than a million files.
 const LARGEST_ANSWER: u64 = 128 * 1024 * 1024;
-/// Bytes of what is said of a failure.
+/// Bytes of the message about a failure.
 const LARGEST_COMPLAINT: u64 = 64 * 1024;
 
 /// Bytes that were read, up to a limit.
@@ -21,8 +21,8 @@ struct Received {
     is_whole: bool,
 }
 
-/// Runs a command with `input` and returns what it writes. The command and all it has started are killed at
-/// `until`; what has left its process group is not waited for.
+/// Runs a command with `input` and returns its output. The command and all processes that it has started are killed
+/// at `until`; one that has left its process group is not waited for.
 pub(super) fn run(
     mut command: Command,
     input: Vec<u8>,
@@ -92,7 +92,7 @@ fn finish(
     }
 }
 
-/// Waits for the end of what is read: others than the child may hold the pipe open.
+/// Waits for the end of the output: others than the child may hold the pipe open.
 fn wait(received: Option<&Receiver<Received>>, until: Instant) -> Result<Received, Failure> {
     let Some(received) = received else {
         return Ok(Received { bytes: Vec::new(), is_whole: true });

@@ -1,5 +1,5 @@
-//! What is taken over of the user's own configuration of git: which files are ignored, and which repositories
-//! of others may be read.
+//! The parts of the user's own configuration of git that are taken over: which files are ignored, and which
+//! repositories of others may be read.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

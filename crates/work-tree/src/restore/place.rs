@@ -29,7 +29,7 @@ pub(super) fn open(folder: &Path) -> io::Result<OwnedFd> {
     Ok(fs::openat(CWD, folder, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())?)
 }
 
-/// Opens a folder in another one. Those that are missing are made where `make` says for whom.
+/// Opens a folder in another one. Missing ones are made where `make` gives their mode.
 pub(super) fn folder(root: &OwnedFd, path: &Path, make: Option<Mode>) -> io::Result<OwnedFd> {
     let mut folder = root.try_clone()?;
     for part in path.components() {
@@ -78,7 +78,7 @@ impl Place {
         stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
     }
 
-    /// What lies there, as a state would hold it; none for nothing, or what is not recorded.
+    /// Returns the entry that a state would hold of it; none for nothing, or for kinds that are not recorded.
     pub(super) fn recorded(&self) -> Option<Recorded> {
         let stat = fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let mut sha = Sha1::new();
@@ -175,8 +175,8 @@ impl Place {
         }
     }
 
-    /// The same where the file system can't: for a moment there is nothing in the other place, and what
-    /// comes to be there meanwhile stays.
+    /// The same where the file system can't: for a moment there is nothing in the other place, and a file that is
+    /// made there meanwhile stays.
     pub(super) fn exchange_in_steps(&self, other: &Self) -> Result<(), Errno> {
         let mut name = self.name.clone();
         name.push(".callstack-out");
@@ -209,7 +209,7 @@ impl Place {
 
     /// Removes a file or a link.
     pub(super) fn remove(&self) {
-        // What can't be removed stays where it is.
+        // A file that can't be removed stays where it is.
         let _ = fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
     }
 }
@@ -226,7 +226,7 @@ pub(super) fn prune(root: impl AsFd, path: &Path) {
     }
 }
 
-/// A name for what is kept beside a file, the `n`-th one.
+/// Returns a name for a file that is kept beside another one, the `n`-th one.
 pub(super) fn kept_name(name: &OsStr, n: usize) -> OsString {
     // A name may have 255 bytes.
     let mut kept = OsStr::from_bytes(&name.as_bytes()[..name.len().min(220)]).to_owned();

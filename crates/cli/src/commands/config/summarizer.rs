@@ -82,7 +82,7 @@ pub(super) fn run(
     for (name, value) in SUMMARIZER_VARIABLES.iter().zip(wanted) {
         let Some(value) = value else { continue };
         let setting = Setting::meant(name)?;
-        // None is set where one is wrong, and no store is made for it.
+        // No setting is changed and no store is made if one of the values is wrong.
         setting.read(value)?;
         changes.push((setting, value));
     }
@@ -108,7 +108,7 @@ pub(super) fn run(
     show(&engine, &settings, answer.as_ref(), output)
 }
 
-/// Tells that a model is set where there is no project to show and try it in.
+/// Prints that a model is set where there is no project to show and try it in.
 fn tell_set(output: &mut Output) -> Result<(), Failure> {
     output.either(&json!({"source": Source::User.as_str()}), |page| {
         page.put(PLAIN, "set in your own configuration, for all projects").end();
@@ -117,7 +117,7 @@ fn tell_set(output: &mut Output) -> Result<(), Failure> {
     })
 }
 
-/// What a model said, and after how many milliseconds.
+/// The answer of a model, and the milliseconds that it took.
 struct Answer {
     text: String,
     ms: u128,

@@ -1,14 +1,14 @@
-//! How far long work is, and how long the rest takes.
+//! The progress of long work, and the time that the rest takes.
 
 use std::time::{Duration, Instant};
 
 use callstack_core::text::format_duration;
 
-/// How long a line of progress stands at least.
+/// The shortest time for which a line of progress is shown.
 const STANDS: Duration = Duration::from_millis(100);
-/// Time after which what was done tells how long the rest will take.
+/// The time after which the rest can be estimated.
 const ENOUGH: Duration = Duration::from_secs(3);
-/// The share of the work of which that has to be told as well.
+/// The share of the work after which the rest can be estimated.
 const LEAST: f64 = 0.01;
 
 /// Work of a known size that is done part by part.
@@ -16,11 +16,11 @@ pub(crate) struct Course {
     begun: Instant,
     told: Instant,
     all: u64,
-    /// What the parts before this one are of it.
+    /// The size of the parts before this one.
     done: u64,
-    /// What this part is of it.
+    /// The size of this part.
     part: u64,
-    /// The share of this part that was only to read it.
+    /// The share of reading in the work on this part, once it was read.
     read: f64,
 }
 
@@ -35,18 +35,18 @@ impl Course {
         (self.done, self.part, self.read) = (self.done + self.part, part, 0.0);
     }
 
-    /// Says that a part was done.
+    /// Counts a part as done.
     pub(crate) fn go_on(&mut self, part: u64) {
         self.begin(part);
         self.begin(0);
     }
 
-    /// Says that this part was read, which is so much of the work on it.
+    /// Counts this part as read, which is the given share of the work on it.
     pub(crate) fn has_read(&mut self, share: f64) {
         self.read = share;
     }
 
-    /// Whether a line that was told has stood long enough.
+    /// Whether the last line has been shown for long enough to be replaced.
     pub(crate) fn is_due(&mut self) -> bool {
         let due = self.told.elapsed() >= STANDS;
         if due {
@@ -55,8 +55,8 @@ impl Course {
         due
     }
 
-    /// A line of progress, with how long the rest will take, as far as that can be told. `share` is what was done
-    /// of this part since it was read.
+    /// Returns a line of progress, with an estimate of the time left once there is one. `share` is the finished share
+    /// of the work on this part after reading, from 0 to 1.
     pub(crate) fn line(&self, line: &str, share: f64) -> String {
         let part = self.part as f64 * (self.read + (1.0 - self.read) * share.clamp(0.0, 1.0));
         let whole = if self.all > 0 { (self.done as f64 + part) / self.all as f64 } else { 0.0 };
@@ -67,13 +67,13 @@ impl Course {
     }
 }
 
-/// How long the rest will take when a share of the work took so long.
+/// Estimates the time left from the time that a share of the work took. Returns `None` while either is too small.
 fn left(elapsed: Duration, share: f64) -> Option<String> {
     if elapsed < ENOUGH || share < LEAST {
         return None;
     }
     let rest = elapsed.mul_f64((1.0 - share.min(1.0)) / share);
-    // Seconds that change with every line only distract.
+    // Seconds that change with every line would only distract.
     let step = if rest > Duration::from_secs(90) { 30 } else { 5 };
     let seconds = rest.as_secs().div_ceil(step).max(1) * step;
     i64::try_from(seconds * 1000).ok().map(format_duration)

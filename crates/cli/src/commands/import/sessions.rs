@@ -1,5 +1,5 @@
-//! Recorded sessions that a command line names or that were found, read in parts: each session once, however
-//! many of the files and folders hold it.
+//! Recorded sessions that a command line names or that were found, read in parts: each session once, even if several of
+//! the files and folders contain it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,25 +12,26 @@ pub(crate) use super::course::Course;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// What of the work on a part is to read it; the rest is what is done with it.
+/// The share of reading in the work on a part.
 const READING: f64 = 0.2;
 
 /// Files and folders with sessions.
 pub(crate) struct Sources {
     paths: Vec<PathBuf>,
-    /// Paths that were found and not named, by what is read together: one that can't be read ends nothing.
+    /// Ranges of paths that are read together, if they were found and not named. One that can't be read does not end
+    /// the command.
     groups: Vec<Range<usize>>,
-    /// What goes once all is read.
+    /// The folder of exported sessions, which is removed once all are read.
     _exports: Option<TempDir>,
 }
 
 impl Sources {
-    /// Paths that somebody named.
+    /// Returns sources from paths that a command line names.
     pub(crate) fn named(paths: Vec<PathBuf>) -> Self {
         Self { paths, groups: Vec::new(), _exports: None }
     }
 
-    /// Files that were found, by what is read together, and the folder with those that are there for that only.
+    /// Returns sources from files that were found, in groups that are read together. Some of them may be in `exports`.
     pub(crate) fn found(groups: Vec<Vec<PathBuf>>, exports: TempDir) -> Self {
         let (mut paths, mut ranges) = (Vec::new(), Vec::new());
         for group in groups {
@@ -41,7 +42,7 @@ impl Sources {
         Self { paths, groups: ranges, _exports: Some(exports) }
     }
 
-    /// The paths.
+    /// Returns the paths.
     pub(crate) fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
@@ -49,9 +50,9 @@ impl Sources {
 
 /// Sessions that were read together.
 pub(crate) struct Part {
-    /// The sessions; those that were started by others are behind these.
+    /// The sessions; each that was started by another one comes after that one.
     pub(crate) recordings: Vec<Recording>,
-    /// By which of the paths each was found.
+    /// The index of the path by which each session was found.
     found: BTreeMap<(Format, String), usize>,
 }
 
@@ -60,18 +61,18 @@ impl Part {
         Self { recordings: Vec::new(), found: BTreeMap::new() }
     }
 
-    /// The place of the path by which a session was found.
+    /// Returns the index of the path by which a session was found.
     pub(crate) fn path_of(&self, recording: &Recording) -> usize {
         self.found.get(&key(recording)).copied().unwrap_or_default()
     }
 }
 
-/// Takes a part over, and tells how far it is.
+/// A function that processes a part and reports its progress.
 pub(crate) type Take<'a> = &'a mut dyn FnMut(Part, &mut Course, &mut Output) -> Result<(), Failure>;
 
-/// Reads the sessions of files and folders and hands them on. Files that are named together may have started
-/// one another and are read together; a large folder is read in parts. Returns why files in folders could
-/// not be read.
+/// Reads the sessions of files and folders and passes them on. Files that are named together are read together, since
+/// their sessions may have started one another; a large folder is read in parts. Returns the reasons why files in
+/// folders could not be read.
 pub(crate) fn read(
     sources: &Sources,
     output: &mut Output,
@@ -94,7 +95,7 @@ pub(crate) fn read(
     }
 }
 
-/// Bytes of a file, or of the files in a folder and below; links are not followed.
+/// Returns the bytes of a file, or of all files in a folder and below; links are not followed.
 fn size(path: &Path) -> u64 {
     let Ok(kind) = path.symlink_metadata() else { return 0 };
     if !kind.is_dir() {
@@ -104,7 +105,7 @@ fn size(path: &Path) -> u64 {
     entries.map(|entry| size(&entry.path())).sum()
 }
 
-/// Whether a path simply holds no session, as some do that `*` stands for.
+/// Whether a path simply contains no session, as some may that a pattern such as `*` includes.
 fn is_nothing(error: &RecordingError) -> bool {
     use RecordingError::{Empty, NoneInFolder, Unknown};
     matches!(error, NoneInFolder(_) | Unknown { .. } | Empty(_))

@@ -1,4 +1,4 @@
-//! Sessions in the usual places of the agents on this machine, for who names no file.
+//! Sessions in the usual places of the agents on this machine, for commands that name no file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,25 +30,25 @@ pub(crate) struct Usual {
     agreement: Agreement,
 }
 
-/// What is to be done with what was found.
+/// The result of looking for sessions.
 pub(crate) enum Wanted {
-    /// Read it.
+    /// Sessions are to be read.
     Read(Found),
-    /// It was shown, and that is all.
+    /// The sessions were listed, and nothing more is to be done.
     Shown,
-    /// There is nothing, and why.
+    /// There are none, for the given reason.
     Nothing(EngineError),
 }
 
 /// Sessions that were found.
 pub(crate) struct Found {
-    /// The project whose sessions are meant.
+    /// The project whose sessions are wanted.
     project: PathBuf,
-    /// Whether those of other projects are meant as well.
+    /// Whether those of other projects are wanted, too.
     all: bool,
     sessions: Vec<Shelved>,
     kept: Vec<Kept>,
-    /// How many there are of other projects that are not meant.
+    /// The number of other projects' sessions that are not wanted.
     elsewhere: usize,
 }
 
@@ -58,8 +58,8 @@ impl Usual {
         self.agreement.dry_run
     }
 
-    /// Looks for sessions and shows what there is. To take those of a whole home a person has to agree; `what` is
-    /// done with them then.
+    /// Looks for sessions and lists them. A person has to agree to those of all projects; `what` names the work on
+    /// them.
     pub(crate) fn find(
         &self,
         what: &str,
@@ -108,7 +108,7 @@ impl Usual {
     }
 }
 
-/// What OpenCode keeps, where it has been used at all: to ask it takes seconds.
+/// Returns the sessions that OpenCode keeps, if it has been used at all: asking it takes seconds.
 fn kept(project: &Path, home: Option<&Path>, output: &mut Output) -> Vec<Kept> {
     let own = variable("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let data = own.or_else(|| home.map(|home| home.join(".local/share")));
@@ -127,7 +127,7 @@ impl Found {
         self.sessions.len() + self.kept.len()
     }
 
-    /// Hands the sessions over to be read; those that OpenCode keeps are exported first.
+    /// Returns the sessions as sources to read; those that OpenCode keeps are exported first.
     pub(crate) fn sources(&self, output: &mut Output) -> Result<Sources, Failure> {
         // Sessions that started one another lie in one folder.
         let mut groups: BTreeMap<(Format, Option<&Path>), Vec<PathBuf>> = BTreeMap::new();
@@ -160,7 +160,7 @@ impl Found {
         Ok(Sources::found(groups, folder))
     }
 
-    /// Such as `12 sessions (3.1 MiB) of 4 projects`.
+    /// Returns the number and size of the sessions, such as `12 sessions (3.1 MiB) of 4 projects`.
     fn about(&self) -> String {
         let projects: BTreeSet<&Path> =
             self.sessions.iter().map(|session| session.project.as_path()).collect();

@@ -1,4 +1,4 @@
-//! What an import would take over, without taking anything over.
+//! The preview of an import, which takes nothing over.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::wording::counted;
 struct Session {
     agent: &'static str,
     id: String,
-    /// Of the first message that has a time.
+    /// The time of the first message that has one, in milliseconds since 1970.
     at: Option<i64>,
     messages: u64,
     title: String,
@@ -28,7 +28,7 @@ struct Session {
     is_known: bool,
 }
 
-/// Shows what is in files and folders, and how much of that is here already.
+/// Lists the sessions in files and folders, and which of them the store has already.
 pub(super) fn tell(
     frames: &[PathBuf],
     sessions: Option<&Sources>,

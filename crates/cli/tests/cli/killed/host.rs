@@ -1,5 +1,5 @@
-//! A host that goes on when the process behind its plugin has ended, as the plugin and `OpenCode` do: what
-//! was said is shown again, a call is made again, any other hook that was not answered is over.
+//! A host that goes on when the process of its plugin has ended, as the plugin and `OpenCode` do: messages are shown
+//! again, a call is repeated, any other hook that was not answered is over.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::desk::Desk;
 use super::process::Process;
 
-/// What befalls the first process.
+/// A fault of the first process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::cli) enum Trouble {
     None,
@@ -34,10 +34,10 @@ pub(in crate::cli) struct Host {
     pub(in crate::cli) starts: usize,
     /// Answers of the first one.
     pub(in crate::cli) answers: usize,
-    /// How long the log of writes was before anything was done, and behind each transaction.
+    /// The length of the log of writes at the start, and after each transaction.
     pub(in crate::cli) start: u64,
     pub(in crate::cli) transactions: Vec<u64>,
-    /// The troubles that were told, in order.
+    /// The troubles that were reported, in order.
     pub(in crate::cli) troubles: Vec<String>,
     trouble: Trouble,
     process: Option<Process>,
@@ -156,7 +156,7 @@ impl Host {
         self.asked(method, params).unwrap_err()
     }
 
-    /// What the process answers, or the error with which it refuses what is asked.
+    /// Returns the process's answer, or the error with which it refuses the request.
     pub(in crate::cli) fn asked(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         let process = self.process.as_mut().unwrap();
         process.try_ask(method, params).unwrap().map_err(|error| {
@@ -171,7 +171,7 @@ impl Host {
             "applied": it.applied})
     }
 
-    /// What stands for parts of a session.
+    /// Returns the replacements of parts of a session.
     pub(in crate::cli) fn ops(&self, session: &str) -> &[Value] {
         &self.sessions[session].ops
     }
@@ -262,7 +262,7 @@ impl Host {
         self.ask("event", &idle);
     }
 
-    /// What the model would be sent next, as it is made of what was said.
+    /// Returns the model's next request, made from the messages.
     pub(in crate::cli) fn sent(&mut self, session: &str) -> String {
         self.request(session);
         let ops = json!(self.sessions[session].ops);
@@ -296,7 +296,7 @@ fn log_of_writes(desk: &Desk) -> Vec<u8> {
     fs::read(desk.database().with_extension("db-wal")).unwrap_or_default()
 }
 
-/// Where transactions end in the log of writes behind `start`.
+/// Returns the ends of transactions in the log of writes after `start`.
 fn transactions(log: &[u8], start: u64) -> Vec<u64> {
     const HEADER: usize = 32;
     let page = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;

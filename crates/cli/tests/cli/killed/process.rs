@@ -1,4 +1,4 @@
-//! The process behind the plugin.
+//! The process that serves the plugin.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::desk::{BINARY, Desk};
 
-/// What the shell counts the sizes of files in.
+/// The unit of file sizes in the shell.
 const BLOCK: u64 = 512;
 
 pub(in crate::cli) struct Process {
@@ -38,7 +38,7 @@ impl Process {
         Self { child, input, output, last: 0 }
     }
 
-    /// What it answers; none where it has ended before.
+    /// Returns its answer; none where it has ended before.
     pub(in crate::cli) fn ask(&mut self, method: &str, params: &Value) -> Option<Value> {
         let answer = self.try_ask(method, params)?;
         Some(answer.unwrap_or_else(|error| panic!("{method} {params}: {error}")))

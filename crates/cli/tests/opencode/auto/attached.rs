@@ -1,4 +1,4 @@
-//! What a host adds to the user's words leaves with the turn that they began.
+//! A host's additions to the user's words leave with the turn that they began.
 
 use callstack_scripted_model::{RecordedRequest, Step, content_text};
 use serde_json::json;

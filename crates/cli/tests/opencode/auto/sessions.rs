@@ -104,8 +104,8 @@ fn work_is_framed_and_folded_without_any_call_of_ours() {
     assert_eq!(results("Write the parser"), format!("{WORK}: it reads dates"));
     assert_eq!(artifacts(sealed, "Write the parser")[0].split(' ').next(), Some("date.rs"));
 
-    // The first requests of the third and of the fourth turn, and those behind the list's calls with which
-    // an item was over.
+    // The first requests of the third and of the fourth turn, and those after the list's calls with which an item was
+    // over.
     let (turns, items) = ([7, 18], [11, 13, 16]);
     assert_eq!(
         breaks(&requests),

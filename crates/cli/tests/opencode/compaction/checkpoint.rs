@@ -38,7 +38,7 @@ fn a_checkpoint_is_stored_and_the_agent_goes_on_by_itself() {
     assert_eq!(frame(sealed, "Read parts").results.as_deref(), Some("They say 7 and 8."));
 }
 
-/// Two of these outputs are more than `OpenCode` keeps behind a summary.
+/// Two of these outputs are more than `OpenCode` keeps after a summary.
 const COUNT: &str = "seq 1 1900 | sed 's/$/ counted up to the end/'";
 
 /// The second turn is what `OpenCode` keeps word for word, so the summariser would not see it.

@@ -89,7 +89,7 @@ fn a_killed_host_process_forgets_no_summary() {
         pop("It says 8."),
         Step::text("All is read."),
     ];
-    // The next request may go out before the new process has answered: it lacks what is told then.
+    // The next request may go out before the new process has answered: it lacks the new notes.
     let checks = Checks { prefix: false, ..Checks::default() };
     let session = talk.converse(Conversation::new(steps).compactions([killing]).checks(checks));
     session.say("Read the parts");

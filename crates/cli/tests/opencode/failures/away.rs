@@ -13,7 +13,7 @@ use super::super::talk::Talk;
 use super::super::tree::{engine, wait_for};
 use super::kill_host;
 
-/// Waits until the end of the turn is in the store: it is written behind.
+/// Waits until the end of the turn is in the store: it is written in the background.
 fn wait_until_recorded(talk: &Talk, session: &str) {
     let messages = talk.server.messages(session).unwrap();
     let last = messages.last().unwrap()["info"]["id"].as_str().unwrap();

@@ -55,9 +55,9 @@ fn a_killed_host_process_costs_the_agent_nothing() {
     assert!(!output.contains("without frames"), "the kills were felt:\n{output}");
 }
 
-/// Stands between `OpenCode` and the binary. The file `mode` beside it says what happens to the next
-/// call of a tool, or to the next `continue`: `lose` ends both behind the tool's work and before its answer, `die` behind its
-/// answer, `hang` never answers anything more. Each happens once.
+/// Stands between `OpenCode` and the binary. The file `mode` beside it says what happens to the next call of a tool,
+/// or to the next `continue`: `lose` ends both after the tool's work and before its answer, `die` after its answer,
+/// `hang` never answers anything more. Each happens once.
 pub(super) const BETWEEN: &str = r#"#!/usr/bin/env node
 const { spawn } = require("node:child_process")
 const { readFileSync, writeFileSync } = require("node:fs")

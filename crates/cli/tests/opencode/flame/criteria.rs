@@ -32,7 +32,7 @@ fn generated() -> Step {
     Step::text(format!("{GENERATED}\n\n## Rest of the session\n\nThe parts are to be read."))
 }
 
-/// What summarisers of the session were asked.
+/// Returns the requests to summarisers of the session.
 fn asked(session: &Session<'_>) -> Vec<String> {
     let requests = session.talk.project.model.requests();
     let own = |it: &RecordedRequest| it.session == session.id && it.kind == RequestKind::Compaction;

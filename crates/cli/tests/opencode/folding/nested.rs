@@ -1,4 +1,4 @@
-//! Frames in frames, and one behind the other.
+//! Frames in frames, and frames one after the other.
 
 use callstack_scripted_model::Step;
 use serde_json::json;

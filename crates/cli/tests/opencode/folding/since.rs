@@ -33,8 +33,8 @@ fn steps_are_named_and_leave_when_a_pop_closes_them_by_that_name() {
             ]),
         );
     session.say("Which boards have free registers?");
-    // The scripted model checks that each request begins as the one before, that reasoning stands behind what it was
-    // made with, and that calls have results.
+    // The scripted model checks that each request begins as the one before, that reasoning stands after the messages
+    // it was made after, and that calls have results.
     let requests = session.finished();
 
     let with_a_name = |request| {

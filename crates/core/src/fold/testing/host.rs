@@ -13,7 +13,7 @@ pub(in super::super) struct SentPart {
     pub(in super::super) body: PartBody,
     /// The output that folding gave a call.
     pub(in super::super) output: Option<String>,
-    /// What stands behind the output.
+    /// The text after the output.
     pub(in super::super) added: Vec<String>,
 }
 

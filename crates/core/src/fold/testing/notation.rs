@@ -5,15 +5,15 @@
 //!
 //! - `"words"` text, `~"words"` text of the host, `@name` an attached picture, or a file `.rs`, `think` reasoning, `seal` such that is signed, `.`
 //!   bookkeeping;
-//! - `push:A`, `pop:A` calls that open and close the span A (`take:A` is an activation); any other
-//!   word is a call; `!` behind it a failed one, `?` an unfinished one. A frame is the capital
-//!   letter of its spans: `A` and `A2` are spans of one frame.
+//! - `push:A`, `pop:A` calls that open and close the span A (`take:A` is an activation); any other word is a call;
+//!   `!` after it marks a failed one, `?` an unfinished one. A frame is the capital letter of its spans: `A` and `A2`
+//!   are spans of one frame.
 //!
-//! A line `- …` is a message that the host hides. `[open A]` and `[close A]` are boundaries from
-//! outside behind the message above, `[append u1 words]` and `[insert a1 words]` are notes, `[mask a1.0
-//! words]` masks the result of a call. `list:A` is a call of the todo list with which the item A is taken
-//! up, `list:/A` one with which it is over, `list:/A+B` both. `since:A:call` is a pop that closes the span A, whose
-//! first call is the one that is named; `[named call words]` is a note at the end of its result.
+//! A line `- …` is a message that the host hides. `[open A]` and `[close A]` are boundaries from outside after the
+//! message above, `[append u1 words]` and `[insert a1 words]` are notes, `[mask a1.0 words]` masks the result of a
+//! call. `list:A` is a call of the todo list with which the item A is taken up, `list:/A` one with which it is over,
+//! `list:/A+B` both. `since:A:call` is a pop that closes the span A, whose first call is the one that is named;
+//! `[named call words]` is a note at the end of its result.
 
 use super::super::{Folded, Input, Mask, Note, Placement, ReasoningPolicy, fold};
 use super::{host, new_fold, open_span};

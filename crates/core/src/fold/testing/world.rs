@@ -17,14 +17,14 @@ use crate::transcript::{
     Standing,
 };
 
-/// A part of a step behind its first reasoning and words.
+/// A part of a step after its first reasoning and words.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) enum Call {
     Work(CallState),
     Push,
     /// Work, when nothing is open that may be popped.
     Pop,
-    /// Work, when the steps from the call on that has so many behind it can't be closed.
+    /// A pop that closes the steps from the call on that has so many after it, or work where they can't be closed.
     PopSince {
         calls: usize,
     },
@@ -53,7 +53,7 @@ pub(in super::super) enum Event {
     OpenOutside,
     CloseOutside,
     Note,
-    /// The host takes back everything from the user's message on that has that many behind it.
+    /// The host takes back everything from the user's message on that has so many after it.
     Revert {
         turns: usize,
     },
@@ -63,7 +63,7 @@ pub(in super::super) enum Event {
     },
 }
 
-/// What is sent for one model call.
+/// The content of one model call.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Request {
     pub(in super::super) folded: Folded,
@@ -85,7 +85,7 @@ pub(in super::super) struct World {
     pub(in super::super) renderer: u32,
     /// The one with which the session began.
     pub(in super::super) began_with: u32,
-    /// What each step was made behind.
+    /// The prefix after which each step was written.
     pub(in super::super) made_behind: HashMap<String, Vec<Sent>>,
     /// The last request, unless the host changed the transcript in the middle since.
     pub(in super::super) last: Option<Request>,
@@ -302,7 +302,7 @@ impl World {
             return;
         };
         let text = format!("<{} returned>", span.frame);
-        // What ends without a call is folded only where that is worth it.
+        // Spans that end without a call are folded only if that is worth it.
         let mut fold = Fold::new(text, self.renderer);
         fold.held = close.call.is_none().then_some(Held::Unweighed);
         self.pending.push((span.num, self.delay, fold));

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 /// A message of a fork.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copy {
-    /// What it says, if that can be compared.
+    /// The hash of its content, if that can be compared.
     pub(super) likeness: Option<u64>,
-    /// Whether what stands behind it may be older: it is a summary.
+    /// Whether messages after it may be older: it is a summary.
     pub(super) is_summary: bool,
 }
 
 /// The place of each copy's original; no place is taken twice.
 ///
-/// What was said once is sure. Of what was said several times the nearest to a neighbour whose original is known is
-/// taken, first of those behind its predecessor, then of those in front of its successor.
+/// Content that occurs once is certain. Of repeated content the occurrence nearest to a neighbour with a known
+/// original is taken, first among those after its predecessor, then among those before its successor.
 pub(super) fn align(copies: &[Copy], originals: &[Option<u64>]) -> Vec<Option<usize>> {
     let mut unused: HashMap<u64, Vec<usize>> = HashMap::new();
     for (place, likeness) in originals.iter().enumerate() {
@@ -63,7 +63,7 @@ pub(super) fn align(copies: &[Copy], originals: &[Option<u64>]) -> Vec<Option<us
 mod tests {
     use super::*;
 
-    /// Messages by what they say, a letter each; a summary is a capital, and what can't be compared a dot.
+    /// Aligns messages by content, a letter each; a summary is a capital, and content that can't be compared a dot.
     fn aligned(fork: &str, original: &str) -> Vec<Option<usize>> {
         let likeness = |said: char| (said != '.').then_some(u64::from(said));
         let copies = fork
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn what_was_said_several_times_is_found_beside_its_neighbours() {
-        // A copy of the end: what was said before the summary is no original of what was said behind it.
+        // A copy of the end: a message before the summary is no original of one after it.
         assert_eq!(aligned("Sbgcg", "agbSgcg"), [3, 2, 4, 5, 6].map(Some));
         // A copy that begins with it, and ends before it was said again.
         assert_eq!(aligned("Sgb", "agbSgcg"), [3, 1, 2].map(Some));

@@ -1,4 +1,4 @@
-//! From what framing tells to frames in the store.
+//! Turns the results of framing into frames of the store.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ enum Outcomes {
     Waits,
 }
 
-/// A frame that stands for a stretch.
+/// A frame for a stretch.
 #[derive(Clone, Copy)]
 struct Bound {
     frame: FrameNum,
@@ -85,7 +85,7 @@ impl WorkFraming {
             return Ok(Carried { done, changed: false, again: false });
         }
         let produced = carrier.produced(&steps[done..]);
-        // What is told of what ends is read from the messages, which nothing could write in the transaction.
+        // The evidence of ends is read from the messages, which could not be stored during the transaction.
         if steps[done..].iter().any(|step| matches!(step, Step::Closed(_)))
             && self
                 .sessions
@@ -126,7 +126,7 @@ struct Carrier<'a> {
     bound: HashMap<&'a Anchor, Bound>,
     /// Whether a frame that somebody pushed is open.
     pushed: bool,
-    /// Whether frames begin by themselves at all.
+    /// Whether automatic frames begin at all.
     begins: bool,
 }
 
@@ -164,7 +164,7 @@ impl Carrier<'_> {
                     None if !self.conversation.is_past() => {
                         self.parts.kernel.env().project_file(path)
                     }
-                    // What it held when work in the past ended is not known.
+                    // Its content when work in the past ended is not known.
                     _ => (path.clone(), None),
                 };
                 artifacts.push(Artifact { path, hash });
@@ -220,7 +220,7 @@ impl Carrier<'_> {
                 goes_on,
             })
         };
-        let now = self.parts.kernel.now();
+        let now = self.conversation.time(self.parts.kernel.now());
         let limits = self.parts.kernel.settings_in(&view)?.limits;
         let decision = match decide(&view, &command, &limits, now) {
             Err(Refusal::Store(error)) => return Err(error.into()),
@@ -261,8 +261,8 @@ impl Carrier<'_> {
             && began_root(it, &view.frame(root)?.identity, before))
     }
 
-    /// How a stretch ended: with the agent's last words in it. Where there are none, what was done in it is
-    /// told by its evidence.
+    /// Returns the outcome of a stretch: the agent's last words in it. Where there are none, its evidence shows what
+    /// was done.
     fn outcome(status: Status, said: Option<&str>) -> Outcome {
         match said {
             Some(said) => Outcome::with(status, said.to_owned(), None, ResultsSource::LastWords),
@@ -311,7 +311,7 @@ impl Carrier<'_> {
                 }
             }
         };
-        let now = self.parts.kernel.now();
+        let now = self.conversation.time(self.parts.kernel.now());
         let limits = self.parts.kernel.settings_in(&view)?.limits;
         let decision = match decide(&view, &command, &limits, now) {
             Err(Refusal::Store(error)) => return Err(error.into()),
@@ -329,7 +329,7 @@ impl Carrier<'_> {
         evidence.remains.list = it.open_items();
         evidence.renumbered =
             SpanReader::renumbered(&view, &view.span_row(bound.span)?, &evidence)?;
-        // Files are not read in a hook: what they held was recorded when they were written.
+        // Files are not read in a hook: their hashes were recorded when they were written.
         let evidence = evidence::with_hashes(evidence, &view.frame(bound.frame)?.artifacts);
         let replied = it.kind == Kind::Turn && it.results.is_some();
         let text =
@@ -349,7 +349,7 @@ impl Carrier<'_> {
         folds.extend(evidence::taken(&view, bound.frame, bound.span, &evidence)?);
         change.append(now, &folds)?;
         if !bound.is_root {
-            self.parts.commands.consolidate_if_many(change, bound.frame)?;
+            self.parts.commands.consolidate_if_many(change, now, bound.frame)?;
         }
         Ok(Outcomes::Done)
     }

@@ -1,4 +1,4 @@
-//! Named steps whose files were changed, or behind which the user spoke: they are offered for closing once more.
+//! Named steps whose files were changed, or after which the user spoke: they are offered for closing once more.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(super) struct Overtaken {
     since: Since,
 }
 
-/// What makes them likely to be needed no more.
+/// The reason why they are probably not needed any more.
 enum Since {
     /// Files that they read were changed; how many they read.
     Changed(Vec<String>, usize),
@@ -31,9 +31,9 @@ enum Since {
 }
 
 impl Conversation {
-    /// The steps to be offered once more at the end of what is shown: named ones that are still sent, where closing
-    /// them pays, of whose files half or more were changed since or behind which the user has spoken. `ops` are the
-    /// request's.
+    /// Returns the steps to be offered once more at the end of the transcript: named ones that are still sent, where
+    /// closing them pays, of whose files half or more were changed since or after which the user has spoken. `ops`
+    /// are the request's.
     pub(super) fn overtaken(&self, ops: &[FoldOp]) -> Option<Overtaken> {
         let unsaid = |steps: &&NamedSteps| {
             let mark = overtaken_mark(steps.num);
@@ -67,8 +67,8 @@ impl Conversation {
         })
     }
 
-    /// The files that steps read and that were changed since, where they are half of what they read; with how many
-    /// they read.
+    /// Returns the files that steps read and that were changed since, where they are half of the files that they
+    /// read; with the number of those.
     fn changed_since(&self, steps: &NamedSteps) -> Option<(Vec<String>, usize)> {
         let (first, last) = (self.place(&steps.first)?, self.place(&steps.last)?);
         let within = self.facts.get(first..last)?.iter().flatten();
@@ -130,6 +130,6 @@ impl Folding {
         let note = note(session, (&message, Placement::Output(call)), &once, text);
         self.kernel.write(|change| change.append(self.kernel.now(), &[note]))?;
         self.sessions.load_spans(conversation, session)?;
-        Ok(conversation.fold(&live(&conversation.spans)))
+        Ok(conversation.fold())
     }
 }

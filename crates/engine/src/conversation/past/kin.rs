@@ -48,7 +48,7 @@ impl Takeover<'_> {
         let places: HashMap<&str, usize> = messages.map(|(at, id)| (id.as_str(), at)).collect();
         let place = |anchor: &Anchor| Some(*places.get(anchor.message.as_deref()?)?);
         let began = |span: &Span| place(&span.open).is_none_or(|at| at <= message);
-        // What ends with a call has ended with the message that holds it.
+        // A frame that ends with a call has ended with the message that holds it.
         let ended = |span: &Span| {
             span.live_close().is_some_and(|close| match place(close) {
                 Some(at) => at < message || (at == message && close.call.is_some()),
@@ -63,14 +63,19 @@ impl Takeover<'_> {
 
     /// Puts the outermost frames of a session that the store has below the frame of the call that started
     /// it.
-    pub(super) fn place(&self, session: &PastSession, caller: FrameNum) -> Result<(), EngineError> {
+    pub(super) fn place(
+        &self,
+        at: i64,
+        session: &PastSession,
+        caller: FrameNum,
+    ) -> Result<(), EngineError> {
         for frame in self.parts.queries.outermost_frames(&session.session)? {
-            self.parts.frames.change(&Command::Place { frame, parent: caller })?;
+            self.parts.frames.change_at(at, &Command::Place { frame, parent: caller })?;
         }
         Ok(())
     }
 
-    /// What a session is for: by its title, and by the first words of its user.
+    /// Returns the identity of a session: from its title, and from the first words of its user.
     pub(super) fn identity(&self, place: usize) -> Identity {
         let session = &self.sessions[place];
         let messages = (0..session.messages.len()).filter_map(|at| (self.messages)(place, at));
@@ -83,8 +88,8 @@ impl Takeover<'_> {
         }
     }
 
-    /// Lets the outermost frame of a session be for what became known since it was begun.
-    pub(super) fn name(&self, place: usize) -> Result<(), EngineError> {
+    /// Updates the identity of a session's outermost frame from facts that became known since it was begun.
+    pub(super) fn name(&self, at: i64, place: usize) -> Result<(), EngineError> {
         let session = &self.sessions[place];
         let frame = self.parts.queries.outermost_frames(&session.session)?.first().copied();
         let Some(frame) = frame else { return Ok(()) };
@@ -97,7 +102,8 @@ impl Takeover<'_> {
         };
         if frame.identity_derived && frame.identity != identity {
             let (frame, derived, anew) = (frame.num, true, false);
-            self.parts.frames.change(&Command::SetIdentity { frame, identity, derived, anew })?;
+            let command = Command::SetIdentity { frame, identity, derived, anew };
+            self.parts.frames.change_at(at, &command)?;
         }
         Ok(())
     }

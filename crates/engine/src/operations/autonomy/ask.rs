@@ -2,19 +2,39 @@
 
 use std::fmt::Write as _;
 
-use callstack_core::autonomy::{Hints, Judgement, Kind, Observer, Signals, judge};
+use callstack_core::autonomy::{Hints, Judgement, Kind, Observer, Reading, Signals, judge};
 use callstack_core::frame::Frame;
 use callstack_core::text::first_words;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::unknown;
 use crate::autonomy::threshold;
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::lock::lock;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
+
+/// The judgement of the heuristics. Confidences are in percent.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct JudgementOutput {
+    kind: Kind,
+    /// Handle of the open frame
+    frame: String,
+    /// Whether it is due now
+    recommended: bool,
+    confidence: u8,
+    /// Confidence from which on it is due
+    threshold: u8,
+    /// Confidence by observation alone
+    observed_confidence: u8,
+    readings: Vec<Reading>,
+    observed: Signals,
+    /// Names in the list of heuristics that no heuristic has
+    unknown_heuristics: Vec<String>,
+}
 
 /// `stack_should_push`.
 pub(crate) struct ShouldPush;
@@ -42,9 +62,16 @@ impl Operate for ShouldPush {
     const NAME: &'static str = "stack_should_push";
     const SUMMARY: &'static str = "Whether to open a child frame now, by what callstack saw of the work \
         and what you add to it.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = PushSignals;
+    type Output = JudgementOutput;
 
-    fn run(engine: &Engine, caller: &Caller, said: PushSignals) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        said: PushSignals,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let goal = said.new_goal.filter(|goal| !goal.trim().is_empty());
         answer(engine, caller, Kind::Push, |observer| Hints {
             errors: said.error_count.unwrap_or(0),
@@ -83,9 +110,16 @@ impl Operate for ShouldPop {
     const NAME: &'static str = "stack_should_pop";
     const SUMMARY: &'static str = "Whether to end the open frame now, by what callstack saw of the work \
         and what you add to it.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = PopSignals;
+    type Output = JudgementOutput;
 
-    fn run(engine: &Engine, caller: &Caller, said: PopSignals) -> Result<Answer, EngineError> {
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        said: PopSignals,
+    ) -> Result<Reply<Self::Output>, EngineError> {
         let percent = said.token_usage.map(u8::try_from).transpose();
         let fill =
             percent.ok().filter(|percent| percent.is_none_or(|it| it <= 100)).ok_or_else(|| {
@@ -114,7 +148,7 @@ fn answer(
     caller: &Caller,
     kind: Kind,
     hints: impl FnOnce(&Observer) -> Hints,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<JudgementOutput>, EngineError> {
     let settings = engine.autonomy()?;
     let active = engine.active(&caller.session)?.ok_or_else(|| {
         EngineError::invalid(
@@ -144,23 +178,22 @@ fn answer(
         );
     }
     text.push_str(unknown(&settings).trim_start());
-    let data = json!({
-        "kind": kind,
-        "frame": frame.num.to_string(),
-        "recommended": is_due,
-        "confidence": judgement.confidence,
-        "threshold": threshold,
-        "observedConfidence": by_sight.confidence,
-        "readings": judgement.readings,
-        "observed": seen,
-        "unknownHeuristics": settings.unknown_heuristics,
-    });
-    let text = text.trim_end().to_owned();
-    Ok(Answer { title: format!("{kind}: {verb}"), text, data, ..Answer::default() })
+    let data = JudgementOutput {
+        kind,
+        frame: frame.num.to_string(),
+        recommended: is_due,
+        confidence: judgement.confidence,
+        threshold,
+        observed_confidence: by_sight.confidence,
+        readings: judgement.readings,
+        observed: seen,
+        unknown_heuristics: settings.unknown_heuristics,
+    };
+    Ok(Reply::new(format!("{kind}: {verb}"), text.trim_end(), data))
 }
 
-/// What is seen of the work in a frame, and what the caller says besides. Of a frame that was opened in
-/// this very step nothing is seen yet.
+/// Returns the signals that are observed in a frame, and the caller's hints. A frame that was opened in this very step
+/// has no signals yet.
 fn observed(
     engine: &Engine,
     caller: &Caller,

@@ -1,5 +1,6 @@
-//! Operations about what was suggested.
+//! Operations on suggestions.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use callstack_core::autonomy::{Heuristic, Kind, Suggestion, SuggestionEnd};
@@ -7,18 +8,86 @@ use callstack_core::event::Event;
 use callstack_core::text::format_duration;
 use callstack_store::{Change, StoredSuggestion, SuggestionCounts, View};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::{Autonomy, switch};
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::handles;
-use crate::operation::{Answer, Caller, Operate};
+use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::settings::{AutonomySettings, Level, Setting};
 
-/// How many past suggestions are shown.
+/// The number of past suggestions that are shown.
 const HISTORY: u32 = 20;
+
+/// The suggestions that wait in the calling session.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SuggestionsOutput {
+    /// Whether the model is sent suggestions
+    enabled: bool,
+    /// `manual`, `suggest` or `auto`
+    level: &'static str,
+    /// How many were cleared by this call
+    cleared: usize,
+    pending_suggestions: Vec<SuggestionOutput>,
+}
+
+/// A push or a pop that was suggested. Times are milliseconds since 1970.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SuggestionOutput {
+    num: u64,
+    session: String,
+    /// Handle of the frame that a child should be opened in, or that should be ended
+    frame: String,
+    heuristic: Heuristic,
+    /// In percent
+    confidence: u8,
+    /// The subject of a new frame, where it is known
+    subject: Option<String>,
+    reason: String,
+    created_at: i64,
+    expires_at: i64,
+}
+
+/// A suggestion and its outcome.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PastSuggestion {
+    #[serde(flatten)]
+    suggestion: SuggestionOutput,
+    kind: Kind,
+    /// How it ended; null while it waits
+    outcome: Option<SuggestionEnd>,
+    ended_at: Option<i64>,
+}
+
+/// The suggestions so far in this project.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SuggestionStatsOutput {
+    /// `manual`, `suggest` or `auto`
+    level: &'static str,
+    total: CountsOutput,
+    push: CountsOutput,
+    pop: CountsOutput,
+    by_heuristic: BTreeMap<String, CountsOutput>,
+    /// The newest suggestions, the newest first
+    suggestion_history: Vec<PastSuggestion>,
+}
+
+/// The number of suggestions, by outcome.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CountsOutput {
+    made: u64,
+    /// A push or a pop of the frame followed in time
+    acted_on: u64,
+    expired: u64,
+    cleared: u64,
+    pending: u64,
+}
 
 /// `stack_auto_suggest`.
 pub(crate) struct AutoSuggest;
@@ -36,13 +105,16 @@ pub(crate) struct AutoSuggestParams {
 impl Operate for AutoSuggest {
     const NAME: &'static str = "stack_auto_suggest";
     const SUMMARY: &'static str = "Turn suggestions on or off; view or clear those that wait.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Stored;
     type Params = AutoSuggestParams;
+    type Output = SuggestionsOutput;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
         params: AutoSuggestParams,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<Reply<Self::Output>, EngineError> {
         if let Some(enabled) = params.enabled {
             let [.., in_context, _] = AutonomySettings::VARIABLES;
             engine.configure(Setting::named(in_context)?, Some(&switch(enabled)))?;
@@ -58,14 +130,14 @@ impl Operate for AutoSuggest {
     }
 }
 
-/// What waits in a session, and how many were cleared.
+/// Returns the suggestions that wait in a session, and how many were cleared.
 fn waiting(
     engine: &Engine,
     view: &View<'_>,
     session: &str,
     now: i64,
     cleared: Option<usize>,
-) -> Result<Answer, EngineError> {
+) -> Result<Reply<SuggestionsOutput>, EngineError> {
     let settings = engine.kernel.settings_in(view)?.autonomy.clone();
     let waiting = view.pending_suggestions(session, now)?;
     let mut text = match (settings.level, settings.suggest_in_context) {
@@ -96,16 +168,16 @@ fn waiting(
     if waiting.is_empty() {
         text.push_str("\nNone waits in this session.");
     }
-    let data = json!({
-        "enabled": settings.level != Level::Manual && settings.suggest_in_context,
-        "level": settings.level.as_str(),
-        "cleared": cleared.unwrap_or(0),
-        "pendingSuggestions": waiting.iter().map(named).collect::<Vec<_>>(),
-    });
-    Ok(Answer { title: "suggestions".to_owned(), text, data, ..Answer::default() })
+    let data = SuggestionsOutput {
+        enabled: settings.level != Level::Manual && settings.suggest_in_context,
+        level: settings.level.as_str(),
+        cleared: cleared.unwrap_or(0),
+        pending_suggestions: waiting.iter().map(SuggestionOutput::of).collect(),
+    };
+    Ok(Reply::new("suggestions", text, data))
 }
 
-/// Clears what waits in a session; returns how many that were.
+/// Clears the suggestions that wait in a session, and returns their number.
 fn clear(change: &mut Change<'_>, session: &str, now: i64) -> Result<usize, EngineError> {
     let waiting = change.view().pending_suggestions(session, now)?;
     let ends: Vec<_> = waiting
@@ -128,9 +200,12 @@ impl Operate for Stats {
     const NAME: &'static str = "stack_autonomy_stats";
     const SUMMARY: &'static str = "What was suggested in this project so far, by heuristic, and what \
         came of it.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
     type Params = NoParams;
+    type Output = SuggestionStatsOutput;
 
-    fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Answer, EngineError> {
+    fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Reply<Self::Output>, EngineError> {
         let now = engine.kernel.now();
         let (counts, history) = engine.kernel.read(|view| {
             let history = view.newest_suggestions(None, HISTORY, now)?;
@@ -152,22 +227,19 @@ impl Operate for Stats {
         for stored in &history {
             let _ = write!(text, "\n{}", line(stored, now));
         }
-        let by_heuristic: Map<_, _> = Heuristic::ALL
-            .iter()
-            .map(|heuristic| {
-                let counts = counts.iter().find(|(it, _)| it == heuristic).map(|(_, it)| *it);
-                (heuristic.to_string(), numbers(counts.unwrap_or_default()))
-            })
-            .collect();
-        let data = json!({
-            "level": engine.autonomy()?.level.as_str(),
-            "total": numbers(all),
-            "push": numbers(sum(Some(Kind::Push))),
-            "pop": numbers(sum(Some(Kind::Pop))),
-            "byHeuristic": by_heuristic,
-            "suggestionHistory": history.iter().map(entry).collect::<Vec<_>>(),
+        let by_heuristic = Heuristic::ALL.iter().map(|heuristic| {
+            let counts = counts.iter().find(|(it, _)| it == heuristic).map(|(_, it)| *it);
+            (heuristic.to_string(), CountsOutput::of(counts.unwrap_or_default()))
         });
-        Ok(Answer { title: format!("{} suggestions", all.made()), text, data, ..Answer::default() })
+        let data = SuggestionStatsOutput {
+            level: engine.autonomy()?.level.as_str(),
+            total: CountsOutput::of(all),
+            push: CountsOutput::of(sum(Some(Kind::Push))),
+            pop: CountsOutput::of(sum(Some(Kind::Pop))),
+            by_heuristic: by_heuristic.collect(),
+            suggestion_history: history.iter().map(PastSuggestion::of).collect(),
+        };
+        Ok(Reply::new(format!("{} suggestions", all.made()), text, data))
     }
 }
 
@@ -182,14 +254,16 @@ fn told(counts: SuggestionCounts) -> String {
     )
 }
 
-fn numbers(counts: SuggestionCounts) -> Value {
-    json!({
-        "made": counts.made(),
-        "actedOn": counts.acted_on,
-        "expired": counts.expired,
-        "cleared": counts.cleared,
-        "pending": counts.pending,
-    })
+impl CountsOutput {
+    fn of(counts: SuggestionCounts) -> Self {
+        Self {
+            made: counts.made(),
+            acted_on: counts.acted_on,
+            expired: counts.expired,
+            cleared: counts.cleared,
+            pending: counts.pending,
+        }
+    }
 }
 
 fn line(stored: &StoredSuggestion, now: i64) -> String {
@@ -207,14 +281,29 @@ fn line(stored: &StoredSuggestion, now: i64) -> String {
     )
 }
 
-fn named(suggestion: &Suggestion) -> Value {
-    handles::named(suggestion, &["frame"])
+impl SuggestionOutput {
+    fn of(suggestion: &Suggestion) -> Self {
+        Self {
+            num: suggestion.num,
+            session: suggestion.session.clone(),
+            frame: suggestion.frame.to_string(),
+            heuristic: suggestion.heuristic,
+            confidence: suggestion.confidence,
+            subject: suggestion.subject.clone(),
+            reason: suggestion.reason.clone(),
+            created_at: suggestion.created_at,
+            expires_at: suggestion.expires_at,
+        }
+    }
 }
 
-fn entry(stored: &StoredSuggestion) -> Value {
-    let mut entry = named(&stored.suggestion);
-    entry["kind"] = json!(stored.suggestion.kind());
-    entry["outcome"] = json!(stored.end);
-    entry["endedAt"] = json!(stored.ended_at);
-    entry
+impl PastSuggestion {
+    fn of(stored: &StoredSuggestion) -> Self {
+        Self {
+            suggestion: SuggestionOutput::of(&stored.suggestion),
+            kind: stored.suggestion.kind(),
+            outcome: stored.end,
+            ended_at: stored.ended_at,
+        }
+    }
 }

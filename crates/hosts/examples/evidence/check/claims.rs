@@ -1,6 +1,6 @@
-//! What a line of evidence states.
+//! The claims of a line of evidence.
 
-/// A change of a file, as it is told.
+/// A change of a file, as evidence has it.
 #[derive(Debug, Default)]
 pub(crate) struct Change {
     pub path: String,
@@ -39,7 +39,7 @@ pub(crate) enum Claim {
     Change(Change),
     /// Checks that ended alike.
     Checks(Vec<String>, String),
-    /// What failed and how.
+    /// A failed action and its failure.
     Failed(String, String),
     /// A file that was read, whole or by lines.
     Read {
@@ -52,11 +52,11 @@ pub(crate) enum Claim {
     NeverChecked,
     /// Line numbers of a file moved.
     Moved(String, Vec<(usize, isize)>),
-    /// What is told for people, and not judged.
+    /// Text for people, which is not judged.
     Other,
 }
 
-/// What a line states.
+/// Returns the claims of a line.
 pub(crate) fn claims(line: &str) -> Vec<Claim> {
     if let Some(rest) = line.strip_prefix("checks: ") {
         return checks(rest);

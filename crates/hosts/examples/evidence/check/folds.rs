@@ -1,4 +1,4 @@
-//! What stands for the finished frames of stores, each with the log of its span.
+//! The texts that replace the finished frames of stores, each with the log of its span.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::log::{Did, done_in};
 
-/// What stands for a finished frame.
+/// The text that replaces a finished frame.
 pub(crate) struct Drawn {
     pub session: String,
     pub frame: String,

@@ -1,4 +1,4 @@
-//! What of a fold is missing, and what is not true.
+//! The gaps and the untrue claims of a fold.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::folds::Drawn;
 use super::log::{Did, Kind};
 use super::model::{File, files, is_same};
 
-/// What came of it.
+/// The judgement of a fold.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
     wanted: usize,
@@ -65,7 +65,7 @@ pub(crate) fn judge(fold: &Drawn) -> Judged {
     judged
 }
 
-/// Files elsewhere, such as scripts that were tried, are told without what is in them.
+/// Files elsewhere, such as scripts that were tried, are named without their definitions.
 fn is_of_project(file: &File, fold: &Drawn) -> bool {
     let even = |path: &str| path.replace('\\', "/");
     let is_absolute = file.path.starts_with('/') || file.path.get(1..2) == Some(":");
@@ -104,7 +104,7 @@ impl Judged {
         self.wrong.extend(other.wrong);
     }
 
-    /// What is missing and what is not true, a line each.
+    /// Returns the gaps and the untrue claims, a line each.
     pub(crate) fn told(&self) -> String {
         let misses = self.misses.iter().map(|miss| format!("  missing: {miss}\n"));
         misses.chain(self.wrong.iter().map(|wrong| format!("  not true: {wrong}\n"))).collect()

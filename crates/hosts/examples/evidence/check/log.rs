@@ -1,4 +1,4 @@
-//! What was done in a span, read from its messages as they are stored.
+//! The actions in a span, read from its stored messages.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// What the parts of a message did, each with the id of its call.
+/// Returns the actions of a message's parts, each with the id of its call.
 pub(crate) fn done_in(message: &Value) -> Vec<(Option<String>, Vec<Did>)> {
     if message["info"]["role"] != "assistant" {
         return Vec::new();

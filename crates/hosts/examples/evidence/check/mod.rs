@@ -1,4 +1,4 @@
-//! What stands for finished frames, held against the log.
+//! The texts that replace finished frames, compared with the log.
 
 mod claims;
 mod diff;

@@ -1,4 +1,4 @@
-//! What a span did to files, by replaying its edits.
+//! A span's changes to files, by replaying its edits.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::scan::{around, scan};
 #[derive(Debug, Default)]
 pub(crate) struct File {
     pub path: String,
-    /// What it held in front of the first edit and behind the last one, where that is known.
+    /// Its content before the first edit and after the last one, where that is known.
     pub begin: Option<String>,
     pub now: Option<String>,
     pub is_new: bool,
@@ -23,7 +23,7 @@ pub(crate) struct File {
     pub last: usize,
 }
 
-/// What became of what is defined in a file.
+/// The changes of the definitions in a file.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     pub added: BTreeSet<String>,
@@ -85,7 +85,7 @@ fn file<'f>(files: &'f mut Vec<File>, path: &str, at: usize) -> &'f mut File {
 impl File {
     fn replace(&mut self, old: &str, new: &str, all: bool, was: Option<&String>) {
         if let Some(was) = was {
-            // What is noted down counts more than what was followed, which may have missed something.
+            // Notes count more than replayed edits, which may be incomplete.
             if self.pieces.is_empty() {
                 self.begin = Some(was.clone());
             }
@@ -100,12 +100,12 @@ impl File {
         self.is_removed = false;
     }
 
-    /// What it held before and holds now, where both are known.
+    /// Returns its earlier and its present content, where both are known.
     pub(crate) fn sides(&self) -> Option<(Vec<&str>, Vec<&str>)> {
         Some((self.begin.as_deref()?.lines().collect(), self.now.as_deref()?.lines().collect()))
     }
 
-    /// What became of what is defined in it.
+    /// Returns the changes of its definitions.
     pub(crate) fn names(&self) -> Names {
         let mut names = Names::default();
         if let Some((old, new)) = self.sides() {

@@ -1,4 +1,4 @@
-//! What is defined in a source file, by the words of its lines and how far they are indented.
+//! The definitions in a source file, by the words of its lines and their indentation.
 
 /// A function, a type or a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub(crate) struct Found {
     pub name: String,
     /// Its line, from 0.
     pub line: usize,
-    /// The line behind its last one.
+    /// The line after its last one.
     pub end: usize,
 }
 
@@ -98,7 +98,7 @@ fn is_script(path: &str) -> bool {
     ["ts", "tsx", "js", "jsx", "mjs", "mts", "cjs"].contains(&kind_of(path))
 }
 
-/// What a file's name ends with.
+/// Returns the extension of a file's name.
 fn kind_of(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or_default()
 }

@@ -1,6 +1,5 @@
-//! Messages that do not have the shape that OpenCode gives them. Each field is read by itself: what is of another
-//! kind than it should be counts as not there, and the rest of the message stays. What is no message at all is
-//! stood for by one that holds it.
+//! Reads messages of an unusual shape. Each field is read by itself: a field of another type counts as missing, and
+//! the rest of the message stays. Something that is no message at all is replaced by a message that holds it.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -13,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Cache, Info, State, Tokens, Wire, WirePart, decode};
 
-/// Characters of the id that is made for what has none.
+/// Characters of a made-up id.
 const ID: usize = 16;
 
 /// Decodes whatever stands where a message should: as the message that it is, or as one without a word that holds
@@ -23,7 +22,7 @@ pub(crate) fn decode_any(raw: &[u8], project: &Path) -> Shown {
     match decode(&text, project) {
         Some(shown) if matches!(text, Cow::Borrowed(_)) => shown,
         Some(mut shown) => {
-            // The text is not what came, which is then kept beside it.
+            // The text is not the original, which is then kept beside it.
             shown.json = with_bytes(&text, raw).unwrap_or(shown.json);
             shown
         }
@@ -31,7 +30,7 @@ pub(crate) fn decode_any(raw: &[u8], project: &Path) -> Shown {
     }
 }
 
-/// Returns a text for every reader, with U+FFFD for what is no UTF-8.
+/// Returns a text for every reader, with U+FFFD in place of bytes that are no UTF-8.
 fn text_of(raw: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(raw)
 }
@@ -95,7 +94,7 @@ fn own_text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// A message of which nothing but its id and its author is known, if they are, and which holds what came.
+/// Returns a message of which at most the id and the author are known, and which holds the original.
 fn opaque(text: &str, raw: &[u8]) -> Shown {
     let known = |name: &str| {
         let value = json::begun(json::begun(raw, "info")?, name)?;
@@ -106,7 +105,7 @@ fn opaque(text: &str, raw: &[u8]) -> Shown {
     let role = known("role").unwrap_or_default();
     let part = json!({ "type": UNREADABLE, "text": text });
     let stands_for = json!({ "info": { "id": &id, "role": &role }, "parts": [part] }).to_string();
-    // What a user may have said stays where it is.
+    // A part that may be the user's stays where it is.
     let said = PartBody::Text { synthetic: false, chars: raw.len(), head: String::new() };
     let (role, body) = match role.as_str() {
         "user" => (Role::User, said),
@@ -118,7 +117,7 @@ fn opaque(text: &str, raw: &[u8]) -> Shown {
     Shown::of(message, body.unwrap_or(stands_for))
 }
 
-/// A message with its bytes as they came beside what can be read of them.
+/// Returns a message with its original bytes beside the part of them that can be read.
 fn with_bytes(text: &str, raw: &[u8]) -> Option<String> {
     let mut message: Map<String, Value> = serde_json::from_str(&json::mended(text)).ok()?;
     message.insert(UNREADABLE.to_owned(), json!({ "hex": hex(raw) }));

@@ -1,20 +1,20 @@
-//! How much of a session has to be folded anew when a span is folded: what lies before the turn in front of
-//! it stays as it is.
+//! How much of a session has to be folded again when a span is folded: everything before the previous turn stays as
+//! it is.
 
 use callstack_core::transcript::{Held, Span, SpanOrigin};
 
 use super::Work;
 
-/// What is folded anew.
+/// The part that is folded again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reach {
     /// The place of the first message of which something else may be sent.
     pub from: usize,
-    /// The place of the first one that has to be looked at for that, not behind it.
+    /// The place of the first message that has to be read for that, not after it.
     pub window: usize,
 }
 
-/// What has changed since the call before.
+/// The changes since the call before.
 #[derive(Debug, Default)]
 pub(super) struct Due {
     /// Spans that are folded from now on.
@@ -40,7 +40,7 @@ impl Due {
         self.looked_at = self.unweighed.len();
         match held {
             None => self.spans.push(span),
-            // One that is shorter than what would stand for it never folds by itself.
+            // A span that is shorter than its replacement never folds alone.
             Some(Held::Light { span: tokens, stands }) if stands < tokens => self.light.push(span),
             Some(_) => {}
         }
@@ -72,7 +72,7 @@ impl Work<'_> {
         all.map(|span| self.place_of_open(span).unwrap_or(0)).min()
     }
 
-    /// What has to be folded anew; nothing where messages only were added.
+    /// Returns the part that has to be folded again; none where messages only were added.
     pub(super) fn reach(&mut self) -> Option<Reach> {
         let mut spans = std::mem::take(&mut self.due.spans);
         self.due.waiting.extend(&spans);
@@ -99,7 +99,7 @@ impl Work<'_> {
         let Some(open) = self.place_of_open(span) else { return all };
         let is_listed = span.close.as_ref().is_some_and(|close| close.call.is_some());
         if span.origin == SpanOrigin::Todo && is_listed {
-            // What stands for it stands in the call that opened it, whose message stays.
+            // The replacing text stands in the call that opened it, whose message stays.
             return Reach { from: open, window: open };
         }
         let users = &self.sent.users;
@@ -110,7 +110,7 @@ impl Work<'_> {
         let Some(before) = turn.checked_sub(1).map(|before| users[before]) else {
             return Reach { from, window: 0 };
         };
-        // What came of the turn in front of it stands in the message with which its own begins.
+        // The result of the previous turn stands in the message with which this one begins.
         let mut window = from;
         for span in self.closed.iter().rev().map(|span| &self.spans[*span]) {
             let close = span.close.as_ref().map(|close| self.place(close));
@@ -155,7 +155,7 @@ impl Work<'_> {
         self.sent.place(*number)
     }
 
-    /// The spans that begin at a message or behind it.
+    /// Returns the spans that begin at a message or after it.
     pub(super) fn spans_from(&self, place: usize) -> &[Span] {
         if place == 0 {
             return &self.spans;

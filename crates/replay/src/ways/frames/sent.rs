@@ -1,5 +1,5 @@
-//! What is sent of the messages that are shown, kept from call to call: a session of thousands of calls
-//! changes little of it with each.
+//! The content of the messages that are sent, kept from call to call: in a session of thousands of calls each one
+//! changes little of it.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::session::{Kind, Piece, Session};
 /// A piece that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
-    /// It, or what stands for it.
+    /// The piece, or its replacement.
     pub piece: Piece,
     /// Its message, by its place among those that are shown.
     pub place: usize,
@@ -41,7 +41,7 @@ pub(super) struct Sent {
     slots: Vec<Slot>,
     /// The first slot of each message.
     starts: Vec<usize>,
-    /// Estimated tokens in front of each slot, and of all.
+    /// Estimated tokens before each slot, and of all.
     sums: Vec<usize>,
     /// The slots of results that are whole, and of these the places of the large ones.
     outputs: Vec<usize>,
@@ -50,7 +50,7 @@ pub(super) struct Sent {
     /// Messages of nothing but reasoning, by their places, and whether they are gone: where the reasoning is
     /// not sent again, the message isn't.
     hollow: Vec<(usize, bool)>,
-    /// What was sent last.
+    /// The items that were last sent.
     last: Vec<ItemNum>,
     last_tokens: usize,
     /// How many slots are as they were then.
@@ -65,7 +65,8 @@ pub(super) struct Due {
     pub is_announced: bool,
 }
 
-/// What a request changes of the one before: from which item on, how many of those behind go.
+/// The changes of a request against the one before: the item from which on they begin, and how many of the later ones
+/// go.
 pub(super) struct Changed {
     pub(super) at: usize,
     pub removed: Vec<ItemNum>,
@@ -134,7 +135,7 @@ impl Sent {
         self.places.get(&number).copied()
     }
 
-    /// Estimated tokens of what was sent last.
+    /// Returns the estimated tokens of the last request.
     pub(super) fn last_tokens(&self) -> usize {
         self.last_tokens
     }
@@ -149,7 +150,7 @@ impl Sent {
         self.large.truncate(self.large.partition_point(|output| *output < outputs));
     }
 
-    /// Puts a message's slots behind all others.
+    /// Adds a message's slots after all others.
     fn put(&mut self, items: &Items, place: usize, slots: impl Iterator<Item = Slot>) {
         self.starts.resize(place + 1, self.slots.len());
         for slot in slots {
@@ -194,7 +195,7 @@ impl Sent {
         self.replace(&session.items, from, &slots);
     }
 
-    /// Whether the same is sent if everything is folded anew with these operations.
+    /// Whether the request is the same if everything is folded again with these operations.
     pub(super) fn is_folded_by(&self, session: &mut Session, at: &At, ops: &[FoldOp]) -> bool {
         let pieces = self.folded(session, 0, at, ops);
         self.slots_of(session, 0, &pieces) == self.slots
@@ -319,7 +320,7 @@ impl Sent {
             slot.piece.item = items.instead(slot.piece.item, text);
             slot.is_whole = false;
         }
-        // What was reasoned behind them had another prefix.
+        // Later reasoning had another prefix.
         let behind = self.hollow.partition_point(|(hollow, _)| *hollow <= place);
         self.hollow[behind..].iter_mut().for_each(|(_, gone)| *gone = true);
         let is_gone = |slot: &Slot| {

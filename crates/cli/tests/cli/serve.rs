@@ -1,0 +1,163 @@
+//! The server as a process: who it tells of what other processes do, that a project is served once, and its end.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Deserializer, Value};
+
+use super::desk::Desk;
+
+/// How long something is waited for before the test fails.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A server that has told its address.
+struct Serving {
+    child: Child,
+    told: Value,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Serving {
+    fn start(desk: &Desk, args: &[&str]) -> Self {
+        let mut command = desk.command(&desk.project(), &[&["serve", "--json"], args].concat());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let mut values = Deserializer::from_reader(stdout).into_iter::<Value>();
+        Self { told: values.next().unwrap().unwrap(), child }
+    }
+
+    fn port(&self) -> u16 {
+        self.told["port"].as_u64().unwrap().try_into().unwrap()
+    }
+
+    /// Begins a request.
+    fn ask(&self, request: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port())).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let token = self.told["token"].as_str().unwrap();
+        let port = self.port();
+        let head = format!(
+            "{request} HTTP/1.1\r\nHost: localhost:{port}\r\nAuthorization: Bearer {token}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    }
+
+    fn answer(&self, request: &str) -> String {
+        let mut answer = String::new();
+        self.ask(request).read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Asks the process to end, and waits until it has; how it ended.
+    fn end(mut self, signal: Signal) -> Option<i32> {
+        let id = i32::try_from(self.child.id()).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+/// The files of servers in the user's state folder.
+fn records(desk: &Desk) -> Vec<PathBuf> {
+    let folder = desk.sealed.home().join(".local/state/callstack/servers");
+    let of = |folder: PathBuf| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = of(folder).flat_map(of);
+    files.filter(|path| path.extension().is_some_and(|ending| ending != "lock")).collect()
+}
+
+#[test]
+fn what_other_processes_do_is_told_and_a_signal_ends_it_in_order() {
+    let desk = Desk::new();
+    for signal in [Signal::TERM, Signal::INT] {
+        let serving = Serving::start(&desk, &[]);
+        let answer = serving.answer("POST /v1/operations/stack_status");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let mut events = BufReader::new(serving.ask("GET /v1/events")).lines();
+        let mut until = |told: &str| {
+            let mut lines = events.by_ref().map(Result::unwrap);
+            assert!(lines.any(|line| line.contains(told)), "the stream ends without {told}");
+        };
+        until("event: open");
+        for title in ["one process", "another process"] {
+            desk.ok(&["push", title, "-c", "done"]);
+            until(title);
+        }
+        assert_eq!(records(&desk).len(), 1);
+        assert_eq!(serving.end(signal), Some(0));
+        // The stream was ended, not cut off: its last chunk is the empty one.
+        let lines: Vec<_> = events.by_ref().map(Result::unwrap).collect();
+        assert!(lines.ends_with(&["0".to_owned(), String::new()]), "{lines:?}");
+        assert!(records(&desk).is_empty());
+    }
+}
+
+#[test]
+fn a_project_is_served_once_unless_another_port_is_named() {
+    let desk = Desk::new();
+    let first = Serving::start(&desk, &[]);
+    let port = first.port().to_string();
+    for args in [&[][..], &["--port", &port]] {
+        let second = Serving::start(&desk, args);
+        assert_eq!(second.told, first.told);
+        assert_eq!(second.told["pid"].as_u64(), Some(first.child.id().into()));
+    }
+    let said = desk.ok(&["serve"]);
+    let page = first.told["page"].as_str().unwrap();
+    assert!(said.contains(page) && said.contains("serves this project already"), "{said}");
+    // One that another project is served at is not free.
+    let elsewhere = Desk::new();
+    let said = elsewhere.run(&["serve", "--port", &port]);
+    assert!(said.code != 0 && said.stderr.contains("can't listen"), "{}", said.stderr);
+    // What a process leaves behind that was killed is of no meaning.
+    assert_eq!(first.end(Signal::KILL), None);
+    let again = Serving::start(&desk, &["--port", &port]);
+    assert_eq!(again.port().to_string(), port);
+    assert!(again.answer("POST /v1/operations/stack_tree").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn a_browser_is_led_to_the_page_by_a_file_that_its_owner_reads() {
+    let desk = Desk::new();
+    let folder = desk.sealed.root().join("programs");
+    fs::create_dir(&folder).unwrap();
+    let opener = folder.join("xdg-open");
+    let seen = desk.sealed.root().join("seen");
+    let pipe = std::process::Command::new("mkfifo").arg(&seen).status().unwrap();
+    assert!(pipe.success());
+    fs::write(&opener, format!("#!/bin/sh\nexec /bin/cat \"$1\" > {}\n", seen.display())).unwrap();
+    fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = desk.command(&desk.project(), &["serve", "--open", "--json"]);
+    command.env("PATH", &folder).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let stdout = child.stdout.take().unwrap();
+    let mut values = Deserializer::from_reader(stdout).into_iter::<Value>();
+    let serving = Serving { told: values.next().unwrap().unwrap(), child };
+    let shown = fs::read_to_string(&seen).unwrap();
+    assert!(shown.contains(serving.told["page"].as_str().unwrap()), "{shown}");
+    for file in records(&desk) {
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
+    assert_eq!(serving.end(Signal::TERM), Some(0));
+    assert!(records(&desk).is_empty());
+}
+
+#[test]
+fn where_there_is_no_store_there_is_nothing_to_serve() {
+    let desk = Desk::without_store();
+    let said = desk.run(&["serve"]);
+    assert_eq!(said.code, 3, "{}", said.stderr);
+    assert!(said.stderr.contains("no callstack store"), "{}", said.stderr);
+}

@@ -1,0 +1,162 @@
+//! What is kept of a session for the next process that follows it, beside the texts that its model was sent.
+
+use serde::{Deserialize, Serialize};
+
+use crate::subagent::Trouble;
+
+/// One part of what is kept of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum SessionState {
+    /// The mode in which the session last went on, once a text of ours was sent in it.
+    FrameMode {
+        /// Whether frame mode was on.
+        on: bool,
+    },
+    /// How many tokens the provider counts for those that are estimated.
+    TokensPerEstimate {
+        /// Real tokens for 100 estimated ones.
+        percent: u32,
+    },
+    /// Reasoning that must not be sent again, since it was written after another prefix.
+    Stale {
+        /// How much is stale.
+        reach: StaleReach,
+        /// The host's id of the message.
+        message: String,
+    },
+    /// The failure that broke the last turn off.
+    BrokenTurn(BrokenTurn),
+}
+
+/// How much is stale, seen from a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StaleReach {
+    /// All up to the message.
+    Until,
+    /// The message alone.
+    Step,
+    /// Every step that was first shown together with the message, which is a summary. It is marked already.
+    Summary,
+}
+
+impl StaleReach {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Until, Self::Step, Self::Summary];
+
+    /// The reach as it is stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Until => "until",
+            Self::Step => "step",
+            Self::Summary => "summary",
+        }
+    }
+}
+
+/// Why a turn of an agent ended before its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Whether somebody stopped it.
+    pub stopped: bool,
+    /// The host's message.
+    pub message: String,
+}
+
+/// The failure that broke the last turn off, until it is handled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokenTurn {
+    /// For a compaction that was waited for.
+    pub failure: Option<Failure>,
+    /// For the frames of a child session.
+    pub trouble: Option<Trouble>,
+}
+
+impl SessionState {
+    /// The state in [`Event::Rendered`](crate::event::Event::Rendered), in which stores of schemas up to 6 have it.
+    /// None for a text that was sent.
+    pub fn of_slot(slot: &str, text: &str) -> Option<Self> {
+        match slot {
+            "mode" => Some(Self::FrameMode { on: text == "on" }),
+            "calibration" => {
+                let factor: f64 = text.parse().ok()?;
+                // Factors are quarters between 0 and 3.
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a cast from a float saturates"
+                )]
+                let percent = (factor * 100.0).round() as u32;
+                Some(Self::TokensPerEstimate { percent })
+            }
+            "broken" => Some(Self::BrokenTurn(serde_json::from_str(text).unwrap_or_default())),
+            slot => {
+                let (reach, message) = slot.strip_prefix("stale:")?.split_once(':')?;
+                let reach = StaleReach::ALL.into_iter().find(|it| it.as_str() == reach)?;
+                Some(Self::Stale { reach, message: message.to_owned() })
+            }
+        }
+    }
+}
+
+/// What a text is for that was sent to a model and is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenderedText {
+    /// A system prompt; its slot goes on with the epoch.
+    System,
+    /// A note; its slot goes on with its place.
+    Note,
+    /// A change that a person made from outside; its slot goes on with the event and the frame.
+    Outside,
+}
+
+impl RenderedText {
+    /// The beginning of the slots of such texts.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::System => "system:",
+            Self::Note => "note:",
+            Self::Outside => "outside:",
+        }
+    }
+
+    /// The kind of the text in a slot. None where the slot is none of a text.
+    pub fn of_slot(slot: &str) -> Option<Self> {
+        [Self::System, Self::Note, Self::Outside]
+            .into_iter()
+            .find(|kind| slot.starts_with(kind.prefix()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_of_older_stores_are_told_from_texts() {
+        let broken = r#"{"failure":{"stopped":true,"message":"m"},"trouble":null}"#;
+        let failure = Some(Failure { stopped: true, message: "m".to_owned() });
+        for (slot, text, expected) in [
+            ("mode", "off", SessionState::FrameMode { on: false }),
+            ("calibration", "1.25", SessionState::TokensPerEstimate { percent: 125 }),
+            ("broken", broken, SessionState::BrokenTurn(BrokenTurn { failure, trouble: None })),
+            (
+                "stale:step:msg:1",
+                "",
+                SessionState::Stale { reach: StaleReach::Step, message: "msg:1".to_owned() },
+            ),
+        ] {
+            assert_eq!(SessionState::of_slot(slot, text), Some(expected), "{slot}");
+            assert_eq!(RenderedText::of_slot(slot), None, "{slot}");
+        }
+        for (slot, kind) in [
+            ("system:start", RenderedText::System),
+            ("note:append:msg-1|context", RenderedText::Note),
+            ("outside:7.0 f2", RenderedText::Outside),
+        ] {
+            assert_eq!(SessionState::of_slot(slot, "mode"), None, "{slot}");
+            assert_eq!(RenderedText::of_slot(slot), Some(kind));
+        }
+    }
+}

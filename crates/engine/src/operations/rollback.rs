@@ -1,0 +1,83 @@
+//! The operation that undoes a frame's changes to the project's files.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::call::Reply;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::operation::{Access, Caller, CallerKind, Operate, PEOPLE, Repeated};
+use crate::rollback::{Reach, Restoring, RollbackPlan};
+
+/// `stack_frame_rollback`.
+pub(crate) struct Rollback;
+
+/// Arguments of `stack_frame_rollback`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct RollbackParams {
+    /// Handle such as f12
+    frame: String,
+    /// Also files that changed while the frame was open although no tool was seen writing them
+    #[serde(default)]
+    all: bool,
+    /// Take back the frame's last rollback
+    #[serde(default)]
+    undo: bool,
+    /// Only say which files would be restored
+    #[serde(default)]
+    dry_run: bool,
+    /// Restore no files but these, such as those that a dry run named; default: all
+    files: Option<Vec<String>>,
+}
+
+impl Operate for Rollback {
+    const NAME: &'static str = "stack_frame_rollback";
+    const SUMMARY: &'static str = "Restore the files that a frame, and the frames below it, were seen \
+        writing to what they held when it began. Files that changed since are left alone.";
+    const ACCESS: Access = Access::Write;
+    const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = PEOPLE;
+    type Params = RollbackParams;
+    type Output = RollbackPlan;
+
+    fn run(
+        engine: &Engine,
+        _: &Caller,
+        params: RollbackParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
+        let reach = if params.all { Reach::All } else { Reach::Seen };
+        let mut plan = if params.undo {
+            engine.rollback_undo_plan(&params.frame)?
+        } else {
+            engine.rollback_plan(&params.frame, reach)?
+        };
+        if let Some(files) = &params.files {
+            plan.restored.retain(|file| files.contains(&file.path));
+        }
+        let would = params.dry_run || plan.restored.is_empty();
+        let done = if would { plan } else { engine.roll_back(&plan)? };
+        let title = format!("rollback of {}", done.frame);
+        Ok(Reply::new(title, told(&done, would), done))
+    }
+}
+
+fn told(plan: &RollbackPlan, would: bool) -> String {
+    let verb = if would { "Would restore" } else { "Restored" };
+    let mut text = format!("{verb} {} files of {}.", plan.restored.len(), plan.frame);
+    for file in &plan.restored {
+        let how = match file.how {
+            Restoring::Reverted => "as it was",
+            Restoring::Removed => "removed",
+            Restoring::BroughtBack => "brought back",
+        };
+        // Writing to a string can't fail.
+        let _ = write!(text, "\n- {}: {how}", file.path);
+    }
+    if !plan.left.is_empty() {
+        let _ = write!(text, "\n{} files are left as they are.", plan.left.len());
+    }
+    text
+}

@@ -1,0 +1,22 @@
+//! callstack over the Model Context Protocol: the operations of the engine as tools, frames and logs as resources.
+//!
+//! Nothing about a single operation is written down here: names, descriptions, schemas and answers are the engine's.
+//! [`McpServer`] serves one client over any transport of `rmcp`; [`serve_stdio`] is the one that agents start.
+
+mod answers;
+mod http;
+mod instructions;
+mod project;
+mod prompts;
+mod resources;
+mod server;
+mod session;
+mod stdio;
+mod tools;
+mod updates;
+
+pub use http::{HttpService, http_service};
+pub use project::Project;
+pub use server::McpServer;
+pub use session::{Sessions, session_of};
+pub use stdio::serve_stdio;

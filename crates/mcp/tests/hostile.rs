@@ -1,0 +1,78 @@
+//! Clients that send what no client should: nothing of it stops the server.
+
+use serde_json::json;
+
+use crate::wire::Desk;
+
+#[tokio::test]
+async fn lines_that_are_no_requests_stop_nothing() {
+    let desk = Desk::new();
+    let mut client = desk.client();
+    client.hello("try").await;
+    let deep = "[".repeat(100_000);
+    for line in [
+        "garbage",
+        "{",
+        "",
+        "[]",
+        "{}",
+        "null",
+        "7",
+        "\u{0}",
+        "{\"jsonrpc\": \"1.0\"}",
+        &deep,
+        r#"{"jsonrpc":"2.0","method":"tools/call"}"#,
+        r#"{"jsonrpc":"2.0","id":900,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":901,"method":"tools/call","params":{"name":"stack","arguments":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":902,"method":"no/such/method","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":{"a":1},"method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}"#,
+    ] {
+        client.send(line).await;
+    }
+    assert_eq!(client.push("Build the parser").await["handle"], "f1");
+}
+
+#[tokio::test]
+async fn a_client_that_begins_with_something_else_can_still_shake_hands() {
+    for first in [
+        "garbage",
+        "{}",
+        r#"{"jsonrpc":"2.0","id":900,"method":"no/such","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":901,"method":"tools/list"}"#,
+    ] {
+        let desk = Desk::new();
+        let mut client = desk.client();
+        client.send(first).await;
+        client.hello("try").await;
+        assert_eq!(client.push("Build the parser").await["handle"], "f1", "{first}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_refused_and_stops_nothing() {
+    let desk = Desk::new();
+    let mut client = desk.client();
+    client.hello("try").await;
+    let long = json!({"title": "x".repeat(1 << 20), "successCriteria": "x"});
+    assert_eq!(client.refusal("stack_frame_push", long).await["error"], "limit");
+    // Longer than a line may be: dropped.
+    client.send(&format!("{{\"a\": \"{}\"}}", "x".repeat(17 << 20))).await;
+    assert_eq!(client.push("Build the parser").await["handle"], "f1");
+}
+
+#[tokio::test]
+async fn wrong_arguments_of_every_tool_are_refused() {
+    let desk = Desk::with(&[("STACK_TOOLS", "full")]);
+    let mut client = desk.client();
+    client.hello("try").await;
+    let tools = client.request("tools/list", json!({})).await;
+    for tool in tools["tools"].as_array().unwrap() {
+        let name = tool["name"].as_str().unwrap();
+        assert_eq!(
+            client.refusal(name, json!({"no such argument": 1})).await["error"],
+            "invalid",
+            "{name}"
+        );
+    }
+}

@@ -1,0 +1,26 @@
+//! Serves the operations and events of a project's store over HTTP, on loopback only.
+//!
+//! Not here: what operations do and who may call them (`engine`), and which project is meant (`cli`).
+
+mod access;
+mod app;
+mod body;
+mod calls;
+mod connections;
+mod events;
+mod feed;
+mod guard;
+mod mcp;
+mod openapi;
+mod operations;
+mod page;
+mod problem;
+mod proposal;
+mod record;
+mod server;
+mod steady;
+
+pub use access::Token;
+pub use app::{Limits, app};
+pub use record::{Records, Running};
+pub use server::{Options, Server, Started, serve};

@@ -1,0 +1,299 @@
+//! The four endpoints of the proposal for a fork of `OpenCode`, with its shapes: a frame is a session with
+//! `frame` in it, and a context is a list of messages with their parts.
+
+use std::collections::HashMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::http::header::LINK;
+use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::framing::title_of;
+use callstack_engine::tree::TreeLine;
+use callstack_engine::{Engine, EngineError, FrameMetadata, Kind, path_text};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::body::{Body, Parameters};
+use crate::calls::{Behalf, Key};
+use crate::problem::Problem;
+
+/// A frame, in the shape of a session.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Info {
+    /// The frame's id.
+    id: String,
+    /// The project, by its folder.
+    #[serde(rename = "projectID")]
+    project: String,
+    /// The project's folder.
+    directory: String,
+    /// The id of the frame above it.
+    #[serde(rename = "parentID", skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    title: String,
+    time: Times,
+    frame: FrameInfo,
+    /// The frames below it, in a tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "children")]
+    children: Option<Vec<Info>>,
+}
+
+/// When something happened; milliseconds since 1970.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Times {
+    created: i64,
+    updated: i64,
+}
+
+/// The part of a session that makes it a frame.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct FrameInfo {
+    status: Status,
+    /// The goal.
+    goal: String,
+    /// The results of the frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compaction: Option<String>,
+    /// The file with all that was said and done in it.
+    #[serde(rename = "logPath", skip_serializing_if = "Option::is_none")]
+    log_path: Option<String>,
+}
+
+/// Arguments of `POST /frame/push`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Push {
+    /// The frame to begin below, which has to be the open one of its session; default: the one that worked last.
+    #[serde(rename = "parentID")]
+    parent: Option<String>,
+    /// The goal; its first sentence becomes the title.
+    goal: String,
+    /// Only plans the frame.
+    #[serde(default)]
+    planned: bool,
+}
+
+/// Arguments of `POST /frame/pop`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pop {
+    /// The frame to end; default: the open one of the session that worked last.
+    #[serde(rename = "sessionID")]
+    frame: Option<String>,
+    /// The outcome.
+    status: Ending,
+    /// The results, for later work. If left out, they are extracted from the work itself, as far as it is known.
+    summary: Option<String>,
+}
+
+/// The outcome of a frame.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Ending {
+    Completed,
+    Failed,
+    Blocked,
+}
+
+/// Parameters of `GET /frame/tree`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rooted {
+    #[serde(rename = "rootSessionID")]
+    root: Option<String>,
+}
+
+/// Parameters of `GET /frame/context`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    #[serde(rename = "sessionID")]
+    frame: Option<String>,
+    from: Option<u64>,
+}
+
+/// A message with its parts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct WithParts {
+    info: Value,
+    parts: Vec<Value>,
+}
+
+/// Begins a frame, or plans it.
+pub(crate) async fn push(
+    State(app): State<App>,
+    key: Key,
+    Body(asked): Body<Push>,
+) -> Result<Json<Info>, Problem> {
+    let info = app.call(move |engine| {
+        let mut arguments =
+            json!({"title": title_of(&asked.goal), "successCriteria": asked.goal.trim()});
+        let parent = asked.parent.as_deref().map(|parent| engine.resolve(parent)).transpose()?;
+        let behalf = behalf_in(parent.as_ref(), key);
+        let answer = if asked.planned {
+            if let Some(parent) = &parent {
+                arguments["parent"] = json!(parent.num.to_string());
+            }
+            behalf.call(engine, "stack_frame_plan", arguments)?.data[0].take()
+        } else {
+            let check = || parent.as_ref().map_or(Ok(()), |parent| check_open(engine, parent));
+            behalf.call_if(check, engine, "stack_frame_push", arguments)?.data
+        };
+        named(engine, &answer["handle"])
+    });
+    Ok(Json(info.await?))
+}
+
+/// Ends a frame.
+pub(crate) async fn pop(
+    State(app): State<App>,
+    key: Key,
+    Body(asked): Body<Pop>,
+) -> Result<Json<Info>, Problem> {
+    let info = app.call(move |engine| {
+        let frame = asked.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
+        let mut arguments = json!({"status": asked.status, "results": asked.summary});
+        if let Some(frame) = &frame {
+            arguments["frame"] = json!(frame.num.to_string());
+        }
+        let answer = behalf_in(frame.as_ref(), key).call(engine, "stack_frame_pop", arguments)?;
+        named(engine, &answer.data["handle"])
+    });
+    Ok(Json(info.await?))
+}
+
+/// Answers with the tree, or a frame with all that is below it.
+pub(crate) async fn tree(
+    State(app): State<App>,
+    Parameters(rooted): Parameters<Rooted>,
+) -> Result<Json<Vec<Info>>, Problem> {
+    let trees = app.call(move |engine| {
+        let root = rooted.root.as_deref().map(|root| engine.resolve(root)).transpose()?;
+        let state = engine.state()?.masked();
+        let mut below: HashMap<Option<FrameNum>, Vec<Frame>> = HashMap::new();
+        for TreeLine { frame, .. } in engine.tree(None)? {
+            below.entry(frame.parent).or_default().push(frame);
+        }
+        let roots = match root {
+            Some(root) => vec![root],
+            None => below.remove(&None).unwrap_or_default(),
+        };
+        let of = |frame: &Frame| state.frames.get(&frame.id).map(|it| info(engine, it.clone()));
+        Ok(grown(roots, &mut below, &of))
+    });
+    Ok(Json(trees.await?))
+}
+
+/// Answers with the input of a frame's model: the context, and the frame's own messages. More of these are at the
+/// address in `Link`.
+pub(crate) async fn context(
+    State(app): State<App>,
+    Parameters(wanted): Parameters<Wanted>,
+) -> Result<(HeaderMap, Json<Vec<WithParts>>), Problem> {
+    let answer = app.call(move |engine| {
+        let behalf = Behalf::default();
+        let frame = json!({"frame": wanted.frame});
+        let mut context = behalf.call(engine, "stack_context_preview", frame)?.data;
+        let handle = context["frame"].take();
+        let arguments = json!({"frame": handle, "from": wanted.from});
+        let mut log = behalf.call(engine, "stack_log", arguments)?.data;
+        let id = named(engine, &handle)?.id;
+        let mut messages = Vec::new();
+        if wanted.from.is_none() {
+            messages.push(WithParts {
+                info: json!({"id": format!("context-{id}"), "sessionID": id, "role": "user"}),
+                parts: vec![json!({"type": "text", "text": context["xml"].take()})],
+            });
+        }
+        let Value::Array(logged) = log["messages"].take() else { return Ok((None, messages)) };
+        messages.extend(logged.into_iter().map(with_parts));
+        let next = log["next"].as_u64();
+        let next =
+            next.map(|next| format!("</frame/context?sessionID={id}&from={next}>; rel=\"next\""));
+        Ok::<_, EngineError>((next, messages))
+    });
+    let (next, messages) = answer.await?;
+    let link = next.and_then(|next| next.parse().ok()).map(|next| (LINK, next));
+    Ok((link.into_iter().collect(), Json(messages)))
+}
+
+/// Acts in the session that works in a frame.
+fn behalf_in(frame: Option<&Frame>, key: Key) -> Behalf {
+    let session = frame.and_then(|frame| frame.session.clone());
+    Behalf { session, reveal: false, key }
+}
+
+/// Refuses a push below a frame that is not the open one of its session: work in it would begin elsewhere.
+fn check_open(engine: &Engine, parent: &Frame) -> Result<(), EngineError> {
+    let active = match &parent.session {
+        Some(session) => engine.active(session)?,
+        None => None,
+    };
+    if active == Some(parent.num) {
+        return Ok(());
+    }
+    Err(EngineError {
+        kind: Kind::Conflict,
+        message: format!("{} is not the open frame of a session", parent.num),
+        hint: Some("Go there first with `stack_navigate`, or plan the frame.".to_owned()),
+    })
+}
+
+/// The frame that an answer names by its handle.
+fn named(engine: &Engine, handle: &Value) -> Result<Info, EngineError> {
+    let frame = engine.resolve(handle.as_str().unwrap_or_default())?;
+    let metadata = engine.metadata(&frame)?;
+    Ok(info(engine, metadata.masked().unwrap_or(metadata)))
+}
+
+fn info(engine: &Engine, frame: FrameMetadata) -> Info {
+    let directory = path_text(engine.project()).into_owned();
+    let goal = Some(frame.success_criteria).filter(|criteria| !criteria.trim().is_empty());
+    Info {
+        id: frame.session_id,
+        project: directory.clone(),
+        directory,
+        parent: frame.parent_session_id,
+        frame: FrameInfo {
+            status: frame.status,
+            goal: goal.unwrap_or_else(|| frame.title.clone()),
+            compaction: frame.results,
+            log_path: frame.log_path,
+        },
+        title: frame.title,
+        time: Times { created: frame.created_at, updated: frame.updated_at },
+        children: None,
+    }
+}
+
+/// Frames with those below each. Trees are as deep as their limit allows.
+fn grown(
+    frames: Vec<Frame>,
+    below: &mut HashMap<Option<FrameNum>, Vec<Frame>>,
+    of: &dyn Fn(&Frame) -> Option<Info>,
+) -> Vec<Info> {
+    let mut grown_frames = Vec::new();
+    for frame in frames {
+        let children = below.remove(&Some(frame.num)).unwrap_or_default();
+        let children = Some(grown(children, below, of));
+        grown_frames.extend(of(&frame).map(|info| Info { children, ..info }));
+    }
+    grown_frames
+}
+
+fn with_parts(mut message: Value) -> WithParts {
+    let parts = match message["parts"].take() {
+        Value::Array(parts) => parts,
+        _ => Vec::new(),
+    };
+    WithParts { info: message["info"].take(), parts }
+}
+
+fn children(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    generator.subschema_for::<Vec<Info>>()
+}
