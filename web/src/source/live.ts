@@ -1,0 +1,119 @@
+import type { Calls, Details, Diff, Folded, Frames, Message, Messages, Sent, Window } from './data.ts';
+import { type Answer, Refused, type Source } from './source.ts';
+import { follow } from './stream.ts';
+
+const PAGE = 20;
+
+/** The key of the token in the storage of the tab. */
+const TOKEN = 'token';
+
+/** Takes the token out of the address, which is shown and remembered, and keeps it for this tab. */
+export function takeToken(): void {
+  const [, token, route = ''] = /^#([^/?]+)(.*)$/.exec(location.hash) ?? [];
+  if (!token) return;
+  sessionStorage.setItem(TOKEN, token);
+  history.replaceState(null, '', `${location.pathname}${location.search}${route ? `#${route}` : ''}`);
+}
+
+/** A server that asks a store. */
+export class Live implements Source {
+  readonly title = '';
+  readonly steers = true;
+  readonly remarks: string[] = [];
+  readonly at = undefined;
+  readonly start = undefined;
+  readonly #project = new URLSearchParams(location.search).get('project');
+
+  /** Asks the server. */
+  async ask(path: string, request: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(request.headers);
+    headers.set('Authorization', `Bearer ${sessionStorage.getItem(TOKEN) ?? ''}`);
+    let response;
+    try {
+      response = await fetch(this.#addressed(path), { ...request, headers });
+    } catch {
+      throw new Refused('The server does not answer.', 'Is `callstack serve` still running?');
+    }
+    if (response.status === 401) {
+      throw new Refused(
+        'This tab is not let in.',
+        'Open the address that `callstack serve` prints: it holds the token.',
+        true,
+      );
+    }
+    if (!response.ok) {
+      const problem = await response.json().catch(() => ({}));
+      throw new Refused(problem.detail ?? `The server answered ${response.status}.`, problem.hint);
+    }
+    return response;
+  }
+
+  #addressed(path: string): string {
+    if (!this.#project) return path;
+    return `${path}${path.includes('?') ? '&' : '?'}project=${encodeURIComponent(this.#project)}`;
+  }
+
+  async run(operation: string, args: Record<string, unknown>, session?: string): Promise<Answer> {
+    const given = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
+    const query = session ? `?session=${encodeURIComponent(session)}` : '';
+    const response = await this.ask(`/v1/operations/${operation}${query}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(given),
+    });
+    return response.json();
+  }
+
+  async #data<T>(operation: string, args: Record<string, unknown>): Promise<T> {
+    return (await this.run(operation, args)).data as T;
+  }
+
+  frames(since?: number): Promise<Frames> {
+    return this.#data('stack_frames', { since });
+  }
+
+  details(frame: string): Promise<Details> {
+    return this.#data('stack_frame_details', { frame });
+  }
+
+  diff(frame: string, from?: number, path?: string): Promise<Diff> {
+    return this.#data('stack_diff', path ? { frame, path, limit: 1_000_000 } : { frame, from, count: PAGE });
+  }
+
+  folded(frame: string, from?: number): Promise<Folded> {
+    return this.#data('stack_folded', { frame, from, count: PAGE });
+  }
+
+  log(frame: string, from?: number): Promise<Messages> {
+    return this.#data('stack_read_frame', { frame, from, count: PAGE });
+  }
+
+  window(session: string): Promise<Window> {
+    return this.#data('stack_window', { session });
+  }
+
+  calls(session: string): Promise<Calls> {
+    return this.#data('stack_calls', { session });
+  }
+
+  sent(session: string, call?: string, from?: number): Promise<Sent> {
+    return this.#data('stack_sent', { session, call, from, count: PAGE });
+  }
+
+  async message(session: string, call: string | undefined, message: string): Promise<Message> {
+    const sent = await this.#data<Sent>('stack_sent', { session, call, message });
+    const [whole] = sent.messages;
+    if (!whole) throw new Refused('The message is not there any more.');
+    return whole;
+  }
+
+  async search(query: string): Promise<string[]> {
+    const { data } = await this.run('stack_search', { query, limit: 100 });
+    const hits = Object.values(data).find(Array.isArray) ?? [];
+    return hits.flatMap((hit: { frame?: string; handle?: string }) => hit.frame ?? hit.handle ?? []);
+  }
+
+  follow(changed: () => void, state: (problem: string) => void): void {
+    follow((path, headers) => this.ask(path, { headers }), changed, state);
+  }
+}

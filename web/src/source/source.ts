@@ -1,0 +1,53 @@
+import type { Calls, Details, Diff, Folded, Frames, Message, Messages, Sent, Window } from './data.ts';
+
+/** Says why something can't be shown, and what to do about it. */
+export class Refused extends Error {
+  readonly hint: string | undefined;
+  /** Whether asking again can't help. */
+  readonly final: boolean;
+
+  constructor(message: string, hint?: string, final = false) {
+    super(message);
+    this.hint = hint;
+    this.final = final;
+  }
+}
+
+/** The answer of an operation. */
+export interface Answer {
+  title: string;
+  text: string;
+  data: Record<string, unknown>;
+}
+
+/** Where the page has its data from: a server, or the file that it stands in. */
+export interface Source {
+  /** What the page is about, such as the project's folder. */
+  readonly title: string;
+  /** Whether frames can be changed. */
+  readonly steers: boolean;
+  /** Remarks on what is missing. */
+  readonly remarks: string[];
+  /** When the data were written; nothing if they are those of now. */
+  readonly at: number | undefined;
+  /** The frame to show first. */
+  readonly start: string | undefined;
+
+  frames(since?: number): Promise<Frames>;
+  details(frame: string): Promise<Details>;
+  diff(frame: string, from?: number, path?: string): Promise<Diff>;
+  folded(frame: string, from?: number): Promise<Folded>;
+  log(frame: string, from?: number): Promise<Messages>;
+  window(session: string): Promise<Window>;
+  calls(session: string): Promise<Calls>;
+  sent(session: string, call?: string, from?: number): Promise<Sent>;
+  /** A message of a request, whole. */
+  message(session: string, call: string | undefined, message: string): Promise<Message>;
+  /** Handles of frames whose results, files or messages hold words that the tree does not have. */
+  search(query: string): Promise<string[]>;
+
+  /** Carries out an operation in a session. */
+  run(operation: string, args: Record<string, unknown>, session: string | undefined): Promise<Answer>;
+  /** Calls `changed` whenever frames may have changed, and `state` with what is wrong, if anything is. */
+  follow(changed: () => void, state: (problem: string) => void): void;
+}

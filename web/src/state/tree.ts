@@ -1,0 +1,156 @@
+import type { Frame } from '../source/data.ts';
+
+/** Frames in drawing order, with what is asked of them often. */
+export class Tree {
+  readonly frames: Frame[];
+  readonly #places = new Map<string, number>();
+  /** The place behind the last frame below each. */
+  readonly #ends: number[] = [];
+  readonly #children = new Map<string | undefined, Frame[]>();
+
+  constructor(frames: Frame[]) {
+    this.frames = frames;
+    frames.forEach((frame, place) => this.#places.set(frame.handle, place));
+    const open: number[] = [];
+    frames.forEach((frame, place) => {
+      while (open.length > 0 && (frames[open.at(-1)!]?.depth ?? 0) >= frame.depth) this.#ends[open.pop()!] = place;
+      open.push(place);
+      const above = this.get(frame.parent)?.handle;
+      const beside = this.#children.get(above);
+      if (beside) beside.push(frame);
+      else this.#children.set(above, [frame]);
+    });
+    for (const place of open) this.#ends[place] = frames.length;
+  }
+
+  get(handle: string | null | undefined): Frame | undefined {
+    const place = handle == null ? undefined : this.#places.get(handle);
+    return place === undefined ? undefined : this.frames[place];
+  }
+
+  place(handle: string): number {
+    return this.#places.get(handle) ?? -1;
+  }
+
+  /** The place behind the last frame below one. */
+  end(place: number): number {
+    return this.#ends[place] ?? place + 1;
+  }
+
+  /** The frames right below one; the outermost ones without it. */
+  children(handle?: string): Frame[] {
+    return this.#children.get(handle) ?? [];
+  }
+
+  /** The frames above one, the outermost first. */
+  above(frame: Frame): Frame[] {
+    const found: Frame[] = [];
+    for (let at = this.get(frame.parent); at && !found.includes(at); at = this.get(at.parent)) found.unshift(at);
+    return found;
+  }
+
+  /** The frames right beside one, with it. */
+  beside(frame: Frame): Frame[] {
+    return this.children(this.get(frame.parent)?.handle);
+  }
+}
+
+/** A frame as a row of the list. */
+export interface Row {
+  frame: Frame;
+  /** Counted from 1. */
+  position: number;
+  siblings: number;
+  /** Whether frames below it are shown; nothing if there are none. */
+  open: boolean | undefined;
+  /** Whether it is shown only for what is below it. */
+  aside: boolean;
+}
+
+const haystacks = new WeakMap<Frame, string>();
+
+function haystack(frame: Frame): string {
+  let text = haystacks.get(frame);
+  if (text === undefined) {
+    const { handle, title, result = '', files = [], agent = '', status, session = '' } = frame;
+    text = [handle, title, result, ...files, agent, status, session].join('\n').toLowerCase();
+    haystacks.set(frame, text);
+  }
+  return text;
+}
+
+export const KINDS = ['all', 'unfinished', 'failed', 'changed', 'sent'] as const;
+export type Kind = (typeof KINDS)[number];
+
+function isOf(frame: Frame, kind: Kind): boolean {
+  switch (kind) {
+    case 'all':
+      return true;
+    case 'unfinished':
+      return Boolean(frame.unfinished) || ['planned', 'in_progress', 'blocked'].includes(frame.status);
+    case 'failed':
+      return frame.status === 'failed' || frame.checked === 'failed';
+    case 'changed':
+      return (frame.files?.length ?? 0) > 0;
+    case 'sent':
+      return frame.status === 'in_progress' || Boolean(frame.stillSent);
+  }
+}
+
+/** The places of the frames that a filter lets through; nothing where it lets all through. */
+export function matches(tree: Tree, words: string, kind: Kind, found: Set<string>): Set<number> | undefined {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  if (wanted.length === 0 && kind === 'all') return undefined;
+  const places = new Set<number>();
+  tree.frames.forEach((frame, place) => {
+    if (!isOf(frame, kind)) return;
+    if (found.has(frame.handle) || wanted.every((word) => haystack(frame).includes(word))) places.add(place);
+  });
+  return places;
+}
+
+/** The rows of the list: all that is not below a closed frame, or what a filter lets through with what is above it. */
+export function rows(tree: Tree, closed: Set<string>, shown: Set<number> | undefined): Row[] {
+  const kept = shown && withAbove(tree, shown);
+  const made: Row[] = [];
+  for (let place = 0; place < tree.frames.length; place += 1) {
+    const frame = tree.frames[place]!;
+    if (kept && !kept.has(place)) continue;
+    const end = tree.end(place);
+    const hasBelow = end > place + 1;
+    const isClosed = !kept && closed.has(frame.handle);
+    const beside = tree.beside(frame);
+    made.push({
+      frame,
+      position: beside.length === 1 ? 1 : position(beside, frame),
+      siblings: beside.length,
+      open: hasBelow ? !isClosed : undefined,
+      aside: Boolean(shown && !shown.has(place)),
+    });
+    if (isClosed) place = end - 1;
+  }
+  return made;
+}
+
+const positions = new WeakMap<Frame[], Map<Frame, number>>();
+
+function position(beside: Frame[], frame: Frame): number {
+  let known = positions.get(beside);
+  if (!known) {
+    known = new Map(beside.map((it, at) => [it, at + 1]));
+    positions.set(beside, known);
+  }
+  return known.get(frame) ?? 1;
+}
+
+function withAbove(tree: Tree, shown: Set<number>): Set<number> {
+  const kept = new Set(shown);
+  for (const place of shown) {
+    for (let frame = tree.get(tree.frames[place]?.parent); frame; frame = tree.get(frame.parent)) {
+      const above = tree.place(frame.handle);
+      if (kept.has(above)) break;
+      kept.add(above);
+    }
+  }
+  return kept;
+}

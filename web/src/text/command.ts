@@ -1,0 +1,15 @@
+/** A word as a shell reads it. */
+function quoted(word: string): string {
+  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** The command of a terminal that does the same; arguments that are not given are left out. */
+export function command(...words: (string | undefined | false)[]): string {
+  const given = words.filter((word): word is string => typeof word === 'string');
+  return ['callstack', ...given].map((word, at) => (at === 0 ? word : quoted(word))).join(' ');
+}
+
+/** An option with its value; nothing without one. */
+export function option(name: string, value: string | undefined): [string, string] | [] {
+  return value ? [name, value] : [];
+}

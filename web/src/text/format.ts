@@ -1,0 +1,52 @@
+/** Figures and times in the reader's language and zone. */
+
+const whole = new Intl.NumberFormat();
+const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumSignificantDigits: 3 });
+const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const dayClock = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+export const exact = (number: number): string => whole.format(number);
+export const short = (number: number): string => compact.format(number);
+export const percent = (part: number, of: number): string => share.format(of > 0 ? part / of : 0);
+export const date = (at: number): string => moment.format(at);
+export const day = (at: number): string => dayClock.format(at);
+export const time = (at: number): string => clock.format(at);
+
+export const tokens = (number: number): string => `${exact(number)} ${number === 1 ? 'token' : 'tokens'}`;
+export const counted = (number: number, one: string, more = `${one}s`): string =>
+  `${exact(number)} ${number === 1 ? one : more}`;
+
+function unit(value: number, name: string): string {
+  return new Intl.NumberFormat(undefined, { style: 'unit', unit: name, unitDisplay: 'narrow' }).format(value);
+}
+
+/** A duration in its two largest units. */
+export function duration(ms: number): string {
+  const parts: [number, string][] = [
+    [Math.floor(ms / DAY), 'day'],
+    [Math.floor((ms % DAY) / HOUR), 'hour'],
+    [Math.floor((ms % HOUR) / MINUTE), 'minute'],
+    [Math.floor((ms % MINUTE) / SECOND), 'second'],
+  ];
+  const first = parts.findIndex(([value]) => value > 0);
+  if (first < 0) return unit(ms < SECOND && ms > 0 ? 1 : 0, 'second');
+  const largest = parts.slice(first, first + 2).filter(([value]) => value > 0);
+  return largest.map(([value, name]) => unit(value, name)).join(' ');
+}
+
+/** How long ago something was. */
+export function ago(at: number, now: number): string {
+  const past = at - now;
+  for (const [size, name] of [[DAY, 'day'], [HOUR, 'hour'], [MINUTE, 'minute']] as const) {
+    if (Math.abs(past) >= size) return relative.format(Math.round(past / size), name);
+  }
+  return relative.format(Math.round(past / SECOND), 'second');
+}

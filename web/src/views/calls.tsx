@@ -1,0 +1,199 @@
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import { data, session } from '../state/model.ts';
+import { useLoaded } from '../state/load.ts';
+import { address, go, towards } from '../state/route.ts';
+import { theme } from '../state/theme.ts';
+import type { Calls, FoldMark } from '../source/data.ts';
+import { counted, exact, percent, short, tokens } from '../text/format.ts';
+import { line } from '../text/visible.ts';
+import { Note } from './bits.tsx';
+
+type Figure = 'sent' | 'billed';
+
+/** The size of each call's request, and what it would have been. */
+export function CallsView() {
+  const id = session.value?.id;
+  const loaded = useLoaded(id, () => data().calls(id ?? ''));
+  const { value, problem } = loaded.value;
+  if (!id) return <Note>There is no session yet.</Note>;
+  if (problem) return <Note>{problem}</Note>;
+  if (!value) return <Note>Reading …</Note>;
+  if (value.calls.length === 0) return <Note>The model was not called in this session yet.</Note>;
+  return <Chart calls={value} session={id} />;
+}
+
+const billed = (hundredths: number | undefined): number | undefined =>
+  hundredths === undefined ? undefined : Math.round(hundredths / 100);
+
+function Chart({ calls, session: id }: { calls: Calls; session: string }) {
+  const figure = useSignal<Figure>('sent');
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const shown = useSignal(calls);
+  const marks = useSignal<{ mark: FoldMark; left: number }[]>([]);
+  useEffect(() => { shown.value = calls; }, [calls]);
+  const series = useComputed(() => seriesOf(shown.value, figure.value));
+  const { sum } = calls;
+
+  useSignalEffect(() => {
+    const element = box.current;
+    const values = series.value;
+    void theme.value;
+    if (!element) return undefined;
+    const redraw = (): void => {
+      plot.current?.destroy();
+      plot.current = made(element, values, figure.value, shown.value, (place) => marksAt(place));
+    };
+    const marksAt = (drawn: uPlot): void => {
+      marks.value = placed(shown.value.folds, drawn);
+    };
+    redraw();
+    const observer = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      if (plot.current && width > 0 && Math.abs(plot.current.width - width) > 1) plot.current.setSize({ width, height: heightOf(width) });
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  });
+
+  const without = figure.value === 'sent' ? sum.sentWithout : billed(sum.billedWithoutHundredths);
+  const withFrames = figure.value === 'sent' ? sum.sent : billed(sum.billedHundredths);
+  return (
+    <section class="pad calls" aria-label="Calls of the model">
+      <h2>Calls of the model</h2>
+      <p>
+        {counted(sum.requests, 'request')}:{' '}
+        {withFrames === undefined ? null : <strong>{tokens(withFrames)} {figure.value}</strong>}
+        {without === undefined || withFrames === undefined ? null : (
+          <>, {tokens(without)} without frames ({without >= withFrames ? `${percent(without - withFrames, without)} saved` : `${percent(withFrames - without, without)} more`})</>
+        )}.
+      </p>
+      <p class="tools">
+        <label>
+          Figures{' '}
+          <select value={figure.value} onChange={(event) => { figure.value = event.currentTarget.value as Figure; }}>
+            <option value="sent">Tokens sent</option>
+            <option value="billed">As billed, in tokens of uncached input</option>
+          </select>
+        </label>
+        <span class="key sent">With frames, as reported</span>
+        <span class="key without">Without, estimated</span>
+      </p>
+      <div class="chart">
+        <div ref={box} role="img" aria-label={`Tokens of ${counted(calls.calls.length, 'call')}: ${sum.sent ? tokens(sum.sent) : ''} with frames, ${sum.sentWithout ? tokens(sum.sentWithout) : 'an unknown number'} without. The table below has the folds.`} />
+        <div class="marks" aria-hidden="true">
+          {marks.value.map(({ mark, left }, at) => (
+            <a
+              key={at}
+              class={mark.kind}
+              style={{ left: `${left}px` }}
+              tabIndex={-1}
+              {...(mark.frame ? { href: address(towards({ frame: mark.frame, tab: 'fold' })) } : {})}
+              title={`${mark.frame ?? mark.kind}${mark.title ? ` ${line(mark.title)}` : ''}: ${short(mark.tokensBefore)} → ${short(mark.tokensAfter)} tokens`}
+            >
+              ▾
+            </a>
+          ))}
+        </div>
+      </div>
+      <h3>What left <span class="dim">{counted(calls.folds.length, 'time')}</span></h3>
+      {calls.folds.length === 0 ? <Note>Nothing was folded yet.</Note> : (
+        <div class="scroll" tabIndex={0} role="region" aria-label="What left">
+          <table class="folds">
+            <thead><tr><th scope="col">Before call</th><th scope="col">What</th><th scope="col" class="number">Left</th><th scope="col" class="number">Stand for it</th></tr></thead>
+            <tbody>
+              {calls.folds.map((mark, at) => (
+                <tr key={at}>
+                  <td>{mark.call === undefined ? 'the next' : (
+                    <button type="button" class="link" onClick={() => go({ view: 'request', session: id, call: calls.calls.find((it) => it.place === mark.call)?.message })}>{exact(mark.call + 1)}</button>
+                  )}</td>
+                  <td>{mark.frame ? <a href={address(towards({ frame: mark.frame, tab: 'fold' }))}>{mark.frame} <bdi>{line(mark.title ?? '')}</bdi></a> : KINDS[mark.kind] ?? mark.kind}</td>
+                  <td class="number">{exact(mark.tokensBefore)}</td>
+                  <td class="number">{exact(mark.tokensAfter)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+const KINDS: Record<string, string> = { mask: 'an output that a newer one replaced', since: 'steps closed after the fact' };
+
+/** Numbers of calls, what was sent, and what would have been. */
+type Series = [number[], (number | null)[], (number | null)[]];
+
+function seriesOf({ calls }: Calls, figure: Figure): Series {
+  const value = (call: Calls['calls'][number]): number | undefined => (figure === 'sent' ? call.tokens : billed(call.billedHundredths));
+  const other = (call: Calls['calls'][number]): number | undefined =>
+    figure === 'sent' ? call.tokensWithout : billed(call.billedWithoutHundredths);
+  return [
+    calls.map((call) => call.place + 1),
+    calls.map((call) => value(call) ?? null),
+    calls.map((call) => other(call) ?? null),
+  ];
+}
+
+const heightOf = (width: number): number => Math.max(180, Math.min(480, width / 3));
+
+function made(box: HTMLElement, series: Series, figure: Figure, calls: Calls, drawn: (plot: uPlot) => void): uPlot {
+  const style = getComputedStyle(box);
+  const property = (name: string): string => style.getPropertyValue(name);
+  const [sent, without, grid] = [property('--sent'), property('--without'), property('--line')];
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  const width = Math.max(200, box.clientWidth);
+  const limit = figure === 'sent' ? calls.limit : undefined;
+  const largest = Math.max(1, ...series[1].map((it) => it ?? 0), ...series[2].map((it) => it ?? 0));
+  const axis = { stroke: property('--dim'), grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: `12px ${style.fontFamily}` };
+  return new uPlot(
+    {
+      width,
+      height: heightOf(width),
+      scales: { x: { time: false }, y: { range: [0, largest * 1.08] } },
+      legend: { show: true, live: true, markers: { show: false } },
+      cursor: { drag: { x: true, y: false } },
+      series: [
+        { label: 'Call', value: (_, it) => (it == null ? '' : exact(it)) },
+        { label: 'With frames', stroke: sent, width: 2, ...(stepped ? { paths: stepped } : {}), points: { show: series[0].length < 40 }, value: (_, it) => (it == null ? '' : exact(it)) },
+        { label: 'Without', stroke: without, width: 2, dash: [6, 4], ...(stepped ? { paths: stepped } : {}), points: { show: false }, value: (_, it) => (it == null ? '' : exact(it)) },
+      ],
+      axes: [
+        { ...axis, values: (_, all) => all.map((it) => (Number.isInteger(it) ? exact(it) : '')) },
+        { ...axis, size: 56, values: (_, all) => all.map((it) => short(it)) },
+      ],
+      hooks: {
+        draw: [(plot) => { limitLine(plot, limit, grid); drawn(plot); }],
+      },
+    },
+    series,
+    box,
+  );
+}
+
+function limitLine(plot: uPlot, limit: number | undefined, colour: string): void {
+  if (!limit) return;
+  const y = plot.valToPos(limit, 'y', true);
+  if (y < plot.bbox.top) return;
+  plot.ctx.save();
+  plot.ctx.strokeStyle = colour;
+  plot.ctx.strokeRect(plot.bbox.left, y, plot.bbox.width, 1);
+  plot.ctx.restore();
+}
+
+/** Where the marks of folds stand above the chart. */
+function placed(folds: FoldMark[], plot: uPlot): { mark: FoldMark; left: number }[] {
+  const [from, to] = [plot.scales['x']?.min ?? 0, plot.scales['x']?.max ?? 0];
+  return folds.flatMap((mark) => {
+    const at = mark.call === undefined ? undefined : mark.call + 1;
+    if (at === undefined || at < from || at > to) return [];
+    return [{ mark, left: plot.over.offsetLeft + plot.valToPos(at, 'x') }];
+  });
+}

@@ -1,0 +1,191 @@
+import type { Details, Frame } from '../source/data.ts';
+import { data, frame, loaded, now, session, steers, tree } from '../state/model.ts';
+import { useLoaded } from '../state/load.ts';
+import { go, route, type Tab, TABS } from '../state/route.ts';
+import { perform } from '../state/steer.ts';
+import { unpin } from '../state/acts.ts';
+import { ago, date, duration, exact, tokens } from '../text/format.ts';
+import { command } from '../text/command.ts';
+import { line } from '../text/visible.ts';
+import { Actions } from './actions.tsx';
+import { Changed, Command, Copy, Handle, Line, Note, Sign, Tabs, Text } from './bits.tsx';
+import { DiffView } from './diff.tsx';
+import { FoldView } from './fold.tsx';
+import { worked } from './flame-layout.ts';
+import { MessageList } from './messages.tsx';
+import { RequestView } from './request.tsx';
+import { standing } from './words.ts';
+
+const NAMES: Record<Tab, string> = { overview: 'Overview', diff: 'Diff', log: 'Log', fold: 'Fold', request: 'Request' };
+
+/** All about the chosen frame. */
+export function FrameView() {
+  const it = frame.value;
+  const wanted = route.value.frame;
+  if (!it) {
+    return (
+      <section id="detail" class="detail" tabIndex={-1} aria-label="Frame">
+        <Note>{wanted && loaded.value ? <>There is no frame <Line text={wanted} />.</> : 'Choose a frame to see its results, files and messages.'}</Note>
+      </section>
+    );
+  }
+  const { tab } = route.value;
+  const above = tree.value.above(it);
+  return (
+    <section id="detail" class="detail" tabIndex={-1} aria-label={`Frame ${it.handle}`}>
+      <header>
+        <button type="button" class="back" onClick={() => go({ frame: undefined, tab: 'overview' })}>← All frames</button>
+        {above.length > 0 ? (
+          <nav class="above" aria-label="Frames above it">
+            {above.map((one) => <span key={one.handle}><Handle handle={one.handle} /> <Line text={one.title} /> › </span>)}
+          </nav>
+        ) : null}
+        <h2><Sign frame={it} /> <span class="handle">{it.handle}</span> <Line text={it.title} /></h2>
+        <p class="dim facts-line">{facts(it)}</p>
+        {it.unfinished ? <p class="unfinished">Unfinished: <Line text={it.unfinished} /></p> : null}
+        {steers.value ? <Actions frame={it} /> : null}
+      </header>
+      <Tabs
+        name="About the frame"
+        id="tab"
+        all={TABS.map((one) => ({ id: one, name: NAMES[one], note: one === 'diff' && it.files?.length ? exact(it.files.length) : '' }))}
+        chosen={tab}
+        choose={(to) => go({ tab: to }, true)}
+      />
+      <div class="panel" role="tabpanel" id="tab-panel" aria-labelledby={`tab-${tab}`} tabIndex={0} key={`${it.handle} ${tab}`}>
+        {tab === 'overview' ? <Overview frame={it} /> : null}
+        {tab === 'diff' ? <DiffView handle={it.handle} /> : null}
+        {tab === 'log' ? <Log handle={it.handle} /> : null}
+        {tab === 'fold' ? <FoldView handle={it.handle} /> : null}
+        {tab === 'request' ? <Request frame={it} /> : null}
+      </div>
+    </section>
+  );
+}
+
+function facts(it: Frame): string {
+  const time = worked(it, now.value);
+  const begun = it.begunAt ?? it.createdAt;
+  return [
+    standing(it).name,
+    it.agent ? line(it.agent) : '',
+    `begun ${date(begun)}`,
+    it.endedAt ? `ended ${ago(it.endedAt, now.value)}` : '',
+    time > 0 ? `${duration(time)} of work` : '',
+    it.tokens ? `about ${tokens(it.tokens)}` : '',
+  ].filter(Boolean).join(' · ');
+}
+
+function Request({ frame: it }: { frame: Frame }) {
+  const id = it.session ?? session.value?.id;
+  return id ? <RequestView session={id} frame={it.handle} /> : <Note>No session has worked in it yet.</Note>;
+}
+
+function Log({ handle }: { handle: string }) {
+  const read = useLoaded(handle, () => data().log(handle));
+  const { value, problem } = read.value;
+  return (
+    <>
+      <Command text={command('log', handle)} />
+      {problem ? <Note>{problem}</Note> : null}
+      {!value && !problem ? <Note>Reading …</Note> : null}
+      {value ? <MessageList first={value} more={(from) => data().log(handle, from)} /> : null}
+    </>
+  );
+}
+
+function Overview({ frame: it }: { frame: Frame }) {
+  const read = useLoaded(it.handle, () => data().details(it.handle));
+  const { value, problem } = read.value;
+  if (problem) return <Note>{problem}</Note>;
+  if (!value) return <Note>Reading …</Note>;
+  return <Facts details={value} frame={it} />;
+}
+
+const SOURCES: Record<string, string> = {
+  user: 'written by the user',
+  compaction: "from the agent's compaction",
+  agent_and_compaction: "from the agent and its compaction",
+  model: 'written by the model that was set for it',
+  last_words: "the agent's last words",
+  extracted: 'extracted from its messages',
+  children: 'the results of the frames that it replaces',
+  callstack: '',
+};
+
+function Facts({ details, frame: it }: { details: Details; frame: Frame }) {
+  const { evidence, view } = details;
+  const files = view?.files ?? evidence?.changes ?? [];
+  const checks = view?.checks ?? evidence?.checks ?? [];
+  const pins = Object.entries(details.pins ?? {});
+  const besides = details.artifacts.filter((path) => !files.some((file) => file.path === path));
+  const source = SOURCES[details.resultsSource ?? ''];
+  return (
+    <>
+      {details.invalidationReason ? <p>Declared irrelevant: <Line text={details.invalidationReason} /></p> : null}
+      {details.successCriteria && details.successCriteria !== details.title ? (
+        <section><h3>What “done” means</h3><Text text={details.successCriteria} /></section>
+      ) : null}
+      {details.results ? (
+        <section>
+          <h3>Results {source ? <span class="dim">{source}</span> : null} <Copy text={details.results} name="Copy results" /></h3>
+          <Text text={details.results} class="results" />
+        </section>
+      ) : <Note>{it.status === 'in_progress' ? 'It is being worked on; there are no results yet.' : 'It has no results.'}</Note>}
+      {files.length + besides.length > 0 ? (
+        <section>
+          <h3>Files</h3>
+          <ul class="files">
+            {files.map((file) => (
+              <li key={file.path}>
+                <bdi class="path">{line(file.path)}</bdi> <Changed added={file.added} removed={file.removed} />
+                {details.changedArtifacts?.[file.path] ? <span class="tag">changed since</span> : null}
+              </li>
+            ))}
+            {besides.map((path) => <li key={path}><bdi class="path">{line(path)}</bdi></li>)}
+          </ul>
+          {files.length > 0 ? <button type="button" class="link" onClick={() => go({ tab: 'diff' })}>Show the changes</button> : null}
+        </section>
+      ) : null}
+      {checks.length > 0 ? (
+        <section>
+          <h3>Checks</h3>
+          <ul class="checks">
+            {checks.map((check, at) => (
+              <li key={at} class={check.passed === false ? 'failed' : check.passed ? 'passed' : ''}>
+                <span class="verdict">{check.passed === false ? '✗ failed' : check.passed ? '✓ passed' : '? unknown'}</span>{' '}
+                <code>{line(check.command)}</code> {check.summary ? <Line text={check.summary} class="dim" /> : null}
+              </li>
+            ))}
+          </ul>
+        </section>
+      ) : null}
+      {pins.length > 0 ? (
+        <section>
+          <h3>Pins</h3>
+          <ul class="pinned">
+            {pins.map(([number, text]) => (
+              <li key={number}>
+                <span class="handle">{number}</span> <Text text={text} />
+                {steers.value ? <button type="button" onClick={() => perform([unpin(it, number, text)])}>Take back</button> : null}
+              </li>
+            ))}
+          </ul>
+        </section>
+      ) : null}
+      {details.decisions.length > 0 ? (
+        <section>
+          <h3>Decisions</h3>
+          <ul>{details.decisions.map((decision, at) => <li key={at}><Text text={decision} /></li>)}</ul>
+        </section>
+      ) : null}
+      <section>
+        <h3>Elsewhere</h3>
+        <Command text={command('show', it.handle)} />
+        {view?.open ? <Command text={view.open} /> : null}
+        {details.logPath ? <p>Log: <bdi class="path">{line(details.logPath)}</bdi> <Copy text={details.logPath} name="Copy path" /></p> : null}
+        {details.workedIn ? <p>Session: <bdi class="path">{line(details.workedIn)}</bdi>{view?.sessionParent ? <>, a child of <bdi class="path">{line(view.sessionParent)}</bdi></> : null}</p> : null}
+      </section>
+    </>
+  );
+}

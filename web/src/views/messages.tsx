@@ -1,0 +1,145 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Message, Messages, Part } from '../source/data.ts';
+import { told } from '../state/model.ts';
+import { counted, date, exact, tokens } from '../text/format.ts';
+import { line } from '../text/visible.ts';
+import { Handle, Note, Problem, Text } from './bits.tsx';
+
+/** Lines of an output that are shown before it is opened. */
+const LONG = 1200;
+
+interface MessageListProps {
+  first: Messages;
+  /** Reads what comes after a place. */
+  more: (from: number) => Promise<Messages>;
+  whole?: (message: Message) => Promise<Message>;
+  /** Whether each message says whose frame it belongs to. */
+  frames?: boolean;
+}
+
+/** Messages with their parts, as many as were read so far. */
+export function MessageList({ first, more, whole, frames = false }: MessageListProps) {
+  const further = useSignal<Messages[]>([]);
+  const problem = useSignal('');
+  useEffect(() => {
+    further.value = [];
+  }, [first.messages[0]?.id, first.total === 0]);
+  const pages = [first, ...further.value];
+  const all = pages.flatMap((page) => page.messages);
+  const next = pages.at(-1)?.more;
+  const read = async (): Promise<void> => {
+    if (next === undefined) return;
+    try {
+      const page = await more(next);
+      further.value = [...further.value, page];
+      problem.value = '';
+    } catch (error) {
+      problem.value = told(error);
+    }
+  };
+  if (all.length === 0) return <Note>There are no messages.</Note>;
+  return (
+    <>
+      <ol class="messages">
+        {all.map((message) => (
+          <MessageView key={`${message.place}-${message.id}`} message={message} whole={whole} frames={frames} />
+        ))}
+      </ol>
+      <Problem text={problem.value} />
+      {next !== undefined ? (
+        <p>
+          <button type="button" onClick={read}>Show more</button>{' '}
+          <span class="dim">{exact(all.length)} of {counted(first.total, 'message')}</span>
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+interface MessageProps {
+  message: Message;
+  whole: ((message: Message) => Promise<Message>) | undefined;
+  frames: boolean;
+}
+
+function MessageView({ message, whole, frames }: MessageProps) {
+  const read = useSignal<Message | undefined>(undefined);
+  const problem = useSignal('');
+  const it = read.value ?? message;
+  const isCut = !read.value && message.parts.some((part) => part.cut);
+  return (
+    <li class={`message ${it.role}`}>
+      <p class="said-by">
+        <strong>{it.role === 'assistant' ? 'agent' : it.role}</strong>
+        {frames && it.frame ? <Handle handle={it.frame} /> : null}
+        {it.tokens ? <span class="dim">{tokens(it.tokens)}</span> : null}
+        {it.at ? <time class="dim" dateTime={new Date(it.at).toISOString()}>{date(it.at)}</time> : null}
+      </p>
+      {it.parts.map((part, at) => <PartView key={at} part={part} />)}
+      {isCut && whole ? (
+        <p>
+          <button
+            type="button"
+            onClick={() => whole(message).then((got) => { read.value = got; }, (error: unknown) => { problem.value = told(error); })}
+          >
+            Show the whole message
+          </button>
+        </p>
+      ) : null}
+      <Problem text={problem.value} />
+    </li>
+  );
+}
+
+function PartView({ part }: { part: Part }) {
+  if (part.kind === 'tool') return <ToolView part={part} />;
+  const text = part.text ?? '';
+  if (part.kind === 'reasoning') {
+    return (
+      <details class="part reasoning">
+        <summary>Reasoning <span class="dim">{counted(part.chars ?? text.length, 'character')}</span></summary>
+        <Text text={text} />
+      </details>
+    );
+  }
+  return (
+    <div class={`part ${part.kind} ${part.origin ?? ''}`}>
+      {part.origin === 'callstack' || part.origin === 'host' ? <span class="tag">{part.origin}</span> : null}
+      <Long text={text} cut={part.cut} chars={part.chars} />
+    </div>
+  );
+}
+
+function ToolView({ part }: { part: Part }) {
+  const stands = part.outputOrigin === 'fold' || part.outputOrigin === 'mask';
+  const output = part.output ?? '';
+  return (
+    <details class={`part tool ${part.outputOrigin ?? ''}`} open={stands}>
+      <summary>
+        <code>{line(part.tool ?? '')}</code> <bdi class="input">{line(part.input ?? '').slice(0, 160)}</bdi>
+        {part.state && part.state !== 'completed' ? <span class="tag">{part.state}</span> : null}
+        {stands ? <span class="tag">{part.outputOrigin === 'fold' ? 'stands for a frame' : 'replaced by newer output'}</span> : null}
+        {part.frame ? <Handle handle={part.frame} /> : null}
+      </summary>
+      {(part.input ?? '').length > 160 ? <Text text={part.input ?? ''} class="input" /> : null}
+      <Long text={output} cut={part.cut} chars={part.chars} />
+    </details>
+  );
+}
+
+function Long({ text, cut, chars }: { text: string; cut: boolean | undefined; chars: number | undefined }) {
+  const open = useSignal(false);
+  const isLong = text.length > 2 * LONG;
+  return (
+    <>
+      <Text text={isLong && !open.value ? text.slice(0, LONG) : text} />
+      {isLong ? (
+        <button type="button" class="link" aria-expanded={open.value} onClick={() => { open.value = !open.value; }}>
+          {open.value ? 'Show less' : `Show ${exact(text.length - LONG)} further characters`}
+        </button>
+      ) : null}
+      {cut ? <p class="dim">Cut here{chars ? `; ${counted(chars, 'character')} in all` : ''}.</p> : null}
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+import { useComputed } from '@preact/signals';
+import { data, session } from '../state/model.ts';
+import { useLoaded } from '../state/load.ts';
+import { go, route } from '../state/route.ts';
+import type { Call } from '../source/data.ts';
+import { counted, date, exact, short } from '../text/format.ts';
+import { Note } from './bits.tsx';
+import { MessageList } from './messages.tsx';
+
+interface RequestProps {
+  session: string;
+  /** Only calls of this frame can be chosen. */
+  frame?: string;
+}
+
+/** The messages of a request: of the next one, or of a call as it was sent. */
+export function RequestView({ session: id, frame }: RequestProps) {
+  const calls = useLoaded(id, () => data().calls(id));
+  const ofFrame = (calls.value.value?.calls ?? []).filter((call) => !frame || call.frame === frame);
+  const wanted = route.value.call;
+  const call = ofFrame.some((it) => it.message === wanted) ? wanted : frame ? ofFrame.at(-1)?.message : undefined;
+  const sent = useLoaded(`${id} ${call ?? ''}`, () => data().sent(id, call));
+  const { value, problem } = sent.value;
+  return (
+    <>
+      <p>
+        <label>
+          Request{' '}
+          <select value={call ?? ''} onChange={(event) => go({ call: event.currentTarget.value || undefined }, true)}>
+            <option value="">the next one</option>
+            {ofFrame.toReversed().slice(0, 500).map((it) => <option key={it.message} value={it.message}>{named(it)}</option>)}
+          </select>
+        </label>{' '}
+        {value ? <span class="dim">{counted(value.total, 'message')}</span> : null}
+      </p>
+      <p class="dim">The agent's own system prompt and its definitions of tools are not known to callstack and are not shown.</p>
+      {problem ? <Note>{problem}</Note> : null}
+      {!value && !problem ? <Note>Reading …</Note> : null}
+      {value ? (
+        <MessageList
+          first={value}
+          more={(from) => data().sent(id, call, from)}
+          whole={(message) => data().message(id, call, message.id)}
+          frames
+        />
+      ) : null}
+    </>
+  );
+}
+
+const named = (call: Call): string => `${exact(call.place + 1)}. ${date(call.at)}, ${short(call.tokens)} tokens${call.frame ? `, ${call.frame}` : ''}`;
+
+/** The request of the session that is shown. */
+export function SessionRequest() {
+  const id = useComputed(() => session.value?.id);
+  if (!id.value) return <Note>There is no session yet.</Note>;
+  return <section class="pad" aria-label="Request"><RequestView session={id.value} /></section>;
+}
