@@ -31,6 +31,7 @@ mod places;
 mod plan;
 mod region;
 mod select;
+mod sent;
 mod since;
 mod turns;
 mod weigh;
@@ -59,6 +60,7 @@ mod turn_tests;
 mod weigh_tests;
 
 pub(crate) use places::user_speaks;
+pub use sent::{SentMessage, SentPart, sent};
 pub use since::{Since, since};
 pub use weigh::{Last, RECENT, Weighed, weigh, weigh_against};
 
