@@ -18,6 +18,16 @@ pub enum SessionState {
         /// Real tokens for 100 estimated ones.
         percent: u32,
     },
+    /// How many tokens the session's model takes at most.
+    ModelLimit {
+        /// The provider's tokens.
+        tokens: u64,
+    },
+    /// The messages that the host has undone and does not show any more.
+    Undone {
+        /// The host's ids of them, in the order in which they first appeared.
+        messages: Vec<String>,
+    },
     /// Reasoning that must not be sent again, since it was written after another prefix.
     Stale {
         /// How much is stale.

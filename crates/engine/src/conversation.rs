@@ -93,12 +93,16 @@ pub(crate) struct Conversation {
     written: Vec<written::Written>,
     /// Tokens that the model takes at most.
     pub(crate) limit: Option<u64>,
+    /// The same as the store has it, as far as this process knows.
+    pub(crate) kept_limit: Option<u64>,
     /// Tokens that the last step took.
     pub(crate) used: Option<u64>,
     /// The last text of the newest step.
     pub(crate) closing: Option<String>,
     /// Whether it is a child session that has no frame yet; none until that was checked.
     frameless: Option<bool>,
+    /// The messages that the host has undone, as the store has them; none until that was checked.
+    undone: Option<Vec<String>>,
     /// The calibration after each message of the transcript: it is reset by a compaction, and is the same in every
     /// process that is shown the same messages.
     calibration: Vec<Calibration>,

@@ -7,12 +7,12 @@ use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::guidance::guidance;
 use callstack_core::returned::RENDERER_VERSION;
-use callstack_core::session_state::RenderedText;
+use callstack_core::session_state::{RenderedText, SessionState};
 use callstack_store::View;
 
 use crate::assembly::Contexts;
 use crate::autonomy::Suggestions;
-use crate::conversation::START;
+use crate::conversation::{Conversation, START};
 use crate::error::EngineError;
 use crate::kernel::Kernel;
 use crate::lock::lock;
@@ -89,6 +89,7 @@ impl SystemPrompts {
         let (epoch, mark) = {
             let mut conversation = lock(&conversation);
             conversation.limit = request.limit.or(conversation.limit);
+            self.keep_limit(&mut conversation, &request.session)?;
             let mark = conversation.mark_for_new_system(&request.session);
             (conversation.epoch().to_owned(), mark)
         };
@@ -149,6 +150,31 @@ impl SystemPrompts {
             change.append(self.kernel.now(), mark.as_slice())?;
             Ok(vec![text])
         })
+    }
+
+    /// Keeps how many tokens the session's model takes, for processes that look at it.
+    fn keep_limit(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        let Some(tokens) =
+            conversation.limit.filter(|_| conversation.limit != conversation.kept_limit)
+        else {
+            return Ok(());
+        };
+        let (is_known, kept) = self.kernel.read(|view| {
+            Ok::<_, EngineError>((view.session_row(session)?.is_some(), view.model_limit(session)?))
+        })?;
+        if is_known && kept != Some(tokens) {
+            let state = SessionState::ModelLimit { tokens };
+            let event = Event::SessionStateSet { session: session.to_owned(), state };
+            self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
+        }
+        if is_known {
+            conversation.kept_limit = Some(tokens);
+        }
+        Ok(())
     }
 
     /// Gives a fork the system prompt of its original, after which the copied steps were written. `summary` is the

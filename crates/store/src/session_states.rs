@@ -9,6 +9,8 @@ use crate::store::View;
 
 const FRAME_MODE: &str = "frame_mode";
 const TOKENS_PER_ESTIMATE: &str = "tokens_per_estimate";
+const MODEL_LIMIT: &str = "model_limit";
+const UNDONE: &str = "undone";
 const BROKEN_TURN: &str = "broken_turn";
 const STALE: &str = "stale_";
 
@@ -26,6 +28,12 @@ impl Writer<'_, '_> {
             }
             SessionState::TokensPerEstimate { percent } => {
                 (TOKENS_PER_ESTIMATE.to_owned(), none(), percent.to_string())
+            }
+            SessionState::ModelLimit { tokens } => {
+                (MODEL_LIMIT.to_owned(), none(), tokens.to_string())
+            }
+            SessionState::Undone { messages } => {
+                (UNDONE.to_owned(), none(), serde_json::to_string(messages)?)
             }
             SessionState::BrokenTurn(broken) => {
                 (BROKEN_TURN.to_owned(), none(), serde_json::to_string(broken)?)
@@ -55,6 +63,17 @@ impl View<'_> {
     /// Real tokens for 100 estimated ones in a session, where that is known.
     pub fn tokens_per_estimate(&self, session: &str) -> Result<Option<u32>, StoreError> {
         Ok(self.session_state(session, TOKENS_PER_ESTIMATE)?.and_then(|it| it.parse().ok()))
+    }
+
+    /// Tokens that a session's model takes at most, where that is known.
+    pub fn model_limit(&self, session: &str) -> Result<Option<u64>, StoreError> {
+        Ok(self.session_state(session, MODEL_LIMIT)?.and_then(|it| it.parse().ok()))
+    }
+
+    /// The messages of a session that its host has undone and does not show any more.
+    pub fn undone_messages(&self, session: &str) -> Result<Vec<String>, StoreError> {
+        let kept = self.session_state(session, UNDONE)?;
+        Ok(kept.and_then(|value| serde_json::from_str(&value).ok()).unwrap_or_default())
     }
 
     /// The failure that broke a session's last turn off, as far as it is not handled.

@@ -172,6 +172,8 @@ impl Conversations {
             && unwitnessed.is_empty()
             && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
         let from_before = !forked && begins_with_steps(&conversation, &request);
+        let may_be_undone = request.keep < conversation.transcript.len()
+            || conversation.undone.as_ref().is_none_or(|undone| !undone.is_empty());
         self.sessions.broken(&session, |broken| broken.failure = None)?;
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.sessions.recorder()?.record(self.kernel.now(), &session, bodies);
@@ -213,6 +215,9 @@ impl Conversations {
             self.compaction.settle(&session, Came::Summary(summary), None)?;
         }
         self.sessions.load_spans(&mut conversation, &session)?;
+        if may_be_undone {
+            self.undo.keep_undone(&mut conversation, &session)?;
+        }
         if self.undo.follow_undo(&conversation, &session)? {
             self.sessions.load_spans(&mut conversation, &session)?;
         }

@@ -7,6 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use callstack_core::decide::{Command, Reconcile};
+use callstack_core::event::Event;
+use callstack_core::session_state::SessionState;
 use callstack_core::transcript::{
     Anchor, CallState, Message, PartBody, Span, SpanOrigin, Standing,
 };
@@ -71,6 +73,12 @@ impl Undo {
         let mut reconcile = changes(&conversation.spans, session, state_of);
         self.follow_errands(&conversation, &mut reconcile, |errand| state_of(&errand.call))?;
         self.reconcile(reconcile)?;
+        let known = self.undone(&conversation, session)?;
+        let is_gone = |id: &str| {
+            known.contains(id) || conversation.order.get(id).is_some_and(|place| *place >= from)
+        };
+        let undone = in_order(&conversation, is_gone);
+        self.set_undone(&mut conversation, session, undone)?;
         let pending = self.queries.pending_compaction(session)?;
         let place =
             pending.and_then(|pending| conversation.order.get(&pending.anchor.message?).copied());
@@ -102,6 +110,62 @@ impl Undo {
         let mut reconcile = changes(&conversation.spans, session, state_of);
         self.follow_errands(&conversation, &mut reconcile, |errand| state_of(&errand.call))?;
         self.reconcile(reconcile)?;
+        let mut undone = self.undone(&conversation, session)?;
+        undone.retain(|message| removed.contains(message) || !was_shown(message));
+        self.sessions.load(&mut conversation, session)?;
+        let undone = in_order(&conversation, |id| undone.contains(id));
+        self.set_undone(&mut conversation, session, undone)
+    }
+
+    /// The messages that are known to be undone.
+    fn undone(
+        &self,
+        conversation: &Conversation,
+        session: &str,
+    ) -> Result<HashSet<String>, EngineError> {
+        let known = match &conversation.undone {
+            Some(known) => known.clone(),
+            None => self.kernel.read(|view| view.undone_messages(session))?,
+        };
+        Ok(known.into_iter().collect())
+    }
+
+    /// Keeps which messages the transcript does not show any more, for views of the session.
+    pub(super) fn keep_undone(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        let seen = Seen::of(&conversation.transcript, &conversation.order);
+        let is_gone =
+            |id: &str| !seen.messages.contains_key(id) && seen.state_of_missing(id) == State::Gone;
+        let undone = in_order(conversation, is_gone);
+        self.set_undone(conversation, session, undone)
+    }
+
+    fn set_undone(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        undone: Vec<String>,
+    ) -> Result<(), EngineError> {
+        if conversation.undone.as_ref() == Some(&undone) {
+            return Ok(());
+        }
+        let (is_known, kept) = self.kernel.read(|view| {
+            Ok::<_, EngineError>((
+                view.session_row(session)?.is_some(),
+                view.undone_messages(session)?,
+            ))
+        })?;
+        if is_known && kept != undone {
+            let state = SessionState::Undone { messages: undone.clone() };
+            let event = Event::SessionStateSet { session: session.to_owned(), state };
+            self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
+        }
+        if is_known || undone.is_empty() {
+            conversation.undone = Some(undone);
+        }
         Ok(())
     }
 
@@ -126,6 +190,14 @@ impl Conversation {
     pub(super) fn has_undone(&self, anchor: &Anchor) -> bool {
         Seen::of(&self.transcript, &self.order).state_of(anchor) == State::Gone
     }
+}
+
+/// The messages that ever appeared and are such ones, in order.
+fn in_order(conversation: &Conversation, is_it: impl Fn(&str) -> bool) -> Vec<String> {
+    let order = conversation.order.iter().filter(|(id, _)| is_it(id));
+    let mut found: Vec<(u64, &String)> = order.map(|(id, place)| (*place, id)).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, id)| id.clone()).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
