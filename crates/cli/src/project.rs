@@ -109,6 +109,7 @@ pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, E
     let states = trusted.states().map(Path::to_path_buf);
     let engine = Engine::open(trusted, settings_now, Box::new(SystemWorld))?;
     engine.read_messages_with(callstack_hosts::import::happenings);
+    engine.decode_messages_with(callstack_hosts::import::decode_stored);
     if let Some(states) = states {
         engine.record_files_with(Box::new(GitWorkTree::new(project, &states)));
     }

@@ -38,3 +38,4 @@ mod tree;
 mod trial;
 mod undo;
 mod unsaid;
+mod views;

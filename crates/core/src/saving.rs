@@ -4,6 +4,7 @@
 //! The host knows only the requests that were sent. Those that would have been sent are estimated: the same requests
 //! with the messages and outputs that had left, without the texts that replaced them and callstack's own additions.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cost::{CACHED, NEW};
@@ -12,7 +13,7 @@ use crate::cost::{CACHED, NEW};
 pub const TOOLS_AND_GUIDANCE: u64 = 1_500;
 
 /// Tokens that requests took and would have taken. Bills are in hundredths of a token of input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Saving {
     /// Requests that the host reports.
@@ -98,12 +99,45 @@ pub struct Left {
     pub since: usize,
 }
 
-/// Computes the figures of a session's requests, with and without folds. `factor` is the number of the provider's
-/// tokens in an estimated one.
-pub fn saving(messages: &[Weighed], left: &[Left], factor: f64) -> Saving {
+/// A request, and an estimate of what it would have been without folds. Bills are in hundredths of a token of input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// The place of the message that answers it.
+    pub place: usize,
+    /// The host's report of it.
+    pub request: Request,
+    /// Its cost.
+    pub billed_hundredths: u64,
+    /// Tokens that it would have taken.
+    pub without: u64,
+    /// The cost that it would have had.
+    pub billed_without_hundredths: u64,
+}
+
+impl Saving {
+    /// Takes a request to it.
+    fn count(&mut self, compared: &Compared) {
+        self.requests += 1;
+        self.sent += compared.request.tokens;
+        self.billed_hundredths += compared.billed_hundredths;
+        self.sent_without += compared.without;
+        self.billed_without_hundredths += compared.billed_without_hundredths;
+    }
+}
+
+/// Sums requests up.
+pub fn sum(compared: &[Compared]) -> Saving {
+    let mut saving = Saving::default();
+    compared.iter().for_each(|compared| saving.count(compared));
+    saving
+}
+
+/// Compares each request of a session with what it would have been without folds. `factor` is the number of the
+/// provider's tokens in an estimated one.
+pub fn compared(messages: &[Weighed], left: &[Left], factor: f64) -> Vec<Compared> {
     let mut since: Vec<usize> = left.iter().map(|left| left.since).collect();
     since.sort_unstable();
-    let mut saving = Saving::default();
+    let mut all = Vec::new();
     let (mut begin, mut in_effect) = (0, usize::MAX);
     let mut out = Out::default();
     let mut before = None;
@@ -111,7 +145,7 @@ pub fn saving(messages: &[Weighed], left: &[Left], factor: f64) -> Saving {
         if message.compacts {
             (begin, in_effect, before) = (place, usize::MAX, None);
         }
-        if let Some(Request { tokens, cached }) = message.request {
+        if let Some(request @ Request { tokens, cached }) = message.request {
             let count = since.partition_point(|since| *since < place);
             if count != in_effect {
                 out = Out::of(&messages[..place], left, begin);
@@ -124,15 +158,17 @@ pub fn saving(messages: &[Weighed], left: &[Left], factor: f64) -> Saving {
             let common = before.filter(|_| cached > 0).unwrap_or(cached);
             let common = common.max(cached).min(without);
             before = Some(without);
-            saving.requests += 1;
-            saving.sent += tokens;
-            saving.billed_hundredths += bill(tokens, cached.min(tokens));
-            saving.sent_without += without;
-            saving.billed_without_hundredths += bill(without, common);
+            all.push(Compared {
+                place,
+                request,
+                billed_hundredths: bill(tokens, cached.min(tokens)),
+                without,
+                billed_without_hundredths: bill(without, common),
+            });
         }
         out.ours += i128::from(message.ours);
     }
-    saving
+    all
 }
 
 fn bill(tokens: u64, cached: u64) -> u64 {

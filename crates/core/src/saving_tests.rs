@@ -2,6 +2,10 @@
 
 use super::*;
 
+fn saving(messages: &[Weighed], left: &[Left], factor: f64) -> Saving {
+    sum(&compared(messages, left, factor))
+}
+
 fn said(tokens: u64) -> Weighed {
     Weighed { tokens, ..Weighed::default() }
 }

@@ -44,6 +44,7 @@ use crate::settings::Settings;
 use crate::subagents::Subagents;
 use crate::system::SystemPrompts;
 use crate::vanished::Presence;
+use crate::views::Views;
 use crate::work_tree::FileStates;
 use crate::world::World;
 pub use callstack_store::{Health, LeftOut, Omitted, Rebuilt};
@@ -78,6 +79,7 @@ pub struct Engine {
     pub(crate) takeovers: Arc<Takeovers>,
     pub(crate) rollbacks: Arc<Rollbacks>,
     pub(crate) purges: Arc<Purges>,
+    pub(crate) views: Arc<Views>,
 }
 
 impl Engine {
@@ -191,6 +193,7 @@ impl Engine {
             Arc::new(Takeovers::new(&kernel, &queries, &sessions, &frames, &framing, &lifecycle));
         let rollbacks = Arc::new(Rollbacks::new(&kernel, &queries, &files));
         let purges = Arc::new(Purges::new(&kernel, &queries, &contexts));
+        let views = Arc::new(Views::new(&kernel, &queries, &span_reader, &files));
         Ok(Self {
             kernel,
             project_files,
@@ -220,6 +223,7 @@ impl Engine {
             takeovers,
             rollbacks,
             purges,
+            views,
         })
     }
 

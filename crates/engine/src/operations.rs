@@ -26,6 +26,7 @@ mod settings;
 mod since;
 mod subagents;
 mod unsaid;
+mod views;
 
 use crate::operation::{CallerKind, Operation};
 use crate::settings::Profile;
@@ -74,6 +75,13 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<subagents::Complete>(),
     Operation::of::<rollback::Rollback>(),
     Operation::of::<export::Export>(),
+    Operation::of::<views::LookAtWindow>(),
+    Operation::of::<views::LookAtCalls>(),
+    Operation::of::<views::LookAtRequest>(),
+    Operation::of::<views::LookAtFold>(),
+    Operation::of::<views::ReadFrame>(),
+    Operation::of::<views::Diff>(),
+    Operation::of::<views::Frames>(),
     Operation::of::<settings::Settings>(),
     Operation::of::<purge::Purge>(),
 ];

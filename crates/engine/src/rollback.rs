@@ -297,7 +297,8 @@ impl Rollbacks {
 }
 
 impl FileStates {
-    fn files_now(&self) -> Result<(&dyn WorkTree, String), EngineError> {
+    /// Records the files as they are now.
+    pub(crate) fn files_now(&self) -> Result<(&dyn WorkTree, String), EngineError> {
         let work_tree = self.recording.get().map(FileRecorder::work_tree);
         let state = work_tree.map(|it| it.record(PATIENCE)).transpose()?.flatten();
         match (work_tree, state) {

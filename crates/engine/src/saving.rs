@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use callstack_core::fold::Mask;
+use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
-use callstack_core::saving::{Left, Request, Saving, Share, Weighed, saving};
+use callstack_core::saving::{Compared, Left, Request, Saving, Share, Weighed, compared, sum};
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::Span;
 use callstack_store::{StoredMessage, View};
@@ -106,21 +107,83 @@ impl SavingReports {
 }
 
 fn of_session(view: &View<'_>, session: &str) -> Result<Saving, EngineError> {
-    let stored = view.messages(session)?;
-    let Some(began) = stored.first().map(|message| message.at) else {
-        return Ok(Saving::default());
-    };
-    let read = |message: &StoredMessage| serde_json::from_str(&message.json).unwrap_or_default();
-    let messages: Vec<Value> = stored.iter().map(read).collect();
-    let places: Places<'_> =
-        stored.iter().enumerate().map(|(at, message)| (message.id.as_str(), at)).collect();
-    let spans = view.session_spans(session)?;
-    let spans = spans.iter().filter_map(|span| folded(span, &places, &messages));
-    let masks = view.session_masks(session)?;
-    let masks = masks.iter().filter_map(|it| masked(&it.mask, &places, &messages));
-    let left: Vec<Left> = spans.chain(masks).collect();
-    let weighed: Vec<Weighed> = messages.iter().map(|message| weighed(message, began)).collect();
-    Ok(saving(&weighed, &left, tokens_per_estimate(view, session)?))
+    Ok(sum(&Measured::of(view, session)?.calls))
+}
+
+/// What is known of a session's requests.
+pub(crate) struct Measured {
+    /// The session's messages, in order of first appearance.
+    pub(crate) messages: Vec<Value>,
+    /// Its requests.
+    pub(crate) calls: Vec<Compared>,
+    /// What had left them.
+    pub(crate) departures: Vec<Departure>,
+    /// The provider's tokens in an estimated one.
+    pub(crate) factor: f64,
+}
+
+/// Something that left a session's requests. Tokens are estimated ones.
+pub(crate) struct Departure {
+    /// The frame whose steps left; none for one output.
+    pub(crate) frame: Option<FrameNum>,
+    /// The last of its messages.
+    pub(crate) last: usize,
+    /// The last message before the first request without it.
+    pub(crate) since: usize,
+    /// Tokens that left.
+    pub(crate) gone: u64,
+    /// Tokens of what stands for them.
+    pub(crate) stands: u64,
+}
+
+impl Measured {
+    /// Reads them from the stored messages, spans and masks.
+    pub(crate) fn of(view: &View<'_>, session: &str) -> Result<Self, EngineError> {
+        let stored = view.messages(session)?;
+        let factor = tokens_per_estimate(view, session)?;
+        let Some(began) = stored.first().map(|message| message.at) else {
+            return Ok(Self {
+                messages: Vec::new(),
+                calls: Vec::new(),
+                departures: Vec::new(),
+                factor,
+            });
+        };
+        let read =
+            |message: &StoredMessage| serde_json::from_str(&message.json).unwrap_or_default();
+        let messages: Vec<Value> = stored.iter().map(read).collect();
+        let places: Places<'_> =
+            stored.iter().enumerate().map(|(at, message)| (message.id.as_str(), at)).collect();
+        let weighed: Vec<Weighed> =
+            messages.iter().map(|message| weighed(message, began)).collect();
+        let (mut left, mut departures) = (Vec::new(), Vec::new());
+        for span in view.session_spans(session)? {
+            let Some(folded) = folded(&span, &places, &messages) else { continue };
+            departures.push(Departure::of(Some(span.frame), &folded, &weighed));
+            left.push(folded);
+        }
+        for stored in view.session_masks(session)? {
+            let Some(masked) = masked(&stored.mask, &places, &messages) else { continue };
+            departures.push(Departure::of(None, &masked, &weighed));
+            left.push(masked);
+        }
+        let calls = compared(&weighed, &left, factor);
+        Ok(Self { messages, calls, departures, factor })
+    }
+}
+
+impl Departure {
+    fn of(frame: Option<FrameNum>, left: &Left, weighed: &[Weighed]) -> Self {
+        let (first, last) = left.messages;
+        let gone = |message: &Weighed| message.tokens.saturating_sub(message.stays);
+        let gone = left.output.unwrap_or_else(|| {
+            let inside = weighed.iter().take(last + 1).skip(first).map(gone).sum::<u64>();
+            let (opening, closing) = (left.opening, left.closing);
+            let whole = inside + opening.ours + opening.others;
+            whole.saturating_sub(closing.ours + closing.others)
+        });
+        Self { frame, last, since: left.since, gone, stands: left.stands }
+    }
 }
 
 type Places<'a> = HashMap<&'a str, usize>;
@@ -231,7 +294,7 @@ fn weighed(message: &Value, began: i64) -> Weighed {
 }
 
 /// Tokens of a part, as they are sent.
-fn tokens_of(part: &Value) -> u64 {
+pub(crate) fn tokens_of(part: &Value) -> u64 {
     let text = |value: &Value| value.as_str().map(tokens).unwrap_or_default();
     let state = &part["state"];
     match part["type"].as_str() {
@@ -246,7 +309,7 @@ fn tokens_of(part: &Value) -> u64 {
 }
 
 /// Whether a part is a call of a tool of callstack's.
-fn is_ours(part: &Value) -> bool {
+pub(crate) fn is_ours(part: &Value) -> bool {
     let ours = |tool: &str| tool.starts_with("stack") || tool.starts_with("flame_");
     part["tool"].as_str().is_some_and(ours)
 }
@@ -255,6 +318,6 @@ fn parts(message: &Value) -> impl Iterator<Item = &Value> {
     message["parts"].as_array().into_iter().flatten()
 }
 
-fn tokens(text: &str) -> u64 {
+pub(crate) fn tokens(text: &str) -> u64 {
     estimate_tokens(text) as u64
 }

@@ -36,6 +36,14 @@ pub trait WorkTree: Send + Sync {
     /// The files that differ between two states, by path.
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError>;
 
+    /// The changes of these files, as far as both states have their content.
+    fn patches(
+        &self,
+        from: &str,
+        to: &str,
+        paths: &[String],
+    ) -> Result<Vec<FilePatch>, EngineError>;
+
     /// The files that a state has anything of: not those that git ignores.
     fn held(&self, state: &str) -> Result<BTreeSet<String>, EngineError>;
 
@@ -79,6 +87,17 @@ pub enum FileChangeKind {
     Unrecorded,
     /// Whatever it was: its name is no text, and its path only looks like it.
     Unnamed,
+}
+
+/// The lines that changed in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePatch {
+    /// Its path, relative to the project with `/`.
+    pub path: String,
+    /// How many lines were added and removed; none where its content is no text.
+    pub lines: Option<(usize, usize)>,
+    /// The hunks of a unified diff.
+    pub text: String,
 }
 
 /// A file that is left as it is.
@@ -238,6 +257,11 @@ impl FileStates {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Compares states, where any can be recorded.
+    pub(crate) fn work_tree(&self) -> Option<&dyn WorkTree> {
+        self.recording.get().map(FileRecorder::work_tree)
     }
 
     /// Has the state of the project's files recorded where frames begin and end. Without it they can't be

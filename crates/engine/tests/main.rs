@@ -22,6 +22,8 @@ mod consolidation;
 #[cfg(test)]
 mod control;
 #[cfg(test)]
+mod diff;
+#[cfg(test)]
 mod errands;
 #[cfg(test)]
 mod evidence;

@@ -205,6 +205,7 @@ fn operations_for_people_are_not_for_agents() {
     let arguments = |name: &str| match name {
         "stack_purge" => json!({"what": "f4", "dryRun": true}),
         "stack_frame_rollback" => json!({"frame": "f4", "dryRun": true}),
+        "stack_folded" | "stack_read_frame" | "stack_diff" => json!({"frame": "f4"}),
         _ => json!({}),
     };
     let mut names = Vec::new();
@@ -224,7 +225,19 @@ fn operations_for_people_are_not_for_agents() {
         }
         names.push(name);
     }
-    let expected = ["stack_frame_rollback", "stack_export", "stack_settings", "stack_purge"];
+    let expected = [
+        "stack_frame_rollback",
+        "stack_export",
+        "stack_window",
+        "stack_calls",
+        "stack_sent",
+        "stack_folded",
+        "stack_read_frame",
+        "stack_diff",
+        "stack_frames",
+        "stack_settings",
+        "stack_purge",
+    ];
     assert_eq!(names, expected);
 }
 
@@ -236,7 +249,10 @@ fn secrets_are_masked_unless_the_caller_may_see_them() {
     project.did("ses_a", "stack_add_decision", json!({"decision": format!("use {KEY}")}));
     for operation in operations::TABLE.iter().filter(|it| it.access == Access::Read) {
         let arguments = match operation.name {
-            "stack_export" => json!({}),
+            "stack_export" | "stack_window" | "stack_calls" | "stack_sent" | "stack_frames" => {
+                json!({})
+            }
+            "stack_folded" | "stack_read_frame" | "stack_diff" => json!({"frame": "f1"}),
             "stack_frame_details" => json!({"frame": "f1"}),
             _ => right_for(operation),
         };

@@ -11,8 +11,8 @@ use callstack_core::frame::Status;
 use callstack_engine::effect::EffectOutcome;
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, FileChange, FileChangeKind, FrameStateManager, Kind, LeftAlone, Reach,
-    RollbackPlan, Settings, Why, WorkTree, operations,
+    Engine, EngineError, FileChange, FileChangeKind, FilePatch, FrameStateManager, Kind, LeftAlone,
+    Reach, RollbackPlan, Settings, Why, WorkTree, operations,
 };
 use serde_json::{Value, json};
 
@@ -99,6 +99,19 @@ impl WorkTree for Copies {
         Ok(paths.iter().filter_map(change).collect())
     }
 
+    /// Every line of the newer file counts as added.
+    fn patches(&self, _: &str, to: &str, paths: &[String]) -> Result<Vec<FilePatch>, EngineError> {
+        let state = self.state(to);
+        let patch = |path: &String| {
+            let content = state.get(path).cloned().unwrap_or_default();
+            let text = String::from_utf8(content).ok();
+            let lines = text.as_ref().map(|text| (text.lines().count(), 0));
+            let text = text.unwrap_or_default().lines().map(|line| format!("+{line}\n")).collect();
+            FilePatch { path: path.clone(), lines, text }
+        };
+        Ok(paths.iter().map(patch).collect())
+    }
+
     fn held(&self, state: &str) -> Result<BTreeSet<String>, EngineError> {
         Ok(self.state(state).into_keys().collect())
     }
@@ -126,18 +139,18 @@ impl WorkTree for Copies {
 }
 
 /// A project whose files are recorded, with a root `f1`.
-fn project() -> Project {
+pub(crate) fn project() -> Project {
     let project = Project::new();
     project.engine.record_files_with(Box::new(Copies::of(&project.engine)));
     project.user(A, "Build the parser");
     project
 }
 
-fn push(project: &Project) {
+pub(crate) fn push(project: &Project) {
     project.did(A, "stack_frame_push", json!({"title": "part", "successCriteria": "done"}));
 }
 
-fn write(project: &Project, file: &str, content: &str) {
+pub(crate) fn write(project: &Project, file: &str, content: &str) {
     fs::write(project.engine.project().join(file), content).unwrap();
 }
 
@@ -146,12 +159,12 @@ fn read(project: &Project, file: &str) -> Option<String> {
 }
 
 /// A tool of the open frame writes a file.
-fn writes(project: &Project, file: &str, content: &str) {
+pub(crate) fn writes(project: &Project, file: &str, content: &str) {
     write(project, file, content);
     project.did(A, "stack_add_artifact", json!({ "artifact": file }));
 }
 
-fn pop(project: &Project, arguments: Value) {
+pub(crate) fn pop(project: &Project, arguments: Value) {
     project.did(A, "stack_frame_pop", arguments);
 }
 
@@ -168,7 +181,7 @@ fn left(plan: &RollbackPlan) -> Vec<(&str, Why)> {
 }
 
 /// A frame ends by other means than a call, as it does when its session has fallen silent.
-fn ends_unseen(project: &Project, frame: &str) {
+pub(crate) fn ends_unseen(project: &Project, frame: &str) {
     let manager = FrameStateManager::new(&project.engine, A, "test");
     manager.complete_frame(frame, Status::Completed, "done", "done").unwrap();
 }

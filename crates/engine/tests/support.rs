@@ -106,6 +106,7 @@ impl Project {
     }
 
     pub(crate) fn of(engine: Engine) -> Self {
+        engine.decode_messages_with(|_, _| None);
         Self { engine, _folder: None }
     }
 

@@ -22,7 +22,7 @@ use callstack_recordings::{
 use crate::opencode::decode;
 use stored::{body, body_aside, inside};
 
-pub use stored::happenings;
+pub use stored::{decode_stored, happenings};
 
 /// The longest failure or command line that is shown, in characters.
 const LINE: usize = 200;

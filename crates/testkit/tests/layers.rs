@@ -102,6 +102,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "errands",
             "session",
             "subagents",
+            "views",
         ],
     ),
     ("life of a frame", &["conversation::past", "lifecycle"]),

@@ -15,6 +15,7 @@ mod keep;
 mod lent;
 mod objects;
 mod own;
+mod patch;
 mod record;
 mod restore;
 mod shadow;
@@ -26,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use callstack_engine::{EngineError, FileChange, LeftAlone, WorkTree};
+use callstack_engine::{EngineError, FileChange, FilePatch, LeftAlone, WorkTree};
 
 use git::{Failure, Git, Objects};
 pub use objects::take_objects;
@@ -97,6 +98,15 @@ impl WorkTree for GitWorkTree {
 
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError> {
         self.with(|shadow, until| shadow.changes(from, to, until))
+    }
+
+    fn patches(
+        &self,
+        from: &str,
+        to: &str,
+        paths: &[String],
+    ) -> Result<Vec<FilePatch>, EngineError> {
+        self.with(|shadow, until| shadow.patches(from, to, paths, until))
     }
 
     fn held(&self, state: &str) -> Result<BTreeSet<String>, EngineError> {

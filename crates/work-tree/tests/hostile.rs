@@ -90,6 +90,8 @@ fn works(repository: &Repository) {
     repository.write("new", "new");
     let after = repository.record();
     assert_eq!(repository.changes(&before, &after), is(&[("a", Changed), ("new", Created)]));
+    let patches = repository.tree.patches(&before, &after, &["a".to_owned()]).unwrap();
+    assert_eq!(patches.iter().map(|patch| patch.lines).collect::<Vec<_>>(), [Some((1, 1))]);
     repository.restore(&before, "a");
     assert_eq!(repository.read("a").as_deref(), Some("a as it was"));
     repository.tree.keep_only(&[before, after], super::repository::PATIENCE).unwrap();

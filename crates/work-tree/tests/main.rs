@@ -13,6 +13,8 @@ mod limits;
 #[cfg(test)]
 mod odd;
 #[cfg(test)]
+mod patches;
+#[cfg(test)]
 mod places;
 #[cfg(test)]
 mod repository;

@@ -31,7 +31,7 @@ pub(super) const LEAVING: &str = "leaving";
 const CONTEXT: &str = "context";
 
 /// The notes of a session, in the order in which they were first sent.
-pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Vec<Note>, StoreError> {
+pub(crate) fn kept(view: &View<'_>, session: &str) -> Result<Vec<Note>, StoreError> {
     Ok(rows(view, session)?.into_iter().map(|(note, _)| note).collect())
 }
 

@@ -18,7 +18,7 @@ use crate::saving::Savings;
 use crate::search::{SearchAnswer, SearchRequest};
 use crate::tree::{TreeLine, TreeNotes};
 use crate::{
-    AutonomySettings, Configured, EngineError, Health, ImportSummary, LogEntry, LogPart,
+    AutonomySettings, Configured, Decoder, EngineError, Health, ImportSummary, LogEntry, LogPart,
     LogRequest, PastCounts, PastMessages, PastSession, PurgeOutcome, PurgePlan, Reach, Reader,
     Rebuilt, RollbackPlan, Setting, Settings, StackState, SubagentFilter, Summarizer,
     SummarizerError, SummaryRequest, TokenUsage, WorkTree,
@@ -318,6 +318,11 @@ impl Engine {
     /// one counts.
     pub fn read_messages_with(&self, reader: Reader) {
         self.span_reader.read_messages_with(reader);
+    }
+
+    /// Sets the decoder of stored messages with which requests are looked at. The first one counts.
+    pub fn decode_messages_with(&self, decoder: Decoder) {
+        self.views.decode_messages_with(decoder);
     }
 
     /// Sets the model that writes missing results, where its settings ask for that. The first one counts.

@@ -49,6 +49,46 @@ pub(crate) struct DetailsOutput {
     /// Whether it was left open in an imported session
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     imported: bool,
+    view: DetailsView,
+}
+
+/// The work in a frame, for views of it.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct DetailsView {
+    /// Milliseconds for which it was worked in
+    worked_ms: i64,
+    /// Estimated tokens of the work in it, once it has ended
+    tokens: usize,
+    /// Number of messages in its log
+    messages: u64,
+    /// The program that its session belongs to
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
+    /// The session that started its session
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_parent: Option<String>,
+    /// Whether its session was only read from a recording
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    recorded: bool,
+}
+
+impl DetailsView {
+    fn of(engine: &Engine, frame: &Frame, tokens: usize) -> Result<Self, EngineError> {
+        let (session, recorded) = engine.kernel.read(|view| {
+            let Some(id) = &frame.session else { return Ok((None, false)) };
+            Ok::<_, EngineError>((view.session_row(id)?, view.is_recorded(id)?))
+        })?;
+        let left_open = engine.is_left_open(frame)?;
+        Ok(Self {
+            worked_ms: if left_open { 0 } else { frame.worked(engine.kernel.now()) },
+            tokens,
+            messages: engine.log_length(frame)?,
+            host: session.as_ref().map(|session| session.host.clone()),
+            session_parent: session.and_then(|session| session.parent),
+            recorded,
+        })
+    }
 }
 
 /// The steps of a finished frame that are still sent.
@@ -128,6 +168,7 @@ impl Operate for Details {
                 .collect(),
             around: around.handles(),
             imported: left_open,
+            view: DetailsView::of(engine, &frame, metadata.evidence.tokens)?,
             frame: metadata,
         };
         Ok(Reply::new(frame.label(), rows.text(), data))

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use callstack_core::evidence::{Action, Call, Happening};
 use callstack_core::transcript::{CallState, Role, Standing};
-use callstack_engine::RECORDED;
+use callstack_engine::{RECORDED, Shown};
 use callstack_recordings::tool_input::{edits, told_texts, with_places};
 use callstack_recordings::{
     Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage, noted_in,
@@ -198,6 +198,14 @@ pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
     let id = |part: &Value| part["id"].as_str().unwrap_or_default().to_owned();
     let recorded = &message[RECORDED];
     parts.filter_map(|part| Some((id(part), happening(part, recorded)?))).collect()
+}
+
+/// Decodes a stored message of any program as one of a session that goes on; none for one of a branch that was left.
+pub fn decode_stored(json: &str, project: &Path) -> Option<Shown> {
+    let may_be_aside = json.contains("\"left\":true,");
+    let is_left =
+        may_be_aside && serde_json::from_str::<Value>(json).is_ok_and(|message| is_aside(&message));
+    if is_left { None } else { decode(json, project) }
 }
 
 fn happening(part: &Value, recorded: &Value) -> Option<Happening> {

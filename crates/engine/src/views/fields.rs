@@ -1,0 +1,396 @@
+//! Messages and their parts as views show them.
+
+use std::borrow::Cow;
+
+use callstack_core::fold::SentPart;
+use callstack_core::frame::FrameNum;
+use callstack_core::secrets::mask;
+use callstack_core::text::estimate_tokens;
+use callstack_core::transcript::{Message, PartBody, Role};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::request::{Request, Source, output_of, part_json, result, source_of};
+use super::session::{ReadMessage, ReadSession};
+
+/// Characters of a part that a view of many messages shows.
+const SHORT: usize = 4_000;
+/// Characters of a part that a view of one message shows.
+const WHOLE: usize = 200_000;
+/// Characters of the line that stands for a message.
+const LINE: usize = 120;
+
+/// The author of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Author {
+    /// Part of the system prompt.
+    System,
+    /// The user, or the host in the user's place.
+    User,
+    /// The model.
+    Assistant,
+}
+
+impl Author {
+    pub(crate) fn of(role: Role) -> Self {
+        match role {
+            Role::User => Self::User,
+            Role::Assistant => Self::Assistant,
+        }
+    }
+}
+
+/// Who made a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Origin {
+    /// The user.
+    User,
+    /// The agent, or a tool that it called.
+    Agent,
+    /// The agent's program.
+    Host,
+    /// callstack.
+    Callstack,
+}
+
+/// The kind of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PartKind {
+    /// Words.
+    Text,
+    /// What the model thought.
+    Reasoning,
+    /// A call with what it returned.
+    Tool,
+    /// A file that is attached.
+    File,
+}
+
+/// What the output of a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OutputOrigin {
+    /// What the tool returned.
+    Tool,
+    /// What a finished frame returned.
+    Fold,
+    /// A line that replaces an older output.
+    Mask,
+}
+
+/// A message.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct MessageView {
+    /// Place among the messages, from 0
+    pub(crate) place: usize,
+    /// The host's id; `system` for the system prompt
+    pub(crate) id: String,
+    pub(crate) role: Author,
+    /// Estimated tokens
+    pub(crate) tokens: u64,
+    /// When it was made; milliseconds since 1970
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<i64>,
+    /// Handle of the frame whose work it is
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) frame: Option<String>,
+    pub(crate) parts: Vec<PartView>,
+}
+
+/// A part of a message.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PartView {
+    pub(crate) kind: PartKind,
+    pub(crate) origin: Origin,
+    /// Words, thoughts, or the name of a file
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// Name of the tool
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    /// The host's id of the call
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<String>,
+    /// How the call ended: pending, running, completed, error
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+    /// Arguments of the call, as JSON
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<String>,
+    /// What the call returned, or what replaces that
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_origin: Option<OutputOrigin>,
+    /// Handle of the frame that returned the text
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<String>,
+    /// Characters of the whole text or output
+    chars: usize,
+    /// Whether something is left out
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
+}
+
+/// How much of a text is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shortening {
+    most: usize,
+    reveal: bool,
+}
+
+impl Shortening {
+    /// Shows the beginning of long texts.
+    pub(crate) fn short(reveal: bool) -> Self {
+        Self { most: SHORT, reveal }
+    }
+
+    /// Shows nearly all of a text.
+    pub(crate) fn whole(reveal: bool) -> Self {
+        Self { most: WHOLE, reveal }
+    }
+
+    /// Secrets are masked in the whole text: what is left of one that was cut may not be known as one.
+    fn masked(self, text: &str) -> Cow<'_, str> {
+        if self.reveal { Cow::Borrowed(text) } else { mask(text) }
+    }
+
+    /// Returns the text, and whether something is left out.
+    fn cut(self, text: &str) -> (String, bool) {
+        let text = self.masked(text);
+        match text.char_indices().nth(self.most) {
+            Some((end, _)) => (text[..end].to_owned(), true),
+            None => (text.into_owned(), false),
+        }
+    }
+
+    /// Returns the first line that says something.
+    pub(crate) fn line(self, text: &str) -> String {
+        let text = self.masked(text);
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let mut short: String = line.chars().take(LINE).collect();
+        if short.len() < line.len() {
+            short.push('…');
+        }
+        short
+    }
+}
+
+impl PartView {
+    fn new(kind: PartKind, origin: Origin) -> Self {
+        Self {
+            kind,
+            origin,
+            text: None,
+            tool: None,
+            call: None,
+            state: None,
+            input: None,
+            output: None,
+            output_origin: None,
+            frame: None,
+            chars: 0,
+            cut: false,
+        }
+    }
+
+    /// A text of callstack's.
+    pub(crate) fn ours(text: &str, frame: Option<FrameNum>, shortening: Shortening) -> Self {
+        let mut part = Self::new(PartKind::Text, Origin::Callstack).with_text(text, shortening);
+        part.frame = frame.map(|frame| frame.to_string());
+        part
+    }
+
+    fn with_text(mut self, text: &str, shortening: Shortening) -> Self {
+        let (shown, cut) = shortening.cut(text);
+        self.chars = text.chars().count();
+        (self.text, self.cut) = (Some(shown), cut);
+        self
+    }
+
+    /// A part of a message, with the output that replaces the call's own. None for what never reaches a model.
+    fn of(
+        (message, json): (&Message, &Value),
+        part: usize,
+        replaced: Option<(&str, Source)>,
+        added: &[String],
+        shortening: Shortening,
+    ) -> Option<Self> {
+        let origin = match source_of(message, part) {
+            Source::User => Origin::User,
+            Source::Host => Origin::Host,
+            _ if message.role == Role::User => Origin::Host,
+            _ => Origin::Agent,
+        };
+        let json = part_json(json, part);
+        let text = json["text"].as_str().unwrap_or_default();
+        match &message.parts[part].body {
+            PartBody::Text { .. } => {
+                Some(Self::new(PartKind::Text, origin).with_text(text, shortening))
+            }
+            PartBody::Reasoning { .. } => {
+                Some(Self::new(PartKind::Reasoning, origin).with_text(text, shortening))
+            }
+            PartBody::File { name, mime } => {
+                let text = format!("{name} ({mime})");
+                Some(Self::new(PartKind::File, origin).with_text(&text, shortening))
+            }
+            PartBody::Tool { call, tool, .. } => {
+                let mut view = Self::new(PartKind::Tool, origin);
+                let state = &json["state"];
+                let (input, input_cut) = match &state["input"] {
+                    Value::Null => (None, false),
+                    input => {
+                        let (input, cut) = shortening.cut(&input.to_string());
+                        (Some(input), cut)
+                    }
+                };
+                let output = output_of(json, replaced.map(|(text, _)| text), added);
+                let shown = output.as_deref().map(|output| shortening.cut(output));
+                view.chars = output.map_or(0, |output| output.chars().count());
+                view.cut = input_cut || shown.as_ref().is_some_and(|(_, cut)| *cut);
+                view.output = shown.map(|(output, _)| output);
+                view.output_origin = view.output.is_some().then_some(match replaced {
+                    Some((_, Source::Fold(_))) => OutputOrigin::Fold,
+                    Some(_) => OutputOrigin::Mask,
+                    None => OutputOrigin::Tool,
+                });
+                if let Some((_, Source::Fold(Some(frame)))) = replaced {
+                    view.frame = Some(frame.to_string());
+                }
+                view.input = input;
+                view.state = state["status"].as_str().map(str::to_owned);
+                (view.tool, view.call) = (Some(tool.clone()), Some(call.clone()));
+                Some(view)
+            }
+            PartBody::Other => None,
+        }
+    }
+}
+
+/// Estimated tokens of a part of the transcript.
+pub(crate) fn weight(
+    body: &PartBody,
+    json: &Value,
+    replaced: Option<&str>,
+    added: &[String],
+) -> Weighed {
+    let tokens = |text: &str| estimate_tokens(text) as u64;
+    let text = || json["text"].as_str().map(tokens).unwrap_or_default();
+    let mut weighed = Weighed::default();
+    match body {
+        PartBody::Text { .. } | PartBody::Reasoning { .. } => weighed.said = text(),
+        PartBody::Tool { .. } => {
+            let input = &json["state"]["input"];
+            weighed.said = if input.is_null() { 0 } else { tokens(&input.to_string()) };
+            weighed.output = replaced.or_else(|| result(json)).map(tokens).unwrap_or_default();
+            weighed.added = added.iter().map(|text| tokens(text)).sum();
+        }
+        PartBody::File { .. } | PartBody::Other => {}
+    }
+    weighed
+}
+
+/// Estimated tokens of a part.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Weighed {
+    /// Of words, thoughts and arguments.
+    pub(crate) said: u64,
+    /// Of what a call returned, or what replaces that.
+    pub(crate) output: u64,
+    /// Of callstack's texts after the output.
+    pub(crate) added: u64,
+}
+
+impl Weighed {
+    pub(crate) fn all(self) -> u64 {
+        self.said + self.output + self.added
+    }
+}
+
+impl MessageView {
+    /// The message of a request at a place among its messages.
+    pub(crate) fn of_request(
+        session: &ReadSession,
+        request: &Request,
+        at: usize,
+        shortening: Shortening,
+    ) -> Self {
+        let sent = &request.messages[at];
+        let place = request.place_of(sent.place);
+        let read = &session.messages[place];
+        let (mut tokens, mut parts) = (0, Vec::new());
+        for part in &sent.parts {
+            match part {
+                SentPart::Ours { text } => {
+                    tokens += estimate_tokens(text) as u64;
+                    let frame = match request.source_of_text(text) {
+                        Source::Fold(frame) => frame,
+                        _ => None,
+                    };
+                    parts.push(PartView::ours(text, frame, shortening));
+                }
+                SentPart::Own { message, part, output, added } => {
+                    let own = &request.transcript[*message];
+                    let json = &session.messages[request.place_of(*message)].json;
+                    let body = &own.parts[*part].body;
+                    let called = match body {
+                        PartBody::Tool { call, .. } => Some(call.as_str()),
+                        _ => None,
+                    };
+                    let replaced = output.as_deref();
+                    tokens += weight(body, part_json(json, *part), replaced, added).all();
+                    let replaced =
+                        replaced.map(|text| (text, request.source_of_output(text, called)));
+                    parts.extend(PartView::of((own, json), *part, replaced, added, shortening));
+                }
+            }
+        }
+        let is_step = read.shown.message.role == Role::Assistant && !sent.is_ours;
+        let frame = session.frame_at(place).filter(|_| is_step);
+        Self {
+            place: at,
+            id: if sent.is_ours {
+                format!("{}_callstack", read.id())
+            } else {
+                read.id().to_owned()
+            },
+            role: if sent.is_ours { Author::User } else { Author::of(read.shown.message.role) },
+            tokens: session.scaled(tokens),
+            at: (!sent.is_ours).then(|| read.made_at()),
+            frame: frame.map(|frame| frame.to_string()),
+            parts,
+        }
+    }
+
+    /// A stored message as its host wrote it.
+    pub(crate) fn of_stored(
+        read: &ReadMessage,
+        place: usize,
+        frame: Option<FrameNum>,
+        factor: f64,
+        shortening: Shortening,
+    ) -> Self {
+        let message = &read.shown.message;
+        let parts = (0..message.parts.len())
+            .filter_map(|part| PartView::of((message, &read.json), part, None, &[], shortening));
+        let weights = message.parts.iter().enumerate();
+        let tokens = weights
+            .map(|(at, part)| weight(&part.body, part_json(&read.json, at), None, &[]).all())
+            .sum();
+        Self {
+            place,
+            id: message.id.clone(),
+            role: Author::of(message.role),
+            tokens: super::session::scaled(tokens, factor),
+            at: Some(read.made_at()),
+            frame: frame.map(|frame| frame.to_string()),
+            parts: parts.collect(),
+        }
+    }
+}
