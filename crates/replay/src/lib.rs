@@ -6,6 +6,7 @@
 mod again;
 mod calibration;
 mod changes;
+mod document;
 mod dump;
 mod figures;
 mod html;
@@ -24,6 +25,7 @@ mod ways;
 pub use again::CALL;
 pub use calibration::{BESIDE, Fit};
 pub use changes::Change;
+pub use document::document;
 pub use dump::dump;
 pub use figures::Figures;
 pub use html::{html, is_page};

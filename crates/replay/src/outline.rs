@@ -23,6 +23,8 @@ const LINES: usize = 40;
 pub struct Outline {
     /// Its frames, the root first, each after the one around it.
     pub frames: Vec<Bar>,
+    /// When it began, in milliseconds since 1970; 0 where that is unknown.
+    pub began: i64,
     /// Its duration in milliseconds, by the recording's clock; 0 where that is unknown.
     pub time: u64,
     /// Tokens of all that was said and done.
@@ -99,7 +101,7 @@ impl Replay {
         }
         let frames = drawing.bars;
         let curves = self.figures.iter().map(|(way, figures)| (*way, figures.curve.clone()));
-        Outline { frames, time, tokens: sum, curves: curves.collect() }
+        Outline { frames, began, time, tokens: sum, curves: curves.collect() }
     }
 }
 
