@@ -26,6 +26,7 @@ mod purge;
 mod push;
 mod reopen;
 mod replay;
+mod report;
 mod retry;
 mod rollback;
 mod search;
@@ -64,6 +65,7 @@ pub(crate) enum Command {
     Export(export::ExportArgs),
     Import(import::ImportArgs),
     Replay(replay::ReplayArgs),
+    Report(report::ReportArgs),
     Push(push::PushArgs),
     Pop(pop::PopArgs),
     Plan(plan::PlanArgs),
@@ -107,6 +109,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Export(args) => export::run(args, &invocation()?, output),
         Command::Import(args) => import::run(args, &invocation()?, output),
         Command::Replay(args) => replay::run(args, &invocation()?, output),
+        Command::Report(args) => report::run(args, &invocation()?, output),
         Command::Push(args) => push::run(args, &invocation()?, output),
         Command::Pop(args) => pop::run(args, &invocation()?, output),
         Command::Plan(args) => plan::run(args, &invocation()?, output),

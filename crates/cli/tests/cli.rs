@@ -34,6 +34,7 @@ mod plans;
 mod purge;
 mod refusals;
 mod replay;
+mod report;
 mod rollback;
 mod saving;
 mod search;

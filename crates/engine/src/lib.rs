@@ -47,6 +47,7 @@ mod project_files;
 mod purge;
 mod queries;
 mod recorder;
+mod report;
 mod requests;
 mod rollback;
 pub mod saving;
@@ -90,6 +91,7 @@ pub use log::{LogEntry, LogPart, LogRequest};
 pub use manager::FrameStateManager;
 pub use path_text::path_text;
 pub use purge::{PurgeOutcome, PurgePlan, Said};
+pub use report::ReportRequest;
 pub use rollback::{Reach, Restoring, RollbackPlan, RolledBack};
 pub use session::UserMessage;
 pub use settings::{
