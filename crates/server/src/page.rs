@@ -2,29 +2,25 @@
 
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, Method, Uri};
+use callstack_page::{FILES, File};
 
-/// A file of the page: its path, its type and its text.
-type File = (&'static str, &'static str, &'static str);
-
-const FILES: [File; 3] = [
-    ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
-    ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
-    ("/page.js", "text/javascript; charset=utf-8", include_str!("page/page.js")),
-];
+fn at(uri: &Uri) -> Option<&'static File> {
+    FILES.iter().find(|file| file.path == uri.path())
+}
 
 /// Returns whether a request asks for a file of the page.
 pub(crate) fn is_asked_for(method: &Method, uri: &Uri) -> bool {
-    method == Method::GET && FILES.iter().any(|(path, ..)| *path == uri.path())
+    method == Method::GET && at(uri).is_some()
 }
 
 /// Returns the file at a path; an empty one where there is none.
-pub(crate) async fn file(uri: Uri) -> ([(HeaderName, &'static str); 1], &'static str) {
-    let found = FILES.iter().find(|(path, ..)| *path == uri.path());
-    let (_, media_type, text) = found.copied().unwrap_or_default();
-    ([(CONTENT_TYPE, media_type)], text)
+pub(crate) async fn file(uri: Uri) -> ([(HeaderName, &'static str); 1], &'static [u8]) {
+    let (media_type, bytes) =
+        at(&uri).map(|file| (file.media_type, file.bytes)).unwrap_or_default();
+    ([(CONTENT_TYPE, media_type)], bytes)
 }
 
 /// The paths of the page's files.
 pub(crate) fn paths() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(path, ..)| *path)
+    FILES.iter().map(|file| file.path)
 }

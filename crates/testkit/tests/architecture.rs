@@ -19,7 +19,7 @@ pub(crate) const ARROWS: [(&str, &[&str]); 15] = [
     ("mcp", &["engine"]),
     ("work-tree", &["engine"]),
     ("summarizer", &["core", "engine"]),
-    ("server", &["core", "engine", "mcp"]),
+    ("server", &["core", "engine", "mcp", "page"]),
     ("replay", &["core", "recordings"]),
     ("scripted-model", &[]),
     (
@@ -30,6 +30,7 @@ pub(crate) const ARROWS: [(&str, &[&str]); 15] = [
             "engine",
             "hosts",
             "mcp",
+            "page",
             "recordings",
             "work-tree",
             "replay",

@@ -9,10 +9,10 @@ export interface Loaded<T> {
 }
 
 /**
- * Reads something for a view: when it is first shown, when `key` changes, and when something may have changed. What was
- * read last for the same key stays until there is something newer.
+ * Reads something for a view: when it is first shown, when `key` changes, and, unless `once` is set, when something may
+ * have changed. What was read last for the same key stays until there is something newer.
  */
-export function useLoaded<T>(key: string | undefined, load: () => Promise<T>): Signal<Loaded<T>> {
+export function useLoaded<T>(key: string | undefined, load: () => Promise<T>, once = false): Signal<Loaded<T>> {
   const state = useSignal<Loaded<T>>({ value: undefined, problem: '' });
   const current = useSignal(key);
   useEffect(() => {
@@ -20,7 +20,7 @@ export function useLoaded<T>(key: string | undefined, load: () => Promise<T>): S
     current.value = key;
   }, [key]);
   useSignalEffect(() => {
-    void revision.value;
+    if (!once) void revision.value;
     const asked = current.value;
     if (asked === undefined) return;
     const stays = (): boolean => current.peek() === asked;

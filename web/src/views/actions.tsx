@@ -1,10 +1,9 @@
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import type { Frame } from '../source/data.ts';
 import { tree } from '../state/model.ts';
 import { activate, reopen } from '../state/acts.ts';
 import { type Act, busy, perform } from '../state/steer.ts';
-import { Command, Line } from './bits.tsx';
+import { Command, Line, Modal } from './bits.tsx';
 import { FORMS, type FormName } from './forms.tsx';
 
 /** The form that is open. */
@@ -65,21 +64,16 @@ export function Actions({ frame }: { frame: Frame }) {
 
 /** The open form, above everything else. */
 export function FormDialog() {
-  const box = useRef<HTMLDialogElement>(null);
   const open = form.value;
-  useEffect(() => {
-    const dialog = box.current;
-    if (open && dialog && !dialog.open) dialog.showModal();
-    if (!open && dialog?.open) dialog.close();
-  }, [open]);
+  if (!open) return null;
   const close = (): void => {
     form.value = undefined;
   };
-  const Inner = open ? FORMS[open.name] : undefined;
+  const Inner = FORMS[open.name];
   return (
-    <dialog ref={box} onClose={close} aria-labelledby="form-title">
-      {open && Inner ? <Inner key={`${open.name} ${open.frame.handle}`} frame={open.frame} close={close} /> : null}
-    </dialog>
+    <Modal name="form-title" close={close} key={`${open.name} ${open.frame.handle}`}>
+      <Inner frame={open.frame} close={close} />
+    </Modal>
   );
 }
 

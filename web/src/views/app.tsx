@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { filter, frame, kind, loaded, now, problem, remarks, session, sessions, shown, steers, title, tree, words } from '../state/model.ts';
 import { go, route, type View, view, VIEWS } from '../state/route.ts';
 import { busy, done, undoLast } from '../state/steer.ts';
@@ -8,7 +8,7 @@ import { choose, type Theme, theme, THEMES } from '../state/theme.ts';
 import { ago, counted, exact } from '../text/format.ts';
 import { line } from '../text/visible.ts';
 import { form, FormDialog, offers } from './actions.tsx';
-import { Tabs } from './bits.tsx';
+import { Modal, Tabs } from './bits.tsx';
 import { CallsView } from './calls.tsx';
 import { FlameView } from './flame.tsx';
 import { FrameView } from './frame.tsx';
@@ -30,7 +30,6 @@ export function App() {
   const which = view.value;
   return (
     <>
-      <a class="skip" href="#/" onClick={(event) => { event.preventDefault(); document.getElementById('view-panel')?.focus(); }}>Skip to the frames</a>
       <Head />
       <main class={`shows-${which} ${route.value.frame ? 'has-frame' : ''}`}>
         <div class="view" role="tabpanel" id="view-panel" aria-labelledby={`view-${which}`} tabIndex={-1}>
@@ -54,6 +53,7 @@ function Head() {
   const count = shown.value?.size;
   return (
     <header class="head">
+      <a class="skip" href="#/" onClick={(event) => { event.preventDefault(); document.getElementById('view-panel')?.focus(); }}>Skip to the frames</a>
       <div class="bar">
         <h1>callstack</h1>
         {title.value ? <bdi class="project">{line(title.value)}</bdi> : null}
@@ -137,17 +137,13 @@ const KEYS: [string, string][] = [
 ];
 
 function Help() {
-  const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (help.value && !box.current?.open) box.current?.showModal();
-    if (!help.value && box.current?.open) box.current.close();
-  }, [help.value]);
+  if (!help.value) return null;
   return (
-    <dialog ref={box} onClose={() => { help.value = false; }} aria-labelledby="help-title">
+    <Modal name="help-title" close={() => { help.value = false; }}>
       <h2 id="help-title">Keys</h2>
       <dl class="keys">{KEYS.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <p class="buttons"><button type="button" class="primary" onClick={() => { help.value = false; }}>Close</button></p>
-    </dialog>
+    </Modal>
   );
 }
 

@@ -1,7 +1,7 @@
 /** Small parts that many views use. */
 
 import { type ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Frame } from '../source/data.ts';
 import { address, go, towards } from '../state/route.ts';
 import { tree } from '../state/model.ts';
@@ -113,3 +113,23 @@ export function Tabs<T extends string>({ name, id, all, chosen, choose }: TabsPr
 
 /** Shows a frame. */
 export const open = (handle: string): void => go({ frame: handle, tab: 'overview' });
+
+interface ModalProps {
+  /** The id of its title. */
+  name: string;
+  close: () => void;
+  children: ComponentChildren;
+}
+
+/** A window above the page, which waits for it; Escape closes it. */
+export function Modal({ name, close, children }: ModalProps) {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    box.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return <dialog ref={box} onClose={close} aria-labelledby={name}>{children}</dialog>;
+}

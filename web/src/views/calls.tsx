@@ -104,7 +104,7 @@ function Chart({ calls, session: id }: { calls: Calls; session: string }) {
       </div>
       <h3>What left <span class="dim">{counted(calls.folds.length, 'time')}</span></h3>
       {calls.folds.length === 0 ? <Note>Nothing was folded yet.</Note> : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="What left">
+        <div class="scroll" tabIndex={0} role="region" aria-label="Folds of the session">
           <table class="folds">
             <thead><tr><th scope="col">Before call</th><th scope="col">What</th><th scope="col" class="number">Left</th><th scope="col" class="number">Stand for it</th></tr></thead>
             <tbody>

@@ -192,7 +192,7 @@ function RollbackForm({ frame, close }: FormProps) {
   const read = useLoaded(frame.handle, async () => {
     const answer = await data().run('stack_frame_rollback', { frame: frame.handle, dryRun: true }, frame.session);
     return answer.data as unknown as Rollback;
-  });
+  }, true);
   const { value, problem } = read.value;
   const files = value?.restored.map((it) => it.path) ?? [];
   return (

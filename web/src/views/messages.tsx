@@ -120,8 +120,8 @@ function ToolView({ part }: { part: Part }) {
         <code>{line(part.tool ?? '')}</code> <bdi class="input">{line(part.input ?? '').slice(0, 160)}</bdi>
         {part.state && part.state !== 'completed' ? <span class="tag">{part.state}</span> : null}
         {stands ? <span class="tag">{part.outputOrigin === 'fold' ? 'stands for a frame' : 'replaced by newer output'}</span> : null}
-        {part.frame ? <Handle handle={part.frame} /> : null}
       </summary>
+      {part.frame ? <p>Frame <Handle handle={part.frame} /></p> : null}
       {(part.input ?? '').length > 160 ? <Text text={part.input ?? ''} class="input" /> : null}
       <Long text={output} cut={part.cut} chars={part.chars} />
     </details>

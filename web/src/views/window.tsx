@@ -34,11 +34,12 @@ export function WindowStrip() {
   if (!value) return null;
   const { parts: all, whole } = parts(value);
   return (
-    <button type="button" class="strip" onClick={() => go({ view: 'window' })} aria-label={`${spoken(value)}. Shows what fills it.`} title={spoken(value)}>
+    <button type="button" class="strip" onClick={() => go({ view: 'window' })} title={`${spoken(value)}. Shows what fills it.`}>
+      <span class="unseen">Next request:</span>
       <span class="stacked" aria-hidden="true">
         {all.map(({ kind, tokens: size }) => <span key={kind} class={`part-${kind}`} style={{ width: `${(size / whole) * 100}%` }} />)}
       </span>
-      <span class="figure" aria-hidden="true">{short(value.tokens)}{value.limit ? ` / ${short(value.limit)}` : ''}</span>
+      <span class="figure">{short(value.tokens)}{value.limit ? ` / ${short(value.limit)}` : ''}</span>
     </button>
   );
 }

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { expect, expectSeen, test } from './browser.ts';
+
+const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const PLACES: Record<string, string> = {
+  '#/f2': '#row-f2',
+  '#/f2/diff?view=flame': '.patch',
+  '#/f2/log?view=window': '.messages',
+  '#/f2/fold?view=calls': '.uplot',
+  '#/f2/request?view=request': '.messages',
+};
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test.describe(`in ${colorScheme}`, () => {
+    test.use({ colorScheme });
+    for (const width of [360, 1280, 3840]) {
+      test(`axe finds nothing and nothing is cut off at ${width} pixels`, async ({ page, served }) => {
+        await page.setViewportSize({ width, height: width === 360 ? 740 : 1000 });
+        await served(60);
+        for (const [hash, seen] of Object.entries(PLACES)) {
+          await page.evaluate((to) => { location.hash = to; }, hash);
+          await expect(page.locator(seen).first()).toBeAttached();
+          await expectSeen(page, seen);
+          await expectSeen(page, '#detail h2');
+          expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${hash} is too wide`).toBe(true);
+          await page.evaluate(await axe);
+          const found = await page.evaluate(() => (window as unknown as { axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run({ resultTypes: ['violations'] }));
+          expect(found.violations.map(({ id, nodes }) => [id, nodes.map((node) => `${node.html} ${node.failureSummary}`)]), hash).toEqual([]);
+        }
+      });
+    }
+  });
+}
+
+test('axe finds nothing in a form', async ({ page, served }) => {
+  await served(12, '/f9');
+  await page.locator('.actions').getByRole('button', { name: 'Pop', exact: true }).click();
+  await expect(page.getByRole('dialog')).toBeVisible();
+  await page.evaluate(await axe);
+  const found = await page.evaluate(() => (window as unknown as { axe: { run: (options: object) => Promise<{ violations: { id: string }[] }> } }).axe.run({ resultTypes: ['violations'] }));
+  expect(found.violations.map(({ id }) => id)).toEqual([]);
+});
+
+test.describe('for a reader of another language', () => {
+  test.use({ locale: 'de-DE' });
+  test('figures are in their form', async ({ page, served }) => {
+    const project = await served(0).catch(() => undefined);
+    expect(project).toBeDefined();
+    project!.report.frames = (await import('./fixture.ts')).report(1200).frames;
+    project!.changed();
+    await expect(page.locator('.count')).toHaveText('1.200 frames');
+  });
+});
