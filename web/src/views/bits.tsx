@@ -3,7 +3,7 @@
 import { type ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Frame } from '../source/data.ts';
-import { address, go, towards } from '../state/route.ts';
+import { address, towards } from '../state/route.ts';
 import { tree } from '../state/model.ts';
 import { exact } from '../text/format.ts';
 import { line, visible } from '../text/visible.ts';
@@ -111,8 +111,8 @@ export function Tabs<T extends string>({ name, id, all, chosen, choose }: TabsPr
   );
 }
 
-/** Shows a frame. */
-export const open = (handle: string): void => go({ frame: handle, tab: 'overview' });
+/** How much larger than usual texts are: on a large screen, or where the reader wants it so. */
+export const zoomed = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
 
 interface ModalProps {
   /** The id of its title. */

@@ -8,7 +8,7 @@ import { theme } from '../state/theme.ts';
 import type { Calls, FoldMark } from '../source/data.ts';
 import { counted, exact, percent, short, tokens } from '../text/format.ts';
 import { line } from '../text/visible.ts';
-import { Note } from './bits.tsx';
+import { Note, zoomed } from './bits.tsx';
 
 type Figure = 'sent' | 'billed';
 
@@ -152,7 +152,7 @@ function made(box: HTMLElement, series: Series, figure: Figure, calls: Calls, dr
   const width = Math.max(200, box.clientWidth);
   const limit = figure === 'sent' ? calls.limit : undefined;
   const largest = Math.max(1, ...series[1].map((it) => it ?? 0), ...series[2].map((it) => it ?? 0));
-  const axis = { stroke: property('--dim'), grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: `12px ${style.fontFamily}` };
+  const axis = { stroke: property('--dim'), grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: `${Math.round(12 * zoomed())}px ${style.fontFamily}` };
   return new uPlot(
     {
       width,
@@ -161,13 +161,13 @@ function made(box: HTMLElement, series: Series, figure: Figure, calls: Calls, dr
       legend: { show: true, live: true, markers: { show: false } },
       cursor: { drag: { x: true, y: false } },
       series: [
-        { label: 'Call', value: (_, it) => (it == null ? '' : exact(it)) },
-        { label: 'With frames', stroke: sent, width: 2, ...(stepped ? { paths: stepped } : {}), points: { show: series[0].length < 40 }, value: (_, it) => (it == null ? '' : exact(it)) },
-        { label: 'Without', stroke: without, width: 2, dash: [6, 4], ...(stepped ? { paths: stepped } : {}), points: { show: false }, value: (_, it) => (it == null ? '' : exact(it)) },
+        { label: 'Call', value: (_, it) => (it == null ? '–' : exact(it)) },
+        { label: 'With frames', stroke: sent, width: 2, ...(stepped ? { paths: stepped } : {}), points: { show: series[0].length < 40 }, value: (_, it) => (it == null ? '–' : exact(it)) },
+        { label: 'Without', stroke: without, width: 2, dash: [6, 4], ...(stepped ? { paths: stepped } : {}), points: { show: false }, value: (_, it) => (it == null ? '–' : exact(it)) },
       ],
       axes: [
         { ...axis, values: (_, all) => all.map((it) => (Number.isInteger(it) ? exact(it) : '')) },
-        { ...axis, size: 56, values: (_, all) => all.map((it) => short(it)) },
+        { ...axis, size: 56 * zoomed(), values: (_, all) => all.map((it) => short(it)) },
       ],
       hooks: {
         draw: [(plot) => { limitLine(plot, limit, grid); drawn(plot); }],

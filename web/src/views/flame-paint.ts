@@ -5,7 +5,7 @@ import { line } from '../text/visible.ts';
 import type { Rect } from './flame-layout.ts';
 import { standing } from './words.ts';
 
-/** The height of a row. */
+/** The height of a row, where texts have their usual size. */
 export const ROW = 22;
 /** The width from which on a bar has a text. */
 const READABLE = 26;
@@ -18,6 +18,8 @@ export interface Look {
   width: number;
   height: number;
   axis: number;
+  /** The height of a row. */
+  row: number;
   view: { from: number; to: number };
   chosen: string | undefined;
   over: string | undefined;
@@ -30,14 +32,15 @@ export interface Look {
 }
 
 export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Look): void {
-  const { width, height, axis, view, style } = look;
+  const { width, height, axis, row, view, style } = look;
+  const zoom = row / ROW;
   const ratio = devicePixelRatio;
   const scale = width / (view.to - view.from);
   const property = (name: string): string => style.getPropertyValue(name);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = style.backgroundColor;
   context.fillRect(0, 0, width, height);
-  context.font = `12px ${style.fontFamily}`;
+  context.font = `${12 * zoom}px ${style.fontFamily}`;
   context.textBaseline = 'middle';
 
   // Setting a colour costs more than a rectangle, so that bars are drawn colour by colour.
@@ -52,13 +55,13 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
     const known = groups.get(group);
     if (known) known.push(rect);
     else groups.set(group, [rect]);
-    if (wide > READABLE && !isAside) texts.push(rect);
+    if (wide > READABLE * zoom && !isAside) texts.push(rect);
   }
   const box = (rect: Rect): [number, number, number, number] => {
     const left = Math.max(-2, (rect.x0 - view.from) * scale);
     const right = Math.min(width + 2, (rect.x1 - view.from) * scale);
     const gap = right - left > 3 ? 1 : 0;
-    return [left, axis + rect.row * ROW, Math.max(SEEN, right - left - gap), ROW - 1];
+    return [left, axis + rect.row * row, Math.max(SEEN, right - left - gap), row - 1];
   };
   for (const [group, members] of groups) {
     context.fillStyle = look.colours[group] ?? property('--aside');
@@ -69,7 +72,7 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
     const [left, top, wide] = box(rect);
     const from = Math.max(0, left);
     const text = fitted(context, rect.frame, left + wide - from - 8);
-    if (text) context.fillText(text, from + 4, top + ROW / 2);
+    if (text) context.fillText(text, from + 4, top + row / 2);
   }
   const marked = [[look.over, 1], [look.chosen, 2.5]] as const;
   context.strokeStyle = style.color;
@@ -82,7 +85,7 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
   }
   context.fillStyle = style.color;
   context.globalAlpha = 0.7;
-  const labels = Math.max(1, Math.floor(width / LABELS));
+  const labels = Math.max(1, Math.floor(width / (LABELS * zoom)));
   let last = '';
   for (let at = 0; at < labels; at += 1) {
     const x = (at / labels) * width;
@@ -94,10 +97,15 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
   context.globalAlpha = 1;
 }
 
-/** The widths of characters: measuring each text anew would take longer than all the rest. */
-const widths = new Map<string, number>();
+/** The widths of characters in a font: measuring each text anew would take longer than all the rest. */
+let widths = new Map<string, number>();
+let measured = '';
 
 function fitted(context: CanvasRenderingContext2D, frame: Frame, room: number): string {
+  if (measured !== context.font) {
+    measured = context.font;
+    widths = new Map();
+  }
   const text = `${standing(frame).sign} ${frame.handle} ${line(frame.title)}`;
   let used = 0;
   let at = 0;

@@ -8,6 +8,7 @@ import { line } from '../text/visible.ts';
 import { theme } from '../state/theme.ts';
 import { hit, paint, type Look, ROW } from './flame-paint.ts';
 import { type Measure, layout, type Rect, worked } from './flame-layout.ts';
+import { zoomed } from './bits.tsx';
 import { STATUS, standing } from './words.ts';
 
 export type Colours = 'status' | 'agent' | 'tokens';
@@ -31,7 +32,7 @@ export function FlameView() {
   const colours = useSignal<Colours>('status');
   const view = useSignal<View>({ from: 0, to: 1 });
   const over = useSignal<{ rect: Rect; x: number; y: number } | undefined>(undefined);
-  const size = useSignal({ width: 0, height: 0 });
+  const size = useSignal({ width: 0, height: 0, zoom: 1 });
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const legend = useRef<HTMLUListElement>(null);
@@ -42,7 +43,7 @@ export function FlameView() {
   useEffect(() => {
     const observer = new ResizeObserver(() => {
       const { clientWidth = 0, clientHeight = 0 } = box.current ?? {};
-      size.value = { width: clientWidth, height: clientHeight };
+      size.value = { width: clientWidth, height: clientHeight, zoom: zoomed() };
     });
     if (box.current) observer.observe(box.current);
     return () => observer.disconnect();
@@ -50,14 +51,16 @@ export function FlameView() {
 
   useSignalEffect(() => {
     const { rects, rows, at } = placed.value;
-    const { width, height } = size.value;
+    const { width, height, zoom } = size.value;
+    const [axis, row] = [AXIS * zoom, ROW * zoom];
     void theme.value;
     const context = canvas.current?.getContext('2d', { alpha: false });
     if (!context || !canvas.current || width === 0) return;
     const look: Look = {
       width,
-      height: Math.max(height, AXIS + rows * ROW),
-      axis: AXIS,
+      height: Math.max(height, axis + rows * row),
+      axis,
+      row,
       view: view.value,
       chosen: chosen.value,
       over: over.value?.rect.frame.handle,
@@ -92,7 +95,7 @@ export function FlameView() {
   const at = (event: MouseEvent): Rect | undefined => {
     const { left, top } = canvas.current!.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
-    return hit(placed.value.rects, view.value, x / size.value.width, Math.floor((y - AXIS) / ROW), size.value.width);
+    return hit(placed.value.rects, view.value, x / size.value.width, Math.floor((y / size.value.zoom - AXIS) / ROW), size.value.width);
   };
   const pointers = useRef(new Map<number, { x: number; moved: number }>());
 
@@ -175,14 +178,16 @@ export function FlameView() {
     const { from, to } = view.value;
     const middle = (rect.x0 + rect.x1) / 2;
     if (middle < from || middle > to) view.value = kept({ from: middle - (to - from) / 2, to: middle + (to - from) / 2 });
-    const top = AXIS + rect.row * ROW;
+    const { zoom: factor } = size.value;
+    const [top, tall] = [(AXIS + rect.row * ROW) * factor, ROW * factor];
     const scroller = box.current;
-    if (scroller && (top < scroller.scrollTop || top + ROW > scroller.scrollTop + scroller.clientHeight)) {
+    if (scroller && (top < scroller.scrollTop || top + tall > scroller.scrollTop + scroller.clientHeight)) {
       scroller.scrollTop = top - scroller.clientHeight / 2;
     }
   };
 
-  const { width, height } = size.value;
+  const { width, zoom: factor } = size.value;
+  const height = Math.max(size.value.height, (AXIS + placed.value.rows * ROW) * factor);
   const current = tree.value.get(chosen.value);
   const pointed = over.value;
   return (
@@ -206,8 +211,8 @@ export function FlameView() {
         <canvas
           ref={canvas}
           width={Math.round(width * devicePixelRatio)}
-          height={Math.round(Math.max(height, AXIS + placed.value.rows * ROW) * devicePixelRatio)}
-          style={{ width: `${width}px`, height: `${Math.max(height, AXIS + placed.value.rows * ROW)}px` }}
+          height={Math.round(height * devicePixelRatio)}
+          style={{ width: `${width}px`, height: `${height}px` }}
           tabIndex={0}
           role="application"
           aria-label={`Flame chart of ${placed.value.rects.length} frames by ${measure.value}. ${current ? spoken(current) : 'No frame is chosen.'} Arrow keys go from frame to frame, plus and minus zoom, Shift with arrows pans, Enter fits the frame, 0 shows all. The list of frames says the same.`}
