@@ -45,6 +45,14 @@ fi
 [ "${ran:-0}" -gt 0 ] || { echo "no test ran" >&2; exit 1; }
 passed=$((passed + ran))
 
+step "Page"
+(cd web && npm ci --no-audit --no-fund --loglevel=error)
+(cd web && npm run --silent check && npm run --silent build -- --check)
+(cd web && npm test --silent) | tee "$log"
+# Without a Chromium on this computer none runs, and it says so.
+ran=$(sed -n 's/^ *\([0-9]*\) passed.*/\1/p' "$log" | tail -n 1)
+passed=$((passed + ${ran:-0}))
+
 step "Examples in docs"
 cargo test --workspace --locked --doc --quiet
 

@@ -68,7 +68,7 @@ function frames(count: number): Frame[] {
     const frame: Frame = {
       handle: `f${number}`, id: `frm-${number}`, ...(under ? { parent: under.handle } : {}), depth: under ? under.depth + 1 : 0,
       title: number === 1 ? 'Make the parser read comments' : number <= 1 + HOSTILE.length ? HOSTILE[number - 2]! : `${TITLES[number % TITLES.length]} ${number}`,
-      status, sign: SIGNS[status], session: isOther ? `ses_child_${number}` : under?.session ?? 'ses_main_0123456789abcdef',
+      status, sign: SIGNS[status], ...(status === 'planned' ? {} : { session: isOther ? `ses_child_${number}` : under?.session ?? 'ses_main_0123456789abcdef' }),
       agent: isOther ? 'explore' : number % 41 === 0 ? 'review' : under?.agent ?? 'build',
       createdAt: at, updatedAt: at, ...(status === 'planned' ? {} : { begunAt: at, workedMs: 30_000 + Math.floor(next() * 400_000), tokens: own, ownTokens: own }),
       ...(status === 'completed' ? { result: `Result of ${number}: what was found, and where.` } : {}),

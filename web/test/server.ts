@@ -116,7 +116,7 @@ export class Project {
       case 'stack_window': return report.sessions[session]?.window ?? null;
       case 'stack_calls': return report.sessions[session]?.calls ?? null;
       case 'stack_sent': return report.sessions[session]?.sent ?? null;
-      case 'stack_search': return { hits: String(args['query']).includes('zebra') ? [{ frame: 'f9' }] : [] };
+      case 'stack_search': return { places: String(args['query']).includes('zebra') ? [{ frame: { handle: 'f9' } }, { frame: null }] : [], more: false, behind: false };
       default: return undefined;
     }
   }

@@ -115,7 +115,7 @@ test('files are rolled back after a look at them', async ({ page, served }) => {
 
 test('what is planned is moved by keys and by the mouse', async ({ page, served }) => {
   const project = await served(12, '/f11');
-  project.answers.set('stack_frame_plan', () => ({ data: { planned: [{ handle: 'f13' }] } }));
+  project.answers.set('stack_frame_plan', () => ({ data: [{ handle: 'f13', sessionID: 'plan-1', title: 'x' }] }));
   await page.getByRole('tree').focus();
   await page.keyboard.press('Alt+ArrowUp');
   await expect.poll(() => project.changes.length).toBe(1);

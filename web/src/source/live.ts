@@ -108,9 +108,8 @@ export class Live implements Source {
   }
 
   async search(query: string): Promise<string[]> {
-    const { data } = await this.run('stack_search', { query, limit: 100 });
-    const hits = Object.values(data).find(Array.isArray) ?? [];
-    return hits.flatMap((hit: { frame?: string; handle?: string }) => hit.frame ?? hit.handle ?? []);
+    const found = await this.#data<{ places: { frame?: { handle: string } | null }[] }>('stack_search', { query, limit: 100 });
+    return found.places.flatMap((place) => place.frame?.handle ?? []);
   }
 
   follow(changed: () => void, state: (problem: string) => void): void {

@@ -17,7 +17,7 @@ export class Refused extends Error {
 export interface Answer {
   title: string;
   text: string;
-  data: Record<string, unknown>;
+  data: unknown;
 }
 
 /** Where the page has its data from: a server, or the file that it stands in. */

@@ -1,11 +1,15 @@
 import type { Details, Frame } from '../source/data.ts';
 import { command, option } from '../text/command.ts';
+import { tree } from './model.ts';
 import type { Act } from './steer.ts';
 
-/** The session in which a change of a frame is made: the one that works in it. */
-const of = (frame: Frame): string | undefined => frame.session;
+/** The session in which a change of a frame is made: the one that works in it, or in the nearest frame above. */
+function of(frame: Frame): string | undefined {
+  return frame.session ?? tree.value.above(frame).findLast((it) => it.session)?.session;
+}
+
 const handle = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-const inSession = (frame: Frame): string[] => option('--session', frame.session);
+const inSession = (frame: Frame): string[] => option('--session', of(frame));
 
 export const push = (frame: Frame, title: string, criteria: string): Act => ({
   name: `Open a frame below ${frame.handle}`,
@@ -46,9 +50,8 @@ export const plan = (parent: Frame, children: Plan[]): Act => ({
 });
 
 /** The handles of frames that a plan has made. */
-export function planned(data: Record<string, unknown>): string[] {
-  const list = Object.values(data).find(Array.isArray) ?? [];
-  return list.flatMap((it: unknown) => handle((it as Record<string, unknown> | null)?.['handle']) ?? []);
+export function planned(made: unknown): string[] {
+  return Array.isArray(made) ? made.flatMap((it: { handle?: unknown } | null) => handle(it?.handle) ?? []) : [];
 }
 
 /** Takes a frame out of the plan. Only a plan that was just made is taken back this way: nothing is lost by it. */
@@ -122,7 +125,7 @@ export const pin = (frame: Frame, text: string): Act => ({
   session: of(frame),
   command: command('pin', text, '--frame', frame.handle),
   undo: ({ data }) => {
-    const number = handle(data['pin']);
+    const number = handle((data as { pin?: unknown }).pin);
     return number ? [unpin(frame, number, text)] : undefined;
   },
 });

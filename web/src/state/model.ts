@@ -28,7 +28,8 @@ export const problem = signal('');
 export const revision = signal(0);
 export const tree = signal(new Tree([]));
 export const sessions = signal<Session[]>([]);
-export const active = signal<string | undefined>(undefined);
+/** The frames that sessions work in. */
+export const active = signal(new Set<string>());
 export const loaded = signal(false);
 /** The time by which what is still going on is measured. */
 export const now = signal(Date.now());
@@ -46,7 +47,7 @@ export const frame = computed<Frame | undefined>(() => tree.value.get(chosen.val
 
 /** The session whose window, calls and requests are shown. */
 export const session = computed<Session | undefined>(() => {
-  const wanted = route.value.session ?? frame.value?.session ?? tree.value.get(active.value)?.session;
+  const wanted = route.value.session ?? frame.value?.session;
   const all = sessions.value;
   const newest = (): Session | undefined => all.toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0))[0];
   return all.find((it) => it.id === wanted) ?? newest();
@@ -116,7 +117,7 @@ async function readOnce(): Promise<void> {
     if (!answer.unchanged) {
       tree.value = new Tree(answer.frames);
       sessions.value = answer.sessions;
-      active.value = answer.active ?? undefined;
+      active.value = new Set(answer.sessions.flatMap((it) => it.active ?? []));
     }
     loaded.value = true;
     revision.value += 1;

@@ -28,8 +28,8 @@ const PAUSE = 0.01;
 /** When work in a frame ended, or was last seen. */
 function end(frame: Frame, now: number): number {
   if (frame.endedAt) return frame.endedAt;
-  const isAtWork = frame.status === 'in_progress' && frame.active;
-  return isAtWork ? now : frame.updatedAt;
+  const seen = frame.workedMs === undefined ? 0 : begin(frame) + frame.workedMs;
+  return frame.active ? now : Math.max(frame.updatedAt, seen);
 }
 
 const begin = (frame: Frame): number => frame.begunAt ?? frame.createdAt;

@@ -191,7 +191,7 @@ const HOW: Record<string, string> = { reverted: 'gets the content that it had', 
 function RollbackForm({ frame, close }: FormProps) {
   const read = useLoaded(frame.handle, async () => {
     const answer = await data().run('stack_frame_rollback', { frame: frame.handle, dryRun: true }, frame.session);
-    return answer.data as unknown as Rollback;
+    return answer.data as Rollback;
   }, true);
   const { value, problem } = read.value;
   const files = value?.restored.map((it) => it.path) ?? [];

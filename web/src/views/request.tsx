@@ -1,5 +1,5 @@
 import { useComputed } from '@preact/signals';
-import { data, session } from '../state/model.ts';
+import { data, session, steers } from '../state/model.ts';
 import { useLoaded } from '../state/load.ts';
 import { go, route } from '../state/route.ts';
 import type { Call } from '../source/data.ts';
@@ -16,7 +16,9 @@ interface RequestProps {
 /** The messages of a request: of the next one, or of a call as it was sent. */
 export function RequestView({ session: id, frame }: RequestProps) {
   const calls = useLoaded(id, () => data().calls(id));
-  const ofFrame = (calls.value.value?.calls ?? []).filter((call) => !frame || call.frame === frame);
+  // A file holds the next request of a session alone.
+  const offered = steers.value ? calls.value.value?.calls ?? [] : [];
+  const ofFrame = offered.filter((call) => !frame || call.frame === frame);
   const wanted = route.value.call;
   const call = ofFrame.some((it) => it.message === wanted) ? wanted : frame ? ofFrame.at(-1)?.message : undefined;
   const sent = useLoaded(`${id} ${call ?? ''}`, () => data().sent(id, call));

@@ -81,7 +81,7 @@ export function TreeView() {
           aria-activedescendant={current >= 0 ? `row-${chosen.value}` : undefined}
           style={{ height: `${all.length * rowHeight.value}px` }}
           onKeyDown={(event) => key(event, all, current)}
-          onFocus={() => { if (current < 0 && all[0]) go({ frame: active.value ?? all[0].frame.handle }, true); }}
+          onFocus={() => { if (current < 0 && all[0]) go({ frame: all.find((row) => active.value.has(row.frame.handle))?.frame.handle ?? all[0].frame.handle }, true); }}
         >
           {places.map((at) => (
             <RowView key={all[at]!.frame.handle} row={all[at]!} at={at} height={rowHeight.value} largest={largest} />
@@ -147,7 +147,7 @@ function RowView({ row, at, height, largest }: RowProps) {
   return (
     <div
       id={`row-${it.handle}`}
-      class={`row ${it.status} ${aside ? 'aside' : ''} ${active.value === it.handle ? 'active' : ''} ${over.value}`}
+      class={`row ${it.status} ${aside ? 'aside' : ''} ${active.value.has(it.handle) ? 'active' : ''} ${over.value}`}
       role="treeitem"
       aria-level={it.depth + 1}
       aria-setsize={row.siblings}
