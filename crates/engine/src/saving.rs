@@ -141,7 +141,9 @@ impl Measured {
     pub(crate) fn of(view: &View<'_>, session: &str) -> Result<Self, EngineError> {
         let stored = view.messages(session)?;
         let factor = tokens_per_estimate(view, session)?;
-        let Some(began) = stored.first().map(|message| message.at) else {
+        // A host adds to the first message later, and it is stored again then.
+        let versions = view.messages_between(session, (0, 1), true)?;
+        let Some(began) = versions.iter().map(|version| version.at).min() else {
             return Ok(Self {
                 messages: Vec::new(),
                 calls: Vec::new(),
