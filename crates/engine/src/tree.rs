@@ -184,7 +184,7 @@ pub fn of_session<'l>(lines: &'l [TreeLine], session: &str) -> (Vec<&'l TreeLine
 
 /// Raises the tokens of each frame to at least those of the frames below it: work in their sessions, or without an
 /// end yet, is not counted at the frame itself. `lines` are in drawing order.
-fn add_up(tokens: &mut BTreeMap<FrameNum, usize>, lines: &[TreeLine]) {
+pub(crate) fn add_up(tokens: &mut BTreeMap<FrameNum, usize>, lines: &[TreeLine]) {
     let mut below: BTreeMap<FrameNum, usize> = BTreeMap::new();
     for line in lines.iter().rev() {
         let num = line.frame.num;

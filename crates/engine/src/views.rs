@@ -10,6 +10,7 @@ pub(crate) mod frames;
 pub(crate) mod request;
 pub(crate) mod sent;
 pub(crate) mod session;
+mod sizes;
 pub(crate) mod window;
 
 use std::path::Path;

@@ -2,6 +2,7 @@
 //! compressed.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use callstack_core::event::{Event, MessageRef};
 use callstack_core::json::{UNREADABLE, mended};
@@ -224,6 +225,27 @@ impl View<'_> {
                 },
             )
             .map_err(|source| self.failed(source))
+    }
+
+    /// The bytes of the newest version of each message, by its session and its place in it.
+    pub fn bytes_of_messages(&self) -> Result<BTreeMap<String, Vec<(u64, u64)>>, StoreError> {
+        let mut found: BTreeMap<String, Vec<(u64, u64)>> = BTreeMap::new();
+        self.connection
+            .prepare_cached(
+                "SELECT session, seq, bytes, max(version) FROM messages
+                 GROUP BY session, seq ORDER BY session, seq",
+            )
+            .and_then(|mut statement| {
+                let mut rows = statement.query([])?;
+                while let Some(row) = rows.next()? {
+                    let (seq, bytes): (i64, i64) = (row.get(1)?, row.get(2)?);
+                    let of_session = found.entry(row.get(0)?).or_default();
+                    of_session.push((seq.unsigned_abs(), bytes.unsigned_abs()));
+                }
+                Ok(())
+            })
+            .map_err(|source| self.failed(source))?;
+        Ok(found)
     }
 
     /// Returns messages whose bodies can't be read, or were changed, a line each; of many the first.

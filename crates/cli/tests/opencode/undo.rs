@@ -21,7 +21,7 @@ fn message(session: &Session<'_>, words: &str) -> String {
     found.and_then(|message| message["info"]["id"].as_str()).unwrap().to_owned()
 }
 
-fn revert(session: &Session<'_>, words: &str) {
+pub(crate) fn revert(session: &Session<'_>, words: &str) {
     let before = message(session, words);
     let reverted: Value = session.talk.server.revert(&session.id, &before).unwrap();
     assert_eq!(reverted["revert"]["messageID"], before.as_str(), "{reverted}");

@@ -4,13 +4,15 @@ use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Caller, PAGE};
 use callstack_engine::{Engine, Settings, SystemWorld, operations};
 use callstack_hosts::import::{decode_stored, happenings};
-use callstack_scripted_model::{RecordedRequest, Script, Step, content_text};
+use callstack_scripted_model::{Checks, RecordedRequest, Script, Step, content_text};
 use callstack_testkit::{Run, assert_clean};
 use serde_json::{Value, json};
 
 use super::project::Project;
 use super::seen::our_system;
-use super::steps::{bash, pop, push, stack, together, write};
+use super::steps::{bash, pop, push, stack, together, work, write};
+use super::talk::Talk;
+use super::undo::revert;
 
 /// By how much an estimate may be wrong, in hundredths.
 const WITHIN: u64 = 5;
@@ -27,7 +29,7 @@ fn requests_are_shown_as_they_went_out_and_the_next_one_as_it_will() {
     let mut folded = 0;
     for (call, request) in calls["calls"].as_array().unwrap().iter().zip(&requests) {
         assert_eq!(call["tokens"], request.token_estimate(), "{call}");
-        let sent = viewer.look("stack_sent", json!({"call": call["message"], "count": 100}));
+        let sent = viewer.request(&call["message"]);
         assert_eq!(shown(&sent), on_the_wire(request), "{call}");
         folded += sent.to_string().matches("\"outputOrigin\":\"fold\"").count();
         let system = sent["messages"][0]["parts"][0]["text"].as_str().unwrap();
@@ -70,6 +72,7 @@ fn what_left_with_a_frame_stands_beside_what_it_returned() {
     assert_eq!(frame["handle"], "f2");
     assert_eq!((&frame["parent"], &frame["agent"]), (&json!("f1"), &json!("build")), "{frame:#}");
     assert!(frame["tokens"].as_u64() > Some(1_000), "{frame:#}");
+    assert_eq!((&frame["files"], &frame["added"]), (&json!(["lines.txt"]), &json!(1)), "{frame:#}");
     let since = json!({"since": frames["revision"]});
     assert_eq!(viewer.look("stack_frames", since)["unchanged"], true);
 }
@@ -97,11 +100,50 @@ fn changes_of_files_are_shown_line_by_line() {
     assert!(patch.contains("-two\n") && patch.contains("+2\n"), "{patch}");
 }
 
+#[test]
+fn requests_after_a_compaction_and_an_undo_are_shown_as_they_went_out() {
+    let Some(talk) = Talk::new(&[]) else { return };
+    // What follows an undo begins as what went before it did, and ends otherwise.
+    let checks = Checks { prefix: false, ..Checks::default() };
+    let steps = [
+        push("First part", "it is read").reasoning("A subtask."),
+        work("the first part").reasoning("Read."),
+        pop("The first part says 7.").reasoning("Done."),
+        Step::text("Half way.").reasoning("Tell."),
+        work("the rest").reasoning("Go on."),
+        Step::text("All is read.").reasoning("Tell."),
+        Step::text("Nobody will know.").reasoning("This is taken back."),
+        Step::text("You are welcome.").reasoning("Polite."),
+    ];
+    let session = talk.session_with(checks, steps);
+    session.say("Read the parts");
+    talk.server.summarize(&session.id).unwrap();
+    session.say("Go on");
+    session.say("Say a secret");
+    revert(&session, "Say a secret");
+    session.say("Thanks");
+    let requests = session.finished();
+    let viewer = Viewer::of(&talk.project);
+    let calls = viewer.look("stack_calls", json!({}));
+    assert_eq!(calls["total"], requests.len(), "{calls:#}");
+    assert_eq!(calls["calls"][4]["compacted"], true, "{calls:#}");
+    for (call, request) in calls["calls"].as_array().unwrap().iter().zip(&requests) {
+        let sent = viewer.request(&call["message"]);
+        assert_eq!(shown(&sent), on_the_wire(request), "{call}");
+    }
+    let next = viewer.look("stack_sent", json!({"count": 100})).to_string();
+    assert!(next.contains("Thanks") && !next.contains("Say a secret"), "{next}");
+    let window = viewer.look("stack_window", json!({}));
+    let parts = window["parts"].as_array().unwrap();
+    let summary = parts.iter().find(|part| part["kind"] == "summary").unwrap();
+    assert!(summary["tokens"].as_u64() > Some(0), "{window:#}");
+}
+
 fn steps() -> Vec<Step> {
     vec![
         stack("stack_pin", &json!({"text": "No recursion."})),
         together([push("First part", "counted"), look("one"), look("two")]),
-        look("three"),
+        together([look("three"), write("lines.txt", "400\n")]),
         together([pop("It has 400 lines."), look("between")]),
         Step::text("Counted."),
         push("Second part", "counted"),
@@ -134,6 +176,18 @@ impl Viewer {
         engine.decode_messages_with(decode_stored);
         let (session, _) = engine.latest_session().unwrap().unwrap();
         Self { engine, session }
+    }
+
+    /// The request that a message answers, with all of its bodies.
+    fn request(&self, call: &Value) -> Value {
+        let mut sent = self.look("stack_sent", json!({"call": call, "count": 100}));
+        for message in sent["messages"].as_array_mut().unwrap() {
+            if message.to_string().contains("\"cut\":true") {
+                let arguments = json!({"call": call, "message": message["id"]});
+                *message = self.look("stack_sent", arguments)["messages"][0].take();
+            }
+        }
+        sent
     }
 
     fn look(&self, name: &str, arguments: Value) -> Value {
@@ -189,9 +243,12 @@ fn on_the_wire(request: &RecordedRequest) -> Said {
         let text = content_text(&message["content"]);
         match message["role"].as_str().unwrap() {
             "system" => {}
-            "user" => say(&mut said, "user", &text),
+            // OpenCode asks for a summary in words that its message does not have.
+            "user" => say(&mut said, "user", &text.replace("What did we do so far?", "")),
             "tool" => say(&mut said, "result", &text),
             _ => {
+                let thought = message["reasoning_content"].as_str().unwrap_or_default();
+                say(&mut said, "thinks", thought);
                 say(&mut said, "agent", &text);
                 for call in message["tool_calls"].as_array().into_iter().flatten() {
                     say(&mut said, "calls", call["function"]["name"].as_str().unwrap());
@@ -212,6 +269,7 @@ fn shown(sent: &Value) -> Said {
             "system" => {}
             "user" => parts.iter().for_each(|part| say(&mut said, "user", &text(part, "text"))),
             _ => {
+                of("reasoning").for_each(|part| say(&mut said, "thinks", &text(part, "text")));
                 of("text").for_each(|part| say(&mut said, "agent", &text(part, "text")));
                 of("tool").for_each(|part| say(&mut said, "calls", &text(part, "tool")));
                 of("tool").for_each(|part| say(&mut said, "result", &text(part, "output")));

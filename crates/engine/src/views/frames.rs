@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Views;
+use super::sizes::add_uncounted;
 use crate::error::EngineError;
 use crate::tree::{Checked, TreeLine, TreeNotes, of_session};
 
@@ -67,7 +68,7 @@ pub(crate) struct ListedFrame {
     updated_at: i64,
     /// Milliseconds for which it was worked in
     worked_ms: i64,
-    /// Tokens of the work in it and below it, as far as it has ended
+    /// Tokens of the work in it and below it
     tokens: usize,
     /// Those that are of no frame below it
     own_tokens: usize,
@@ -170,8 +171,11 @@ impl Views {
             return Ok(list);
         }
         let lines = self.queries.tree(Some(session.unwrap_or(callers)))?;
-        let notes = self.queries.tree_notes(&lines)?;
-        list.sessions = self.kernel.read(sessions)?;
+        let mut notes = self.queries.tree_notes(&lines)?;
+        list.sessions = self.kernel.read(|view| {
+            add_uncounted(view, &lines, &mut notes)?;
+            sessions(view)
+        })?;
         let agents: BTreeMap<&str, &str> = list
             .sessions
             .iter()

@@ -115,16 +115,25 @@ impl ReadSession {
     /// The messages that the host shows before a place, in its order, and its newest summary among them. What a
     /// compaction hides is left out.
     fn shown_before(&self, end: usize) -> (Vec<usize>, Option<usize>) {
-        let standing = |place: &usize| self.messages[*place].shown.message.standing;
-        let Some(summary) = (0..end).rev().find(|at| standing(at) == Standing::Summary) else {
-            return ((0..end).collect(), None);
+        let shown = |at: &usize| self.is_shown_before(*at, end);
+        let is = |place: &usize, standing: Standing| {
+            self.messages[*place].shown.message.standing == standing
         };
-        let request = (0..summary).rev().find(|at| standing(at) == Standing::CompactionRequest);
+        let summary = (0..end).rev().filter(shown).find(|at| is(at, Standing::Summary));
+        let Some(summary) = summary else { return ((0..end).filter(shown).collect(), None) };
+        let request = (0..summary).rev().find(|at| is(at, Standing::CompactionRequest));
         let begin = request.unwrap_or(summary);
         let kept = request.and_then(|request| self.kept_behind_summary(request));
         let kept = kept.unwrap_or(begin)..begin;
         let places = (begin..=summary).chain(kept).chain(summary + 1..end);
-        (places.collect(), Some(summary))
+        (places.filter(shown).collect(), Some(summary))
+    }
+
+    /// Whether a message was not undone when a request was made before the message at `end`. That one may have been
+    /// undone since, with those before it.
+    fn is_shown_before(&self, place: usize, end: usize) -> bool {
+        let is_undone = |place: usize| self.undone.get(place).copied().unwrap_or_default();
+        !is_undone(place) || (place..=end).all(is_undone)
     }
 
     /// The first of the messages that the host keeps word for word after the summary that it asks for.

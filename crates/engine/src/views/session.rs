@@ -39,6 +39,8 @@ impl ReadMessage {
 pub(crate) struct ReadSession {
     /// The messages, in order of first appearance.
     pub(crate) messages: Vec<ReadMessage>,
+    /// Whether each message was undone, by its place.
+    pub(super) undone: Vec<bool>,
     /// The place of each message by its id.
     pub(crate) places: HashMap<String, usize>,
     /// The spans, but for those that were undone.
@@ -68,9 +70,6 @@ impl Views {
             let mut messages = Vec::new();
             let undone: HashSet<String> = view.undone_messages(session)?.into_iter().collect();
             for stored in view.messages(session)? {
-                if undone.contains(&stored.id) {
-                    continue;
-                }
                 // Only messages are sent.
                 let Some(mut shown) = decoder(&stored.json, self.kernel.project()) else {
                     continue;
@@ -93,6 +92,7 @@ impl Views {
                 limit: view.model_limit(session)?,
                 reasoning: settings.reasoning,
                 is_framed: settings.frame_mode,
+                undone: messages.iter().map(|read| undone.contains(read.id())).collect(),
                 messages,
                 places,
                 spans,

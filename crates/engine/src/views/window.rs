@@ -276,6 +276,7 @@ impl ReadSession {
             let message = &read.shown.message;
             message.role == Role::Assistant && message.standing == Standing::Normal
         });
+        let steps = steps.filter(|(place, _)| !self.undone[*place]);
         let reported = steps.map(|(place, read)| {
             let used = &read.json["info"]["tokens"];
             let cache = &used["cache"];

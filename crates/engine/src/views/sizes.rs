@@ -1,0 +1,82 @@
+//! The sizes of frames whose steps were not counted: those that are open, and those of which nothing is told.
+
+use std::collections::BTreeMap;
+
+use callstack_core::frame::{FrameNum, Status};
+use callstack_store::{Stretch, View};
+
+use crate::error::EngineError;
+use crate::tree::{TreeLine, TreeNotes, add_up};
+
+/// Estimated tokens of a kilobyte of stored messages, where a store does not show its own number.
+const USUAL: u64 = 200;
+/// The numbers that are believed.
+const PLAUSIBLE: std::ops::RangeInclusive<u64> = 60..=350;
+/// Bytes of counted frames from which on a store shows its own number.
+const ENOUGH: u64 = 20_000;
+
+/// Adds the tokens of frames that were not counted, by the bytes of their messages. A frame has at least the tokens of
+/// those below it.
+pub(super) fn add_uncounted(
+    view: &View<'_>,
+    lines: &[TreeLine],
+    notes: &mut TreeNotes,
+) -> Result<(), EngineError> {
+    let stored = Bytes::of(view)?;
+    let (mut counted, mut bytes) = (0, 0);
+    let mut uncounted: Vec<(FrameNum, u64)> = Vec::new();
+    for line in lines {
+        let (num, status) = (line.frame.num, line.frame.status);
+        if matches!(status, Status::Planned) {
+            continue;
+        }
+        let own = stored.of_frame(view, num)?;
+        match notes.tokens.get(&num) {
+            Some(tokens) if status.is_finished() => {
+                counted += *tokens as u64;
+                bytes += own;
+            }
+            _ => uncounted.push((num, own)),
+        }
+    }
+    let shown = if bytes < ENOUGH { USUAL } else { counted * 1_000 / bytes };
+    let rate = shown.clamp(*PLAUSIBLE.start(), *PLAUSIBLE.end());
+    for (num, bytes) in uncounted {
+        let tokens = usize::try_from(bytes * rate / 1_000).unwrap_or(usize::MAX);
+        let known = notes.tokens.entry(num).or_default();
+        *known = (*known).max(tokens);
+    }
+    add_up(&mut notes.tokens, lines);
+    Ok(())
+}
+
+/// For each session the places of its messages, each with the bytes up to and including it.
+struct Bytes(BTreeMap<String, Vec<(u64, u64)>>);
+
+impl Bytes {
+    fn of(view: &View<'_>) -> Result<Self, EngineError> {
+        let mut sessions = view.bytes_of_messages()?;
+        for messages in sessions.values_mut() {
+            let mut sum = 0;
+            for (_, bytes) in messages {
+                sum += *bytes;
+                *bytes = sum;
+            }
+        }
+        Ok(Self(sessions))
+    }
+
+    fn of_frame(&self, view: &View<'_>, frame: FrameNum) -> Result<u64, EngineError> {
+        let stretches = view.stretches(frame)?;
+        Ok(stretches.iter().map(|stretch| self.of_stretch(stretch)).sum())
+    }
+
+    fn of_stretch(&self, stretch: &Stretch) -> u64 {
+        let Some(messages) = self.0.get(&stretch.session) else { return 0 };
+        let up_to = |place: u64| {
+            let count = messages.partition_point(|(at, _)| *at <= place);
+            count.checked_sub(1).map_or(0, |last| messages[last].1)
+        };
+        up_to(stretch.last).saturating_sub(up_to(stretch.first))
+    }
+}
