@@ -65,7 +65,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Note things down", &["decision", "artifact", "pin", "unpin"]),
-    ("Take it elsewhere", &["export", "import"]),
+    ("Take it elsewhere", &["report", "export", "import"]),
     ("Measure it", &["replay"]),
     ("Undo and remove", &["rollback", "purge"]),
     ("Plumbing", &["completions", "man", "host", "mcp"]),

@@ -124,6 +124,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("pin", &[("callstack pin \"Never touch migrations/\" --frame f1", "A rule for f1 and below")]),
     ("unpin", &[("callstack unpin p1", "Take rule p1 back")]),
     (
+        "report",
+        &[
+            ("callstack report", "The whole tree, into callstack.html"),
+            ("callstack report f3 -o f3.html", "A frame and those below it"),
+        ],
+    ),
+    (
         "export",
         &[
             ("callstack export -o frames.json", "For another store"),

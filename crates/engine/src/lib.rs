@@ -91,7 +91,7 @@ pub use log::{LogEntry, LogPart, LogRequest};
 pub use manager::FrameStateManager;
 pub use path_text::path_text;
 pub use purge::{PurgeOutcome, PurgePlan, Said};
-pub use report::ReportRequest;
+pub use report::{ReportRequest, report};
 pub use rollback::{Reach, Restoring, RollbackPlan, RolledBack};
 pub use session::UserMessage;
 pub use settings::{

@@ -30,52 +30,50 @@ pub struct ReportRequest<'a> {
     pub reveal: bool,
 }
 
-impl Engine {
-    /// Returns the report: a document in JSON that holds what the page asks a server for. What there is no room for is
-    /// named in it.
-    pub fn report(&self, request: &ReportRequest<'_>) -> Result<Value, EngineError> {
-        let frame = request.frame.map(|frame| self.resolve(frame)).transpose()?;
-        let session = request.session.map(|session| self.find_session(session)).transpose()?;
-        let session = session.map(|(session, _)| session);
-        let caller = Caller {
-            session: session.clone().unwrap_or_default(),
-            host: TERMINAL.to_owned(),
-            anchor: Anchor { message: None, call: None },
-            agent: None,
-            performs: false,
-            reveal: request.reveal,
-            key: None,
-        };
-        let mut report = Report { engine: self, caller, room: ROOM, left_out: Vec::new() };
-        let mut frames = report.run("stack_frames", json!({ "session": session }))?;
-        if let Some(frame) = &frame {
-            keep_below(&mut frames, &frame.num.to_string());
-        }
-        let title = self.project().file_name().map(|name| name.to_string_lossy().into_owned());
-        let sessions = report.sessions(&frames);
-        let handles = texts(&frames["frames"], "handle");
-        let details = report.of_frames(&handles, "details", "stack_frame_details", &json!({}));
-        let count = json!({ "count": MESSAGES });
-        let folds = report.of_frames(&handles, "fold", "stack_folded", &json!({ "count": 1 }));
-        let diffs = report.of_frames(&handles, "files", "stack_diff", &json!({}));
-        let logs = report.of_frames(&handles, "log", "stack_read_frame", &count);
-        Ok(json!({
-            "kind": "callstack-report",
-            "version": VERSION,
-            "madeAt": self.kernel.now(),
-            "by": request.by,
-            "source": "store",
-            "title": title,
-            "start": frame.map(|frame| frame.num.to_string()),
-            "frames": frames,
-            "sessions": sessions,
-            "details": details,
-            "folds": folds,
-            "diffs": diffs,
-            "logs": logs,
-            "leftOut": report.left_out,
-        }))
+/// Returns the report: a document in JSON that holds what the page asks a server for. What there is no room for is
+/// named in it.
+pub fn report(engine: &Engine, request: &ReportRequest<'_>) -> Result<Value, EngineError> {
+    let frame = request.frame.map(|frame| engine.resolve(frame)).transpose()?;
+    let session = request.session.map(|session| engine.find_session(session)).transpose()?;
+    let session = session.map(|(session, _)| session);
+    let caller = Caller {
+        session: session.clone().unwrap_or_default(),
+        host: TERMINAL.to_owned(),
+        anchor: Anchor { message: None, call: None },
+        agent: None,
+        performs: false,
+        reveal: request.reveal,
+        key: None,
+    };
+    let mut report = Report { engine, caller, room: ROOM, left_out: Vec::new() };
+    let mut frames = report.run("stack_frames", json!({ "session": session }))?;
+    if let Some(frame) = &frame {
+        keep_below(&mut frames, &frame.num.to_string());
     }
+    let title = engine.project().file_name().map(|name| name.to_string_lossy().into_owned());
+    let sessions = report.sessions(&frames);
+    let handles = texts(&frames["frames"], "handle");
+    let details = report.of_frames(&handles, "details", "stack_frame_details", &json!({}));
+    let count = json!({ "count": MESSAGES });
+    let folds = report.of_frames(&handles, "fold", "stack_folded", &json!({}));
+    let diffs = report.of_frames(&handles, "files", "stack_diff", &json!({}));
+    let logs = report.of_frames(&handles, "log", "stack_read_frame", &count);
+    Ok(json!({
+        "kind": "callstack-report",
+        "version": VERSION,
+        "madeAt": engine.kernel.now(),
+        "by": request.by,
+        "source": "store",
+        "title": title,
+        "start": frame.map(|frame| frame.num.to_string()),
+        "frames": frames,
+        "sessions": sessions,
+        "details": details,
+        "folds": folds,
+        "diffs": diffs,
+        "logs": logs,
+        "leftOut": report.left_out,
+    }))
 }
 
 struct Report<'e> {

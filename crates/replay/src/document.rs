@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::outline::{Bar, Outline};
 use crate::report::{Report, SessionReport};
+use crate::told::rounded;
 use crate::ways::Way;
 
 /// Characters of a frame's results in the list of frames.
@@ -65,8 +66,9 @@ impl Parts {
             let parent = around.last().cloned();
             let below = below(&outline.frames, bar);
             self.frames.push(listed(bar, &handle, parent.as_deref(), below, session, outline));
-            self.details.insert(handle.clone(), details(bar, &handle, &session.session));
-            self.logs.insert(handle.clone(), log(bar));
+            let details = details(bar, &handle, parent.as_deref(), &session.session, outline);
+            self.details.insert(handle.clone(), details);
+            self.logs.insert(handle.clone(), log(bar, &handle));
             around.push(handle);
         }
         self.listed.push(json!({
@@ -102,7 +104,6 @@ fn listed(
     outline: &Outline,
 ) -> Value {
     let tokens = bar.tokens.1.saturating_sub(bar.tokens.0);
-    let at = |time: u64| outline.began.saturating_add(i64::try_from(time).unwrap_or(i64::MAX));
     let files: BTreeSet<&str> = bar.files.iter().map(|file| path_of(file)).collect();
     json!({
         "handle": handle,
@@ -113,10 +114,10 @@ fn listed(
         "status": bar.status,
         "sign": sign(bar),
         "session": session.session,
-        "createdAt": at(bar.time.0),
-        "begunAt": at(bar.time.0),
-        "endedAt": at(bar.time.1),
-        "updatedAt": at(bar.time.1),
+        "createdAt": at(outline, bar.time.0),
+        "begunAt": at(outline, bar.time.0),
+        "endedAt": at(outline, bar.time.1),
+        "updatedAt": at(outline, bar.time.1),
         "workedMs": bar.time.1.saturating_sub(bar.time.0),
         "tokens": tokens,
         "ownTokens": tokens.saturating_sub(below),
@@ -129,7 +130,13 @@ fn listed(
     })
 }
 
-fn details(bar: &Bar, handle: &str, session: &str) -> Value {
+fn details(
+    bar: &Bar,
+    handle: &str,
+    parent: Option<&str>,
+    session: &str,
+    outline: &Outline,
+) -> Value {
     let results = (!bar.results.is_empty()).then_some(&bar.results);
     json!({
         "handle": handle,
@@ -137,10 +144,17 @@ fn details(bar: &Bar, handle: &str, session: &str) -> Value {
         "title": bar.title,
         "status": bar.status,
         "successCriteria": "",
+        "successCriteriaCompacted": "",
         "results": results,
+        "createdAt": at(outline, bar.time.0),
+        "begunAt": at(outline, bar.time.0),
+        "endedAt": at(outline, bar.time.1),
+        "updatedAt": at(outline, bar.time.1),
         "artifacts": bar.files,
         "decisions": [],
         "workedIn": session,
+        "parent": parent,
+        "planned": [],
         "view": {
             "workedMs": bar.time.1.saturating_sub(bar.time.0),
             "tokens": bar.tokens.1.saturating_sub(bar.tokens.0),
@@ -150,7 +164,7 @@ fn details(bar: &Bar, handle: &str, session: &str) -> Value {
     })
 }
 
-fn log(bar: &Bar) -> Value {
+fn log(bar: &Bar, handle: &str) -> Value {
     let messages = bar.log.iter().enumerate().map(|(place, line)| {
         let (role, origin) =
             if line.who == "user" { ("user", "user") } else { ("assistant", "agent") };
@@ -164,7 +178,13 @@ fn log(bar: &Bar) -> Value {
     });
     let messages: Vec<Value> = messages.collect();
     let more = (bar.more > 0).then_some(messages.len());
-    json!({ "total": messages.len() + bar.more, "from": 0, "more": more, "messages": messages })
+    json!({
+        "frame": handle,
+        "total": messages.len() + bar.more,
+        "from": 0,
+        "more": more,
+        "messages": messages,
+    })
 }
 
 /// The calls as the views of a live session have them: sent with frames, and as recorded.
@@ -188,7 +208,7 @@ fn calls(session: &SessionReport, outline: &Outline) -> Value {
     });
     let calls: Vec<Value> = calls.collect();
     let of = |way: Way| session.ways.iter().find(|it| it.way == way);
-    let billed = |way: Way| of(way).map_or(0.0, |it| (it.whole.billed * 100.0).round());
+    let billed = |way: Way| of(way).map_or(0, |it| rounded(it.whole.billed * 100.0));
     let input = |way: Way| of(way).map_or(0, |it| it.whole.input);
     let sum = json!({
         "requests": session.calls,
@@ -224,6 +244,11 @@ fn beginning(results: &str) -> String {
 fn path_of(file: &str) -> &str {
     let end = [" +", " −"].iter().filter_map(|mark| file.rfind(mark)).min();
     end.map_or(file, |end| &file[..end])
+}
+
+/// A moment of the session, in milliseconds since 1970.
+fn at(outline: &Outline, time: u64) -> i64 {
+    outline.began.saturating_add(i64::try_from(time).unwrap_or(i64::MAX))
 }
 
 fn sign(bar: &Bar) -> &'static str {

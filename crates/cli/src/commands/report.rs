@@ -2,7 +2,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use callstack_engine::{EngineError, Kind, ReportRequest, path_text, plain, unfinished};
+use callstack_engine::{EngineError, Kind, ReportRequest, path_text, plain, report, unfinished};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
@@ -41,12 +41,13 @@ pub(crate) fn run(
     };
     let file = invocation.place.start().join(&args.output);
     refuse_other(&file)?;
-    let document = engine.report(&ReportRequest {
+    let request = ReportRequest {
         session: session.as_deref(),
         frame: args.frame.as_deref(),
         by: concat!("callstack ", env!("CARGO_PKG_VERSION")),
         reveal: args.reveal,
-    })?;
+    };
+    let document = report(&engine, &request)?;
     let page = callstack_page::offline(&document.to_string());
     write(&file, &page).map_err(|error| Failure::of_file("write", &file, &error))?;
     let frames = document["frames"]["frames"].as_array().map_or(0, Vec::len);

@@ -2,12 +2,13 @@
 
 use std::fs;
 
+use callstack_engine::operations;
 use serde_json::{Value, json};
 
 use super::desk::{Desk, says};
 
 /// The document in a page.
-fn document(page: &str) -> Value {
+pub(crate) fn document(page: &str) -> Value {
     let (_, behind) = page.split_once("id=\"data\">").unwrap();
     let (data, _) = behind.split_once("</script>").unwrap();
     serde_json::from_str(data).unwrap()
@@ -41,6 +42,37 @@ fn a_report_holds_what_the_page_asks_a_server_for() {
     let session = &document["sessions"]["cli"];
     assert_eq!(session["window"]["parts"].as_array().unwrap().len(), 7, "{session:#}");
     assert_eq!(session["calls"]["total"], 0);
+    is_whole(&document);
+}
+
+/// Fails where a part of a document is not what the operation answers.
+#[track_caller]
+fn is_answer_of(operation: &str, part: &Value) {
+    let schema = (operations::find(operation).unwrap().output)();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<_> = schema.iter_errors(part).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{operation}: {errors:?} in {part:#}");
+}
+
+/// Fails where a part of a document is not what the page asks a server for.
+#[track_caller]
+pub(crate) fn is_whole(document: &Value) {
+    is_answer_of("stack_frames", &document["frames"]);
+    for (part, operation) in [
+        ("details", "stack_frame_details"),
+        ("folds", "stack_folded"),
+        ("diffs", "stack_diff"),
+        ("logs", "stack_read_frame"),
+    ] {
+        document[part].as_object().unwrap().values().for_each(|it| is_answer_of(operation, it));
+    }
+    for session in document["sessions"].as_object().unwrap().values() {
+        for (part, operation) in
+            [("window", "stack_window"), ("calls", "stack_calls"), ("sent", "stack_sent")]
+        {
+            session.get(part).into_iter().for_each(|it| is_answer_of(operation, it));
+        }
+    }
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn files_that_are_named_are_refused() {
         &["import", "session.jsonl"][..],
         &["replay", "session.jsonl"],
         &["export", "-o", "session.jsonl"],
+        &["report", "-o", "session.jsonl"],
     ] {
         refused(&desk.run(args), &path, "a named pipe");
     }
