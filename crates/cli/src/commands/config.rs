@@ -1,5 +1,7 @@
 mod summarizer;
 
+use std::collections::BTreeMap;
+
 use callstack_engine::{Configured, Engine, EngineError, SETTINGS, Scope, Setting, Source};
 use serde_json::{Map, Value, json};
 
@@ -7,7 +9,7 @@ use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
-use crate::user;
+use crate::{project, user};
 
 /// Show the settings of this project, change one, or reset it
 ///
@@ -50,19 +52,24 @@ pub(crate) fn run(
         return summarizer::run(args, invocation, output);
     }
     let setting = args.name.as_deref().map(Setting::meant).transpose()?;
+    let is_outside = invocation.place.found().is_none();
     match (setting, &args.value) {
         (Some(setting), Some(value)) => {
             // A wrong value is refused before a store is made.
             setting.read(value)?;
             let configured = if args.user || setting.scope == Scope::User {
                 user::configure(&user::configuration()?.with(setting, Some(value))?)?;
-                if invocation.place.found().is_none() {
+                if is_outside {
                     return tell_user_set(setting, value, output);
                 }
                 invocation.engine()?.configured_as(setting)?
             } else {
                 invocation.engine()?.configure(setting, Some(value))?
             };
+            output.either(&data(&configured), |page| one(page, &configured))
+        }
+        (Some(setting), None) if is_outside && !args.reset => {
+            let configured = outside(setting)?;
             output.either(&data(&configured), |page| one(page, &configured))
         }
         (Some(setting), None) => {
@@ -77,6 +84,15 @@ pub(crate) fn run(
             };
             output.either(&data(&configured), |page| one(page, &configured))
         }
+        (None, _) if is_outside && !args.reset => {
+            let all = Setting::all().map(outside).collect::<Result<Vec<_>, _>>()?;
+            output.either(&listed(&all), |page| {
+                table(page, &all);
+                let told =
+                    "There is no project here: these count where a project sets nothing else.";
+                page.put(DIM, told).end();
+            })
+        }
         (None, _) => {
             let engine = invocation.engine()?;
             if args.reset && !reset(&engine, args.yes, output)? {
@@ -85,10 +101,18 @@ pub(crate) fn run(
                 });
             }
             let all = engine.configuration()?;
-            let value = json!({"settings": all.iter().map(data).collect::<Vec<_>>()});
-            output.either(&value, |page| table(page, &all))
+            output.either(&listed(&all), |page| table(page, &all))
         }
     }
+}
+
+/// Returns a setting as it counts where no project sets it.
+fn outside(setting: &'static Setting) -> Result<Configured, EngineError> {
+    Ok(Configured::of(setting, &project::settings()?, &BTreeMap::new()))
+}
+
+fn listed(all: &[Configured]) -> Value {
+    json!({"settings": all.iter().map(data).collect::<Vec<_>>()})
 }
 
 /// Prints a setting for all projects where there is no project to show it in.

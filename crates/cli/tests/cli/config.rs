@@ -141,12 +141,38 @@ fn what_is_no_setting_or_no_value_of_it_is_refused() {
 
     For more information, try '--help'.
     ");
-    says!(desk, ["config"], @r"
+    says!(desk, ["config", "--reset"], @r"
     exit 3
     --- stderr
     error: no callstack store in $ROOT/project or above
     hint: `callstack init opencode` makes one, and so do `push`, `plan` and `import` with --here.
     ");
+    assert!(!desk.project().join(".callstack").exists());
+}
+
+#[test]
+fn settings_are_shown_where_there_is_no_project() {
+    let desk = Desk::without_store();
+    says!(desk, ["config", "limit-depth"], @r"
+    exit 0
+    STACK_LIMIT_DEPTH 24 frames  above one another
+      Frames above one another, the root included.
+      It may be a whole number, 0 or more; the default is 24 frames.
+    ");
+    desk.ok(&["config", "limit-depth", "7", "--user"]);
+    let mut command = desk.command(&desk.project(), &["config", "--json"]);
+    command.env("STACK_LIMIT_CHILDREN", "9");
+    let said: serde_json::Value = serde_json::from_str(&desk.finish(command).stdout).unwrap();
+    let of = |name: &str| {
+        let found = said["settings"].as_array().unwrap().iter().find(|it| it["name"] == name);
+        let found = found.unwrap();
+        (found["value"].clone(), found["source"].clone())
+    };
+    assert_eq!(of("STACK_LIMIT_DEPTH"), ("7".into(), "user".into()));
+    assert_eq!(of("STACK_LIMIT_CHILDREN"), ("9".into(), "environment".into()));
+    let shown = desk.ok(&["config"]);
+    let last = "There is no project here: these count where a project sets nothing else.";
+    assert_eq!(shown.lines().last(), Some(last));
     assert!(!desk.project().join(".callstack").exists());
 }
 

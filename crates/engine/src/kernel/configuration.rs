@@ -69,6 +69,32 @@ pub struct Configured {
 }
 
 impl Configured {
+    /// Returns a setting as it counts where the environment and the user's configuration give `base`, and a project's
+    /// store has `stored`; empty without a store.
+    pub fn of(
+        setting: &'static Setting,
+        base: &Settings,
+        stored: &BTreeMap<String, String>,
+    ) -> Self {
+        let value = |text: Option<&str>| text.and_then(|text| setting.read(text).ok());
+        let stored = value(stored.get(setting.name).map(String::as_str));
+        let (stored, ignored) = match stored {
+            Some(value) if !setting.counts_in_project(&value) => (None, Some(value)),
+            stored => (stored, None),
+        };
+        let source_of_base = base.giver(setting.name);
+        let given = value(base.given(setting.name));
+        let (value, source, overruled) = match (given, stored) {
+            (Some(value), stored) if setting.is_overruled(source_of_base) => {
+                (value, source_of_base, stored)
+            }
+            (_, Some(value)) => (value, Source::Set, None),
+            (Some(value), None) => (value, source_of_base, None),
+            (None, None) => (setting.default.to_owned(), Source::Default, None),
+        };
+        Self { setting, value, source, ignored, overruled }
+    }
+
     /// Returns the source of the value for an agent, and values here that have no effect.
     pub(crate) fn origin(&self) -> String {
         let source = self.source.told();
@@ -127,24 +153,7 @@ impl Env {
         setting: &'static Setting,
         stored: &BTreeMap<String, String>,
     ) -> Configured {
-        let value = |text: Option<&str>| text.and_then(|text| setting.read(text).ok());
-        let stored = value(stored.get(setting.name).map(String::as_str));
-        let (stored, ignored) = match stored {
-            Some(value) if !setting.counts_in_project(&value) => (None, Some(value)),
-            stored => (stored, None),
-        };
-        let laid = lock(&self.laid);
-        let source_of_base = laid.base.giver(setting.name);
-        let given = value(laid.base.given(setting.name));
-        let (value, source, overruled) = match (given, stored) {
-            (Some(value), stored) if setting.is_overruled(source_of_base) => {
-                (value, source_of_base, stored)
-            }
-            (_, Some(value)) => (value, Source::Set, None),
-            (Some(value), None) => (value, source_of_base, None),
-            (None, None) => (setting.default.to_owned(), Source::Default, None),
-        };
-        Configured { setting, value, source, ignored, overruled }
+        Configured::of(setting, &lock(&self.laid).base, stored)
     }
 }
 
