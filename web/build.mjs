@@ -45,7 +45,8 @@ offline = put(offline, '<script src="/page.js" defer></script>\n', '');
 offline = put(
   offline,
   '<div id="page"></div>',
-  `<div id="page"></div>\n<script type="application/json" id="data"></script>\n<script>${script}</script>`,
+  // The script comes first: it shows the page while the data are still read.
+  `<div id="page"></div>\n<script>${script}</script>\n<script type="application/json" id="data"></script>`,
 );
 
 // Says which sources the files were built from, for a check without Node.

@@ -18,7 +18,8 @@ if (!executablePath) {
 
 export default defineConfig({
   testDir: 'test',
-  testMatch: executablePath ? '*.spec.ts' : [],
+  // Figures are no tests: they assert nothing, and are for docs/lab-book.md.
+  testMatch: executablePath ? (process.env['MEASURE'] ? '*.figures.ts' : '*.spec.ts') : [],
   outputDir: 'node_modules/.cache/playwright',
   fullyParallel: true,
   workers: 2,

@@ -7,18 +7,25 @@ import { begin as beginTheme } from './state/theme.ts';
 import { App } from './views/app.tsx';
 import './style/page.css';
 
-const text = embedded();
-if (text === undefined) takeToken();
-beginTheme();
-beginRoute();
-try {
-  const source = text === undefined ? new Live() : new Offline(text);
-  void begin(source).then(() => {
-    const { start } = data();
-    if (start && !route.value.frame) go({ frame: start }, true);
-  });
-} catch (error) {
-  problem.value = told(error);
+/** Begins with the data in the document, or with those of the server that sent it. */
+function start(): void {
+  const text = embedded();
+  if (text === undefined) takeToken();
+  beginRoute();
+  try {
+    void begin(text === undefined ? new Live() : new Offline(text)).then(() => {
+      const { start: first } = data();
+      if (first && !route.value.frame) go({ frame: first }, true);
+    });
+  } catch (error) {
+    problem.value = told(error);
+  }
 }
+
+beginTheme();
 const root = document.getElementById('page');
 if (root) render(<App />, root);
+// In a file the data stand behind the script. Before they are read, what is there is painted.
+if (document.readyState === 'loading') {
+  document.addEventListener('DOMContentLoaded', () => requestAnimationFrame(() => setTimeout(start)));
+} else start();

@@ -20,8 +20,8 @@ export const test = base.extend<Given & { wrong: string[] }>({
       const wrong: string[] = [];
       page.on('pageerror', (error) => wrong.push(String(error.stack)));
       page.on('console', (message) => {
-        // A browser reports every answer that is an error.
-        if (message.type() === 'error' && !message.text().includes('status of 4')) wrong.push(message.text());
+        // A browser reports every answer that is an error, and a server that has gone.
+        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) wrong.push(message.text());
       });
       await use(wrong);
       expect(wrong).toEqual([]);

@@ -2,7 +2,7 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,8 +21,11 @@ interface Desk {
 
 const test = base.extend<{ desk: Desk }>({
   desk: async ({}, use) => {
-    const folder = await mkdtemp(join(tmpdir(), 'desk-'));
-    const options = { cwd: folder, env: { PATH: process.env['PATH'] ?? '', HOME: folder, XDG_STATE_HOME: join(folder, 'state'), NO_COLOR: '1' }, encoding: 'utf8' as const };
+    const home = await mkdtemp(join(tmpdir(), 'desk-'));
+    const folder = join(home, 'project');
+    await mkdir(folder);
+    const env = { PATH: process.env['PATH'] ?? '', HOME: home, NO_COLOR: '1' };
+    const options = { cwd: folder, env, encoding: 'utf8' as const };
     const started: ReturnType<typeof spawn>[] = [];
     await use({
       folder,
@@ -44,7 +47,7 @@ const test = base.extend<{ desk: Desk }>({
       server.kill();
       await ended;
     }
-    await rm(folder, { recursive: true });
+    await rm(home, { recursive: true });
   },
 });
 

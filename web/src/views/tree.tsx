@@ -54,7 +54,10 @@ export function TreeView() {
   const current = place(all, chosen.value);
   const places = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
   // A reader is told of the chosen row, which has to be there also where it is out of sight.
-  if (current >= 0 && (current < first || current >= last)) places.push(current);
+  const aside = current >= 0 && (current < first || current >= last) ? current : -1;
+  if (aside >= 0) places.push(aside);
+  // A row that comes into sight takes the elements of one that left it.
+  const slots = Math.ceil(height.value / rowHeight.value) + 2 * BEYOND + 1;
   const largest = Math.max(1, ...tree.value.children().map((it) => it.tokens ?? 0));
 
   return (
@@ -84,7 +87,7 @@ export function TreeView() {
           onFocus={() => { if (current < 0 && all[0]) go({ frame: all.find((row) => active.value.has(row.frame.handle))?.frame.handle ?? all[0].frame.handle }, true); }}
         >
           {places.map((at) => (
-            <RowView key={all[at]!.frame.handle} row={all[at]!} at={at} height={rowHeight.value} largest={largest} />
+            <RowView key={at === aside ? 'chosen' : at % slots} row={all[at]!} at={at} height={rowHeight.value} largest={largest} />
           ))}
         </div>
       ) : null}
