@@ -20,6 +20,7 @@ mod interrupted;
 mod logs;
 mod masking;
 mod outside;
+mod page;
 mod pins;
 mod placement;
 mod presence;
