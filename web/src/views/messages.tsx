@@ -115,7 +115,7 @@ function ToolView({ part }: { part: Part }) {
   const stands = part.outputOrigin === 'fold' || part.outputOrigin === 'mask';
   const output = part.output ?? '';
   return (
-    <details class={`part tool ${part.outputOrigin ?? ''}`} open={stands}>
+    <details class={`part tool ${stands ? 'stands-for' : ''}`} open={stands}>
       <summary>
         <code>{line(part.tool ?? '')}</code> <bdi class="input">{line(part.input ?? '').slice(0, 160)}</bdi>
         {part.state && part.state !== 'completed' ? <span class="tag">{part.state}</span> : null}
