@@ -128,7 +128,9 @@ impl Saving {
 /// Sums requests up.
 pub fn sum(compared: &[Compared]) -> Saving {
     let mut saving = Saving::default();
-    compared.iter().for_each(|compared| saving.count(compared));
+    for compared in compared {
+        saving.count(compared);
+    }
     saving
 }
 

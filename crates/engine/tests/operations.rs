@@ -252,8 +252,9 @@ fn secrets_are_masked_unless_the_caller_may_see_them() {
             "stack_export" | "stack_window" | "stack_calls" | "stack_sent" | "stack_frames" => {
                 json!({})
             }
-            "stack_folded" | "stack_read_frame" | "stack_diff" => json!({"frame": "f1"}),
-            "stack_frame_details" => json!({"frame": "f1"}),
+            "stack_folded" | "stack_read_frame" | "stack_diff" | "stack_frame_details" => {
+                json!({"frame": "f1"})
+            }
             _ => right_for(operation),
         };
         for host in ["test", TERMINAL, PAGE] {

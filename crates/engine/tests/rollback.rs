@@ -106,7 +106,8 @@ impl WorkTree for Copies {
             let content = state.get(path).cloned().unwrap_or_default();
             let text = String::from_utf8(content).ok();
             let lines = text.as_ref().map(|text| (text.lines().count(), 0));
-            let text = text.unwrap_or_default().lines().map(|line| format!("+{line}\n")).collect();
+            let text = text.unwrap_or_default();
+            let text = text.lines().flat_map(|line| ["+", line, "\n"]).collect();
             FilePatch { path: path.clone(), lines, text }
         };
         Ok(paths.iter().map(patch).collect())

@@ -50,7 +50,9 @@ fn names_are_taken_as_they_are() {
     let names = ["*", ":(top)x", "a b\tc", "-p", "d/\u{fc}"];
     let repository = Repository::with(&names);
     let before = repository.record();
-    names.iter().for_each(|name| repository.write(name, "changed"));
+    for name in names {
+        repository.write(name, "changed");
+    }
     let after = repository.record();
     let told = patches(&repository, (&before, &after), &names);
     assert_eq!(told.iter().map(|patch| patch.path.as_str()).collect::<Vec<_>>(), names);

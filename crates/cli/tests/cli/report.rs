@@ -64,13 +64,17 @@ pub(crate) fn is_whole(document: &Value) {
         ("diffs", "stack_diff"),
         ("logs", "stack_read_frame"),
     ] {
-        document[part].as_object().unwrap().values().for_each(|it| is_answer_of(operation, it));
+        for it in document[part].as_object().unwrap().values() {
+            is_answer_of(operation, it);
+        }
     }
     for session in document["sessions"].as_object().unwrap().values() {
         for (part, operation) in
             [("window", "stack_window"), ("calls", "stack_calls"), ("sent", "stack_sent")]
         {
-            session.get(part).into_iter().for_each(|it| is_answer_of(operation, it));
+            if let Some(part) = session.get(part) {
+                is_answer_of(operation, part);
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use super::project::Project;
 use super::seen::our_system;
 use super::steps::{bash, pop, push, stack, together, work, write};
 use super::talk::Talk;
+use super::tree::wait_for;
 use super::undo::revert;
 
 /// By how much an estimate may be wrong, in hundredths.
@@ -124,8 +125,10 @@ fn requests_after_a_compaction_and_an_undo_are_shown_as_they_went_out() {
     session.say("Thanks");
     let requests = session.finished();
     let viewer = Viewer::of(&talk.project);
+    // The last answer is stored once OpenCode has reported it.
+    let total = || [viewer.look("stack_calls", json!({}))["total"].as_u64().unwrap()];
+    wait_for(&[requests.len() as u64][..], total);
     let calls = viewer.look("stack_calls", json!({}));
-    assert_eq!(calls["total"], requests.len(), "{calls:#}");
     assert_eq!(calls["calls"][4]["compacted"], true, "{calls:#}");
     for (call, request) in calls["calls"].as_array().unwrap().iter().zip(&requests) {
         let sent = viewer.request(&call["message"]);
@@ -263,16 +266,20 @@ fn shown(sent: &Value) -> Said {
     let mut said = Said::new();
     for message in sent["messages"].as_array().unwrap() {
         let parts = message["parts"].as_array().unwrap();
-        let text = |part: &Value, field: &str| part[field].as_str().unwrap_or_default().to_owned();
-        let of = |kind: &'static str| parts.iter().filter(move |part| part["kind"] == kind);
+        let mut say_all = |kind: Option<&str>, who: &'static str, field: &str| {
+            let is_it = |part: &&Value| kind.is_none_or(|kind| part["kind"] == kind);
+            for part in parts.iter().filter(is_it) {
+                say(&mut said, who, part[field].as_str().unwrap_or_default());
+            }
+        };
         match message["role"].as_str().unwrap() {
             "system" => {}
-            "user" => parts.iter().for_each(|part| say(&mut said, "user", &text(part, "text"))),
+            "user" => say_all(None, "user", "text"),
             _ => {
-                of("reasoning").for_each(|part| say(&mut said, "thinks", &text(part, "text")));
-                of("text").for_each(|part| say(&mut said, "agent", &text(part, "text")));
-                of("tool").for_each(|part| say(&mut said, "calls", &text(part, "tool")));
-                of("tool").for_each(|part| say(&mut said, "result", &text(part, "output")));
+                say_all(Some("reasoning"), "thinks", "text");
+                say_all(Some("text"), "agent", "text");
+                say_all(Some("tool"), "calls", "tool");
+                say_all(Some("tool"), "result", "output");
             }
         }
     }

@@ -81,7 +81,9 @@ impl<'a> Request<'a> {
         match op {
             FoldOp::Cut { from, to } => {
                 let (Some(from), Some(to)) = (self.place(from), self.place(to)) else { return };
-                self.parts.iter_mut().take(to + 1).skip(from).for_each(|parts| *parts = None);
+                for parts in self.parts.iter_mut().take(to + 1).skip(from) {
+                    *parts = None;
+                }
             }
             FoldOp::Keep { message, parts } => {
                 let transcript = self.transcript;

@@ -172,8 +172,7 @@ impl Conversations {
             && unwitnessed.is_empty()
             && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
         let from_before = !forked && begins_with_steps(&conversation, &request);
-        let may_be_undone = request.keep < conversation.transcript.len()
-            || conversation.undone.as_ref().is_none_or(|undone| !undone.is_empty());
+        let may_be_undone = may_be_undone(&conversation, &request);
         self.sessions.broken(&session, |broken| broken.failure = None)?;
         let bodies = conversation.take(request.keep, request.shown);
         conversation.ticket = self.sessions.recorder()?.record(self.kernel.now(), &session, bodies);
@@ -215,10 +214,7 @@ impl Conversations {
             self.compaction.settle(&session, Came::Summary(summary), None)?;
         }
         self.sessions.load_spans(&mut conversation, &session)?;
-        if may_be_undone {
-            self.undo.keep_undone(&mut conversation, &session)?;
-        }
-        if self.undo.follow_undo(&conversation, &session)? {
+        if self.undo.follow_undo(&mut conversation, &session, may_be_undone)? {
             self.sessions.load_spans(&mut conversation, &session)?;
         }
         if self.framing.frame_work(&mut conversation, &session)? {
@@ -358,6 +354,12 @@ fn summary_among(kept: &[Message], shown: &[Shown]) -> Option<Summary> {
 /// known already: that its reasoning is stale, or that its outputs are masked.
 fn is_new_step(conversation: &Conversation, message: &Message) -> bool {
     stale::is_step(message) && !conversation.order.contains_key(&message.id)
+}
+
+/// Whether messages may have been undone, or come back, since the host's last call.
+fn may_be_undone(conversation: &Conversation, request: &SyncRequest) -> bool {
+    let known = conversation.undone.as_ref();
+    request.keep < conversation.transcript.len() || known.is_none_or(|undone| !undone.is_empty())
 }
 
 /// Whether a session that is new to the store shows steps of an earlier turn.

@@ -44,12 +44,17 @@ impl Undo {
         }
     }
 
-    /// Brings frames in line with the calls that the transcript shows. Whether anything changed.
+    /// Brings frames in line with the calls that the transcript shows. Whether anything changed. With `may_be_undone`
+    /// it is kept which messages are not shown any more.
     pub(super) fn follow_undo(
         &self,
-        conversation: &Conversation,
+        conversation: &mut Conversation,
         session: &str,
+        may_be_undone: bool,
     ) -> Result<bool, EngineError> {
+        if may_be_undone {
+            self.keep_undone(conversation, session)?;
+        }
         let seen = Seen::of(&conversation.transcript, &conversation.order);
         let mut reconcile = changes(&conversation.spans, session, |anchor| seen.state_of(anchor));
         self.follow_errands(conversation, &mut reconcile, |errand| seen.of_call(&errand.call))?;
@@ -131,7 +136,7 @@ impl Undo {
     }
 
     /// Keeps which messages the transcript does not show any more, for views of the session.
-    pub(super) fn keep_undone(
+    fn keep_undone(
         &self,
         conversation: &mut Conversation,
         session: &str,

@@ -7,7 +7,7 @@ use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Access, Caller, CallerKind, Operate, PEOPLE, Repeated};
-use crate::views::calls::{Calls, Page};
+use crate::views::calls::{CallList, Page};
 use crate::views::diff::{DiffRequest, FrameDiff, LIMIT, MOST};
 use crate::views::folded::FoldedFrame;
 use crate::views::frames::FrameList;
@@ -79,7 +79,7 @@ impl Operate for LookAtCalls {
     const REPEATED: Repeated = Repeated::Runs;
     const CALLERS: &'static [CallerKind] = PEOPLE;
     type Params = CallsParams;
-    type Output = Calls;
+    type Output = CallList;
 
     fn run(
         engine: &Engine,

@@ -18,7 +18,7 @@ use crate::saving::{Departure, Measured, Savings};
 /// The calls of a session's model, oldest first. Tokens are those of its provider.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Calls {
+pub(crate) struct CallList {
     session: String,
     /// Tokens that the model takes at most
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,7 +131,7 @@ impl Views {
         session: &str,
         page: Page,
         savings: &Savings,
-    ) -> Result<Calls, EngineError> {
+    ) -> Result<CallList, EngineError> {
         self.kernel.read(|view| {
             let measured = Measured::of(view, session)?;
             let places: HashMap<String, usize> = (0..)
@@ -143,7 +143,7 @@ impl Views {
             folds.sort_by_key(|departure| departure.since);
             let folds = folds.into_iter().map(|it| Mark::of(view, &measured, it));
             let calls = (page.from..measured.calls.len()).take(page.most);
-            Ok(Calls {
+            Ok(CallList {
                 session: session.to_owned(),
                 limit: view.model_limit(session)?,
                 factor: measured.factor,
@@ -159,7 +159,7 @@ impl Views {
     }
 }
 
-impl Calls {
+impl CallList {
     pub(crate) fn told(&self) -> String {
         let Saving { requests, sent, sent_without, .. } = self.sum;
         format!(

@@ -42,17 +42,18 @@ impl ReadSession {
             }
             spans.push(span);
         }
-        let masks = self.masks.iter().filter(|mask| is_sent(&mask.settled_at)).cloned().collect();
+        let masks: Vec<Mask> =
+            self.masks.iter().filter(|mask| is_sent(&mask.settled_at)).cloned().collect();
         let said = |note: &&Note| self.place(&note.message).is_some_and(|at| at < place);
-        let notes = self.notes.iter().filter(said).cloned().collect();
-        self.request(place, spans, notes, masks)
+        let notes: Vec<Note> = self.notes.iter().filter(said).cloned().collect();
+        self.request(place, spans, &notes, &masks)
     }
 
     /// Returns the next request, as it would be sent now. Which finished spans it leaves out is decided as it will
     /// be, but for calls beside a pop that still run.
     pub(crate) fn next_request(&self, now: i64) -> Request {
         if !self.is_framed {
-            return self.request(self.messages.len(), Vec::new(), Vec::new(), Vec::new());
+            return self.request(self.messages.len(), Vec::new(), &[], &[]);
         }
         let mut spans = self.spans.clone();
         for span in &mut spans {
@@ -90,18 +91,18 @@ impl ReadSession {
                 fold.held = held;
             }
         }
-        self.request(end, spans, self.notes.clone(), self.masks.clone())
+        self.request(end, spans, &self.notes, &self.masks)
     }
 
-    fn request(&self, end: usize, spans: Vec<Span>, notes: Vec<Note>, masks: Vec<Mask>) -> Request {
+    fn request(&self, end: usize, spans: Vec<Span>, notes: &[Note], masks: &[Mask]) -> Request {
         let (places, summary) = self.shown_before(end);
         let transcript = self.transcript(&places);
         let (until, stale) = self.stale(end, &places, summary);
         let folded = fold(&Input {
             transcript: &transcript,
             spans: &spans,
-            notes: &notes,
-            masks: &masks,
+            notes,
+            masks,
             reasoning: self.reasoning,
             stale_until: until,
             stale: &stale,

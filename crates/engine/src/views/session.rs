@@ -167,7 +167,9 @@ pub(super) fn frames(
     ranges.sort_by_key(|(from, _, _)| *from);
     let mut frames = vec![None; messages];
     for (from, to, frame) in ranges {
-        frames.iter_mut().take(to).skip(from).for_each(|it| *it = Some(frame));
+        for it in frames.iter_mut().take(to).skip(from) {
+            *it = Some(frame);
+        }
     }
     frames
 }
