@@ -199,11 +199,7 @@ fn calls(session: &SessionReport, outline: &Outline) -> Value {
             "place": place,
             "message": place.to_string(),
             "tokens": sent,
-            "cached": 0,
-            "output": 0,
-            "billedHundredths": 0,
             "tokensWithout": without,
-            "billedWithoutHundredths": 0,
         })
     });
     let calls: Vec<Value> = calls.collect();

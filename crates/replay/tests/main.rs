@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod document;
 mod figures;
-mod page;
 mod properties;
 mod sessions;

@@ -267,3 +267,26 @@ export interface Diff {
   files: FileDiff[];
   why?: string;
 }
+
+/** Figures of a way in which a recorded session could have been sent. */
+export interface Way {
+  way: string;
+  whole: { largest: number; input: number; billed: number; billedWithReads: number };
+  used: number;
+  kept: number;
+  edits: number;
+  verbatim: number;
+  reads: number;
+}
+
+/** Tokens of each request of a way. */
+export interface Curve {
+  way: string;
+  tokens: number[];
+}
+
+/** What is known of recorded sessions beside their frames. */
+export interface Replay {
+  report: { sessions: { session: string; ways: Way[] }[]; sum: Way[] };
+  curves: { session: string; curves: Curve[] }[];
+}

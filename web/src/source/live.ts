@@ -22,6 +22,7 @@ export class Live implements Source {
   readonly remarks: string[] = [];
   readonly at = undefined;
   readonly start = undefined;
+  readonly replay = undefined;
   readonly #project = new URLSearchParams(location.search).get('project');
 
   /** Asks the server. */

@@ -1,4 +1,4 @@
-import type { Calls, Details, Diff, Folded, Frames, Message, Messages, Sent, Window } from './data.ts';
+import type { Calls, Details, Diff, Folded, Frames, Message, Messages, Replay, Sent, Window } from './data.ts';
 import { type Answer, Refused, type Source } from './source.ts';
 
 /** The document of an offline page. */
@@ -16,6 +16,7 @@ export interface Report {
   folds: Record<string, Folded>;
   logs: Record<string, Messages>;
   sessions: Record<string, { window?: Window; calls?: Calls; sent?: Sent }>;
+  replay?: Replay;
   leftOut?: string[];
 }
 
@@ -43,6 +44,10 @@ export class Offline implements Source {
 
   get remarks(): string[] {
     return this.#report.leftOut ?? [];
+  }
+
+  get replay(): Replay | undefined {
+    return this.#report.replay;
   }
 
   get start(): string | undefined {

@@ -1,4 +1,4 @@
-import type { Calls, Details, Diff, Folded, Frames, Message, Messages, Sent, Window } from './data.ts';
+import type { Calls, Details, Diff, Folded, Frames, Message, Messages, Replay, Sent, Window } from './data.ts';
 
 /** Says why something can't be shown, and what to do about it. */
 export class Refused extends Error {
@@ -32,6 +32,8 @@ export interface Source {
   readonly at: number | undefined;
   /** The frame to show first. */
   readonly start: string | undefined;
+  /** Other ways to send recorded sessions, where the page is about these. */
+  readonly replay: Replay | undefined;
 
   frames(since?: number): Promise<Frames>;
   details(frame: string): Promise<Details>;

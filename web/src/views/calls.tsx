@@ -9,6 +9,7 @@ import type { Calls, FoldMark } from '../source/data.ts';
 import { counted, exact, percent, short, tokens } from '../text/format.ts';
 import { line } from '../text/visible.ts';
 import { Note, zoomed } from './bits.tsx';
+import { ReplayView } from './replay.tsx';
 
 type Figure = 'sent' | 'billed';
 
@@ -20,6 +21,7 @@ export function CallsView() {
   if (!id) return <Note>There is no session yet.</Note>;
   if (problem) return <Note>{problem}</Note>;
   if (!value) return <Note>Reading …</Note>;
+  if (data().replay) return <ReplayView session={id} />;
   if (value.calls.length === 0) return <Note>The model was not called in this session yet.</Note>;
   return <Chart calls={value} session={id} />;
 }

@@ -1,11 +1,12 @@
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Read as _, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use callstack_engine::{EngineError, Kind};
+use callstack_engine::{EngineError, Kind, SystemWorld, World as _};
 use callstack_recordings::Recording;
 use callstack_replay::{
-    LARGE, OfLinear, Policy, Progress, Replay, Report, SessionReport, Way, WayReport, dump, rounded,
+    LARGE, OfLinear, Policy, Progress, Replay, Report, SessionReport, Way, WayReport, document,
+    dump, rounded,
 };
 use serde_json::json;
 
@@ -18,6 +19,7 @@ use crate::wording::{counted, thousands};
 
 use super::import::sessions::{self, Sources};
 use super::import::usual::{Usual, Wanted};
+use super::report::{BY, refuse_other};
 
 /// Measure on recorded sessions what frames would save and lose
 ///
@@ -75,7 +77,7 @@ pub(crate) fn run(
         Sources::named(args.files.iter().map(|file| start.join(file)).collect())
     };
     if let Some(page) = &args.html {
-        refuse_other(&start.join(page))?;
+        refuse_other(&start.join(page), "--html")?;
     }
     let mut report = Report::default();
     let mut pages = Vec::new();
@@ -133,7 +135,8 @@ pub(crate) fn run(
     let report = report.finish();
     if let Some(file) = &args.html {
         let file = start.join(file);
-        let page = callstack_replay::html(&report, &pages);
+        let document = document(&report, &pages, SystemWorld.now(), BY);
+        let page = callstack_page::offline(&document.to_string());
         for_its_owner(&file)
             .and_then(|mut to| to.write_all(page.as_bytes()))
             .map_err(|error| Failure::of_file("write", &file, &error))?;
@@ -156,28 +159,6 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Refuses to write a page over a file that is not one: a mistyped name must not cost a recording.
-fn refuse_other(file: &Path) -> Result<(), Failure> {
-    if !file.metadata().is_ok_and(|it| it.is_file() && it.len() > 0) {
-        return Ok(());
-    }
-    let mut head = Vec::new();
-    File::open(file)
-        .and_then(|file| file.take(HEAD).read_to_end(&mut head))
-        .map_err(|error| Failure::of_file("read", file, &error))?;
-    if callstack_replay::is_page(&head) {
-        return Ok(());
-    }
-    Err(EngineError {
-        kind: Kind::Conflict,
-        message: format!("{} is there already, and is no page of a replay", file.display()),
-        hint: Some("Give --html another name, or remove the file first.".to_owned()),
-    }
-    .into())
-}
-
-/// Bytes at the beginning of a file that show whether it is the page of a replay.
-const HEAD: u64 = 4_096;
 /// The most characters of a session's id in a file's name.
 const NAME: usize = 60;
 

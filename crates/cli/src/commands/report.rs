@@ -40,11 +40,11 @@ pub(crate) fn run(
         _ => None,
     };
     let file = invocation.place.start().join(&args.output);
-    refuse_other(&file)?;
+    refuse_other(&file, "--output")?;
     let request = ReportRequest {
         session: session.as_deref(),
         frame: args.frame.as_deref(),
-        by: concat!("callstack ", env!("CARGO_PKG_VERSION")),
+        by: BY,
         reveal: args.reveal,
     };
     let document = report(&engine, &request)?;
@@ -64,11 +64,13 @@ pub(crate) fn run(
 
 /// Bytes at the beginning of a file that show whether it is a page of callstack.
 const HEAD: u64 = 4_096;
-/// What such a page begins with.
-const MARK: &str = "<title>callstack</title>";
+/// What such a page begins with, and those of earlier versions did.
+const MARKS: [&str; 2] = ["<title>callstack</title>", "<title>callstack replay</title>"];
+/// The program, as pages name it.
+pub(crate) const BY: &str = concat!("callstack ", env!("CARGO_PKG_VERSION"));
 
 /// Refuses to write a page over a file that is none: a mistyped name must not cost a source file.
-pub(crate) fn refuse_other(file: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_other(file: &Path, option: &str) -> Result<(), Failure> {
     if !file.metadata().is_ok_and(|it| it.is_file() && it.len() > 0) {
         return Ok(());
     }
@@ -76,13 +78,14 @@ pub(crate) fn refuse_other(file: &Path) -> Result<(), Failure> {
     File::open(file)
         .and_then(|file| file.take(HEAD).read_to_end(&mut head))
         .map_err(|error| Failure::of_file("read", file, &error))?;
-    if String::from_utf8_lossy(&head).contains(MARK) {
+    let head = String::from_utf8_lossy(&head);
+    if MARKS.iter().any(|mark| head.contains(mark)) {
         return Ok(());
     }
     Err(EngineError {
         kind: Kind::Conflict,
         message: format!("{} is there already, and is no page of callstack", file.display()),
-        hint: Some("Name another file with --output, or remove that one first.".to_owned()),
+        hint: Some(format!("Name another file with {option}, or remove that one first.")),
     }
     .into())
 }

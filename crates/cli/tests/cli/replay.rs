@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::desk::{Desk, says};
+use super::report::{document, is_answer_of};
 
 /// A session file of Claude Code's: some reading and a reply, thanks, and a question.
 fn session() -> String {
@@ -204,13 +205,18 @@ fn the_page_is_one_file() {
     let told = desk.ok(&["replay", "session.jsonl", "--html", "page.html"]);
     assert!(told.contains("frames"), "{told}");
     let page = fs::read_to_string(desk.project().join("page.html")).unwrap();
-    assert!(
-        page.starts_with("<!doctype html>") && page.contains("<polyline") && page.contains("<rect")
-    );
-    assert!(
-        !page.contains("http")
-            || page.matches("http").count() == page.matches("http-equiv").count()
-    );
+    let document = document(&page);
+    assert_eq!((&document["source"], &document["version"]), (&json!("recording"), &json!(1)));
+    let frames = document["frames"]["frames"].as_array().unwrap();
+    assert!(!frames.is_empty());
+    is_answer_of("stack_frames", &document["frames"]);
+    for frame in frames {
+        let handle = frame["handle"].as_str().unwrap();
+        is_answer_of("stack_frame_details", &document["details"][handle]);
+        is_answer_of("stack_read_frame", &document["logs"][handle]);
+    }
+    let calls = &document["replay"]["report"]["sessions"][0]["calls"];
+    assert!(calls.as_u64() > Some(0), "{calls}");
 }
 
 #[test]
@@ -251,8 +257,8 @@ fn a_page_takes_the_place_of_an_older_page_only() {
     says!(desk, ["replay", "session.jsonl", "--html", "session.jsonl"], @"
     exit 4
     --- stderr
-    error: $ROOT/project/session.jsonl is there already, and is no page of a replay
-    hint: Give --html another name, or remove the file first.
+    error: $ROOT/project/session.jsonl is there already, and is no page of callstack
+    hint: Name another file with --html, or remove that one first.
     ");
     assert_eq!(fs::read_to_string(desk.project().join("session.jsonl")).unwrap(), recording);
 }

@@ -47,7 +47,7 @@ fn a_report_holds_what_the_page_asks_a_server_for() {
 
 /// Fails where a part of a document is not what the operation answers.
 #[track_caller]
-fn is_answer_of(operation: &str, part: &Value) {
+pub(crate) fn is_answer_of(operation: &str, part: &Value) {
     let schema = (operations::find(operation).unwrap().output)();
     let schema = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<_> = schema.iter_errors(part).map(|error| error.to_string()).collect();
@@ -56,7 +56,7 @@ fn is_answer_of(operation: &str, part: &Value) {
 
 /// Fails where a part of a document is not what the page asks a server for.
 #[track_caller]
-pub(crate) fn is_whole(document: &Value) {
+fn is_whole(document: &Value) {
     is_answer_of("stack_frames", &document["frames"]);
     for (part, operation) in [
         ("details", "stack_frame_details"),

@@ -152,8 +152,12 @@ impl Undo {
         &self,
         conversation: &mut Conversation,
         session: &str,
-        undone: Vec<String>,
+        mut undone: Vec<String>,
     ) -> Result<(), EngineError> {
+        if !undone.is_empty() {
+            let stored = self.kernel.read(|view| view.message_order(session))?;
+            undone = with_replies(&undone, &stored, |id| conversation.order.contains_key(id));
+        }
         if conversation.undone.as_ref() == Some(&undone) {
             return Ok(());
         }
@@ -195,6 +199,22 @@ impl Conversation {
     pub(super) fn has_undone(&self, anchor: &Anchor) -> bool {
         Seen::of(&self.transcript, &self.order).state_of(anchor) == State::Gone
     }
+}
+
+/// Returns undone messages with those stored right after them that the host never showed: the closing reply of a turn is
+/// stored before the next call shows it, and an undo may come first.
+fn with_replies(
+    undone: &[String],
+    stored: &[String],
+    was_shown: impl Fn(&str) -> bool,
+) -> Vec<String> {
+    let known: HashSet<&String> = undone.iter().collect();
+    let mut follows = false;
+    let gone = |id: &&String| {
+        follows = known.contains(id) || (follows && !was_shown(id));
+        follows
+    };
+    stored.iter().filter(gone).cloned().collect()
 }
 
 /// The messages that ever appeared and are such ones, in order.

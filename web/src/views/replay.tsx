@@ -1,0 +1,84 @@
+import { data } from '../state/model.ts';
+import type { Curve, Replay, Way } from '../source/data.ts';
+import { exact, percent, tokens } from '../text/format.ts';
+import { line } from '../text/visible.ts';
+
+const WIDTH = 1000;
+const HEIGHT = 240;
+
+/** Other ways in which a recorded session could have been sent. Nothing where the page is not about recordings. */
+export function ReplayView({ session }: { session: string }) {
+  const replay = data().replay;
+  const report = replay?.report.sessions.find((it) => it.session === session);
+  if (!replay || !report) return null;
+  const curves = replay.curves.find((it) => it.session === session)?.curves ?? [];
+  return (
+    <section class="pad calls" aria-label="Calls of the model">
+      <h2>Calls of the model</h2>
+      <p class="dim">Whole requests, with system prompt and tools. <i>Kept</i>: of the names, paths and numbers that the agent wrote next and had read before, the share that was still in what was sent. <i>Text at hand</i>: of the edits, those whose old text was.</p>
+      <h3>Tokens of each request <span class="dim">up to {exact(most(curves))}</span></h3>
+      <Curves curves={curves} />
+      <h3>Ways to send the session</h3>
+      <Ways name="Ways to send the session" ways={report.ways} />
+      {replay.report.sessions.length > 1 ? <AllSessions replay={replay} /> : null}
+    </section>
+  );
+}
+
+function AllSessions({ replay }: { replay: Replay }) {
+  return (
+    <details>
+      <summary>All sessions together</summary>
+      <Ways name="Ways to send all sessions" ways={replay.report.sum} />
+    </details>
+  );
+}
+
+function Ways({ name, ways }: { name: string; ways: Way[] }) {
+  const linear = ways.find((it) => it.way === 'linear');
+  const against = (value: number, of: number | undefined): string => (of ? percent(value, of) : '');
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={name}>
+      <table class="ways">
+        <thead>
+          <tr>
+            <th scope="col">Way</th>
+            <th scope="col" class="number">Largest request</th><th scope="col" class="number">of linear</th>
+            <th scope="col" class="number">Tokens sent</th><th scope="col" class="number">of linear</th>
+            <th scope="col" class="number">Billed</th><th scope="col" class="number">with reads</th>
+            <th scope="col" class="number">Reads</th>
+            <th scope="col" class="number">Kept</th>
+            <th scope="col" class="number">Text at hand</th>
+          </tr>
+        </thead>
+        <tbody>
+          {ways.map(({ way, whole, kept, used, verbatim, edits, reads }) => (
+            <tr key={way}>
+              <th scope="row"><span class={`way ${way}`} aria-hidden="true">━</span> {line(way)}</th>
+              <td class="number">{exact(whole.largest)}</td><td class="number">{against(whole.largest, linear?.whole.largest)}</td>
+              <td class="number">{exact(whole.input)}</td><td class="number">{against(whole.input, linear?.whole.input)}</td>
+              <td class="number">{exact(Math.round(whole.billed))}</td><td class="number">{exact(Math.round(whole.billedWithReads))}</td>
+              <td class="number">{exact(reads)}</td>
+              <td class="number">{against(kept, used)}</td>
+              <td class="number">{exact(verbatim)} of {exact(edits)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const most = (curves: Curve[]): number => curves.flatMap(({ tokens: sizes }) => sizes).reduce((a, b) => Math.max(a, b), 1);
+
+/** The tokens of each request, a line for each way. */
+function Curves({ curves }: { curves: Curve[] }) {
+  const largest = most(curves);
+  const points = (sizes: number[]): string =>
+    sizes.map((size, at) => `${((at * WIDTH) / Math.max(1, sizes.length - 1)).toFixed(1)},${(HEIGHT - (size * HEIGHT) / largest).toFixed(1)}`).join(' ');
+  return (
+    <svg class="curves" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`Tokens of each request, up to ${tokens(largest)}, by way`}>
+      {curves.map(({ way, tokens: sizes }) => <polyline key={way} class={`way ${way}`} points={points(sizes)} />)}
+    </svg>
+  );
+}
