@@ -32,5 +32,6 @@ pub mod secrets;
 pub mod session_state;
 pub mod subagent;
 pub mod text;
+pub mod trace;
 pub mod transcript;
 pub mod xml;

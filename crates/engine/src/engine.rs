@@ -43,6 +43,7 @@ use crate::sessions::Sessions;
 use crate::settings::Settings;
 use crate::subagents::Subagents;
 use crate::system::SystemPrompts;
+use crate::traces::Traces;
 use crate::vanished::Presence;
 use crate::views::Views;
 use crate::work_tree::FileStates;
@@ -64,6 +65,7 @@ pub struct Engine {
     pub(crate) files: Arc<FileStates>,
     pub(crate) writes: Arc<FileWrites>,
     pub(crate) saving: Arc<SavingReports>,
+    pub(crate) traces: Arc<Traces>,
     pub(crate) subagents: Arc<Subagents>,
     pub(crate) idempotency: Arc<Idempotency>,
     pub(crate) lifecycle: Arc<Lifecycle>,
@@ -109,6 +111,7 @@ impl Engine {
         let fixing = Arc::new(Fixing::new(&kernel, &contexts, &span_reader, &sessions));
         let writes = Arc::new(FileWrites::new(&kernel, &queries, &frames, &sessions));
         let saving = Arc::new(SavingReports::new(&kernel, &sessions, &writes));
+        let traces = Arc::new(Traces::new(&kernel));
         let framing = Arc::new(WorkFraming::new(
             &kernel,
             &queries,
@@ -208,6 +211,7 @@ impl Engine {
             files,
             writes,
             saving,
+            traces,
             subagents,
             idempotency,
             lifecycle,

@@ -111,6 +111,20 @@ impl View<'_> {
         self.wholes(&format!("{FRAME} WHERE detached = 0 ORDER BY ord"), [])
     }
 
+    /// Passes the frames to `see` in their order, one at a time, without artifacts, decisions and pins.
+    pub fn each_frame(&self, mut see: impl FnMut(Frame)) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(&format!("{FRAME} WHERE detached = 0 ORDER BY ord"))
+            .and_then(|mut statement| {
+                let mut rows = statement.query([])?;
+                while let Some(row) = rows.next()? {
+                    see(frame_of(row)?);
+                }
+                Ok(())
+            })
+            .map_err(|source| self.failed(source))
+    }
+
     /// Every former id with the frame that it still means, in order of the frames.
     pub fn aliases(&self) -> Result<Vec<(FrameNum, String)>, StoreError> {
         self.connection

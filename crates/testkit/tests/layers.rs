@@ -76,6 +76,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "staleness",
             "summarizer",
             "system",
+            "traces",
             "vanished",
             "work_tree",
         ],

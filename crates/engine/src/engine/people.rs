@@ -9,6 +9,7 @@ use callstack_core::compaction::{CompactionType, PendingCompaction};
 use callstack_core::context::RenderedContext;
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::subagent::{SubagentSession, SubagentSettings, SubagentStats};
+use callstack_core::trace::SessionTrace;
 use callstack_store::{StoreError, StoredMessage};
 
 use crate::engine::Engine;
@@ -21,7 +22,7 @@ use crate::{
     AutonomySettings, Configured, Decoder, EngineError, Health, ImportSummary, LogEntry, LogPart,
     LogRequest, PastCounts, PastMessages, PastSession, PurgeOutcome, PurgePlan, Reach, Reader,
     Rebuilt, RollbackPlan, Setting, Settings, StackState, SubagentFilter, Summarizer,
-    SummarizerError, SummaryRequest, TokenUsage, WorkTree,
+    SummarizerError, SummaryRequest, TokenUsage, TraceRequest, Traced, WorkTree,
 };
 
 impl Engine {
@@ -364,6 +365,20 @@ impl Engine {
     /// Returns the figures of a session's requests, with and without callstack.
     pub fn savings(&self, session: &str) -> Result<Savings, EngineError> {
         self.saving.savings(session)
+    }
+
+    /// Returns the sessions of a project with their frames, for exports. Reads every frame.
+    pub fn find_traces(&self, request: TraceRequest) -> Result<Traced, EngineError> {
+        self.traces.find(request)
+    }
+
+    /// Returns a session that was found, by its place, with its steps; none where there is nothing in it.
+    pub fn trace(
+        &self,
+        traced: &Traced,
+        place: usize,
+    ) -> Result<Option<SessionTrace>, EngineError> {
+        self.traces.session(traced, place)
     }
 
     /// Takes over the frames of folders (`.opencode/stack`, `.opencode/flame`, or a project that has them) and

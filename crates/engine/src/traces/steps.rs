@@ -1,0 +1,189 @@
+//! The steps of a session, from its stored messages.
+
+use std::collections::HashMap;
+
+use callstack_core::secrets::{mask, mask_value};
+use callstack_core::text::estimate_tokens;
+use callstack_core::trace::{ModelCall, Owners, Step, ToolCall, ToolContent, Usage};
+use callstack_core::transcript::Role;
+use callstack_store::{StoredMessage, View};
+use serde_json::Value;
+
+use super::TraceRequest;
+use crate::calibration::tokens_per_estimate;
+use crate::error::EngineError;
+use crate::work::RECORDED;
+
+/// Steps in the making.
+pub(super) struct Steps<'a> {
+    request: &'a TraceRequest,
+    /// The provider's tokens in an estimated one.
+    factor: f64,
+    /// When the first message was stored: what was answered before is a copy of another session's.
+    began: i64,
+    /// When the last step ended.
+    end: Option<i64>,
+}
+
+/// A message with the places of its calls among its parts.
+struct Read {
+    step: Step,
+    calls: Vec<usize>,
+    /// Whether it is work of this session.
+    counts: bool,
+}
+
+impl<'a> Steps<'a> {
+    /// Reads the steps of a session.
+    pub(super) fn read(
+        view: &View<'_>,
+        session: &str,
+        request: &'a TraceRequest,
+    ) -> Result<Vec<Step>, EngineError> {
+        let stored = view.messages(session)?;
+        let Some(first) = stored.first() else { return Ok(Vec::new()) };
+        let factor = tokens_per_estimate(view, session)?;
+        let mut steps = Self { request, factor, began: first.at, end: None };
+        let read: Vec<Read> = stored.iter().map(|message| steps.of(message)).collect();
+        let places: HashMap<&str, usize> =
+            read.iter().enumerate().map(|(place, it)| (it.step.id.as_str(), place)).collect();
+        let call = |place: usize, id: &str| {
+            let Read { step, calls, .. } = read.get(place)?;
+            let call = step.tools.iter().position(|tool| tool.id == id)?;
+            calls.get(call).copied()
+        };
+        let spans = view.session_spans(session)?;
+        let mut owners = Owners::new(&spans, |id| places.get(id).copied(), call);
+        let mut steps = Vec::with_capacity(read.len());
+        for (place, Read { mut step, calls, counts }) in read.into_iter().enumerate() {
+            step.frame = owners.at((place, 0));
+            for (tool, part) in step.tools.iter_mut().zip(calls) {
+                tool.frame = owners.at((place, part));
+            }
+            if counts {
+                steps.push(step);
+            }
+        }
+        Ok(steps)
+    }
+
+    fn of(&mut self, message: &StoredMessage) -> Read {
+        let json: Value = serde_json::from_str(&message.json).unwrap_or_default();
+        let info = &json["info"];
+        let recorded = &json[RECORDED];
+        let is_recorded = recorded.is_object();
+        let is_answer = info["role"] == "assistant";
+        let created = info["time"]["created"].as_i64();
+        let completed = info["time"]["completed"].as_i64();
+        let is_copy = is_answer && completed.is_some_and(|at| at < self.began) && !is_recorded;
+        let stored = if is_recorded { self.end } else { Some(message.at) };
+        let at = created.or(stored).unwrap_or_default();
+        // A recording says when an answer was there, and not when it began.
+        let from = if is_answer && is_recorded && completed.is_none() {
+            self.end.map_or(at, |end| end.min(at))
+        } else {
+            at
+        };
+        let parts = json["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let (mut tools, mut calls, mut words) = (Vec::new(), Vec::new(), 0);
+        for (place, part) in parts.iter().enumerate() {
+            if part["type"] == "tool" {
+                tools.push(self.tool(part, at));
+                calls.push(place);
+            } else if part["type"] == "text" && part["ignored"] != true {
+                words += estimate_tokens(part["text"].as_str().unwrap_or_default());
+            }
+        }
+        let last = tools.iter().map(|tool| tool.to).fold(at.max(from), i64::max);
+        let step = Step {
+            id: message.id.clone(),
+            role: if is_answer { Role::Assistant } else { Role::User },
+            from,
+            to: completed.unwrap_or(if is_recorded { at } else { last }).max(from),
+            frame: None,
+            tokens: self.scaled(words),
+            call: if is_answer { self.call(info, parts, &tools) } else { None },
+            tools,
+        };
+        let counts = !is_copy && recorded["left"] != true;
+        if counts {
+            self.end = Some(last.max(step.to).max(self.end.unwrap_or(i64::MIN)));
+        }
+        Read { step, calls, counts }
+    }
+
+    fn call(&self, info: &Value, parts: &[Value], tools: &[ToolCall]) -> Option<ModelCall> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let count = |value: &Value| value.as_u64().unwrap_or_default();
+        let (used, cache) = (&info["tokens"], &info["tokens"]["cache"]);
+        let (cached, cache_written) = (count(&cache["read"]), count(&cache["write"]));
+        let reasoning = count(&used["reasoning"]);
+        let usage = Usage {
+            input: count(&used["input"]) + cached + cache_written,
+            cached,
+            cache_written,
+            output: count(&used["output"]) + reasoning,
+            reasoning,
+        };
+        // A host writes answers in the model's place, with the calls that a command of the user's makes.
+        let is_of_program = usage == Usage::default() && parts.len() == tools.len();
+        if is_of_program {
+            return None;
+        }
+        let said = || {
+            let texts = parts.iter().filter(|part| part["type"] == "text");
+            let texts: Vec<&str> = texts.filter_map(|part| part["text"].as_str()).collect();
+            self.masked(texts.join("\n"))
+        };
+        Some(ModelCall {
+            model: text(&info["modelID"]),
+            provider: text(&info["providerID"]),
+            agent: text(&info["agent"]).or_else(|| text(&info["mode"])),
+            finish: text(&info["finish"]),
+            error: text(&info["error"]["name"]),
+            usage,
+            weighed: None,
+            words: self.request.content.then(said),
+        })
+    }
+
+    fn tool(&self, part: &Value, at: i64) -> ToolCall {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let state = &part["state"];
+        let from = state["time"]["start"].as_i64().unwrap_or(at).max(at);
+        let result = state["output"].as_str().or_else(|| state["error"].as_str());
+        let input = &state["input"];
+        let arguments = if input.is_null() { 0 } else { estimate_tokens(&input.to_string()) };
+        ToolCall {
+            id: text(&part["callID"]),
+            tool: text(&part["tool"]),
+            frame: None,
+            from,
+            to: state["time"]["end"].as_i64().unwrap_or(from).max(from),
+            failed: state["status"] == "error",
+            tokens: self.scaled(arguments + result.map(estimate_tokens).unwrap_or_default()),
+            content: self.request.content.then(|| {
+                let mut arguments = input.clone();
+                if !self.request.reveal {
+                    mask_value(&mut arguments);
+                }
+                let result = result.map(|result| self.masked(result.to_owned()));
+                ToolContent { arguments, result }
+            }),
+        }
+    }
+
+    fn masked(&self, text: String) -> String {
+        if self.request.reveal { text } else { mask(&text).into_owned() }
+    }
+
+    fn scaled(&self, estimated: usize) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "tokens, at least 0"
+        )]
+        let tokens = (estimated as f64 * self.factor).round() as u64;
+        tokens
+    }
+}
