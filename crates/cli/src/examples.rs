@@ -135,6 +135,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("callstack export -o frames.json", "For another store"),
             ("callstack export f3 --format markdown", "For people"),
+            ("callstack export --format speedscope -o flames.json", "Where time and tokens went"),
         ],
     ),
     (

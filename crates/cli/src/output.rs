@@ -78,6 +78,17 @@ impl Output {
         written.map_err(|error| Failure::of_output(&error))
     }
 
+    /// Prints what `put` writes for other programs, bit by bit.
+    pub(crate) fn stream<T>(
+        &mut self,
+        put: impl FnOnce(&mut dyn io::Write) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut out = io::BufWriter::new(self.stdout.lock());
+        let put = put(&mut out)?;
+        out.flush().map_err(|error| Failure::of_output(&error))?;
+        Ok(put)
+    }
+
     /// Shows the output of `show` in a pager, if that is wanted and there is a terminal.
     pub(crate) fn paged(
         &mut self,

@@ -15,6 +15,7 @@ mod demo;
 pub(crate) mod desk;
 mod doctor;
 mod elsewhere;
+mod exports;
 mod files;
 mod frames;
 mod help;

@@ -10,6 +10,7 @@ mod concurrency;
 mod demo;
 mod errands;
 mod evidence;
+mod exports;
 mod failures;
 mod files;
 mod flame;

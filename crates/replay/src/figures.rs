@@ -52,6 +52,9 @@ pub struct Figures {
     /// Tokens of each request.
     #[serde(skip)]
     pub curve: Vec<u64>,
+    /// The cost of each whole request, in hundredths of a token of input.
+    #[serde(skip)]
+    pub bills: Vec<u64>,
 }
 
 impl Figures {
@@ -97,6 +100,7 @@ impl Figures {
             largest_with_reads: self.largest_with_reads + beside,
             beside: 0,
             curve: self.curve.iter().map(|tokens| tokens + beside).collect(),
+            bills: self.bills.clone(),
             ..*self
         }
     }
@@ -212,7 +216,8 @@ impl<T: Fn(ItemNum) -> u64> Measure<'_, T> {
             let (common_again, all_again) = again.next(&sent.played);
             let is_cold = pauses && is_paused(before, call.at);
             before = call.at.or(before);
-            figures.cold += u64::from(is_cold || figures.curve.is_empty());
+            let is_all_new = is_cold || figures.curve.is_empty();
+            figures.cold += u64::from(is_all_new);
             let bill = |common: u64, all: u64| {
                 let old = if is_cold { 0 } else { common };
                 old * CACHED + (all - old) * NEW
@@ -223,6 +228,7 @@ impl<T: Fn(ItemNum) -> u64> Measure<'_, T> {
             figures.with_reads_hundredths += billed + bill(common_again, all_again);
             figures.largest_with_reads = figures.largest_with_reads.max(all + all_again);
             figures.curve.push(all);
+            figures.bills.push(billed + beside * if is_all_new { NEW } else { CACHED });
             figures.used += used.len() as u64;
             figures.kept += used.iter().filter(|term| sent.has(**term)).count() as u64;
             let place = sent.played.request.len();

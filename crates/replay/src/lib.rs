@@ -18,6 +18,7 @@ mod session;
 mod shown;
 mod terms;
 mod told;
+mod trace;
 mod verbatim;
 mod ways;
 

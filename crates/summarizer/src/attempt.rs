@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use callstack_core::results::SummaryPrompt;
 use callstack_engine::WireFormat;
-use ureq::http::{HeaderMap, StatusCode};
+use callstack_http_client::ureq::http::{HeaderMap, StatusCode};
+use callstack_http_client::{client, retry_after, ureq};
 
 use crate::wire::{ANTHROPIC_VERSION, Wire, error_text};
 
@@ -39,18 +40,8 @@ impl Attempt<'_> {
     pub(crate) fn make(&self, time: Duration) -> Result<String, Fault> {
         let body =
             self.wire.body(self.prompt).map_err(|error| Fault::final_one(error.to_string()))?;
-        // After a redirection somebody else would be sent the key and the work.
-        let mut config = ureq::Agent::config_builder()
-            .timeout_global(Some(time))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false);
-        if is_on_this_machine(&self.wire.url) {
-            // A proxy of the environment's is for what lies elsewhere, and would be sent the work.
-            config = config.proxy(None);
-        }
-        let agent = config.build().new_agent();
-        let mut request = agent.post(&self.wire.url).header("content-type", "application/json");
+        let url = &self.wire.url;
+        let mut request = client(url, time).post(url).header("content-type", "application/json");
         match (self.wire.format, self.key) {
             (WireFormat::OpenAi, Some(key)) => {
                 request = request.header("authorization", format!("Bearer {key}"));
@@ -119,37 +110,6 @@ impl Attempt<'_> {
                 after: retry_after(headers),
             },
             _ => Fault::final_one(format!("{url} answered {code}{said}")),
-        }
-    }
-}
-
-/// The seconds that a server wants to be left alone.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let value = headers.get("retry-after")?.to_str().ok()?;
-    let seconds: f64 = value.trim().parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// Whether an address is that of this machine itself.
-fn is_on_this_machine(url: &str) -> bool {
-    let address = url.parse::<ureq::http::Uri>().ok();
-    let host = address.as_ref().and_then(ureq::http::Uri::host).unwrap_or_default();
-    let plain = host.trim_matches(['[', ']']);
-    let is_loopback = plain.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    host == "localhost" || is_loopback
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_proxy_is_not_asked_for_what_is_on_this_machine() {
-        for url in ["http://127.0.0.1:8080/v1", "http://localhost/v1", "http://[::1]:1/v1"] {
-            assert!(is_on_this_machine(url), "{url}");
-        }
-        for url in ["https://api.example/v1", "http://127.0.0.1.example", "nothing"] {
-            assert!(!is_on_this_machine(url), "{url}");
         }
     }
 }

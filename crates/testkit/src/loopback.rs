@@ -41,15 +41,18 @@ impl Reply {
 pub struct Asked {
     /// Its first line and its headers in lower case, with line ends.
     pub head: String,
-    /// Its body.
+    /// Its body; of one that is no text, what can be read of it.
     pub body: String,
 }
+
+/// A request, and its body byte for byte.
+type Noted = (Asked, Vec<u8>);
 
 /// The server. It ends with the process.
 #[derive(Debug)]
 pub struct Loopback {
     address: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<Noted>>>,
 }
 
 impl Loopback {
@@ -57,7 +60,7 @@ impl Loopback {
     pub fn start(replies: Vec<Reply>) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = format!("http://{}", listener.local_addr()?);
-        let asked = Arc::<Mutex<Vec<Asked>>>::default();
+        let asked = Arc::<Mutex<Vec<Noted>>>::default();
         let noted = Arc::clone(&asked);
         thread::Builder::new().name("loopback".to_owned()).spawn(move || {
             let (mut silent, mut count) = (Vec::new(), 0);
@@ -87,6 +90,15 @@ impl Loopback {
 
     /// The requests so far.
     pub fn asked(&self) -> Vec<Asked> {
+        self.noted().into_iter().map(|(asked, _)| asked).collect()
+    }
+
+    /// The bodies of the requests so far, byte for byte.
+    pub fn bodies(&self) -> Vec<Vec<u8>> {
+        self.noted().into_iter().map(|(_, body)| body).collect()
+    }
+
+    fn noted(&self) -> Vec<Noted> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -98,7 +110,7 @@ fn answer(status: u16, headers: &str, body: &str) -> String {
     )
 }
 
-fn read(stream: &TcpStream) -> Option<Asked> {
+fn read(stream: &TcpStream) -> Option<Noted> {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -115,5 +127,6 @@ fn read(stream: &TcpStream) -> Option<Asked> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { head, body: String::from_utf8(body).ok()? })
+    let text = String::from_utf8_lossy(&body).into_owned();
+    Some((Asked { head, body: text }, body))
 }

@@ -1,8 +1,11 @@
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+mod collector;
+pub(crate) mod file;
+pub(crate) mod traces;
+
+use std::path::PathBuf;
 
 use callstack_core::control::escape_json;
-use callstack_engine::{path_text, plain, unfinished};
+use callstack_engine::{EngineError, path_text};
 use clap::ValueEnum;
 use serde_json::{Map, json};
 
@@ -11,11 +14,17 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::PLAIN;
 
-/// Write frames to a file, for people or for another store
+use traces::OtherFormat;
+
+/// Write frames for people, for another store or for other tools
 ///
 /// `callstack import` reads the JSON form: frames keep their ids, and in an empty store their handles too. With
 /// --session only the frames of that session are written. Keys, tokens and passwords of known forms are masked
 /// unless --reveal is given. Evidence, and whatever else was taken from messages, never contains them.
+///
+/// The other formats show where time and tokens went: flame graphs, traces, a table of the model's calls, a diagram.
+/// What was said is not in them, but for titles; docs/exports.md describes each. Nothing is sent anywhere unless
+/// --send is given, and then to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
     /// Handle such as f3, or the beginning of an id; what is below it comes along [default: the whole tree]
@@ -29,6 +38,13 @@ pub(crate) struct ExportArgs {
     /// Write secrets as they are instead of masking them
     #[arg(long)]
     reveal: bool,
+    /// Write what was said into spans, too: titles from your own words, criteria, results, answers, arguments and
+    /// results of tools (only with --format otlp)
+    #[arg(long)]
+    content: bool,
+    /// Send the spans to your collector instead of writing them (only with --format otlp)
+    #[arg(long, conflicts_with = "output")]
+    send: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -37,6 +53,30 @@ enum Format {
     Json,
     /// A document to read
     Markdown,
+    /// Flame graphs of each session, over time and tokens, for speedscope
+    Speedscope,
+    /// A trace for Perfetto and Chrome's about:tracing
+    ChromeTrace,
+    /// Spans for OpenTelemetry, by its conventions for generative AI
+    Otlp,
+    /// A table of the calls of the model
+    Csv,
+    /// The tree as a Mermaid flowchart
+    Mermaid,
+}
+
+impl Format {
+    /// The same as a format of another tool, if it is one.
+    fn other(self) -> Option<OtherFormat> {
+        match self {
+            Self::Json | Self::Markdown => None,
+            Self::Speedscope => Some(OtherFormat::Speedscope),
+            Self::ChromeTrace => Some(OtherFormat::ChromeTrace),
+            Self::Otlp => Some(OtherFormat::Otlp),
+            Self::Csv => Some(OtherFormat::Csv),
+            Self::Mermaid => Some(OtherFormat::Mermaid),
+        }
+    }
 }
 
 pub(crate) fn run(
@@ -44,44 +84,46 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    if args.format != Format::Otlp && (args.content || args.send) {
+        let option = if args.send { "--send" } else { "--content" };
+        let message = format!("{option} is for spans only");
+        return Err(EngineError::invalid(message, "Add --format otlp, or leave it out.").into());
+    }
+    // Whether anybody takes the spans is known before they are read.
+    let collector = if args.send { Some(collector::from_environment()?) } else { None };
     let engine = invocation.engine()?;
     let session = match &args.frame {
         None if invocation.names_a_session() => Some(invocation.caller(&engine)?.session),
         _ => None,
     };
+    if let Some(format) = args.format.other() {
+        let frame = args.frame.as_deref();
+        let wanted = traces::Wanted { frame, session, content: args.content, reveal: args.reveal };
+        return match collector {
+            Some(collector) => traces::send(&collector, &engine, wanted, output),
+            None => {
+                traces::write(format, &engine, wanted, args.output.as_deref(), invocation, output)
+            }
+        };
+    }
     let arguments = json!({"frame": args.frame, "session": session});
     let answer = invocation.run_revealing(args.reveal, &engine, "stack_export", arguments)?;
     let value = answer.data;
     let text = match args.format {
-        Format::Json => escape_json(&format!("{value:#}\n")).into_owned(),
         Format::Markdown => answer.text,
+        _ => escape_json(&format!("{value:#}\n")).into_owned(),
     };
     let Some(file) = &args.output else {
         return match args.format {
-            Format::Json => output.value(&value),
             Format::Markdown => output.generated(&text),
+            _ => output.value(&value),
         };
     };
     let file = invocation.place.start().join(file);
-    write(&file, &text).map_err(|error| Failure::of_file("write", &file, &error))?;
+    file::write(&file, |to| Ok(to.write_all(text.as_bytes())?))?;
     let frames = value["frames"].as_object().map_or(0, Map::len);
     output.either(&json!({"file": path_text(&file), "frames": frames}), |page| {
         let end = if frames == 1 { "" } else { "s" };
         page.put(PLAIN, &format!("{frames} frame{end} written to {}", file.display())).end();
     })
-}
-
-/// Replaces the file as a whole: the old one stays until the new one is complete.
-fn write(file: &Path, text: &str) -> std::io::Result<()> {
-    // A device such as /dev/null would be replaced by a file.
-    plain::refuse_special(file)?;
-    let folder = file.parent().unwrap_or(file);
-    unfinished::sweep(folder);
-    // The original error would name the temporary file.
-    let mut unfinished = unfinished::builder()
-        .tempfile_in(folder)
-        .map_err(|error| std::io::Error::from(error.kind()))?;
-    unfinished.write_all(text.as_bytes())?;
-    unfinished.as_file().sync_data()?;
-    unfinished.persist(file).map(drop).map_err(|error| error.error)
 }

@@ -1,8 +1,10 @@
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use callstack_core::trace::SessionTrace;
 use callstack_engine::{EngineError, Kind, SystemWorld, World as _};
+use callstack_exports::{Counts, Export};
 use callstack_recordings::Recording;
 use callstack_replay::{
     LARGE, OfLinear, Policy, Progress, Replay, Report, SessionReport, Way, WayReport, document,
@@ -17,6 +19,8 @@ use crate::page::{BOLD, DIM, PLAIN, Page, fitted};
 use crate::replay_verdict::draw as verdict;
 use crate::wording::{counted, thousands};
 
+use super::export::file::{Unwritten, print, write as write_file};
+use super::export::traces::{self, OtherFormat};
 use super::import::sessions::{self, Sources};
 use super::import::usual::{Usual, Wanted};
 use super::report::{BY, refuse_other};
@@ -51,6 +55,13 @@ pub(crate) struct ReplayArgs {
     /// Write a page with tree, flame chart and curves, in one file that needs no other
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
+    /// Write the sessions in the format of another tool: to the file that --output names, or else, in the place of the
+    /// figures, to standard output
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    export: Option<OtherFormat>,
+    /// The file that --export writes to
+    #[arg(short, long, value_name = "FILE", requires = "export")]
+    output: Option<PathBuf>,
     /// Write everything that would have been sent into a folder: a file a session, a line of JSON a call
     /// and way. Takes a hundred times as much room as the recordings do. Keys, tokens and passwords of known
     /// forms are masked
@@ -79,8 +90,12 @@ pub(crate) fn run(
     if let Some(page) = &args.html {
         refuse_other(&start.join(page), "--html")?;
     }
+    if let Some(file) = &args.output {
+        refuse_recording(&start.join(file))?;
+    }
     let mut report = Report::default();
     let mut pages = Vec::new();
+    let mut exported = Vec::new();
     if let Some(folder) = &args.dump {
         let folder = start.join(folder);
         std::fs::create_dir_all(&folder)
@@ -114,6 +129,10 @@ pub(crate) fn run(
             let path = args.files.get(path).or_else(|| sources.paths().get(path));
             let file = path.map(|path| path.display().to_string()).unwrap_or_default();
             report.add(file, recording, &replay);
+            if args.export.is_some() {
+                let before = exported.iter().map(|it: &SessionTrace| it.frames.len() as u64).sum();
+                exported.push(replay.trace(recording, before));
+            }
             if args.html.is_some() {
                 pages.push(replay.outline());
             }
@@ -141,6 +160,13 @@ pub(crate) fn run(
             .and_then(|mut to| to.write_all(page.as_bytes()))
             .map_err(|error| Failure::of_file("write", &file, &error))?;
     }
+    if let Some(format) = args.export {
+        let file = args.output.as_ref().map(|file| start.join(file));
+        export(format, &exported, start, file.as_deref(), output)?;
+        if file.is_none() {
+            return Ok(());
+        }
+    }
     let width = output.width();
     let verbose = args.verbose;
     output.either(&json!(report), |page| {
@@ -156,7 +182,47 @@ pub(crate) fn run(
         }
         _ => {}
     }
+    if let (Some(file), false) = (&args.output, output.json()) {
+        output.remark(&format!("The export is {}", start.join(file).display()));
+    }
     Ok(())
+}
+
+/// Writes sessions in the format of another tool.
+fn export(
+    format: OtherFormat,
+    sessions: &[SessionTrace],
+    start: &Path,
+    file: Option<&Path>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let about = traces::about(start);
+    let put = |to: &mut dyn Write| -> Result<Counts, Unwritten> {
+        let mut export = Export::begin(format.format(), &about, to)?;
+        for session in sessions {
+            export.session(session)?;
+        }
+        Ok(export.end()?)
+    };
+    let counts = match file {
+        Some(file) => write_file(file, put)?,
+        None => print(output, put)?,
+    };
+    format.warn(counts, output);
+    Ok(())
+}
+
+/// Refuses to write an export over a recording, which may be the only one.
+fn refuse_recording(file: &Path) -> Result<(), Failure> {
+    if !file.is_file() || !callstack_recordings::is_recording(file).unwrap_or_default() {
+        return Ok(());
+    }
+    Err(EngineError {
+        kind: Kind::Conflict,
+        message: format!("{} is a recorded session", file.display()),
+        hint: Some("Give --output another name, or remove the file first.".to_owned()),
+    }
+    .into())
 }
 
 /// The most characters of a session's id in a file's name.

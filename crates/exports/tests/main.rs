@@ -1,0 +1,6 @@
+//! Exports of sessions, in every format.
+
+mod formats;
+mod schema;
+mod sending;
+mod sessions;

@@ -1,0 +1,56 @@
+//! The HTTP client for what the user has configured: a model, a collector of traces.
+//!
+//! It is sent keys and work, so it follows no redirection, and asks no proxy for an address of this machine.
+
+use std::time::Duration;
+
+pub use ureq;
+use ureq::Agent;
+use ureq::http::{HeaderMap, Uri};
+
+/// Returns a client for requests to an address, each with its answer within `time`. An answer that is an error, or
+/// points elsewhere, is an answer.
+pub fn client(url: &str, time: Duration) -> Agent {
+    let mut config = Agent::config_builder()
+        .timeout_global(Some(time))
+        .http_status_as_error(false)
+        // After a redirection somebody else would be sent the key and the work.
+        .max_redirects(0)
+        .max_redirects_will_error(false);
+    if is_on_this_machine(url) {
+        // A proxy of the environment's is for what lies elsewhere, and would be sent the work.
+        config = config.proxy(None);
+    }
+    config.build().new_agent()
+}
+
+/// How long a server wants to be left alone.
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let value = headers.get("retry-after")?.to_str().ok()?;
+    let seconds: f64 = value.trim().parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// Whether an address is that of this machine itself.
+pub fn is_on_this_machine(url: &str) -> bool {
+    let address = url.parse::<Uri>().ok();
+    let host = address.as_ref().and_then(Uri::host).unwrap_or_default();
+    let plain = host.trim_matches(['[', ']']);
+    let is_loopback = plain.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    host == "localhost" || is_loopback
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_not_asked_for_what_is_on_this_machine() {
+        for url in ["http://127.0.0.1:8080/v1", "http://localhost/v1", "http://[::1]:1/v1"] {
+            assert!(is_on_this_machine(url), "{url}");
+        }
+        for url in ["https://api.example/v1", "http://127.0.0.1.example", "nothing"] {
+            assert!(!is_on_this_machine(url), "{url}");
+        }
+    }
+}
