@@ -37,6 +37,12 @@ fn calls_and_tools_stand_in_the_frames_that_they_were_made_in() {
     let sent: Vec<u64> = project.requests().iter().map(RecordedRequest::token_estimate).collect();
     let told = column("input_tokens");
     assert_eq!(told, sent.iter().map(u64::to_string).collect::<Vec<_>>());
+    assert_eq!(column("tokens_with_frames"), told);
+    let status = project.callstack.run(&project.sealed, &["status", "--json"]).unwrap();
+    let status: Value = serde_json::from_str(&status.stdout).unwrap();
+    let without = column("tokens_without_frames");
+    let without: u64 = without.iter().map(|tokens| tokens.parse::<u64>().unwrap()).sum();
+    assert_eq!(status["requests"]["session"]["estimatedWithout"]["sent"], without, "{table}");
 
     let graph: Value = serde_json::from_str(&export("speedscope")).unwrap();
     assert_eq!(graph["profiles"][1]["endValue"], sent.iter().sum::<u64>());

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use callstack_core::saving::Compared;
 use callstack_core::secrets::{mask, mask_value};
 use callstack_core::text::estimate_tokens;
-use callstack_core::trace::{ModelCall, Owners, Step, ToolCall, ToolContent, Usage};
+use callstack_core::trace::{ModelCall, Owners, Step, ToolCall, ToolContent, Usage, WeighedCall};
 use callstack_core::transcript::Role;
 use callstack_store::{StoredMessage, View};
 use serde_json::Value;
@@ -12,7 +13,18 @@ use serde_json::Value;
 use super::TraceRequest;
 use crate::calibration::tokens_per_estimate;
 use crate::error::EngineError;
+use crate::saving::Measured;
 use crate::work::RECORDED;
+
+/// The size of a request, with frames and without.
+fn of(call: &Compared) -> WeighedCall {
+    WeighedCall {
+        with: call.request.tokens,
+        billed_with_hundredths: call.billed_hundredths,
+        without: call.without,
+        billed_without_hundredths: call.billed_without_hundredths,
+    }
+}
 
 /// Steps in the making.
 pub(super) struct Steps<'a> {
@@ -52,11 +64,16 @@ impl<'a> Steps<'a> {
             let call = step.tools.iter().position(|tool| tool.id == id)?;
             calls.get(call).copied()
         };
+        let mut weighed: HashMap<usize, WeighedCall> =
+            Measured::of(view, session)?.calls.iter().map(|call| (call.place, of(call))).collect();
         let spans = view.session_spans(session)?;
         let mut owners = Owners::new(&spans, |id| places.get(id).copied(), call);
         let mut steps = Vec::with_capacity(read.len());
         for (place, Read { mut step, calls, counts }) in read.into_iter().enumerate() {
             step.frame = owners.at((place, 0));
+            if let Some(call) = &mut step.call {
+                call.weighed = weighed.remove(&place);
+            }
             for (tool, part) in step.tools.iter_mut().zip(calls) {
                 tool.frame = owners.at((place, part));
             }
