@@ -31,7 +31,7 @@ mod retry;
 mod rollback;
 mod search;
 mod serve;
-mod show;
+pub(crate) mod show;
 mod status;
 mod tree;
 mod trust;

@@ -1,10 +1,11 @@
-use callstack_engine::FrameMetadata;
-use serde_json::json;
+use callstack_engine::{Engine, FrameMetadata};
+use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::frame_view::{FrameView, neighbours};
 use crate::invocation::Invocation;
 use crate::output::Output;
+use crate::page::Page;
 
 /// Show a frame: results, files, checks, decisions, pins
 ///
@@ -31,7 +32,30 @@ pub(crate) fn run(
     let arguments = json!({"frame": args.frame});
     let answer =
         invocation.run_revealing(args.reveal, &engine, "stack_frame_details", arguments)?;
-    let data = answer.data;
+    let look = Look { evidence: args.evidence, reveal: args.reveal, width: output.width() };
+    let mut page = Page::default();
+    draw(&engine, &answer.data, &look, &mut page)?;
+    output.either(&answer.data, |out| out.append(&page))
+}
+
+/// How a frame is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Look {
+    /// Whether with the recorded evidence.
+    pub(crate) evidence: bool,
+    /// Whether with secrets as they are.
+    pub(crate) reveal: bool,
+    /// Columns of the terminal, if there is one.
+    pub(crate) width: Option<usize>,
+}
+
+/// Draws a frame from the data of `stack_frame_details`.
+pub(crate) fn draw(
+    engine: &Engine,
+    data: &Value,
+    look: &Look,
+    page: &mut Page,
+) -> Result<(), Failure> {
     let frame: FrameMetadata =
         serde_json::from_value(data.clone()).map_err(|error| Failure::of_shape(&error))?;
     let changed_since = data["changedArtifacts"].as_object().into_iter().flatten();
@@ -51,10 +75,11 @@ pub(crate) fn run(
         left_open,
         changed_since: changed_since.collect(),
         still_sent: data["stillSent"]["told"].as_str().unwrap_or_default(),
-        evidence: args.evidence,
-        reveal: args.reveal,
+        evidence: look.evidence,
+        reveal: look.reveal,
         now: engine.world().now(),
-        width: output.width(),
+        width: look.width,
     };
-    output.either(&data, |page| view.draw(page))
+    view.draw(page);
+    Ok(())
 }
