@@ -14,6 +14,7 @@ mod invocation;
 mod log_view;
 mod opencode;
 mod opencode_config;
+mod opencode_tui;
 mod output;
 mod page;
 mod pager;

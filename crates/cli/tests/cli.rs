@@ -28,6 +28,7 @@ mod links;
 mod mcp;
 #[cfg(target_os = "linux")]
 mod odd_paths;
+mod opencode_tui;
 #[cfg(unix)]
 mod packages;
 mod places;

@@ -2,6 +2,7 @@ use clap::ValueEnum;
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
+use crate::opencode_tui;
 use crate::output::Output;
 use crate::project::open;
 
@@ -19,6 +20,8 @@ pub(crate) struct HostArgs {
 enum Host {
     /// OpenCode
     Opencode,
+    /// OpenCode's full-screen interface
+    OpencodeTui,
 }
 
 pub(crate) fn run(
@@ -26,6 +29,11 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    if let Host::OpencodeTui = args.host {
+        let input = std::io::BufReader::new(std::io::stdin());
+        return opencode_tui::serve(&invocation.place, input, std::io::stdout().lock())
+            .map_err(|error| Failure::of_output(&error));
+    }
     // An error of the store is reported to the plugin with each request, so that it can say why the agent goes on
     // without frames.
     let is_new = invocation.place.found().is_none();
@@ -36,14 +44,12 @@ pub(crate) fn run(
         }
         engine.write_files();
     }
-    let served = match args.host {
-        Host::Opencode => callstack_hosts::opencode::serve(
-            &engine,
-            env!("CARGO_PKG_VERSION"),
-            std::io::stdin().lock(),
-            std::io::stdout().lock(),
-            |line| output.remark(line),
-        ),
-    };
-    served.map_err(|error| Failure::of_output(&error))
+    callstack_hosts::opencode::serve(
+        &engine,
+        env!("CARGO_PKG_VERSION"),
+        std::io::stdin().lock(),
+        std::io::stdout().lock(),
+        |line| output.remark(line),
+    )
+    .map_err(|error| Failure::of_output(&error))
 }
