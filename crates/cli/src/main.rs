@@ -27,6 +27,7 @@ mod replay_verdict;
 mod signals;
 mod slash_files;
 mod tree_view;
+mod tui_plugin;
 mod user;
 mod wording;
 

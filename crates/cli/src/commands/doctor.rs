@@ -14,6 +14,7 @@ use crate::output::Output;
 use crate::page::{BAD, DIM, GOOD, HINT, PLAIN, WARN};
 use crate::plugin;
 use crate::project::open;
+use crate::tui_plugin;
 use crate::wording::{bytes, for_a_terminal};
 
 /// Check the store and the plugin, and say what to do
@@ -271,6 +272,7 @@ fn plugin_of(report: &mut Report, project: &Path) -> Result<(), Failure> {
     let path = plugin::path(project);
     let found = plugin::installed(project)?;
     let binary = binary::of_plugins();
+    let interface = tui_plugin::current(project)?;
     let usable = binary.as_deref().is_some_and(Path::is_file);
     report.data["plugin"] = json!({
         "path": path_text(&path),
@@ -278,6 +280,7 @@ fn plugin_of(report: &mut Report, project: &Path) -> Result<(), Failure> {
         "current": found.as_ref().is_some_and(|it| it.current),
         "binary": binary.as_deref().map(path_text),
         "binaryExists": usable,
+        "interfaceCurrent": interface,
     });
     match (&found, &binary) {
         (None, _) => {
@@ -296,6 +299,14 @@ fn plugin_of(report: &mut Report, project: &Path) -> Result<(), Failure> {
         }),
         (Some(plugin), Some(binary)) if plugin.current => {
             report.good(format!("plugin {}, starts {}", path.display(), binary.display()));
+            if interface == Some(false) {
+                let again = "`callstack init opencode` installs it anew.";
+                let interface = tui_plugin::path(project);
+                report.remark(
+                    format!("{} is of another version, or not listed", interface.display()),
+                    again,
+                );
+            }
         }
         _ => {
             let again = "`callstack init opencode` installs it anew.";

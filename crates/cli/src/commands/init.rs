@@ -11,16 +11,18 @@ use crate::binary;
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::page::{DIM, GOOD, PLAIN, Page};
+use crate::page::{DIM, GOOD, PLAIN, Page, WARN};
 use crate::plugin::{self, Outcome};
 use crate::project::open_with;
 use crate::slash_files;
+use crate::tui_plugin;
 use crate::user::registry;
 
 /// Let an agent work in frames, in this project
 ///
 /// For OpenCode this writes the plugin `.opencode/plugin/callstack.ts` and the slash commands `/push`, `/pop`,
-/// `/plan` and `/frame-status` in `.opencode/command`, and makes a store in `.callstack`. Outside the project it writes
+/// `/plan` and `/frame-status` in `.opencode/command`, shows the frames in its full-screen interface by a plugin in
+/// `.opencode/tui` that it lists in `.opencode/tui.json`, and makes a store in `.callstack`. Outside the project it writes
 /// only to `~/.local/state/callstack`: where the program is, and that the store is yours.
 /// Run it again after an update of callstack to bring these files up to date; slash commands that somebody has
 /// changed are left alone.
@@ -76,6 +78,7 @@ pub(crate) fn run(
 pub(crate) struct Installed {
     plugin: Outcome,
     commands: Vec<(PathBuf, Outcome)>,
+    interface: tui_plugin::Change,
     store: PathBuf,
     store_made: bool,
 }
@@ -84,21 +87,25 @@ pub(crate) struct Installed {
 pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, Failure> {
     let store_made = !project.join(callstack_store::FOLDER).is_dir();
     plugin::refuse_outside(project)?;
+    tui_plugin::refuse_outside(project)?;
     // The store is opened first, so that one that can't be used leaves the project as it was.
     let store = open_with(registry, project)?.store_path().to_path_buf();
     let plugin = plugin::install(project)?;
-    Ok(Installed { plugin, commands: slash_files::install(project)?, store, store_made })
+    let commands = slash_files::install(project)?;
+    let interface = tui_plugin::install(project)?;
+    Ok(Installed { plugin, commands, interface, store, store_made })
 }
 
 fn tell_installed(project: &Path, output: &mut Output) -> Result<(), Failure> {
     // This comes first, so that a program that plugins can't find leaves the project as it was.
     let binary = binary::record()?;
-    let Installed { plugin: outcome, commands, store, store_made: made } =
+    let Installed { plugin: outcome, commands, interface, store, store_made: made } =
         install(&registry()?, project)?;
     let value = json!({
         "project": path_text(project),
         "plugin": {"path": path_text(&plugin::path(project)), "change": outcome.as_str()},
         "commands": changes(&commands),
+        "interface": changes(&[interface.file.clone(), interface.entry.clone()]),
         "binary": path_text(&binary),
         "store": {"path": path_text(&store), "change": if made { "made" } else { "unchanged" }},
     });
@@ -106,10 +113,11 @@ fn tell_installed(project: &Path, output: &mut Output) -> Result<(), Failure> {
         let (said, style) = said(outcome);
         tell(page, style, "plugin", said, &plugin::path(project));
         tell_commands(page, &commands);
+        tell_interface(page, &interface);
         let (said, style) = if made { ("made", GOOD) } else { ("is there", DIM) };
         tell(page, style, "store", said, &store);
         if project.ancestors().any(|folder| folder.join(".git").exists()) {
-            let advice = "Commit .opencode/plugin and .opencode/command if others work here with callstack, too.";
+            let advice = "Commit what is new in .opencode if others work here with callstack, too.";
             page.put(PLAIN, advice).end();
             page.put(PLAIN, "Git ignores the rest: .callstack and .opencode/stack.").end();
         }
@@ -128,6 +136,7 @@ enum Store {
 
 fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Failure> {
     plugin::refuse_outside(project)?;
+    tui_plugin::refuse_outside(project)?;
     let folder = project.join(callstack_store::FOLDER);
     let registry = registry()?;
     let mut store = if folder.is_dir() { Store::Kept } else { Store::Absent };
@@ -154,6 +163,7 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Fa
             store = Store::Removed;
         }
     }
+    let interface = tui_plugin::remove(project)?;
     let commands = slash_files::remove(project)?;
     let outcome = plugin::remove(project)?;
     let change = if store == Store::Removed { "removed" } else { "unchanged" };
@@ -161,12 +171,14 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Fa
         "project": path_text(project),
         "plugin": {"path": path_text(&plugin::path(project)), "change": outcome.as_str()},
         "commands": changes(&commands),
+        "interface": changes(&[interface.file.clone(), interface.entry.clone()]),
         "store": (store != Store::Absent).then(|| json!({"path": path_text(&folder), "change": change})),
     });
     output.either(&value, |page| {
         let style = if outcome == Outcome::Removed { GOOD } else { DIM };
         tell(page, style, "plugin", outcome.as_str(), &plugin::path(project));
         tell_commands(page, &commands);
+        tell_interface(page, &interface);
         match files {
             Some(true) => tell(page, GOOD, "files", "removed", &layout::folder(project)),
             Some(false) => {
@@ -227,6 +239,20 @@ fn tell_commands(page: &mut Page, commands: &[(PathBuf, Outcome)]) {
     for (path, outcome) in commands {
         let (said, style) = said(*outcome);
         tell(page, style, "command", said, path);
+    }
+}
+
+/// Prints the outcome for the plugin of the interface, and for its entry if that is another one.
+fn tell_interface(page: &mut Page, interface: &tui_plugin::Change) {
+    let ((file, of_file), (list, of_entry)) = (&interface.file, &interface.entry);
+    if *of_entry == Outcome::Kept {
+        tell(page, WARN, "interface", "not installed, since this can't be read", list);
+        return;
+    }
+    let (text, style) = said(*of_file);
+    tell(page, style, "interface", text, file);
+    if *of_entry == Outcome::Removed && *of_file == Outcome::Absent {
+        tell(page, GOOD, "interface's entry", "removed", list);
     }
 }
 

@@ -16,6 +16,7 @@ fn twice_changes_nothing_and_remove_leaves_the_folder_as_it_was() {
     exit 0
     plugin installed: $ROOT/project/.opencode/plugin/callstack.ts
     commands installed: /push /pop /plan /frame-status
+    interface installed: $ROOT/project/.opencode/tui/callstack.tsx
     store made: $ROOT/project/.callstack/callstack.db
     Restart OpenCode in this project. `callstack tree` shows what its agent does.
     ");
@@ -24,6 +25,7 @@ fn twice_changes_nothing_and_remove_leaves_the_folder_as_it_was() {
     exit 0
     plugin is there: $ROOT/project/.opencode/plugin/callstack.ts
     commands are there: /push /pop /plan /frame-status
+    interface is there: $ROOT/project/.opencode/tui/callstack.tsx
     store is there: $ROOT/project/.callstack/callstack.db
     Restart OpenCode in this project. `callstack tree` shows what its agent does.
     ");
@@ -32,6 +34,7 @@ fn twice_changes_nothing_and_remove_leaves_the_folder_as_it_was() {
     exit 0
     plugin removed: $ROOT/project/.opencode/plugin/callstack.ts
     commands removed: /push /pop /plan /frame-status
+    interface removed: $ROOT/project/.opencode/tui/callstack.tsx
     store removed: $ROOT/project/.callstack
     ");
     assert_eq!(desk.files(), before);
@@ -40,6 +43,7 @@ fn twice_changes_nothing_and_remove_leaves_the_folder_as_it_was() {
     exit 0
     plugin absent: $ROOT/project/.opencode/plugin/callstack.ts
     commands absent: /push /pop /plan /frame-status
+    interface absent: $ROOT/project/.opencode/tui/callstack.tsx
     ");
 }
 
@@ -180,6 +184,7 @@ fn a_slash_command_that_somebody_changed_is_theirs() {
     command is not as callstack wrote it, and kept: $ROOT/project/.opencode/command/pop.md
     command is not as callstack wrote it, and kept: $ROOT/project/.opencode/command/plan.md
     command is there: $ROOT/project/.opencode/command/frame-status.md
+    interface is there: $ROOT/project/.opencode/tui/callstack.tsx
     store is there: $ROOT/project/.callstack/callstack.db
     Restart OpenCode in this project. `callstack tree` shows what its agent does.
     ");
@@ -193,7 +198,7 @@ fn a_slash_command_that_somebody_changed_is_theirs() {
 
 #[test]
 fn nothing_is_written_or_removed_through_a_link_out_of_the_project() {
-    for linked in [".opencode", ".opencode/plugin", ".opencode/command"] {
+    for linked in [".opencode", ".opencode/plugin", ".opencode/command", ".opencode/tui"] {
         let desk = Desk::without_store();
         let outside = desk.sealed.root().join("outside");
         std::fs::create_dir_all(&outside).unwrap();
@@ -236,6 +241,7 @@ fn a_store_in_which_something_was_done_goes_only_if_that_is_said() {
     exit 0
     plugin removed: $ROOT/project/.opencode/plugin/callstack.ts
     commands removed: /push /pop /plan /frame-status
+    interface removed: $ROOT/project/.opencode/tui/callstack.tsx
     files removed: $ROOT/project/.opencode/stack
     store kept: $ROOT/project/.callstack
     It holds all frames and logs. Delete it with `--remove --with-store`.
@@ -287,7 +293,7 @@ fn it_says_what_to_commit_in_a_work_tree_of_git() {
     let desk = Desk::without_store();
     desk.sealed.git_init().unwrap();
     let said = desk.ok(&["init", "opencode"]);
-    assert!(said.contains("\nCommit .opencode/plugin and .opencode/command if "), "{said}");
+    assert!(said.contains("\nCommit what is new in .opencode if "), "{said}");
     desk.ok(&["push", "Build", "-c", "x"]);
     let mut status = desk.sealed.command("git");
     status.args(["status", "--porcelain", "-uall"]);
@@ -296,5 +302,69 @@ fn it_says_what_to_commit_in_a_work_tree_of_git() {
     let commands = ["frame-status", "plan", "pop", "push"];
     let commands = commands.map(|name| format!(".opencode/command/{name}.md"));
     assert_eq!(files[..4], commands);
-    assert_eq!(files[4..], [".opencode/plugin/callstack.ts"]);
+    assert_eq!(
+        files[4..],
+        [
+            ".opencode/plugin/callstack.ts",
+            ".opencode/tui.json",
+            ".opencode/tui/callstack.tsx",
+            ".opencode/tui/callstack/back-end.ts",
+            ".opencode/tui/callstack/text.ts",
+        ]
+    );
+}
+
+#[test]
+fn a_list_of_plugins_that_is_there_gets_an_entry_and_loses_no_more_than_that() {
+    for name in [".opencode/tui.json", ".opencode/tui.jsonc"] {
+        let desk = Desk::without_store();
+        let text = "{\n  // mine\n  \"theme\": \"system\",\n  \"plugin\": [\"./mine.tsx\"],\n}\n";
+        desk.sealed.write(name, text).unwrap();
+        desk.ok(&["init", "opencode"]);
+        let listed = text.replace("mine.tsx\"", "mine.tsx\", \"./tui/callstack.tsx\"");
+        assert_eq!(desk.sealed.read(name).unwrap(), listed);
+        assert_eq!(desk.json(&["doctor"])["plugin"]["interfaceCurrent"], true);
+        let told = desk.json(&["init", "opencode"]);
+        let changes: Vec<_> =
+            told["interface"].as_array().unwrap().iter().map(|it| &it["change"]).collect();
+        assert_eq!(changes, ["unchanged", "unchanged"]);
+        desk.ok(&["init", "opencode", "--remove"]);
+        assert_eq!(desk.sealed.read(name).unwrap(), text);
+        assert_eq!(desk.files(), [".opencode/", name]);
+    }
+}
+
+#[test]
+fn a_list_of_plugins_that_cannot_be_read_is_left_alone_and_the_rest_is_installed() {
+    let desk = Desk::without_store();
+    desk.sealed.write(".opencode/tui.json", "{ \"plugin\": ").unwrap();
+    let told = desk.ok(&["init", "opencode"]);
+    assert!(told.contains("plugin installed: "), "{told}");
+    assert!(told.contains("interface not installed, since this can't be read: "), "{told}");
+    assert_eq!(desk.sealed.read(".opencode/tui.json").unwrap(), "{ \"plugin\": ");
+    assert!(!desk.project().join(".opencode/tui").exists());
+    desk.ok(&["init", "opencode", "--remove"]);
+    assert_eq!(desk.files(), [".opencode/", ".opencode/tui.json"]);
+}
+
+#[test]
+fn an_older_interface_is_brought_up_to_date_and_one_of_somebody_elses_is_kept() {
+    let desk = Desk::without_store();
+    desk.ok(&["init", "opencode"]);
+    let before = desk.files();
+    let part = ".opencode/tui/callstack/text.ts";
+    let current = desk.sealed.read(part).unwrap();
+    desk.sealed.write(part, "export {}\n").unwrap();
+    assert_eq!(desk.json(&["doctor"])["plugin"]["interfaceCurrent"], false);
+    assert_eq!(desk.json(&["init", "opencode"])["interface"][0]["change"], "updated");
+    assert_eq!(desk.sealed.read(part).unwrap(), current);
+    assert_eq!(desk.files(), before);
+    desk.ok(&["init", "opencode", "--remove"]);
+
+    desk.sealed.write(".opencode/tui/callstack.tsx", "export default {}\n").unwrap();
+    let told = desk.ok(&["init", "opencode"]);
+    assert!(told.contains("interface is not as callstack wrote it, and kept: "), "{told}");
+    assert!(!desk.project().join(".opencode/tui.json").exists());
+    desk.ok(&["init", "opencode", "--remove"]);
+    assert_eq!(desk.sealed.read(".opencode/tui/callstack.tsx").unwrap(), "export default {}\n");
 }

@@ -142,6 +142,8 @@ fn no_folder_is_written_to_through_a_link_in_its_place() {
         ".opencode/stack/frames",
         ".opencode/plugin",
         ".opencode/command",
+        ".opencode/tui",
+        ".opencode/tui/callstack",
     ] {
         let desk = full();
         let outside: PathBuf = desk.sealed.root().join("outside");

@@ -65,6 +65,15 @@ fn files_of_the_agents_folder_are_refused() {
     refused(&desk.run(&["init", "opencode"]), &command, "a named pipe");
     fs::remove_file(&command).unwrap();
 
+    for interface in [".opencode/tui/callstack.tsx", ".opencode/tui.json"] {
+        let interface = pipe(&desk, interface);
+        for args in [&["init", "opencode"][..], &["init", "opencode", "--remove"], &["doctor"]] {
+            refused(&desk.run(args), &interface, "a named pipe");
+        }
+        fs::remove_file(&interface).unwrap();
+        desk.ok(&["init", "opencode"]);
+    }
+
     let preset = pipe(&desk, ".opencode/stack/presets/mine.toml");
     refused(&desk.run(&["preset", "show", "mine"]), &preset, "a named pipe");
     fs::remove_file(&preset).unwrap();
