@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use callstack_engine::{Engine, EngineError, Kind, Setting, Settings, SystemWorld};
-use callstack_store::Registry;
+use callstack_server::{KnownProject, ProjectSource};
+use callstack_store::{DATABASE, FOLDER, Record, Registry, last_written};
 use callstack_summarizer::HttpSummarizer;
 use callstack_work_tree::GitWorkTree;
 
@@ -94,6 +95,30 @@ impl Place {
             ));
         }
         Ok(project)
+    }
+}
+
+/// All projects whose stores are on record, for a server.
+#[derive(Debug)]
+pub(crate) struct RecordedProjects;
+
+impl ProjectSource for RecordedProjects {
+    fn known(&self) -> Result<Vec<KnownProject>, EngineError> {
+        let records = registry()?.records()?.into_iter();
+        // A store on record may have been deleted since: to open it would make another one.
+        let known = records.filter(|record| record.project.join(FOLDER).join(DATABASE).is_file());
+        let known = known.map(|Record { project: folder, .. }| KnownProject {
+            changed_at: last_written(&folder),
+            folder,
+        });
+        let mut known: Vec<_> = known.collect();
+        // An earlier store in the same place may be on record, too.
+        known.dedup_by(|one, other| one.folder == other.folder);
+        Ok(known)
+    }
+
+    fn open(&self, folder: &Path) -> Result<Engine, EngineError> {
+        open(folder)
     }
 }
 

@@ -18,7 +18,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let engine = Engine::open_unchecked(Path::new(&folder), Settings::default(), world)?;
     let engine = Arc::new(engine);
     let make = move || {
-        McpServer::new(Arc::new(Arc::clone(&engine)), Sessions::Argument, env!("CARGO_PKG_VERSION"))
+        let project = Arc::new(Arc::clone(&engine));
+        Ok(McpServer::new(project, Sessions::Argument, env!("CARGO_PKG_VERSION")))
     };
     let origin = format!("http://127.0.0.1:{port}");
     let router = Router::new().route_service("/mcp", http_service(make, [origin]));

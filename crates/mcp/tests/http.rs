@@ -19,7 +19,8 @@ async fn post(
     mut params: Value,
 ) -> (StatusCode, Value) {
     let engine = Arc::clone(&desk.engine);
-    let make = move || McpServer::new(Arc::new(Arc::clone(&engine)), Sessions::Argument, "1.2.3");
+    let make =
+        move || Ok(McpServer::new(Arc::new(Arc::clone(&engine)), Sessions::Argument, "1.2.3"));
     let service: StreamableHttpService<_, _> =
         http_service(make, ["http://127.0.0.1:7000".to_owned()]);
     params["_meta"] = stateless();

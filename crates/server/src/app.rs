@@ -1,27 +1,31 @@
 //! The state that all requests share, and the routes.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
-use axum::{Json, Router};
-use callstack_engine::{Engine, EngineError, Kind};
+use axum::routing::{any, get, post};
+use callstack_engine::{EngineError, Kind};
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::Token;
 use crate::events;
-use crate::feed::Feed;
 use crate::guard;
 use crate::mcp;
 use crate::openapi;
 use crate::operations;
 use crate::page;
 use crate::problem::Problem;
+use crate::project::PARAMETER;
+use crate::projects::{self, Projects, Served};
 use crate::proposal;
+
+/// The path of the description for programs.
+const OPENAPI: &str = "/openapi.json";
 
 /// The limits on clients.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +44,8 @@ pub struct Limits {
     pub strangers: usize,
     /// Connections that have shown the token.
     pub clients: usize,
+    /// The time after which a store that nobody asks for is closed, where all projects are served.
+    pub unused: Duration,
 }
 
 impl Default for Limits {
@@ -52,6 +58,7 @@ impl Default for Limits {
             calls: 8,
             strangers: 128,
             clients: 512,
+            unused: Duration::from_mins(10),
         }
     }
 }
@@ -59,12 +66,11 @@ impl Default for Limits {
 /// The state that the requests of one server share.
 #[derive(Clone)]
 pub(crate) struct App {
-    engine: Arc<Engine>,
+    pub(crate) projects: Arc<Projects>,
     pub(crate) token: Token,
     pub(crate) port: u16,
     pub(crate) limits: Limits,
     calls: Arc<Semaphore>,
-    feed: Arc<Mutex<Option<Arc<Feed>>>>,
     /// Tells streams that the server stops.
     pub(crate) stopping: watch::Sender<()>,
 }
@@ -76,31 +82,17 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    pub(crate) fn new(engine: Arc<Engine>, token: Token, port: u16, limits: Limits) -> Self {
+    pub(crate) fn new(served: Served, token: Token, port: u16, limits: Limits) -> Self {
+        let projects = Arc::new(Projects::new(served, port));
         let calls = Arc::new(Semaphore::new(limits.calls));
         let stopping = watch::Sender::new(());
-        Self { engine, token, port, limits, calls, feed: Arc::default(), stopping }
+        Self { projects, token, port, limits, calls, stopping }
     }
 
-    /// Returns the feed of the project's events, which begins when somebody first asks for it.
-    pub(crate) async fn feed(&self) -> Result<Arc<Feed>, EngineError> {
-        let feed = Arc::clone(&self.feed);
-        self.call(move |engine| {
-            let mut feed = feed.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(feed) = &*feed {
-                return Ok(Arc::clone(feed));
-            }
-            let begun = Arc::new(Feed::begin(engine)?);
-            *feed = Some(Arc::clone(&begun));
-            Ok(begun)
-        })
-        .await
-    }
-
-    /// Runs work on the engine, which blocks, beside the tasks that serve connections.
+    /// Runs work that blocks, beside the tasks that serve connections.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Engine) -> Result<T, EngineError> + Send + 'static,
+        work: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let ended = |why: &dyn fmt::Display| EngineError {
             kind: Kind::Internal,
@@ -109,10 +101,9 @@ impl App {
         };
         let permit = Arc::clone(&self.calls).acquire_owned().await;
         let permit = permit.map_err(|error| ended(&error))?;
-        let engine = Arc::clone(&self.engine);
         // The permit is held until the work ends, also where nobody waits for it any more.
         let work = tokio::task::spawn_blocking(move || {
-            let done = work(&engine);
+            let done = work();
             drop(permit);
             done
         });
@@ -121,27 +112,38 @@ impl App {
 }
 
 /// The routes of a server that listens on `port`.
-pub fn app(engine: Arc<Engine>, token: Token, port: u16, limits: Limits) -> Router {
-    routes(App::new(engine, token, port, limits))
+pub fn app(served: impl Into<Served>, token: Token, port: u16, limits: Limits) -> Router {
+    routes(App::new(served.into(), token, port, limits))
 }
 
 /// The routes, with the state of their requests.
 pub(crate) fn routes(app: App) -> Router {
     page::paths()
         .fold(Router::new(), |router, path| router.route(path, get(page::file)))
+        .route("/v1/projects", get(projects::list))
+        .route(OPENAPI, get(openapi::of_server))
+        .merge(of_a_project())
+        .nest(
+            &format!("/projects/{{{PARAMETER}}}"),
+            of_a_project().route(OPENAPI, get(openapi::of_project)),
+        )
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(not_so)
+        .layer(DefaultBodyLimit::max(app.limits.body))
+        .layer(from_fn_with_state(app.clone(), guard::let_in))
+        .with_state(app)
+}
+
+/// The routes that are about one project.
+fn of_a_project() -> Router<App> {
+    Router::new()
         .route("/v1/operations/{name}", post(operations::run))
         .route("/v1/events", get(events::follow))
         .route("/frame/push", post(proposal::push))
         .route("/frame/pop", post(proposal::pop))
         .route("/frame/tree", get(proposal::tree))
         .route("/frame/context", get(proposal::context))
-        .route_service(mcp::PATH, mcp::service(&app.engine, app.port))
-        .route("/openapi.json", get(async || Json(openapi::description())))
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(not_so)
-        .layer(DefaultBodyLimit::max(app.limits.body))
-        .layer(from_fn_with_state(app.clone(), guard::let_in))
-        .with_state(app)
+        .route(mcp::PATH, any(mcp::answer))
 }
 
 async fn nothing_here() -> Problem {

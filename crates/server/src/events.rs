@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -13,10 +12,10 @@ use futures_util::stream;
 use serde::Deserialize;
 use tokio::sync::watch;
 
-use crate::app::App;
 use crate::body::Parameters;
 use crate::feed::{Batch, Feed, stored, told};
 use crate::problem::Problem;
+use crate::project::Asked;
 
 /// The header with which a browser goes on where it was.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -36,16 +35,16 @@ pub(crate) struct From {
 
 /// Sends the events after a place, and those that come.
 pub(crate) async fn follow(
-    State(app): State<App>,
+    asked: Asked,
     Parameters(from): Parameters<From>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let last = headers.get(LAST_EVENT).map(|last| last.to_str().unwrap_or_default().to_owned());
     let after = last.or(from.after).map(|place| parsed(&place)).transpose()?;
-    let feed = app.feed().await?;
+    let feed = asked.feed().await?;
     // Subscribed before the first read: what comes in between is noticed.
     let newest = feed.subscribe();
-    let (after, first) = app
+    let (after, first) = asked
         .call(move |engine| {
             let after = after.map_or_else(|| engine.newest_event(), Ok)?;
             Ok::<_, EngineError>((after, stored(engine, after)?))
@@ -53,8 +52,8 @@ pub(crate) async fn follow(
         .await?;
     let head = format!("{RETRY}{}", told("open", after));
     let reader = Reader {
-        stopping: app.stopping.subscribe(),
-        app,
+        stopping: asked.app.stopping.subscribe(),
+        asked,
         feed,
         newest,
         cursor: first.cursor,
@@ -73,7 +72,7 @@ fn parsed(place: &str) -> Result<EventCursor, Problem> {
 
 /// A client that reads the log. It holds no more than the bytes that it is about to send.
 struct Reader {
-    app: App,
+    asked: Asked,
     feed: Arc<Feed>,
     newest: watch::Receiver<EventCursor>,
     stopping: watch::Receiver<()>,
@@ -109,6 +108,6 @@ impl Reader {
         if let Some(batch) = self.feed.recent(cursor) {
             return Ok(batch);
         }
-        self.app.call(move |engine| stored(engine, cursor)).await
+        self.asked.call(move |engine| stored(engine, cursor)).await
     }
 }

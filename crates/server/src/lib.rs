@@ -1,4 +1,4 @@
-//! Serves the operations and events of a project's store over HTTP, on loopback only.
+//! Serves the operations and events of projects' stores over HTTP, on loopback only.
 //!
 //! Not here: what operations do and who may call them (`engine`), and which project is meant (`cli`).
 
@@ -15,6 +15,8 @@ mod openapi;
 mod operations;
 mod page;
 mod problem;
+mod project;
+mod projects;
 mod proposal;
 mod record;
 mod server;
@@ -22,5 +24,6 @@ mod steady;
 
 pub use access::Token;
 pub use app::{Limits, app};
+pub use projects::{KnownProject, ProjectSource, Served};
 pub use record::{Records, Running};
 pub use server::{Options, Server, Started, serve};

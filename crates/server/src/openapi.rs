@@ -1,20 +1,44 @@
 //! The description of the server for programs: `OpenAPI` 3.1, made from the table of operations.
 
+use axum::Json;
+use axum::extract::State;
 use callstack_engine::operation::{Access, Operation};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::app::App;
 use crate::calls::offered;
 use crate::operations::Answered;
 use crate::problem::Details;
+use crate::project::{Asked, PARAMETER};
+use crate::projects::Listed;
 use crate::proposal::{Info, Pop, Push, WithParts};
 
 /// The place of named schemas.
 const SCHEMAS: &str = "/components/schemas";
 
-/// Returns the description of everything that a client may ask for.
-pub(crate) fn description() -> Value {
+/// Answers with the description of everything that a client may ask this server for.
+pub(crate) async fn of_server(State(app): State<App>) -> Json<Value> {
+    let server = if app.projects.are_many() {
+        let about = "The project, by the `id` that `/v1/projects` tells.";
+        json!({
+            "url": format!("/projects/{{{PARAMETER}}}"),
+            "variables": {PARAMETER: {"default": "ID", "description": about}},
+        })
+    } else {
+        json!({"url": "/"})
+    };
+    Json(description(&server))
+}
+
+/// The same for one of several projects.
+pub(crate) async fn of_project(asked: Asked) -> Json<Value> {
+    Json(description(&json!({"url": format!("/projects/{}", asked.project.id())})))
+}
+
+/// Returns the description, for clients of a server at this place.
+fn description(server: &Value) -> Value {
     let mut schemas = Schemas::default();
     let mut paths = Map::new();
     for operation in offered() {
@@ -32,7 +56,7 @@ pub(crate) fn description() -> Value {
                 `callstack serve` prints its port and its token.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
-        "servers": [{"url": "/"}],
+        "servers": [server],
         "security": [{"token": []}],
         "paths": paths,
         "components": {
@@ -65,7 +89,10 @@ fn called(operation: &Operation, schemas: &mut Schemas) -> Value {
     let arguments = (operation.parameters)();
     let mut answer = schemas.of::<Answered>();
     let data = schemas.placed(operation.name, (operation.output)());
-    answer = json!({"allOf": [answer, {"type": "object", "properties": {"data": data}}]});
+    answer = json!({"allOf": [
+        answer,
+        {"type": "object", "properties": {"data": data}, "required": ["data"]},
+    ]});
     let second = match operation.access {
         Access::Read => "reveal",
         Access::Write => "idempotencyKey",
@@ -159,6 +186,18 @@ fn others(schemas: &mut Schemas) -> Map<String, Value> {
                 query("from", "The first message, from 1; default: the context and the first message.", "integer"),
             ],
             "responses": answers("The messages.", "application/json", &messages),
+        }),
+    );
+    let projects = schemas.of::<Vec<Listed>>();
+    put(
+        "/v1/projects",
+        "get",
+        json!({
+            "operationId": "projects",
+            "tags": ["projects"],
+            "summary": "The projects that this server serves, the one that changed last first.",
+            "servers": [{"url": "/"}],
+            "responses": answers("The projects.", "application/json", &projects),
         }),
     );
     put(

@@ -1,18 +1,24 @@
 //! `POST /v1/operations/{name}`: every operation of the engine's table that pages may call.
 
 use axum::Json;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use callstack_engine::operation::{Access, Answer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::app::App;
 use crate::body::{Arguments, Parameters};
 use crate::calls::{Behalf, Key, offered};
 use crate::problem::Problem;
+use crate::project::Asked;
+
+/// The part of a path that names an operation.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Named {
+    name: String,
+}
 
 /// The parameters of a call.
 #[derive(Debug, Default, Deserialize)]
@@ -36,13 +42,13 @@ pub(crate) struct Answered {
 
 /// Carries out an operation.
 pub(crate) async fn run(
-    State(app): State<App>,
-    name: Result<Path<String>, PathRejection>,
+    asked: Asked,
+    path: Result<Path<Named>, PathRejection>,
     Parameters(options): Parameters<Options>,
     key: Key,
     Arguments(arguments): Arguments,
 ) -> Result<Json<Answered>, Problem> {
-    let name = name.ok().map(|Path(name)| name);
+    let name = path.ok().map(|Path(Named { name })| name);
     let operation = offered().find(|operation| Some(operation.name) == name.as_deref());
     let operation = operation.ok_or_else(|| {
         Problem::new(StatusCode::NOT_FOUND, "there is no operation of this name")
@@ -53,7 +59,7 @@ pub(crate) async fn run(
     }
     let Options { session, reveal } = options;
     let behalf = Behalf { session, reveal, key };
-    let answer = app.call(move |engine| behalf.call(engine, operation.name, arguments)).await?;
+    let answer = asked.call(move |engine| behalf.call(engine, operation.name, arguments)).await?;
     let Answer { title, text, data, .. } = answer;
     Ok(Json(Answered { title, text, data }))
 }

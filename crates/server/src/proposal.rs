@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::OriginalUri;
 use axum::http::HeaderMap;
 use axum::http::header::LINK;
 use callstack_core::frame::{Frame, FrameNum, Status};
@@ -15,10 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::app::App;
 use crate::body::{Body, Parameters};
 use crate::calls::{Behalf, Key};
 use crate::problem::Problem;
+use crate::project::Asked;
 
 /// A frame, in the shape of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -126,11 +126,11 @@ pub(crate) struct WithParts {
 
 /// Begins a frame, or plans it.
 pub(crate) async fn push(
-    State(app): State<App>,
+    at: Asked,
     key: Key,
     Body(asked): Body<Push>,
 ) -> Result<Json<Info>, Problem> {
-    let info = app.call(move |engine| {
+    let info = at.call(move |engine| {
         let mut arguments =
             json!({"title": title_of(&asked.goal), "successCriteria": asked.goal.trim()});
         let parent = asked.parent.as_deref().map(|parent| engine.resolve(parent)).transpose()?;
@@ -151,11 +151,11 @@ pub(crate) async fn push(
 
 /// Ends a frame.
 pub(crate) async fn pop(
-    State(app): State<App>,
+    at: Asked,
     key: Key,
     Body(asked): Body<Pop>,
 ) -> Result<Json<Info>, Problem> {
-    let info = app.call(move |engine| {
+    let info = at.call(move |engine| {
         let frame = asked.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
         let mut arguments = json!({"status": asked.status, "results": asked.summary});
         if let Some(frame) = &frame {
@@ -169,10 +169,10 @@ pub(crate) async fn pop(
 
 /// Answers with the tree, or a frame with all that is below it.
 pub(crate) async fn tree(
-    State(app): State<App>,
+    at: Asked,
     Parameters(rooted): Parameters<Rooted>,
 ) -> Result<Json<Vec<Info>>, Problem> {
-    let trees = app.call(move |engine| {
+    let trees = at.call(move |engine| {
         let root = rooted.root.as_deref().map(|root| engine.resolve(root)).transpose()?;
         let state = engine.state()?.masked();
         let mut below: HashMap<Option<FrameNum>, Vec<Frame>> = HashMap::new();
@@ -192,10 +192,11 @@ pub(crate) async fn tree(
 /// Answers with the input of a frame's model: the context, and the frame's own messages. More of these are at the
 /// address in `Link`.
 pub(crate) async fn context(
-    State(app): State<App>,
+    at: Asked,
+    OriginalUri(uri): OriginalUri,
     Parameters(wanted): Parameters<Wanted>,
 ) -> Result<(HeaderMap, Json<Vec<WithParts>>), Problem> {
-    let answer = app.call(move |engine| {
+    let answer = at.call(move |engine| {
         let behalf = Behalf::default();
         let frame = json!({"frame": wanted.frame});
         let mut context = behalf.call(engine, "stack_context_preview", frame)?.data;
@@ -214,7 +215,7 @@ pub(crate) async fn context(
         messages.extend(logged.into_iter().map(with_parts));
         let next = log["next"].as_u64();
         let next =
-            next.map(|next| format!("</frame/context?sessionID={id}&from={next}>; rel=\"next\""));
+            next.map(|next| format!("<{}?sessionID={id}&from={next}>; rel=\"next\"", uri.path()));
         Ok::<_, EngineError>((next, messages))
     });
     let (next, messages) = answer.await?;

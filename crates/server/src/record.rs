@@ -13,6 +13,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::access::{Token, hexadecimal};
 
+/// The folder of all records, in the user's state folder.
+const SERVERS: &str = "servers";
 /// The file that is locked while a server starts.
 const STARTING: &str = "starting.lock";
 /// The ending of the files that servers keep locked while they run.
@@ -49,7 +51,12 @@ pub struct Records {
 impl Records {
     /// Returns the record of the servers of `project` in the user's state folder.
     pub fn of(state: &Path, project: &Path) -> Self {
-        Self { folder: state.join("servers").join(key(project)) }
+        Self { folder: state.join(SERVERS).join(key(project)) }
+    }
+
+    /// Returns the record of the servers of all projects.
+    pub fn of_all(state: &Path) -> Self {
+        Self { folder: state.join(SERVERS).join("all") }
     }
 
     /// Begins the start of a server. Another one that starts meanwhile waits until this value is dropped.
@@ -185,8 +192,8 @@ impl Drop for Recorded {
     }
 }
 
-/// Returns a name for what belongs to a project.
-fn key(project: &Path) -> String {
+/// Returns a name for what belongs to a project, which is its id for clients.
+pub(crate) fn key(project: &Path) -> String {
     let digest = Sha256::digest(project.as_os_str().as_encoded_bytes());
     hexadecimal(digest.get(..8).unwrap_or_default())
 }

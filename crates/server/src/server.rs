@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use callstack_engine::{Engine, EngineError, Kind};
+use callstack_engine::{EngineError, Kind};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -22,6 +22,7 @@ use tower::ServiceExt as _;
 use crate::access::Token;
 use crate::app::{App, Limits, routes};
 use crate::connections::{Connection, Connections};
+use crate::projects::Served;
 use crate::record::{Records, Running};
 use crate::steady::Steady;
 
@@ -54,7 +55,7 @@ pub struct Server {
 
 impl Server {
     /// Listens. Nothing is answered before [`Server::run`].
-    pub async fn bind(engine: Arc<Engine>, options: Options) -> Result<Self, EngineError> {
+    pub async fn bind(served: impl Into<Served>, options: Options) -> Result<Self, EngineError> {
         let failed = |error: io::Error| EngineError {
             kind: Kind::Unavailable,
             message: format!("can't listen on port {} of 127.0.0.1: {error}", options.port),
@@ -64,7 +65,7 @@ impl Server {
             TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         let token = Token::random()?;
-        let app = App::new(engine, token, port, options.limits);
+        let app = App::new(served.into(), token, port, options.limits);
         Ok(Self { listener, app, port, options })
     }
 
@@ -86,10 +87,13 @@ impl Server {
         let mut tasks = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
         let mut idle = std::pin::pin!(until_idle(&connections, self.options.idle));
+        let projects = Arc::clone(&self.app.projects);
+        let mut closing = std::pin::pin!(projects.close_unused(self.options.limits.unused));
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 () = &mut idle => break,
+                () = &mut closing => {}
                 Some(_) = tasks.join_next() => {}
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => {
@@ -158,11 +162,11 @@ pub enum Started {
     Before,
 }
 
-/// Serves a project until the process is asked to end, or no client has been there for as long as the options say.
-/// A project that is served already is not served again, unless another port is named. `told` is called with the
+/// Serves a project, or all of them, until the process is asked to end, or no client has been there for as long as the options say.
+/// What is served already is not served again, unless another port is named. `told` is called with the
 /// server that runs.
 pub fn serve<E: From<EngineError>>(
-    engine: impl FnOnce() -> Result<Engine, E>,
+    served: impl FnOnce() -> Result<Served, E>,
     records: &Records,
     options: Options,
     told: impl FnOnce(&Running, Started) -> Result<(), E>,
@@ -183,9 +187,9 @@ pub fn serve<E: From<EngineError>>(
         .enable_all()
         .build()
         .map_err(failed)?;
-    let engine = Arc::new(engine()?);
+    let served = served()?;
     runtime.block_on(async {
-        let server = Server::bind(engine, options).await?;
+        let server = Server::bind(served, options).await?;
         let asked = asked_to_end().map_err(failed)?;
         let recorded = starting.record(server.port(), server.token())?;
         drop(starting);

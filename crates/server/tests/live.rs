@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callstack_engine::Engine;
-use callstack_server::{Options, Server};
+use callstack_server::{Options, Served, Server};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -29,7 +29,14 @@ pub(crate) struct Live {
 impl Live {
     pub(crate) async fn start(options: Options) -> Self {
         let project = tempfile::tempdir().unwrap();
-        let server = Server::bind(Arc::new(engine(&project)), options).await.unwrap();
+        let engine = Arc::new(engine(&project));
+        Self { project, ..Self::start_with(engine.into(), options).await }
+    }
+
+    /// A server of these projects.
+    pub(crate) async fn start_with(served: Served, options: Options) -> Self {
+        let project = tempfile::tempdir().unwrap();
+        let server = Server::bind(served, options).await.unwrap();
         let (stop, stopped) = oneshot::channel();
         let (port, token) = (server.port(), server.token().as_str().to_owned());
         let running = tokio::spawn(server.run(async { drop(stopped.await) }));
@@ -57,6 +64,17 @@ impl Live {
         format!(
             "{request} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n{headers}\r\n"
         )
+    }
+
+    /// The answer to a request, which has to go well.
+    pub(crate) async fn get(&self, target: &str) -> Value {
+        let mut stream = self.connect().await;
+        let head = self.head(&format!("GET {target}"), "Connection: close\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
     /// Follows the events after a place, or from now on.

@@ -19,6 +19,8 @@ mod mcp;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
+mod projects;
+#[cfg(test)]
 mod proposal;
 #[cfg(test)]
 mod support;

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use callstack_engine::{Engine, Settings, SystemWorld};
-use callstack_server::{Limits, Token, app};
+use callstack_server::{Limits, Served, Token, app};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt as _;
@@ -44,10 +44,15 @@ impl Answer {
 impl Site {
     pub(crate) fn new() -> Self {
         let project = tempfile::tempdir().unwrap();
-        let token = Token::random().unwrap();
         let engine = Arc::new(engine(&project));
-        let router = app(engine, token.clone(), PORT, Limits::default());
-        Self { token, router, project: Arc::new(project) }
+        Self { project: Arc::new(project), ..Self::of(engine.into()) }
+    }
+
+    /// The routes of a server of these projects.
+    pub(crate) fn of(served: Served) -> Self {
+        let token = Token::random().unwrap();
+        let router = app(served, token.clone(), PORT, Limits::default());
+        Self { token, router, project: Arc::new(tempfile::tempdir().unwrap()) }
     }
 
     /// The routes of a further server of the project, with another engine.

@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use crate::error::StoreError;
 use crate::plain::open_plain;
@@ -56,6 +57,18 @@ fn is_barrier(folder: &Path, start: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_barrier(_folder: &Path, _start: &Path) -> bool {
     false
+}
+
+/// Returns when the store in a project was last written, in milliseconds since 1970, without opening it; none if it has
+/// no database.
+pub fn last_written(project: &Path) -> Option<i64> {
+    let folder = project.join(FOLDER);
+    let log = format!("{DATABASE}-wal");
+    let times = [DATABASE, &log].into_iter().filter_map(|name| {
+        let written = fs::symlink_metadata(folder.join(name)).ok()?.modified().ok()?;
+        i64::try_from(written.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+    });
+    times.max()
 }
 
 /// Makes the store's folder in a project, for its owner only and ignored by git, and returns it. An existing one is

@@ -1,14 +1,16 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use callstack_server::{Limits, Options, Records, Started, serve};
+use callstack_server::{Limits, Options, Records, Served, Started, serve};
 use serde_json::json;
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN};
+use crate::project::RecordedProjects;
 use crate::user::{homeless, state};
 
 /// The program that opens a file as a click on it does.
@@ -22,11 +24,17 @@ const OPENER: &str = if cfg!(target_os = "macos") {
 
 /// Serve the tree to programs and to a page, on this computer only
 ///
+/// Serves the project that the command is started in, or with `--all` every project whose store you trust
+/// (`callstack trust --list`): their stores are opened when somebody asks for them.
+///
 /// Prints the address of a page that shows the tree as it changes. Behind the `#` of the address stands a token,
 /// without which nobody gets in: keep it to yourself. Programs send it as `Authorization: Bearer TOKEN`;
 /// `/openapi.json` describes what they can ask for. Ctrl-C ends the server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
+    /// Serve all of your projects
+    #[arg(long)]
+    all: bool,
     /// Listen on this port [default: any that is free]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
@@ -43,16 +51,25 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let project = invocation.place.existing()?;
     let state = state().ok_or_else(|| homeless("servers would be on record"))?;
-    let records = Records::of(&state, &project);
+    let records = if args.all {
+        Records::of_all(&state)
+    } else {
+        Records::of(&state, &invocation.place.existing()?)
+    };
     let options = Options {
         port: args.port.unwrap_or_default(),
         idle: args.idle.map(|minutes| Duration::from_secs(60 * minutes)),
         limits: Limits::default(),
     };
     serve(
-        || invocation.engine(),
+        || {
+            Ok(if args.all {
+                Served::All(Arc::new(RecordedProjects))
+            } else {
+                Served::One(Arc::new(invocation.engine()?))
+            })
+        },
         &records,
         options,
         |server, started| {
@@ -64,7 +81,8 @@ pub(crate) fn run(
                 let how = match started {
                     Started::Now => "Ctrl-C ends it.".to_owned(),
                     Started::Before => {
-                        format!("Process {} serves this project already.", server.pid)
+                        let served = if args.all { "all projects" } else { "this project" };
+                        format!("Process {} serves {served} already.", server.pid)
                     }
                 };
                 text.put(DIM, &how).end();

@@ -62,6 +62,12 @@ impl Serving {
         answer
     }
 
+    fn json(&self, request: &str) -> Value {
+        let answer = self.answer(request);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+
     /// Asks the process to end, and waits until it has; how it ended.
     fn end(mut self, signal: Signal) -> Option<i32> {
         let id = i32::try_from(self.child.id()).unwrap();
@@ -126,6 +132,41 @@ fn a_project_is_served_once_unless_another_port_is_named() {
     let again = Serving::start(&desk, &["--port", &port]);
     assert_eq!(again.port().to_string(), port);
     assert!(again.answer("POST /v1/operations/stack_tree").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn all_projects_on_record_are_served_each_at_its_own_paths() {
+    let desk = Desk::new();
+    desk.ok(&["push", "in the first", "-c", "done"]);
+    let gone = desk.sealed.root().join("gone");
+    let second = desk.sealed.root().join("second");
+    for (folder, title) in [(&second, "in the second"), (&gone, "in none")] {
+        fs::create_dir(folder).unwrap();
+        let said = desk.run_in(folder, &["push", title, "-c", "done", "--here"]);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+    }
+    fs::remove_dir_all(gone.join(".callstack")).unwrap();
+    let serving = Serving::start(&desk, &["--all"]);
+    let listed = serving.json("GET /v1/projects");
+    let listed = listed.as_array().unwrap();
+    assert_eq!(listed.len(), 2, "{listed:?}");
+    for project in listed {
+        let first = project["folder"] == desk.project().to_str().unwrap();
+        assert!(project["changed_at"].as_i64().unwrap() > 0);
+        let tree =
+            serving.json(&format!("GET /projects/{}/frame/tree", project["id"].as_str().unwrap()));
+        assert_eq!(tree[0]["title"], if first { "in the first" } else { "in the second" });
+    }
+    assert!(!gone.join(".callstack").exists());
+    // It stands beside a server of one project, and is found again from anywhere.
+    let own = Serving::start(&desk, &[]);
+    assert_ne!(own.port(), serving.port());
+    let said = desk.run_in(&second, &["serve", "--all"]);
+    assert!(said.stdout.contains("serves all projects already"), "{}", said.stdout);
+    assert!(said.stdout.contains(serving.told["page"].as_str().unwrap()), "{}", said.stdout);
+    // A store that is no longer trusted is no project any more.
+    desk.ok(&["trust", "--revoke"]);
+    assert_eq!(serving.json("GET /v1/projects").as_array().unwrap().len(), 1);
 }
 
 #[test]
