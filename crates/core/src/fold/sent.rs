@@ -80,9 +80,13 @@ impl<'a> Request<'a> {
     fn apply(&mut self, op: &FoldOp) {
         match op {
             FoldOp::Cut { from, to } => {
-                let (Some(from), Some(to)) = (self.place(from), self.place(to)) else { return };
-                for parts in self.parts.iter_mut().take(to + 1).skip(from) {
+                let (Some(from), Some(to)) = (self.there(from), self.there(to)) else { return };
+                for (place, parts) in self.parts.iter_mut().enumerate().take(to + 1).skip(from) {
                     *parts = None;
+                    // A message of ours after the last one stands outside.
+                    if place < to {
+                        self.inserted.remove(&place);
+                    }
                 }
             }
             FoldOp::Keep { message, parts } => {
@@ -116,7 +120,7 @@ impl<'a> Request<'a> {
                 }
             }
             FoldOp::Join { message, to } => {
-                let (Some(from), Some(to)) = (self.place(message), self.place(to)) else { return };
+                let (Some(from), Some(to)) = (self.there(message), self.there(to)) else { return };
                 let is_step = |place: usize| self.transcript[place].role == Role::Assistant;
                 if to >= from || !is_step(from) || !is_step(to) || self.parts[to].is_none() {
                     return;
@@ -125,19 +129,21 @@ impl<'a> Request<'a> {
                 self.parts[to].get_or_insert_default().extend(joined);
             }
             FoldOp::Insert { after, text } => {
-                if let Some(after) = self.place(after) {
-                    self.inserted.entry(after).or_default().push(text.clone());
+                if let Some(after) = self.there(after) {
+                    self.inserted.entry(after).or_default().insert(0, text.clone());
                 }
             }
         }
     }
 
-    fn place(&self, id: &str) -> Option<usize> {
-        self.places.get(id).copied()
+    /// The place of a message that is still there.
+    fn there(&self, id: &str) -> Option<usize> {
+        let place = self.places.get(id).copied()?;
+        self.parts[place].is_some().then_some(place)
     }
 
     fn parts_of(&mut self, id: &str) -> Option<&mut Vec<SentPart>> {
-        let place = self.place(id)?;
+        let place = self.there(id)?;
         self.parts[place].as_mut()
     }
 
@@ -166,3 +172,7 @@ impl<'a> Request<'a> {
 #[cfg(test)]
 #[path = "sent_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "shared_tests.rs"]
+mod shared_tests;
