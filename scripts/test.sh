@@ -11,8 +11,9 @@ scripts/need-cc.sh
 for tool in cargo node npm git; do
     command -v "$tool" >/dev/null || { echo "$tool is needed and was not found" >&2; exit 1; }
 done
-(cd integrations/opencode && npm ci --no-audit --no-fund --loglevel=error)
-(cd integrations/exports && npm ci --no-audit --no-fund --loglevel=error)
+for packages in opencode exports http; do
+    (cd "integrations/$packages" && npm ci --no-audit --no-fund --loglevel=error)
+done
 export CALLSTACK_REQUIRE_SPEEDSCOPE=1
 # A test that skips for want of OpenCode is a failure here: it has just been installed.
 export CALLSTACK_REQUIRE_OPENCODE=1

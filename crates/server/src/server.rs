@@ -166,7 +166,7 @@ pub enum Started {
 /// What is served already is not served again, unless another port is named. `told` is called with the
 /// server that runs.
 pub fn serve<E: From<EngineError>>(
-    served: impl FnOnce() -> Result<Served, E>,
+    projects: impl FnOnce() -> Result<Served, E>,
     records: &Records,
     options: Options,
     told: impl FnOnce(&Running, Started) -> Result<(), E>,
@@ -187,9 +187,9 @@ pub fn serve<E: From<EngineError>>(
         .enable_all()
         .build()
         .map_err(failed)?;
-    let served = served()?;
+    let projects = projects()?;
     runtime.block_on(async {
-        let server = Server::bind(served, options).await?;
+        let server = Server::bind(projects, options).await?;
         let asked = asked_to_end().map_err(failed)?;
         let recorded = starting.record(server.port(), server.token())?;
         drop(starting);

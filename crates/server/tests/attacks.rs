@@ -56,6 +56,29 @@ async fn many_who_say_nothing_crowd_nobody_out() {
 }
 
 #[tokio::test]
+async fn ten_thousand_connections_stop_nobody() {
+    let live = with(Limits::default()).await;
+    let mut events = live.follow("/v1/events", "").await;
+    events.next().await.unwrap();
+    // As many at a time as one process may usually have open.
+    for _ in 0..25 {
+        let mut silent = Vec::new();
+        for number in 0..400 {
+            let mut stream = live.connect().await;
+            if number % 2 == 0 {
+                // It may be closed already.
+                drop(stream.write_all(b"GET /v1/events HTTP/1.1\r\nHost: ").await);
+            }
+            silent.push(stream);
+        }
+        is_served(&live).await;
+    }
+    live.another().set_setting("STACK_LOG", Some("on")).unwrap();
+    events.next().await.unwrap();
+    live.stop().await;
+}
+
+#[tokio::test]
 async fn a_head_that_never_ends_is_cut_off() {
     let live = with(Limits { head: Duration::from_millis(50), ..Limits::default() }).await;
     let mut slow = live.connect().await;

@@ -10,6 +10,8 @@ mod description;
 mod entering;
 #[cfg(test)]
 mod events;
+#[cfg(all(test, unix))]
+mod generated;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
