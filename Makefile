@@ -1,7 +1,7 @@
 # Two commands for newcomers: `make demo` and `make test`. Both install what they need inside this
 # folder (and in the demo's cache folder) and need nothing but cargo, node and a C compiler.
 
-.PHONY: test demo bench docs install package test-package fmt
+.PHONY: test demo bench docs house install package test-package fmt
 
 test:
 	scripts/test.sh
@@ -18,6 +18,10 @@ bench:
 # Writes the generated pages under docs/reference anew.
 docs:
 	UPDATE_DOCS=1 cargo test --quiet -p callstack-cli --bin callstack reference
+
+# Prints the counts by which the shape of the code is judged.
+house:
+	cargo test --quiet -p callstack-testkit --test main the_house_is_kept -- --nocapture
 
 install:
 	scripts/need-cc.sh

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod house;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod map;

@@ -1,0 +1,90 @@
+//! Counts that say how well the house is kept; `make house` prints them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::architecture::{root, sources};
+use crate::layers::{CIRCLE, FACADE, circle};
+
+/// Commands that are no operation of the table, and why.
+const OUTSIDE: [(&str, &str); 14] = [
+    ("completions", "prints a script for a shell"),
+    ("config", "edits the user's own configuration, too, which no store holds"),
+    ("demo", "runs a session in a project of its own"),
+    ("doctor", "works on stores that no operation can open"),
+    ("host", "carries operations out for a host"),
+    ("import", "reads files anywhere in the user's home"),
+    ("init", "writes the configuration of other programs"),
+    ("log", "pages through more than an answer holds"),
+    ("man", "prints pages of the manual"),
+    ("mcp", "carries operations out for a client"),
+    ("replay", "measures recordings without a store"),
+    ("search", "may look through encoded data, and wait for the index"),
+    ("serve", "carries operations out for clients"),
+    ("trust", "decides which stores are opened"),
+];
+
+/// The text of every source file below a folder of a crate, tests aside.
+fn texts(folder: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    sources(&root().join("crates").join(folder), &mut files);
+    files.retain(|file| !file.to_string_lossy().ends_with("_tests.rs"));
+    files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
+}
+
+/// The commands of the binary, with the names of the operations that each one calls.
+fn commands() -> BTreeMap<String, usize> {
+    let folder = root().join("crates/cli/src");
+    let text = fs::read_to_string(folder.join("commands.rs")).unwrap();
+    let names = text.match_indices("::run(").filter_map(|(at, _)| {
+        let before = text.get(..at)?;
+        before.rsplit(|it: char| !(it.is_alphanumeric() || it == '_')).next()
+    });
+    names.map(|name| (name.to_owned(), operations_in(&folder, name))).collect()
+}
+
+fn operations_in(folder: &Path, command: &str) -> usize {
+    let path = folder.join(format!("commands/{command}.rs"));
+    let own = fs::read_to_string(path).unwrap_or_default();
+    own.split(|it: char| !(it.is_alphanumeric() || it == '_' || it == '"'))
+        .filter(|word| word.starts_with("\"stack_"))
+        .count()
+}
+
+/// The public methods in the blocks of code that begin with a line.
+fn methods(texts: &[String], begin: &str) -> usize {
+    let blocks = texts.iter().flat_map(|text| text.split(begin).skip(1));
+    let blocks = blocks.map(|rest| rest.split("\n}").next().unwrap_or_default());
+    blocks.map(|block| block.matches("\n    pub fn ").count()).sum()
+}
+
+fn lines(texts: &[String]) -> usize {
+    texts.iter().map(|text| text.lines().count()).sum()
+}
+
+#[test]
+fn the_house_is_kept() {
+    let engine = texts("engine/src");
+    let declared = engine.iter().map(|text| text.matches("\nimpl Operate for ").count());
+    let untyped = engine.iter().map(|text| text.matches("type Output = Value;").count());
+    let (declared, untyped): (usize, usize) = (declared.sum(), untyped.sum());
+    let circle = circle();
+    let commands = commands();
+    let outside: Vec<_> =
+        commands.iter().filter(|(_, calls)| **calls == 0).map(|(name, _)| name.as_str()).collect();
+    let view = methods(&texts("store/src"), "\nimpl View<'_> {");
+    println!("files with `impl Engine`: {} (at most {})", FACADE.len(), FACADE.len());
+    println!("modules of the engine in a circle: {} (at most {CIRCLE}) {circle:?}", circle.len());
+    println!("operations: {declared}, without typed output: {untyped}");
+    println!("commands: {}, outside the table: {}", commands.len(), outside.len());
+    for (name, why) in OUTSIDE {
+        println!("    {name}: {why}");
+    }
+    println!("public methods of the store's read view: {view}");
+    println!("lines of the engine: {}, of all sources: {}", lines(&engine), lines(&texts("")));
+    assert!(declared > 0 && view > 0, "what is counted has another form");
+    assert_eq!(untyped, 0);
+    assert_eq!(outside, OUTSIDE.map(|(name, _)| name));
+    assert!(circle.len() <= CIRCLE, "these use each other: {circle:?}");
+}
