@@ -8,7 +8,7 @@ use crate::architecture::{root, sources};
 use crate::layers::{CIRCLE, FACADE, circle};
 
 /// Commands that are no operation of the table, and why.
-const OUTSIDE: [(&str, &str); 14] = [
+const OUTSIDE: [(&str, &str); 15] = [
     ("completions", "prints a script for a shell"),
     ("config", "edits the user's own configuration, too, which no store holds"),
     ("demo", "runs a session in a project of its own"),
@@ -20,6 +20,7 @@ const OUTSIDE: [(&str, &str); 14] = [
     ("man", "prints pages of the manual"),
     ("mcp", "carries operations out for a client"),
     ("replay", "measures recordings without a store"),
+    ("report", "puts the answers of several operations into one file"),
     ("search", "may look through encoded data, and wait for the index"),
     ("serve", "carries operations out for clients"),
     ("trust", "decides which stores are opened"),
