@@ -5,18 +5,20 @@ import { begin, data, problem, told } from './state/model.ts';
 import { begin as beginRoute, go, route } from './state/route.ts';
 import { begin as beginTheme } from './state/theme.ts';
 import { App } from './views/app.tsx';
+import { server } from './views/projects.tsx';
 import './style/page.css';
 
 /** Begins with the data in the document, or with those of the server that sent it. */
-function start(): void {
+async function start(): Promise<void> {
   const text = embedded();
   if (text === undefined) takeToken();
   beginRoute();
   try {
-    void begin(text === undefined ? new Live() : new Offline(text)).then(() => {
-      const { start: first } = data();
-      if (first && !route.value.frame) go({ frame: first }, true);
-    });
+    const source = text === undefined ? await Live.connect() : new Offline(text);
+    if (source instanceof Live) server.value = source;
+    await begin(source);
+    const { start: first } = data();
+    if (first && !route.value.frame) go({ frame: first }, true);
   } catch (error) {
     problem.value = told(error);
   }
@@ -27,5 +29,5 @@ const root = document.getElementById('page');
 if (root) render(<App />, root);
 // In a file the data stand behind the script. Before they are read, what is there is painted.
 if (document.readyState === 'loading') {
-  document.addEventListener('DOMContentLoaded', () => requestAnimationFrame(() => setTimeout(start)));
-} else start();
+  document.addEventListener('DOMContentLoaded', () => requestAnimationFrame(() => setTimeout(() => void start())));
+} else void start();

@@ -28,6 +28,25 @@ test('what is not in a file is said', async ({ page, file }) => {
   await expect(page.locator('#tab-panel')).toContainText('callstack serve');
 });
 
+test('of several projects one is shown, and another can be chosen', async ({ page, served }) => {
+  const one = await served(3);
+  await expect(page.getByRole('combobox', { name: 'Project' })).toHaveCount(0);
+  one.projects.push({ id: '02', folder: '/work/lexer', name: HOSTILE[0]! });
+  await page.reload();
+  const choice = page.getByRole('combobox', { name: 'Project' });
+  await expect(choice).toHaveValue('01');
+  expect([...one.asked]).toEqual(['01']);
+  await expect(page).toHaveURL(/\?project=01/);
+  await choice.selectOption('02');
+  await expect(page).toHaveURL(/\?project=02/);
+  await expect(choice).toHaveValue('02');
+  await expect(row(page, 'f1')).toBeVisible();
+  expect([...one.asked]).toEqual(['01', '02']);
+  await expect.poll(() => one.streams).toBe(1);
+  one.changed();
+  await expect(row(page, 'f1')).toBeVisible();
+});
+
 test('texts stay texts', async ({ page, file }) => {
   await file(60, '#/f2');
   await expect(row(page, 'f2')).toContainText(HOSTILE[0]!);

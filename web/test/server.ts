@@ -28,6 +28,10 @@ export class Project {
   /** Answers of operations that are not those of the report. */
   readonly answers = new Map<string, Answering>();
   readonly report: Report;
+  /** The projects that the server says it has; all have the same frames. */
+  readonly projects = [{ id: '01', folder: '/work/parser', name: 'parser' }];
+  /** The projects that something was asked of. */
+  readonly asked = new Set<string>();
   readonly #server: Server;
   readonly #streams = new Set<ServerResponse>();
   #refusal = '';
@@ -79,7 +83,13 @@ export class Project {
       response.writeHead(401, { 'Content-Type': 'application/problem+json' }).end('{"detail":"no"}');
       return;
     }
-    if (url.pathname === '/v1/events') {
+    if (url.pathname === '/v1/projects') {
+      response.setHeader('Content-Type', 'application/json').end(JSON.stringify(this.projects));
+      return;
+    }
+    const [, project = '', path] = /^\/projects\/([^/]+)(.*)$/.exec(url.pathname) ?? [];
+    this.asked.add(project);
+    if (path === '/v1/events') {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       response.write('retry: 1000\n\nevent: open\nid: 1\ndata: {}\n\n');
       this.#streams.add(response);

@@ -15,23 +15,63 @@ export function takeToken(): void {
   history.replaceState(null, '', `${location.pathname}${location.search}${route ? `#${route}` : ''}`);
 }
 
+/** A project that the server serves. */
+export interface Project {
+  id: string;
+  folder: string;
+  name: string;
+}
+
+/** The parameter of the page's address that names the project. */
+const PROJECT = 'project';
+
+/** Returns the page's address for another project. */
+export function ofProject(id: string): string {
+  return `${location.pathname}?${new URLSearchParams({ [PROJECT]: id })}`;
+}
+
 /** A server that asks a store. */
 export class Live implements Source {
-  readonly title = '';
+  title = '';
+  /** The projects that the server serves, if there are several, and which one is shown. */
+  projects: Project[] = [];
+  project = new URLSearchParams(location.search).get(PROJECT) ?? '';
   readonly steers = true;
   readonly remarks: string[] = [];
   readonly at = undefined;
   readonly start = undefined;
   readonly replay = undefined;
-  readonly #project = new URLSearchParams(location.search).get('project');
 
-  /** Asks the server. */
-  async ask(path: string, request: RequestInit = {}): Promise<Response> {
+  /** Connects to the server; where it has several projects and the address names none, to the one that changed last. */
+  static async connect(): Promise<Live> {
+    const live = new Live();
+    // A server that refuses the list says why with the first answer that is shown.
+    const all: Project[] = await live.#list().catch(() => []);
+    const shown = live.project ? all.find(({ id }) => id === live.project) : all[0];
+    if (shown) live.project = shown.id;
+    if (all.length > 1) {
+      live.projects = all;
+      live.title = shown?.name ?? '';
+      if (shown) history.replaceState(null, '', `${ofProject(shown.id)}${location.hash}`);
+    }
+    return live;
+  }
+
+  async #list(): Promise<Project[]> {
+    return (await this.#answered('/v1/projects')).json();
+  }
+
+  /** Asks the server for something of the project. */
+  ask(path: string, request: RequestInit = {}): Promise<Response> {
+    return this.#answered(this.project ? `/projects/${encodeURIComponent(this.project)}${path}` : path, request);
+  }
+
+  async #answered(path: string, request: RequestInit = {}): Promise<Response> {
     const headers = new Headers(request.headers);
     headers.set('Authorization', `Bearer ${sessionStorage.getItem(TOKEN) ?? ''}`);
     let response;
     try {
-      response = await fetch(this.#addressed(path), { ...request, headers });
+      response = await fetch(path, { ...request, headers });
     } catch {
       throw new Refused('The server does not answer.', 'Is `callstack serve` still running?');
     }
@@ -47,11 +87,6 @@ export class Live implements Source {
       throw new Refused(problem.detail ?? `The server answered ${response.status}.`, problem.hint);
     }
     return response;
-  }
-
-  #addressed(path: string): string {
-    if (!this.#project) return path;
-    return `${path}${path.includes('?') ? '&' : '?'}project=${encodeURIComponent(this.#project)}`;
   }
 
   async run(operation: string, args: Record<string, unknown>, session?: string): Promise<Answer> {
@@ -114,6 +149,6 @@ export class Live implements Source {
   }
 
   follow(changed: () => void, state: (problem: string) => void): void {
-    follow((path, headers) => this.ask(path, { headers }), changed, state);
+    follow(this.project, (path, headers) => this.ask(path, { headers }), changed, state);
   }
 }

@@ -8,11 +8,11 @@ type Ask = (path: string, headers: Record<string, string>) => Promise<Response>;
 type Told = { problem: string } | 'changed';
 
 /**
- * Follows the events of the server. A browser opens few connections to one host, so one tab reads them for all: the
- * one that holds the lock. Another takes over when it is closed.
+ * Follows the events of a project. A browser opens few connections to one host, so one tab reads them for all that
+ * show the project: the one that holds the lock. Another takes over when it is closed.
  */
-export function follow(ask: Ask, changed: () => void, state: (problem: string) => void): void {
-  const others = new BroadcastChannel(CHANNEL);
+export function follow(project: string, ask: Ask, changed: () => void, state: (problem: string) => void): void {
+  const others = new BroadcastChannel(`${CHANNEL} ${project}`);
   const tell = (told: Told): void => {
     if (told === 'changed') changed();
     else state(told.problem);
@@ -22,7 +22,7 @@ export function follow(ask: Ask, changed: () => void, state: (problem: string) =
     others.postMessage(told);
     tell(told);
   };
-  void navigator.locks.request(LOCK, async () => {
+  void navigator.locks.request(`${LOCK} ${project}`, async () => {
     let last: string | undefined;
     for (;;) {
       try {

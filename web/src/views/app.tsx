@@ -13,6 +13,7 @@ import { CallsView } from './calls.tsx';
 import { FlameView } from './flame.tsx';
 import { FrameView } from './frame.tsx';
 import { SessionRequest } from './request.tsx';
+import { Projects, server } from './projects.tsx';
 import { TreeView } from './tree.tsx';
 import { WindowStrip, WindowView } from './window.tsx';
 import { shortId } from './words.ts';
@@ -56,7 +57,8 @@ function Head() {
       <a class="skip" href="#/" onClick={(event) => { event.preventDefault(); document.getElementById('view-panel')?.focus(); }}>Skip to the frames</a>
       <div class="bar">
         <h1>callstack</h1>
-        {title.value ? <bdi class="project">{line(title.value)}</bdi> : null}
+        {title.value && !server.value ? <bdi class="project">{line(title.value)}</bdi> : null}
+        <Projects />
         <Tabs name="Views" id="view" all={VIEWS.map((id) => ({ id, name: NAMES[id] }))} chosen={view.value} choose={(to) => go({ view: to })} />
         <select aria-label="Theme" class="theme" value={theme.value.split(' ')[0]} onChange={(event) => choose(event.currentTarget.value as Theme)}>
           {THEMES.map((it) => <option key={it} value={it}>{it}</option>)}
