@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, OriginalUri, Path};
 use axum::http::request::Parts;
 use callstack_engine::{Engine, EngineError, Profile};
 use callstack_mcp::{HttpService, McpServer, Sessions, http_service};
@@ -13,6 +13,7 @@ use callstack_mcp::{HttpService, McpServer, Sessions, http_service};
 use crate::app::App;
 use crate::feed::Feed;
 use crate::problem::Problem;
+use crate::projects::unknown;
 use crate::record::key;
 
 /// The parameter of a path that names the project.
@@ -108,13 +109,25 @@ impl Asked {
     }
 }
 
+/// Returns whether a path names a project.
+fn is_nested(OriginalUri(uri): OriginalUri) -> bool {
+    uri.path().starts_with("/projects/")
+}
+
 impl FromRequestParts<App> for Asked {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         let named: Result<Path<HashMap<String, String>>, PathRejection> =
             Path::from_request_parts(parts, app).await;
-        let id = named.ok().and_then(|Path(mut named)| named.remove(PARAMETER));
+        let id = match named {
+            Ok(Path(mut named)) => named.remove(PARAMETER),
+            // What is no text is the id of no project.
+            Err(_) if OriginalUri::from_request_parts(parts, app).await.is_ok_and(is_nested) => {
+                return Err(unknown().into());
+            }
+            Err(_) => None,
+        };
         let project = match (app.projects.at_hand(id.as_deref())?, id) {
             (Some(project), _) => project,
             (None, id) => {

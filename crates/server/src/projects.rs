@@ -197,7 +197,8 @@ fn lock(open: &Mutex<HashMap<String, Open>>) -> MutexGuard<'_, HashMap<String, O
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn unknown() -> EngineError {
+/// The error of an id that no project has.
+pub(crate) fn unknown() -> EngineError {
     EngineError {
         kind: Kind::NotFound,
         message: "there is no project of this id".to_owned(),
