@@ -48,7 +48,10 @@ pub(crate) struct NewStore {
 /// The commands in groups, in the order in which a newcomer needs them.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["init", "demo", "doctor", "config", "trust"]),
-    ("See where the work stands", &["tree", "status", "show", "log", "search", "context", "serve"]),
+    (
+        "See where the work stands",
+        &["ui", "tree", "status", "show", "log", "search", "context", "serve"],
+    ),
     (
         "Work in frames",
         &[

@@ -35,6 +35,7 @@ pub(crate) mod show;
 mod status;
 mod tree;
 mod trust;
+mod ui;
 mod unpin;
 
 use callstack_engine::operation::Answer;
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArgs),
     Config(config::ConfigArgs),
     Trust(trust::TrustArgs),
+    Ui(ui::UiArgs),
     Tree(tree::TreeArgs),
     Status(status::StatusArgs),
     Show(show::ShowArgs),
@@ -99,6 +101,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Doctor(args) => doctor::run(args, &invocation()?, output),
         Command::Config(args) => config::run(args, &invocation()?, output),
         Command::Trust(args) => trust::run(args, &invocation()?, output),
+        Command::Ui(args) => ui::run(args, invocation()?, output),
         Command::Tree(args) => tree::run(args, &invocation()?, output),
         Command::Status(args) => status::run(args, &invocation()?, output),
         Command::Show(args) => show::run(args, &invocation()?, output),

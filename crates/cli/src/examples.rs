@@ -43,6 +43,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "ui",
+        &[
+            ("callstack ui", "Follow an agent, and steer it"),
+            ("callstack ui --session ses_1", "Act in this session, whichever worked last"),
+        ],
+    ),
+    (
         "tree",
         &[
             ("callstack tree", "All frames of the project"),

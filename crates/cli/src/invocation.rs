@@ -56,7 +56,12 @@ impl<'a> Invocation<'a> {
     /// Returns the caller of operations. Its session is the one that was named, else the one that worked last, so that
     /// commands act on the tree that the agent sees.
     pub(crate) fn caller(&self, engine: &Engine) -> Result<Caller, Failure> {
-        let (session, message) = match self.session {
+        Ok(Self::caller_of(self.session, engine)?)
+    }
+
+    /// The same for a session that was named, if one was.
+    pub(crate) fn caller_of(named: Option<&str>, engine: &Engine) -> Result<Caller, EngineError> {
+        let (session, message) = match named {
             Some(HOST) => (HOST.to_owned(), None),
             Some(reference) => engine.find_session(reference)?,
             None => engine.latest_session()?.unwrap_or_else(|| (HOST.to_owned(), None)),

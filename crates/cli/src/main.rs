@@ -23,6 +23,7 @@ mod project;
 #[cfg(test)]
 mod reference_tests;
 mod replay_verdict;
+mod resume;
 #[cfg(unix)]
 mod signals;
 mod slash_files;

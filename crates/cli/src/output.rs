@@ -52,6 +52,11 @@ impl Output {
         self.stdout.is_terminal()
     }
 
+    /// Whether colours are wanted on standard output.
+    pub(crate) fn colours(&self) -> bool {
+        AutoStream::choice(&self.stdout) != ColorChoice::Never
+    }
+
     /// Prints a page that replaces the screen's content.
     pub(crate) fn redraw(&mut self, page: &Page) -> Result<(), Failure> {
         let text = format!("\u{1b}[H\u{1b}[2J\u{1b}[3J{}", page.as_str());

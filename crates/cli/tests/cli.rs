@@ -53,6 +53,8 @@ mod terminal;
 mod texts;
 #[cfg(unix)]
 mod trust;
+#[cfg(unix)]
+mod ui;
 mod usual;
 #[cfg(unix)]
 mod vanished;

@@ -33,6 +33,7 @@ mod opencode;
 mod process;
 mod sealed;
 mod server;
+mod terminal;
 pub mod tokens;
 pub mod trial;
 
@@ -47,6 +48,7 @@ pub use opencode::{Missing, OpenCode, Run};
 pub use process::{Finished, Running};
 pub use sealed::Sealed;
 pub use server::{Events, Server};
+pub use terminal::Terminal;
 
 /// Something that a test needs did not work.
 #[derive(Debug, Error)]

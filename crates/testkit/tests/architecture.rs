@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The crates of ours that a crate may use. Every crate of the workspace stands here.
-pub(crate) const ARROWS: [(&str, &[&str]); 17] = [
+pub(crate) const ARROWS: [(&str, &[&str]); 18] = [
     ("core", &[]),
     ("page", &[]),
     ("plain-files", &[]),
@@ -23,6 +23,7 @@ pub(crate) const ARROWS: [(&str, &[&str]); 17] = [
     ("exports", &["core", "http-client"]),
     ("server", &["core", "engine", "mcp", "page"]),
     ("replay", &["core", "recordings"]),
+    ("ui", &["core", "engine"]),
     ("scripted-model", &[]),
     (
         "cli",
@@ -40,6 +41,7 @@ pub(crate) const ARROWS: [(&str, &[&str]); 17] = [
             "scripted-model",
             "server",
             "summarizer",
+            "ui",
         ],
     ),
     ("testkit", &["scripted-model"]),
@@ -59,7 +61,7 @@ fn longest(file: &Path) -> usize {
 }
 
 /// Modules that may not be used in the sources of a crate, tests aside. Only the binary reads the environment.
-const FORBIDDEN: [(&str, &[&str]); 10] = [
+const FORBIDDEN: [(&str, &[&str]); 11] = [
     ("core", &["std::env", "std::fs", "std::time", "std::net", "std::process", "std::thread"]),
     ("plain-files", &["std::env", "std::net", "std::process"]),
     ("recordings", &["std::env", "std::net", "std::process", "std::thread"]),
@@ -67,6 +69,7 @@ const FORBIDDEN: [(&str, &[&str]); 10] = [
     ("engine", &["std::env", "std::net", "std::process"]),
     ("hosts", &["std::env", "std::net"]),
     ("mcp", &["std::env", "std::fs", "std::net", "std::process"]),
+    ("ui", &["std::env", "std::fs", "std::net"]),
     ("summarizer", &["std::env", "std::fs", "std::process"]),
     ("exports", &["std::env", "std::fs", "std::process"]),
     ("replay", &["std::env", "std::fs", "std::time", "std::net", "std::process"]),

@@ -1,0 +1,58 @@
+//! The full-screen view, as it is started. What the view does is tested in its crate.
+
+use std::process::Command;
+
+use callstack_testkit::Terminal;
+use vt100::{Cell, Color, MouseProtocolMode, Screen};
+
+use super::desk::Desk;
+
+fn is_given_back(screen: &Screen) -> bool {
+    let has_mouse = screen.mouse_protocol_mode() != MouseProtocolMode::None;
+    !screen.alternate_screen() && !screen.hide_cursor() && !has_mouse
+}
+
+#[test]
+fn the_view_shows_the_session_that_is_named() {
+    let desk = Desk::with_frames();
+    let command = desk.command(&desk.project(), &["ui", "--session", "cli"]);
+    let mut terminal = Terminal::start(&command, (80, 24)).unwrap();
+    terminal.wait_for("Write the parser").unwrap();
+    // The hint is one for people at a terminal.
+    terminal.types("f").unwrap();
+    terminal.wait_for("Errors have no positions.").unwrap();
+    terminal.types("a\r").unwrap();
+    terminal.wait_for("`callstack reopen`").unwrap();
+    // Esc and a letter at once would be Alt with the letter; any key closes it.
+    terminal.types("0q").unwrap();
+    assert_eq!(terminal.wait_end().unwrap(), Ok(0));
+    terminal.wait_until("the terminal as it was", is_given_back).unwrap();
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_do() {
+    let desk = Desk::with_frames();
+    let said = desk.run(&["ui"]);
+    assert_eq!(said.code, 2);
+    assert!(said.stderr.contains("needs a terminal"), "{}", said.stderr);
+    assert!(said.stderr.contains("callstack tree"), "{}", said.stderr);
+}
+
+#[test]
+fn no_colour_is_used_where_none_is_wanted() {
+    let desk = Desk::with_frames();
+    let is_coloured = |command: &Command| {
+        let terminal = Terminal::start(command, (80, 24)).unwrap();
+        terminal.wait_for("Done when").unwrap();
+        terminal.look(|screen| {
+            let mut cells = (0..24).flat_map(|row| (0..80).map(move |column| (row, column)));
+            cells.any(|(row, column)| {
+                screen.cell(row, column).map(Cell::fgcolor).is_some_and(|it| it != Color::Default)
+            })
+        })
+    };
+    let mut command = desk.command(&desk.project(), &["ui"]);
+    assert!(is_coloured(&command));
+    command.env("NO_COLOR", "1");
+    assert!(!is_coloured(&command));
+}

@@ -1,0 +1,8 @@
+//! What is shown, as the operations tell it. The view holds no rules: it asks, and draws the answers.
+
+pub(crate) mod answers;
+pub(crate) mod feed;
+pub(crate) mod loads;
+pub(crate) mod messages;
+pub(crate) mod rows;
+pub(crate) mod worker;

@@ -1,0 +1,51 @@
+//! The thread that follows the event feed.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::Duration;
+
+use callstack_engine::{Engine, EngineError, EventBatch};
+
+use crate::terminal::news::News;
+
+/// Events that are taken at a time.
+const BATCH: usize = 1_000;
+/// The pause after a store could not be read.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long a wait is; it begins again after that.
+const WAIT: Duration = Duration::from_mins(10);
+
+/// Tells of every change of the store, whichever process made it, until nobody listens.
+pub(crate) fn follow(engine: &Arc<Engine>, news: &Sender<News>) {
+    let mut watch = loop {
+        match engine.newest_event() {
+            Ok(newest) => break engine.watch_events(newest),
+            Err(_) => thread::sleep(PAUSE),
+        }
+    };
+    loop {
+        let told = match watch.wait(WAIT) {
+            Ok(true) => all(|| watch.next_batch(BATCH)).map(|()| News::Changed),
+            Ok(false) => continue,
+            Err(error) => Err(error),
+        };
+        let told = told.unwrap_or_else(|error| {
+            thread::sleep(PAUSE);
+            News::Disturbed(error)
+        });
+        if news.send(told).is_err() {
+            return;
+        }
+    }
+}
+
+/// Takes all events that there are: what they tell is read from the state.
+fn all<T>(mut next: impl FnMut() -> Result<EventBatch<T>, EngineError>) -> Result<(), EngineError> {
+    loop {
+        match next()? {
+            EventBatch::Events(events) if events.len() == BATCH => {}
+            EventBatch::Events(_) | EventBatch::Gap { .. } => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The frames of the tree, ready to be drawn.
+
+use std::collections::HashMap;
+
+use callstack_core::control::escape_line;
+use callstack_core::frame::{FrameNum, Status};
+use callstack_core::secrets::mask;
+use callstack_engine::tree::{TreeLine, TreeNotes};
+
+/// A frame in the tree. Its texts hold no secret of a known form and nothing that steers a terminal.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a mark of its own")]
+pub(crate) struct Row {
+    pub(crate) num: FrameNum,
+    pub(crate) depth: usize,
+    pub(crate) title: String,
+    /// What a filter looks for, in small letters.
+    pub(crate) words: String,
+    pub(crate) status: Status,
+    pub(crate) sign: &'static str,
+    /// Whether its session works in it now.
+    pub(crate) active: bool,
+    pub(crate) left_open: bool,
+    pub(crate) still_sent: bool,
+    pub(crate) has_children: bool,
+    pub(crate) session: Option<String>,
+    /// The program of its session.
+    pub(crate) host: Option<String>,
+    /// Estimated tokens of the work in it and below it.
+    pub(crate) tokens: u64,
+    begun: i64,
+    /// When work in it came to an end; none while it goes on.
+    ended: Option<i64>,
+    never_began: bool,
+}
+
+impl Row {
+    /// How long it has been worked in until `now`, in milliseconds; none for one that never began.
+    pub(crate) fn worked(&self, now: i64) -> Option<i64> {
+        let until = self.ended.unwrap_or(now);
+        (!self.never_began).then(|| until.saturating_sub(self.begun).max(0))
+    }
+
+    /// Whether it is worked in, or waits for work.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        !self.left_open
+            && matches!(self.status, Status::InProgress | Status::Planned | Status::Blocked)
+    }
+}
+
+/// Returns the rows of a tree, in its order. Titles that are in `before` are not masked again.
+pub(crate) fn rows(lines: &[TreeLine], notes: &TreeNotes, before: &mut Titles) -> Vec<Row> {
+    let mut depths: HashMap<FrameNum, usize> = HashMap::with_capacity(lines.len());
+    let mut titles = HashMap::with_capacity(lines.len());
+    let mut rows: Vec<Row> = Vec::with_capacity(lines.len());
+    for line in lines {
+        let frame = &line.frame;
+        let above = frame.shown_below().and_then(|above| depths.get(&above).copied());
+        let depth = above.map_or(0, |above| above + 1);
+        depths.insert(frame.num, depth);
+        let session = frame.session.as_deref().and_then(|it| notes.sessions.get(it));
+        let title = before.title(frame.num, &frame.identity.title);
+        titles.insert(frame.num, (frame.identity.title.clone(), title.clone()));
+        let host = session.map(|session| session.host.clone());
+        let status = line.status().replace('_', " ");
+        let words = format!("{} {title} {status} {}", frame.num, host.as_deref().unwrap_or(""));
+        // Nobody goes on with a recording.
+        let stands = session.is_some_and(|it| it.recorded).then_some(frame.updated_at);
+        if let Some(above) = rows.last_mut() {
+            above.has_children = depth > above.depth;
+        }
+        rows.push(Row {
+            num: frame.num,
+            depth,
+            words: words.to_lowercase(),
+            title,
+            status: frame.status,
+            sign: line.sign(),
+            active: line.active,
+            left_open: line.left_open,
+            still_sent: line.still_sent,
+            has_children: false,
+            session: frame.session.clone(),
+            host,
+            tokens: notes.tokens.get(&frame.num).copied().unwrap_or(0) as u64,
+            begun: frame.begun_at.unwrap_or(frame.created_at),
+            ended: frame.ended_at.or(stands),
+            never_began: frame.worked(i64::MAX) == 0,
+        });
+    }
+    before.0 = titles;
+    rows
+}
+
+/// Titles as they came and as they are shown, by frame: masking ten thousand takes longer than drawing them.
+#[derive(Debug, Default)]
+pub(crate) struct Titles(HashMap<FrameNum, (String, String)>);
+
+impl Titles {
+    fn title(&self, frame: FrameNum, title: &str) -> String {
+        match self.0.get(&frame) {
+            Some((came, shown)) if came == title => shown.clone(),
+            _ => escape_line(&mask(title)).into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Row {
+    /// A row of a test's tree: its number, depth, title and status.
+    pub(crate) fn of(num: u64, depth: usize, title: &str, status: Status) -> Self {
+        let title = escape_line(title).into_owned();
+        Self {
+            num: FrameNum(num),
+            depth,
+            words: format!("f{num} {title} {}", status.as_str().replace('_', " ")).to_lowercase(),
+            title,
+            status,
+            sign: callstack_engine::tree::sign(status),
+            active: false,
+            left_open: false,
+            still_sent: false,
+            has_children: false,
+            session: Some("ses_1".to_owned()),
+            host: Some("opencode".to_owned()),
+            tokens: 1_000 * num,
+            begun: 0,
+            ended: status.is_finished().then_some(166_000),
+            never_began: status == Status::Planned,
+        }
+    }
+
+    /// Rows in drawing order, which know whether frames stand below them.
+    pub(crate) fn tree(mut rows: Vec<Self>) -> Vec<Self> {
+        let depths: Vec<_> = rows.iter().skip(1).map(|row| row.depth).chain([0]).collect();
+        for (row, next) in rows.iter_mut().zip(depths) {
+            row.has_children = next > row.depth;
+        }
+        rows
+    }
+}

@@ -1,0 +1,10 @@
+//! The state of the view, and what keys, the mouse and news do to it. Nothing here reads, writes or draws.
+
+pub(crate) mod app;
+pub(crate) mod details;
+pub(crate) mod dialog;
+pub(crate) mod form;
+pub(crate) mod keys;
+mod mouse;
+mod steering;
+pub(crate) mod tree;

@@ -1,0 +1,55 @@
+//! Signals: those that end the process, and those that stop it.
+
+use std::io;
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use super::news::News;
+use super::screen::{is_ours, restore};
+
+/// How long the view has to end after a signal, before it is ended without being asked.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Tells the view of signals. One that does not end by itself is ended, with its terminal as it was.
+pub(crate) fn watch(news: &Sender<News>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGTSTP])?;
+    let news = news.clone();
+    let thread = thread::Builder::new().name("ui-signals".to_owned());
+    thread.spawn(move || {
+        for signal in signals.forever() {
+            // While another program has the terminal, its keys are for that one: to stop both, or to interrupt it.
+            match (is_ours(), signal) {
+                (false, SIGINT) => continue,
+                (false, SIGTSTP) => {
+                    drop(stop());
+                    continue;
+                }
+                _ => {}
+            }
+            let is_told = news.send(News::Signal(signal)).is_ok();
+            if signal != SIGTSTP {
+                if is_told {
+                    thread::sleep(PATIENCE);
+                }
+                drop(restore());
+                drop(emulate_default_handler(signal));
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Stops the process as the terminal would; returns once it goes on.
+pub(crate) fn stop() -> io::Result<()> {
+    emulate_default_handler(SIGTSTP)
+}
+
+/// Ends the process as a signal would have.
+pub(crate) fn end_by(signal: i32) -> io::Result<()> {
+    emulate_default_handler(signal)
+}
