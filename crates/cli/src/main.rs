@@ -24,7 +24,6 @@ mod project;
 mod reference_tests;
 mod replay_verdict;
 mod resume;
-#[cfg(unix)]
 mod signals;
 mod slash_files;
 mod tree_view;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::examples::meant;
-use crate::page::{BAD, HINT, PLAIN, Page};
+use crate::page::{BAD, DIM, HINT, PLAIN, Page};
 use crate::pager::Pager;
 use crate::wording::for_a_terminal;
 
@@ -57,10 +57,37 @@ impl Output {
         AutoStream::choice(&self.stdout) != ColorChoice::Never
     }
 
-    /// Prints a page that replaces the screen's content.
+    /// Does something on the terminal's other screen, without a cursor; afterwards the first one is there again, as it
+    /// was.
+    pub(crate) fn on_a_screen_of_its_own(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.generated("\u{1b}[?1049h\u{1b}[?25l")?;
+        let outcome = work(self);
+        outcome.and(self.generated("\u{1b}[?25h\u{1b}[?1049l"))
+    }
+
+    /// Prints a page that replaces the screen's content; the end of one that is longer than the screen. Terminals that
+    /// know synchronized updates show it at once.
     pub(crate) fn redraw(&mut self, page: &Page) -> Result<(), Failure> {
-        let text = format!("\u{1b}[H\u{1b}[2J\u{1b}[3J{}", page.as_str());
-        emit(self.stdout.lock(), &text).map_err(|error| Failure::of_output(&error))
+        let height = terminal_size::terminal_size_of(&self.stdout).map(|(_, rows)| rows.0);
+        let lines: Vec<_> = page.as_str().lines().collect();
+        let room = height.map_or(usize::MAX, |rows| usize::from(rows).saturating_sub(1).max(2));
+        let mut shown = Page::default();
+        let hidden = lines.len().saturating_sub(room);
+        let hidden = if hidden > 0 { hidden + 1 } else { 0 };
+        if hidden > 0 {
+            shown.put(DIM, &format!("… {hidden} lines above")).end();
+        }
+        // Each line replaces the one before it, so that nothing is blank in between.
+        let shown = [shown.as_str().trim_end()].into_iter().filter(|line| !line.is_empty());
+        let shown: Vec<_> = shown.chain(lines.into_iter().skip(hidden)).collect();
+        let text = shown.join("\n");
+        let text =
+            if self.colours() { text } else { anstream::adapter::strip_str(&text).to_string() };
+        let text = text.replace('\n', "\u{1b}[K\r\n");
+        self.generated(&format!("\u{1b}[?2026h\u{1b}[H{text}\u{1b}[K\r\n\u{1b}[J\u{1b}[?2026l"))
     }
 
     /// Prints a page for people.
@@ -173,7 +200,7 @@ impl Output {
     /// Prints a remark on standard error.
     pub(crate) fn remark(&mut self, text: &str) {
         let mut page = Page::default();
-        page.put(crate::page::DIM, &format!("callstack: {text}")).end();
+        page.put(DIM, &format!("callstack: {text}")).end();
         self.aside(page.as_str());
     }
 

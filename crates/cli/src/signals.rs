@@ -1,13 +1,74 @@
-//! Signals that would end the process where an error is enough.
+//! Signals that would end the process where more is to be done.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+#[cfg(not(unix))]
+pub(crate) use elsewhere::Ending;
+#[cfg(unix)]
+pub(crate) use unix::{Ending, let_large_writes_fail};
 
-use signal_hook::consts::SIGXFSZ;
+#[cfg(unix)]
+mod unix {
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+    use std::thread;
 
-/// Makes a write beyond the limit of a file's size (`ulimit -f`) fail instead of ending the process.
-pub(crate) fn let_large_writes_fail() {
-    // The flag is never read: it is enough that the signal has a handler. If none can be registered, the signal ends
-    // the process as before.
-    drop(signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))));
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+
+    /// Makes a write beyond the limit of a file's size (`ulimit -f`) fail instead of ending the process.
+    pub(crate) fn let_large_writes_fail() {
+        // The flag is never read: it is enough that the signal has a handler. If none can be registered, the signal
+        // ends the process as before.
+        drop(signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))));
+    }
+
+    /// The signal that asked the process to end, if one did.
+    #[derive(Debug, Default)]
+    pub(crate) struct Ending(Arc<AtomicI32>);
+
+    impl Ending {
+        /// Calls `then` at the first signal that asks the process to end. A second one ends it.
+        pub(crate) fn watch(then: impl FnOnce() + Send + 'static) -> io::Result<Self> {
+            let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+            let ending = Self::default();
+            let seen = Arc::clone(&ending.0);
+            thread::Builder::new().name("signals".to_owned()).spawn(move || {
+                let mut then = Some(then);
+                for signal in signals.forever() {
+                    seen.store(signal, Ordering::SeqCst);
+                    match then.take() {
+                        Some(then) => then(),
+                        None => drop(emulate_default_handler(signal)),
+                    }
+                }
+            })?;
+            Ok(ending)
+        }
+
+        /// Ends the process as the signal would have, if there was one.
+        pub(crate) fn end(&self) {
+            let signal = self.0.load(Ordering::SeqCst);
+            if signal != 0 {
+                drop(emulate_default_handler(signal));
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod elsewhere {
+    use std::io;
+
+    /// Without signals, the system ends the process.
+    #[derive(Debug)]
+    pub(crate) struct Ending;
+
+    impl Ending {
+        pub(crate) fn watch(_: impl FnOnce() + Send + 'static) -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        pub(crate) fn end(&self) {}
+    }
 }

@@ -3,17 +3,22 @@ use std::time::Duration;
 
 use callstack_core::frame::FrameNum;
 use callstack_engine::tree::of_session;
-use callstack_engine::{Engine, EngineError, FrameMetadata, SystemWorld, World as _};
+use callstack_engine::{Engine, EngineError, EventBatch, FrameMetadata, SystemWorld, World as _};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{PLAIN, Page};
+use crate::signals::Ending;
 use crate::tree_view::Drawing;
 
 /// The shortest time between two drawings with `--watch`.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The longest one: times go on, and the terminal may have another size.
 const REDRAW: Duration = Duration::from_millis(500);
+/// Events that are taken at a time.
+const BATCH: usize = 1_000;
 
 /// Show frames as a tree
 ///
@@ -74,15 +79,44 @@ pub(crate) fn run(
         let hint = "Leave --watch out, or watch on a terminal.";
         return Err(EngineError::invalid("--watch draws on a terminal only", hint).into());
     }
-    let mut shown = String::new();
-    loop {
-        let page = drawn(args, invocation, &engine, below, output.width_now())?;
-        if page.as_str() != shown {
-            page.as_str().clone_into(&mut shown);
-            output.redraw(&page)?;
+    watch(args, invocation, &engine, below, output)
+}
+
+/// Draws the tree whenever it changes, until the process is asked to end. The screen is then as it was before, and the
+/// last tree stands on it.
+fn watch(
+    args: &TreeArgs,
+    invocation: &Invocation<'_>,
+    engine: &Engine,
+    below: Option<FrameNum>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let mut events = engine.watch_events(engine.newest_event()?);
+    let stopper = events.stopper();
+    let ending =
+        Ending::watch(move || stopper.stop()).map_err(|error| Failure::of_output(&error))?;
+    let mut shown = drawn(args, invocation, engine, below, output.width_now())?;
+    let outcome = output.on_a_screen_of_its_own(|output| {
+        output.redraw(&shown)?;
+        while !events.is_stopped() {
+            if events.wait(REDRAW)? {
+                thread::sleep(PAUSE);
+                while matches!(events.next_batch(BATCH)?, EventBatch::Events(it) if it.len() == BATCH)
+                {
+                }
+            }
+            let page = drawn(args, invocation, engine, below, output.width_now())?;
+            if page.as_str() != shown.as_str() {
+                output.redraw(&page)?;
+                shown = page;
+            }
         }
-        thread::sleep(REDRAW);
-    }
+        Ok(())
+    });
+    output.page(&shown)?;
+    outcome?;
+    ending.end();
+    Ok(())
 }
 
 fn drawn(

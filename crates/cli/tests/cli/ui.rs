@@ -1,11 +1,11 @@
-//! The full-screen view, as it is started. What the view does is tested in its crate.
+//! The full-screen view and the watched tree, as they are started. What the view does is tested in its crate.
 
 use std::process::Command;
 
 use callstack_testkit::Terminal;
 use vt100::{Cell, Color, MouseProtocolMode, Screen};
 
-use super::desk::Desk;
+use super::desk::{BINARY, Desk};
 
 fn is_given_back(screen: &Screen) -> bool {
     let has_mouse = screen.mouse_protocol_mode() != MouseProtocolMode::None;
@@ -55,4 +55,27 @@ fn no_colour_is_used_where_none_is_wanted() {
     assert!(is_coloured(&command));
     command.env("NO_COLOR", "1");
     assert!(!is_coloured(&command));
+}
+
+#[test]
+fn a_watched_tree_follows_and_leaves_the_screen_as_it_was() {
+    let desk = Desk::with_frames();
+    let mut command = desk.sealed.command("sh");
+    command.arg("-i").env("PS1", "ready> ");
+    let mut terminal = Terminal::start(&command, (100, 40)).unwrap();
+    terminal.wait_for("ready>").unwrap();
+    terminal.types(&format!("clear; echo before; {BINARY} tree --watch\r")).unwrap();
+    terminal.wait_until("another screen", Screen::alternate_screen).unwrap();
+    terminal.wait_for("Write the parser").unwrap();
+    desk.ok(&["push", "Parse numbers"]);
+    terminal.wait_for("Parse numbers").unwrap();
+    terminal.resize(40, 6).unwrap();
+    terminal.wait_for("lines above").unwrap();
+    terminal.resize(100, 40).unwrap();
+    terminal.types("\u{3}").unwrap();
+    terminal.wait_until("the shell", is_given_back).unwrap();
+    terminal.wait_for("before").unwrap();
+    terminal.wait_for("Parse numbers").unwrap();
+    terminal.types("echo code $?\r").unwrap();
+    terminal.wait_for("code 130").unwrap();
 }
