@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use callstack_engine::plain;
 
 use crate::git::path;
+use crate::tracked::is_below;
 
 /// Bytes of an index: ten times that of the largest projects.
 const LARGEST: u64 = 1024 * 1024 * 1024;
@@ -34,20 +35,21 @@ struct Index {
 }
 
 /// The paths below `folder`, relative to the project, that any repository tracks whose `.git` is in the project
-/// or around it. One that a split index takes back from the index that it adds to may be among them.
+/// or around it. One that a split index takes back from the index that it adds to may be among them. `folds` is that
+/// of [`is_below`].
 pub(crate) fn tracked_below(
     project: &Path,
-    is_below: impl Fn(&Path) -> bool,
+    folder: &Path,
+    folds: bool,
 ) -> io::Result<Vec<PathBuf>> {
     let mut tracked = Vec::new();
     for root in project.ancestors() {
         let Some(repository) = repository_of(root)? else { continue };
         let inside = project.strip_prefix(root).unwrap_or(Path::new(""));
+        let wanted = inside.join(folder);
         for (path, mode) in entries(&repository)? {
-            if let Ok(path) = path.strip_prefix(inside) {
-                if is_below(path) {
-                    tracked.push(path.to_path_buf());
-                }
+            if is_below(&path, &wanted, folds) {
+                tracked.push(path.iter().skip(inside.iter().count()).collect());
             } else if mode == SPARSE && inside.starts_with(&path) {
                 return Err(unreadable("it does not list what is in the project's folder"));
             }

@@ -57,7 +57,7 @@ impl Repository {
 }
 
 fn below(project: &Path) -> io::Result<Vec<PathBuf>> {
-    tracked_below(project, |path| path.starts_with(".callstack"))
+    tracked_below(project, Path::new(".callstack"), false)
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The paths that git tracks: a checkout replaces them.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -9,38 +10,43 @@ use crate::index;
 /// How long git may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Whether file systems here take names for the same that differ in case, or in characters that nobody sees.
+const FOLDS: bool = cfg!(any(target_os = "macos", windows));
+
 /// The paths below `folder` in a project that git tracks, relative to the project; none where it finds no
 /// repository. Where git is not there or fails, the indexes of its repositories are read. An error says why it
 /// can't be found out.
 pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, String> {
-    let told = told_by_git(project, folder);
+    let told = told_by_git(project, folder, FOLDS);
     told.or_else(|failure| {
-        let names = names(Path::new(folder));
-        let is_below = |path: &Path| names.iter().any(|name| path.starts_with(name));
-        let read = index::tracked_below(project, is_below);
+        let read = index::tracked_below(project, Path::new(folder), FOLDS);
         read.map_err(|error| format!("{}; {error}", failure.told().message))
     })
 }
 
 /// Asks git. A project may be a repository of its own inside another one, whose checkout reaches into it, so those
 /// around it are asked too.
-fn told_by_git(project: &Path, folder: &str) -> Result<Vec<PathBuf>, Failure> {
+fn told_by_git(project: &Path, folder: &str, folds: bool) -> Result<Vec<PathBuf>, Failure> {
     let until = Instant::now() + PATIENCE;
-    let mut tracked = listed(project, Path::new(folder), until)?;
+    let mut tracked = listed(project, Path::new(folder), folds, until)?;
     let mut roots = project.ancestors().filter(|around| around.join(".git").exists());
     // The nearest one is the project itself, which was asked already.
     roots.next();
     for root in roots {
         let inside = project.strip_prefix(root).unwrap_or(Path::new(""));
-        let found = listed(root, &inside.join(folder), until)?;
-        tracked
-            .extend(found.iter().filter_map(|path| Some(path.strip_prefix(inside).ok()?.into())));
+        let found = listed(root, &inside.join(folder), folds, until)?;
+        tracked.extend(found.iter().map(|path| path.iter().skip(inside.iter().count()).collect()));
     }
     Ok(tracked)
 }
 
 /// The paths below a folder, whose path is relative to `from`, that git tracks there.
-fn listed(from: &Path, folder: &Path, until: Instant) -> Result<Vec<PathBuf>, Failure> {
+fn listed(
+    from: &Path,
+    folder: &Path,
+    folds: bool,
+    until: Instant,
+) -> Result<Vec<PathBuf>, Failure> {
     // The index alone is read, also of a repository of somebody else's, whose configuration calls nothing.
     let options = [
         "-c",
@@ -53,11 +59,15 @@ fn listed(from: &Path, folder: &Path, until: Instant) -> Result<Vec<PathBuf>, Fa
         "-z",
         "--",
     ];
-    match Git::at(from, until).args(options).args(names(folder)).run(&[]) {
+    // Git knows only some of the names that are taken for the same: all paths are asked for.
+    let asked = Some(folder).filter(|_| !folds);
+    match Git::at(from, until).args(options).args(asked).run(&[]) {
         Ok(listed) => {
             let listed = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-            let listed: Vec<_> = listed.map(path).collect();
-            if listed.iter().all(|path| is_below(path, folder)) {
+            let mut listed: Vec<_> = listed.map(path).collect();
+            let asked_for = listed.len();
+            listed.retain(|path| is_below(path, folder, folds));
+            if folds || listed.len() == asked_for {
                 Ok(listed)
             } else {
                 Err(Failure::Broken("it answers what it was not asked".to_owned()))
@@ -73,21 +83,21 @@ pub(crate) fn is_no_repository(words: &str) -> bool {
     words.contains("not a git repository")
 }
 
-/// Whether a path is that of a folder or below it; systems may take names for the same that differ in case.
-fn is_below(path: &Path, folder: &Path) -> bool {
+/// Whether a path is that of a folder or below it, by the names in it, or by names that are taken for the same.
+pub(crate) fn is_below(path: &Path, folder: &Path, folds: bool) -> bool {
     let mut names = path.iter();
-    folder.iter().all(|name| names.next().is_some_and(|it| it.eq_ignore_ascii_case(name)))
+    folder.iter().all(|name| {
+        names.next().is_some_and(|it| it == name || folds && folded(it) == folded(name))
+    })
 }
 
-/// A folder by all the names that some systems take for the same one.
-fn names(folder: &Path) -> Vec<PathBuf> {
-    let mut names = vec![folder.to_path_buf()];
-    if cfg!(any(target_os = "macos", windows)) {
-        let last = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let alike = [last.to_uppercase(), last.replacen(".c", ".C", 1)];
-        names.extend(alike.map(|name| folder.with_file_name(name)));
-    }
-    names
+/// Returns a name in one case, without the characters that file systems may pass over.
+fn folded(name: &OsStr) -> String {
+    let is_ignored = |char: &char| matches!(char, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let name = name.to_string_lossy();
+    let seen = name.chars().filter(|char| !is_ignored(char));
+    // Some letters have another one only in one direction, such as the long s.
+    seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -118,6 +128,46 @@ mod tests {
         assert_eq!(tracked_below(&project, ".callstack"), Ok(tracked.to_vec()));
         fs::write(folder.path().join("a project/.git/index"), "damaged").unwrap();
         assert!(tracked_below(&project, ".callstack").is_err(), "it is not known");
+    }
+
+    #[test]
+    fn names_that_a_file_system_takes_for_the_same_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("libs/project");
+        fs::create_dir_all(&project).unwrap();
+        let git = |place: &Path, args: &[&str]| {
+            let done = Command::new("git").current_dir(place).args(args).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+        };
+        git(folder.path(), &["init", "-q"]);
+        git(&project, &["init", "-q"]);
+        let alike = [
+            ".cAllstacK",
+            ".CALLSTACK",
+            ".call\u{17f}tack",
+            ".callstac\u{212a}",
+            "\u{200c}.callstack",
+            ".call\u{feff}stack",
+        ];
+        let names = alike.iter().chain(&[".callstacks", "callstack", ".call"]);
+        for path in names.map(|name| format!("{name}/callstack.db")) {
+            // Not every file system could hold them beside each other.
+            let object = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+            let entry = format!("100644,{object},{path}");
+            git(&project, &["update-index", "--add", "--cacheinfo", &entry]);
+            let entry = format!("100644,{object},Libs/project/{path}");
+            git(folder.path(), &["update-index", "--add", "--cacheinfo", &entry]);
+        }
+        let mut expected: Vec<_> =
+            alike.iter().flat_map(|name| vec![Path::new(name).join("callstack.db"); 2]).collect();
+        expected.sort();
+        let mut told = told_by_git(&project, ".callstack", true).unwrap();
+        told.sort();
+        assert_eq!(told, expected);
+        let mut read = index::tracked_below(&project, Path::new(".callstack"), true).unwrap();
+        read.sort();
+        assert_eq!(read, expected);
+        assert_eq!(told_by_git(&project, ".callstack", false).unwrap(), Vec::<PathBuf>::new());
     }
 
     #[test]
