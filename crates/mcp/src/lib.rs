@@ -6,6 +6,7 @@
 mod answers;
 mod http;
 mod instructions;
+mod lines;
 mod project;
 mod prompts;
 mod resources;
@@ -19,4 +20,4 @@ pub use http::{HttpService, http_service};
 pub use project::Project;
 pub use server::McpServer;
 pub use session::{Sessions, session_of};
-pub use stdio::serve_stdio;
+pub use stdio::{serve, serve_stdio};

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{Engine, EngineError, Kind, tools as engine_tools};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
-    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceContents, ResourceUpdatedNotificationParam, ServerCapabilities,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
+    ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -18,6 +19,7 @@ use tokio::sync::{Mutex, watch};
 
 use crate::answers::{answered, refused};
 use crate::instructions::INSTRUCTIONS;
+use crate::lines::UNREADABLE;
 use crate::project::Project;
 use crate::resources::{self, Address};
 use crate::session::Sessions;
@@ -209,6 +211,18 @@ impl ServerHandler for McpServer {
                 }
             }
         }
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let (code, message) = match request.method.as_str() {
+            UNREADABLE => (ErrorCode::PARSE_ERROR, "the request is too long or no JSON".to_owned()),
+            _ => (ErrorCode::METHOD_NOT_FOUND, request.method),
+        };
+        Err(ErrorData::new(code, message, None))
     }
 
     async fn list_prompts(

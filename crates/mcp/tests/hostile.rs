@@ -62,6 +62,42 @@ async fn what_is_too_long_is_refused_and_stops_nothing() {
 }
 
 #[tokio::test]
+async fn a_request_that_can_not_be_read_is_answered() {
+    let desk = Desk::new();
+    let mut client = desk.client();
+    client.hello("try").await;
+    let long = format!(r#"{{"jsonrpc":"2.0","id":"long","method":"{}"}}"#, "x".repeat(17 << 20));
+    for (id, line) in [
+        ("cut", r#"{"jsonrpc":"2.0","id":"cut","method":"tools/call","params":{"#),
+        ("long", &long),
+        ("word", r#"{"jsonrpc":"2.0","id":"word","method":nothing}"#),
+    ] {
+        client.send(line).await;
+        let answer = client.answer(id).await;
+        assert_eq!(answer["error"]["code"], -32_700, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn half_a_character_and_deep_values_are_mended() {
+    let desk = Desk::new();
+    let mut client = desk.client();
+    client.hello("try").await;
+    let call = |id: &str, title: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":"{id}","method":"tools/call","params":{{"name":"stack_frame_push","arguments":{{"title":{title},"successCriteria":"c"}}}}}}"#
+        )
+    };
+    client.send(&call("half", r#""half \ud83d""#)).await;
+    let answer = client.answer("half").await;
+    assert_eq!(answer["result"]["structuredContent"]["handle"], "f1", "{answer}");
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    client.send(&call("deep", &deep)).await;
+    let answer = client.answer("deep").await;
+    assert_eq!(answer["result"]["structuredContent"]["error"], "invalid", "{answer}");
+}
+
+#[tokio::test]
 async fn wrong_arguments_of_every_tool_are_refused() {
     let desk = Desk::with(&[("STACK_TOOLS", "full")]);
     let mut client = desk.client();

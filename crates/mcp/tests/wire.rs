@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use callstack_engine::{Engine, Settings, World};
-use callstack_mcp::{McpServer, Sessions};
-use rmcp::ServiceExt as _;
+use callstack_mcp::{McpServer, Sessions, serve};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{
@@ -64,11 +63,9 @@ impl Desk {
     pub(crate) fn client_of(&self, sessions: Sessions) -> Client {
         let server = McpServer::new(Arc::new(Arc::clone(&self.engine)), sessions, "1.2.3");
         let (near, far) = tokio::io::duplex(AHEAD);
-        tokio::spawn(async move {
-            if let Ok(running) = server.serve(far).await {
-                drop(running.waiting().await);
-            }
-        });
+        let (from, to) = tokio::io::split(far);
+        // A client that goes away ends it.
+        tokio::spawn(async move { drop(serve(server, from, to).await) });
         let (output, input) = tokio::io::split(near);
         Client { input, output: BufReader::new(output), requests: 0, meta: Value::Null }
     }
@@ -118,7 +115,8 @@ impl Client {
     }
 
     /// The answer to a request; what else is said until then is of no interest.
-    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+    pub(crate) async fn answer(&mut self, id: impl Into<Value>) -> Value {
+        let id = id.into();
         loop {
             let message = self.next().await;
             if message["id"] == id {

@@ -89,12 +89,17 @@ impl Records {
         Ok(path.to_path_buf())
     }
 
-    /// Makes the folder, and sees to it that only its owner may enter it.
+    /// Makes the folder, and sees to it that only its owner may enter it. One of somebody else could lead to a server
+    /// of theirs, and a link to files of any kind.
     fn private_folder(&self) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         #[cfg(unix)]
         {
-            use std::os::unix::fs::PermissionsExt as _;
+            use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+            let found = fs::symlink_metadata(&self.folder)?;
+            if !found.is_dir() || found.uid() != rustix::process::geteuid().as_raw() {
+                return Err(io::Error::other("it is a link, or belongs to another user"));
+            }
             fs::set_permissions(&self.folder, fs::Permissions::from_mode(0o700))?;
         }
         Ok(())
@@ -237,6 +242,24 @@ mod tests {
             assert_eq!(ports(&records), [0; 0]);
             assert!(!path.exists());
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_a_link_is_refused() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let state = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let open = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(elsewhere.path(), open.clone()).unwrap();
+        let records = Records::of(state.path(), Path::new("/a/project"));
+        fs::create_dir_all(records.folder.parent().unwrap()).unwrap();
+        symlink(elsewhere.path(), &records.folder).unwrap();
+        let refused = records.start().unwrap_err();
+        assert!(refused.message.ends_with("it is a link, or belongs to another user"), "{refused}");
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+        let mode = fs::metadata(elsewhere.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, open.mode());
     }
 
     #[cfg(unix)]

@@ -16,7 +16,7 @@ pub(crate) const ARROWS: [(&str, &[&str]); 18] = [
     ("store", &["core", "plain-files"]),
     ("engine", &["core", "store"]),
     ("hosts", &["core", "engine", "recordings"]),
-    ("mcp", &["engine"]),
+    ("mcp", &["core", "engine"]),
     ("work-tree", &["engine"]),
     ("http-client", &[]),
     ("summarizer", &["core", "engine", "http-client"]),
