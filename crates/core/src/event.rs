@@ -368,6 +368,9 @@ pub enum Event {
         frames: Vec<FrameNum>,
         /// The messages.
         messages: Vec<PurgedMessages>,
+        /// The sessions that went as a whole, with what was not stored of them yet.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sessions: Vec<String>,
     },
     /// A push or a pop was suggested.
     SuggestionMade {

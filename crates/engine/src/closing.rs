@@ -101,13 +101,24 @@ impl Endings {
         pops: Vec<Pop>,
         then: impl FnOnce(&mut Change<'_>, Vec<(FrameNum, String)>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
+        let since = self.kernel.read(|view| view.newest_event())?.seq;
         let ends = pops.into_iter().map(|pop| {
             let results = pop.outcome.results.as_deref();
             let evidence = self.spans.evidence(&pop.session, pop.frame, results);
             (Command::Pop(pop), evidence)
         });
-        let ends: Vec<_> = ends.collect();
+        let mut ends: Vec<_> = ends.collect();
         self.kernel.write(|change| {
+            if !change.view().purges_after(since)?.is_empty() {
+                // It may tell of them.
+                for (command, evidence) in &mut ends {
+                    let Command::Pop(pop) = command else { continue };
+                    let results = pop.outcome.results.as_deref();
+                    let reader = &self.spans.span_reader;
+                    *evidence =
+                        reader.evidence_now(&change.view(), &pop.session, pop.frame, results)?;
+                }
+            }
             let mut ended = Vec::new();
             for (command, evidence) in &ends {
                 ended.push(self.closing.end_in(change, at, &caller.session, command, evidence)?);

@@ -19,6 +19,7 @@ pub(crate) mod named_steps;
 pub(crate) mod notes;
 pub(crate) mod outside;
 pub(crate) mod past;
+mod purged;
 pub(crate) mod results;
 pub(crate) mod shown;
 pub(crate) mod stale;
@@ -27,7 +28,7 @@ pub(crate) mod undo;
 mod watch;
 pub(crate) mod written;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use callstack_core::autonomy::Seen;
@@ -65,7 +66,9 @@ pub(crate) struct Conversation {
     watch: Watch,
     /// The place of each message that was ever seen, by first appearance.
     order: HashMap<String, u64>,
-    /// Whether `order` has the messages of the store.
+    /// The messages that were removed for good. The host may show them still.
+    purged: HashSet<String>,
+    /// Whether `order` and `purged` have the messages of the store.
     loaded: bool,
     ticket: Ticket,
     /// Whether the host showed messages last that could not be taken over.
@@ -302,14 +305,16 @@ impl Sessions {
         if conversation.loaded {
             return Ok(());
         }
-        let (order, newest) = self.kernel.read(|view| {
+        let (order, purged, newest) = self.kernel.read(|view| {
             let order = view.message_order(session)?;
             conversation.masking.load(view, session, order.len() as u64)?;
-            Ok::<_, StoreError>((order, view.newest_recording(session)?))
+            let purged = view.purged_messages(session)?;
+            Ok::<_, StoreError>((order, purged, view.newest_recording(session)?))
         })?;
         conversation.serial = conversation.serial.max(newest.unwrap_or_default());
         conversation.naming.looked(order.len() as u64);
         conversation.order = order.into_iter().zip(0..).collect();
+        conversation.purged = purged;
         conversation.loaded = true;
         Ok(())
     }

@@ -319,7 +319,8 @@ impl Delegation {
         let session = frame.session.unwrap_or_default();
         let message = change.view().last_message(&session)?;
         let results = outcome.results.as_deref();
-        let evidence = self.span_reader.evidence_now(&change.view(), &session, num, results)?;
+        let evidence =
+            self.span_reader.evidence_now(&change.view(), &session, Some(num), results)?;
         let command = Command::Pop(Pop {
             session: session.clone(),
             frame: Some(num),

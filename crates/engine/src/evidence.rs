@@ -108,15 +108,16 @@ impl SpanReader {
         Self { env: Arc::clone(env), reader: OnceLock::default() }
     }
 
-    /// Returns the evidence of the open span of a frame, from the messages on the disk.
+    /// Returns the evidence of the open span of a frame, or the innermost one of a session, from the messages on the
+    /// disk.
     pub(crate) fn evidence_now(
         &self,
         view: &View<'_>,
         session: &str,
-        frame: FrameNum,
+        frame: Option<FrameNum>,
         results: Option<&str>,
     ) -> Result<Evidence, EngineError> {
-        match open_span(view, session, Some(frame))? {
+        match open_span(view, session, frame)? {
             Some(span) => self.evidence_of(view, &span, results, self.env.project()),
             None => Ok(Evidence::default()),
         }

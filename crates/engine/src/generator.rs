@@ -53,6 +53,9 @@ pub(crate) struct Asking {
     summary: String,
     /// Until when it may answer, in milliseconds since 1970.
     until: i64,
+    /// The newest event when it was asked.
+    #[serde(default)]
+    since: u64,
 }
 
 /// The outcome of making results.
@@ -108,6 +111,7 @@ impl ResultsMaker {
         later: bool,
         until: i64,
     ) -> Result<Making, EngineError> {
+        let since = self.kernel.read(|view| view.newest_event())?.seq;
         let span = self.spans.happenings_of(frame)?;
         let Some(request) = self.summary_request(frame, ending, &span, until)? else {
             return Ok(self.span_reader.extracted(&span).map_or(Making::Nothing, Making::Made));
@@ -118,10 +122,10 @@ impl ResultsMaker {
         if later {
             let summary = self.kernel.world().id("summary-");
             self.begin_asking(&summary, request);
-            return Ok(Making::Asked(Asking { summary, until }));
+            return Ok(Making::Asked(Asking { summary, until, since }));
         }
         let answer = self.ask_summarizer(&request);
-        Ok(self.answered(frame, &span, answer))
+        self.answered(frame, since, answer)
     }
 
     /// Goes on with results that a model was asked for.
@@ -147,8 +151,7 @@ impl ResultsMaker {
             }
             Answered::Unknown => Err(SummarizerError("the process that asked it ended".to_owned())),
         };
-        let span = self.spans.happenings_of(frame)?;
-        Ok(self.answered(frame, &span, answer))
+        self.answered(frame, asking.since, answer)
     }
 
     /// Waits no longer for a model.
@@ -156,25 +159,29 @@ impl ResultsMaker {
         self.asked.forget(&asking.summary);
     }
 
+    /// Returns results from the answer of a model that was asked at the event `since`.
     fn answered(
         &self,
         frame: &Frame,
-        span: &[Happening],
+        since: u64,
         answer: Result<String, SummarizerError>,
-    ) -> Making {
+    ) -> Result<Making, EngineError> {
+        let purged = self.kernel.read(|view| view.purges_after(since))?;
         let failure = match answer {
+            Ok(_) if !purged.is_empty() => "messages were purged while it was asked".to_owned(),
             Ok(results) => {
                 let source = ResultsSource::Model;
-                return Making::Made(Made { results, source, failure: None });
+                return Ok(Making::Made(Made { results, source, failure: None }));
             }
             Err(SummarizerError(why)) => why,
         };
         let line = LogLine::new("Summarizer failed").with("frame", frame.num.to_string());
         self.kernel.tell_log(&line.with("why", failure.as_str()));
-        match self.span_reader.extracted(span) {
+        let span = self.spans.happenings_of(frame)?;
+        Ok(match self.span_reader.extracted(&span) {
             Some(made) => Making::Made(Made { failure: Some(failure), ..made }),
             None => Making::Nothing,
-        }
+        })
     }
 
     /// Returns the request to a model; none where there is no model, or nothing to summarize.

@@ -105,6 +105,7 @@ impl PurgePlan {
             frames: self.frames.clone(),
             unplaced: self.unplaced.clone(),
             stretches: self.stretches.clone(),
+            sessions: self.session.iter().cloned().collect(),
         }
     }
 }

@@ -1,17 +1,18 @@
 //! Writes messages after the hook that shows them: on a thread and a connection of their own.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use callstack_core::event::Event;
-use callstack_store::{MessageBody, Store, StoreError, Turns};
+use callstack_store::{Change, MessageBody, Store, StoreError, Turns};
 
 use crate::error::EngineError;
 use crate::kernel::{Env, Kernel};
 use crate::search;
+use crate::work::pieces;
 
 /// How long a failed write waits before it is tried again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -50,6 +51,8 @@ struct Queue {
     batches: VecDeque<Batch>,
     accepted: u64,
     written: u64,
+    /// The newest event that was known when messages were last handed in.
+    newest: u64,
     /// Up to here, batches were dropped because another store had replaced the one that they continue.
     gone: u64,
     failure: Option<EngineError>,
@@ -60,9 +63,34 @@ struct Queue {
 struct Batch {
     /// The generation of the store that it continues.
     generation: u64,
+    /// The newest event when it was handed in: a purge after it concerns these messages, too.
+    since: u64,
     at: i64,
     session: String,
     messages: Vec<MessageBody>,
+}
+
+impl Batch {
+    fn write(&self, change: &mut Change<'_>) -> Result<(), StoreError> {
+        let purges = change.view().purges_after(self.since)?;
+        let Some(by) = purges.first().map(|purge| purge.by.clone()) else {
+            change.record_messages(self.at, &self.session, &self.messages)?;
+            return Ok(());
+        };
+        change.record_late(self.at, &self.session, &self.messages, &by, |view| {
+            if purges.iter().any(|purge| purge.sessions.contains(&self.session)) {
+                return Ok(vec![view.whole_session(&self.session)?]);
+            }
+            let frames: BTreeSet<_> = purges.iter().flat_map(|purge| &purge.frames).collect();
+            let mut gone = Vec::new();
+            for frame in frames {
+                if view.is_placed(*frame)? {
+                    gone.extend(pieces(view, *frame)?.into_iter().map(|piece| piece.stretch));
+                }
+            }
+            Ok(gone)
+        })
+    }
 }
 
 impl Recorder {
@@ -74,7 +102,9 @@ impl Recorder {
         let (trusted, generation) = (kernel.trusted(), Arc::clone(kernel.generation()));
         let store = Store::open(&trusted.again()?)?;
         store.observe(observer);
-        let (turns, queue, changed) = (store.turns(), Mutex::default(), Condvar::new());
+        let newest = store.read(|view| view.newest_event())?.seq;
+        let queue = Mutex::new(Queue { newest, ..Queue::default() });
+        let (turns, changed) = (store.turns(), Condvar::new());
         let shared = Arc::new(Shared { turns, generation, queue, changed });
         let writer = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -84,14 +114,22 @@ impl Recorder {
         Ok(Self { shared, env: Arc::clone(kernel.env()), thread: Some(thread) })
     }
 
-    /// Hands messages in; returns at once.
-    pub(crate) fn record(&self, at: i64, session: &str, messages: Vec<MessageBody>) -> Ticket {
+    /// Hands messages in; returns at once. `newest` is the newest event of the store, where it is known.
+    pub(crate) fn record(
+        &self,
+        (at, newest): (i64, Option<u64>),
+        session: &str,
+        messages: Vec<MessageBody>,
+    ) -> Ticket {
         let mut queue = self.shared.lock();
         if !messages.is_empty() {
             queue.accepted += 1;
+            queue.newest = newest.unwrap_or(queue.newest);
+            let since = queue.newest;
             let generation = self.shared.generation.load(Ordering::Relaxed);
             queue.batches.push_back(Batch {
                 generation,
+                since,
                 at,
                 session: session.to_owned(),
                 messages,
@@ -156,12 +194,8 @@ impl Shared {
             let batches: Vec<_> =
                 batches.into_iter().filter(|batch| batch.generation == now).collect();
             let dropped = handed - batches.len() as u64;
-            let outcome = store.write(|change| {
-                for batch in &batches {
-                    change.record_messages(batch.at, &batch.session, &batch.messages)?;
-                }
-                Ok::<_, StoreError>(())
-            });
+            let outcome =
+                store.write(|change| batches.iter().try_for_each(|batch| batch.write(change)));
             let mut queue = self.lock();
             if dropped > 0 {
                 queue.written += dropped;

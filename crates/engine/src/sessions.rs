@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use callstack_store::MessageBody;
+
 use crate::conversation::Conversation;
 use crate::error::EngineError;
 use crate::kernel::Kernel;
 use crate::lock::lock;
 use crate::project_files::ProjectFiles;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Ticket};
 
 /// The sessions that this process works with, and the recorder of their messages.
 pub(crate) struct Sessions {
@@ -34,6 +36,18 @@ impl Sessions {
         }
         let recorder = Recorder::start(&self.kernel, self.files.logs().observer())?;
         Ok(self.recorder.get_or_init(|| recorder))
+    }
+
+    /// Has messages of a session written that a host has shown.
+    pub(crate) fn record(
+        &self,
+        session: &str,
+        messages: Vec<MessageBody>,
+    ) -> Result<Ticket, EngineError> {
+        let recorder = self.recorder()?;
+        // A store that is out of reach just now keeps no message from waiting.
+        let newest = self.kernel.read(|view| view.newest_event()).ok();
+        Ok(recorder.record((self.kernel.now(), newest.map(|it| it.seq)), session, messages))
     }
 
     /// Returns the recorder of messages, if anything was recorded in this process.

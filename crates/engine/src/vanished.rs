@@ -2,7 +2,7 @@
 //! goes on with the one that is there. The engine forgets its state of a store that is gone, and reports what has
 //! happened.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use callstack_core::context::ContextCache;
@@ -23,6 +23,8 @@ pub(crate) struct Presence {
     files: Arc<ProjectFiles>,
     contexts: Arc<Contexts>,
     sessions: Arc<Sessions>,
+    /// The newest event at which purges were looked for.
+    looked_for_purges: AtomicU64,
 }
 
 impl Presence {
@@ -37,6 +39,7 @@ impl Presence {
             files: Arc::clone(files),
             contexts: Arc::clone(contexts),
             sessions: Arc::clone(sessions),
+            looked_for_purges: AtomicU64::default(),
         }
     }
 
@@ -48,6 +51,7 @@ impl Presence {
             Err(error) => return Err(error.into()),
         }
         self.forget_replaced();
+        self.forget_purged()?;
         let incidents = self.kernel.store().incidents();
         if !incidents.is_empty() {
             self.kernel.env().log.reopen();
@@ -60,6 +64,31 @@ impl Presence {
         if !incidents.is_empty() {
             self.files.write_files();
         }
+        Ok(())
+    }
+
+    /// Forgets what this process was shown of sessions of which messages were purged since it last looked.
+    pub(crate) fn forget_purged(&self) -> Result<(), EngineError> {
+        let known = self.looked_for_purges.load(Ordering::Relaxed);
+        let conversations: Vec<_> = lock(&self.sessions.conversations)
+            .iter()
+            .map(|(session, conversation)| (session.clone(), Arc::clone(conversation)))
+            .collect();
+        let (newest, purges) = self.kernel.read(|view| {
+            let newest = view.newest_event()?.seq;
+            let is_due = newest != known && !conversations.is_empty();
+            let purges = if is_due { view.purges_after(known)? } else { Vec::new() };
+            Ok::<_, StoreError>((newest, purges))
+        })?;
+        for (session, conversation) in conversations {
+            if purges.iter().any(|purge| purge.concerns(&session)) {
+                lock(&conversation).forget_messages();
+            }
+        }
+        if !purges.is_empty() {
+            *lock(&self.contexts.cache) = ContextCache::default();
+        }
+        self.looked_for_purges.store(newest, Ordering::Relaxed);
         Ok(())
     }
 

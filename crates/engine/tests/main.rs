@@ -38,6 +38,8 @@ mod flame;
 #[cfg(test)]
 mod framing;
 #[cfg(test)]
+mod held;
+#[cfg(test)]
 mod import;
 #[cfg(test)]
 mod logging;

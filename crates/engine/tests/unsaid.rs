@@ -473,3 +473,20 @@ fn a_store_switches_the_model_off_at_once_and_never_on() {
     desk.did(POP, json!({}));
     assert_eq!(desk.results("f3").0, Some(ResultsSource::Model));
 }
+
+#[test]
+fn what_a_model_says_of_messages_that_were_purged_meanwhile_is_not_kept() {
+    let fake = Arc::new(Fake::default());
+    let mut desk = Desk::asking(&fake);
+    desk.shows(&[("ran", "make quartz"), ("said", "The quartz is made.")]);
+    let answer = desk.call(POP, json!({}), true).unwrap();
+    assert!(answer.next.is_some(), "{answer:?}");
+    let person = open(desk.folder.path(), &desk.settings, None);
+    person.purge(person.purge_plan(A).unwrap(), "somebody").unwrap();
+    desk.shows(&[("ran", "make marble"), ("said", "The marble is made.")]);
+    fake.answer(Ok("It made quartz.".to_owned()));
+    let answer = desk.until_answered(answer);
+    assert_eq!(answer.data["summarizerFailure"], "messages were purged while it was asked");
+    let results = (Some(ResultsSource::Extracted), "The marble is made.".to_owned());
+    assert_eq!(desk.results("f2"), results);
+}

@@ -108,6 +108,9 @@ impl Newest {
         let Some(last) = events.last() else { return };
         let mut kept = self.kept();
         for event in events {
+            if is_purge(event) {
+                kept.forget();
+            }
             kept.push(Batch { bytes: sent(event).into(), cursor: event.cursor });
         }
         drop(kept);
@@ -124,7 +127,19 @@ impl Newest {
     }
 }
 
+/// Whether an event tells that messages were purged: earlier events may have lost what it removed.
+fn is_purge(event: &FeedEvent) -> bool {
+    event.event.as_ref().is_some_and(|event| event["kind"] == "purged")
+}
+
 impl Kept {
+    /// Forgets the events: who is not at the end has to read the store.
+    fn forget(&mut self) {
+        if let Some(last) = self.events.back() {
+            *self = Self { from: last.cursor, events: VecDeque::new(), bytes: 0 };
+        }
+    }
+
     fn push(&mut self, event: Batch) {
         self.bytes += event.bytes.len();
         self.events.push_back(event);
@@ -209,6 +224,25 @@ mod tests {
         for seen in [place(0, 9), place(2, 9), place(4, 7), EventCursor::from(2)] {
             assert!(kept.after(seen).is_none(), "{seen}");
         }
+    }
+
+    #[test]
+    fn a_purge_is_the_first_event_that_is_kept() {
+        let event = |seq: u64, kind: &str| FeedEvent {
+            cursor: place(seq, 7),
+            seq,
+            at: 7,
+            session: None,
+            frame: None,
+            event: Some(json!({"kind": kind, "title": "quartz"})),
+        };
+        let newest = Newest::after(place(0, 0));
+        newest.add(&[event(1, "frame_created"), event(2, "purged"), event(3, "root_set")]);
+        assert!(newest.kept().after(place(0, 0)).is_none());
+        assert_eq!(newest.kept().after(place(1, 7)).unwrap().cursor.seq, 3);
+        newest.add(&[event(4, "purged")]);
+        assert!(newest.kept().after(place(2, 7)).is_none());
+        assert_eq!(newest.kept().after(place(3, 7)).unwrap().cursor.seq, 4);
     }
 
     #[test]

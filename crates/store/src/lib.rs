@@ -59,7 +59,7 @@ pub use masks::StoredMask;
 pub use messages::{MessageBody, StoredMessage};
 pub use places::{MessagePlace, SpanEnd, Stretch};
 pub use plain::open_plain;
-pub use purge::{Copies, Erased, Purge, REMOVED};
+pub use purge::{Copies, Erased, PastPurge, Purge, REMOVED};
 pub use rebuild::{Health, Rebuilt};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use search::{IndexedMessage, said_of};

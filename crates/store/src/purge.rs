@@ -9,6 +9,7 @@
 //! to the frame.
 
 mod copies;
+mod late;
 mod reach;
 mod repeats;
 mod retries;
@@ -34,6 +35,7 @@ use crate::unreadable::{bytes_of, event_of};
 
 use copies::Going;
 pub use copies::{Copies, REMOVED};
+pub use late::PastPurge;
 
 /// The content of a purge.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +48,8 @@ pub struct Purge {
     pub unplaced: Vec<FrameNum>,
     /// Where the messages stand.
     pub stretches: Vec<Stretch>,
+    /// The sessions that go as a whole, with what processes have been shown of them and not stored yet.
+    pub sessions: Vec<String>,
 }
 
 impl Purge {
@@ -158,9 +162,10 @@ impl Store {
         returned: &dyn Fn(&View<'_>, &Span) -> Result<String, E>,
     ) -> Result<(), E> {
         self.write(|change| {
-            change.view().set_secure_delete("ON")?;
+            // What is deleted is overwritten always, not only where that costs no further write.
+            change.view().set_pragma("secure_delete", "ON")?;
             let outcome = change.purge(at_time, purge, returned);
-            change.view().set_secure_delete("FAST")?;
+            change.view().set_pragma("secure_delete", "FAST")?;
             outcome
         })
     }
@@ -209,10 +214,24 @@ impl Change<'_> {
         purge: &Purge,
         returned: &dyn Fn(&View<'_>, &Span) -> Result<String, E>,
     ) -> Result<(), E> {
-        let Purge { by, frames, stretches, .. } = purge;
+        let Purge { by, frames, stretches, sessions, .. } = purge;
+        let (found, _) = self.view().purgeable(stretches)?;
+        let seen = self.view().purge_evidence(frames, stretches)?;
+        self.empty(at, stretches)?;
+        let going = Going { frames: purge.emptied(), stretches, messages: &found };
+        self.remove_copies(&going, &seen, returned)?;
         let view = self.view();
-        let (found, _) = view.purgeable(stretches)?;
-        let seen = view.purge_evidence(frames, stretches)?;
+        // Terms of deleted rows stay in the index until its parts are merged.
+        view.run("INSERT INTO frame_terms (frame_terms) VALUES ('optimize')", [])?;
+        view.forget_words()?;
+        view.forget_hashes(&found)?;
+        let (by, frames, sessions) = (by.clone(), frames.clone(), sessions.clone());
+        Ok(self.append(at, &[Event::Purged { by, frames, messages: told(found), sessions }])?)
+    }
+
+    /// Removes the bodies of messages, with their entries in the search index.
+    fn empty(&self, at: i64, stretches: &[Stretch]) -> Result<(), StoreError> {
+        let view = self.view();
         let mut gone = BTreeSet::new();
         for stretch in stretches {
             let place =
@@ -224,27 +243,20 @@ impl Change<'_> {
                 place,
             )?;
         }
-        view.forget_postings(&gone)?;
-        let going = Going { frames: purge.emptied(), stretches, messages: &found };
-        self.remove_copies(&going, &seen, returned)?;
-        let view = self.view();
-        // Terms of deleted rows stay in the index until its parts are merged.
-        view.run("INSERT INTO frame_terms (frame_terms) VALUES ('optimize')", [])?;
-        view.forget_words()?;
-        view.forget_hashes(&found)?;
-        let messages = found
-            .into_iter()
-            .map(|(session, ids)| PurgedMessages { session, ids: ids.into_iter().collect() })
-            .collect();
-        let (by, frames) = (by.clone(), frames.clone());
-        Ok(self.append(at, &[Event::Purged { by, frames, messages }])?)
+        view.forget_postings(&gone)
     }
 }
 
+fn told(messages: BTreeMap<String, BTreeSet<String>>) -> Vec<PurgedMessages> {
+    let messages = messages.into_iter();
+    messages
+        .map(|(session, ids)| PurgedMessages { session, ids: ids.into_iter().collect() })
+        .collect()
+}
+
 impl View<'_> {
-    /// Whether what is deleted is overwritten always (`ON`), or only where that costs no further write (`FAST`).
-    fn set_secure_delete(&self, how: &str) -> Result<(), StoreError> {
-        let set = self.connection.pragma_update(None, "secure_delete", how);
+    fn set_pragma(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        let set = self.connection.pragma_update(None, name, value);
         set.map_err(|source| self.failed(source))
     }
 

@@ -57,7 +57,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "tree",
         ],
     ),
-    ("sessions", &["conversation", "conversation::broken", "sessions"]),
+    ("sessions", &["conversation", "conversation::broken", "conversation::purged", "sessions"]),
     (
         "evidence and contexts",
         &[

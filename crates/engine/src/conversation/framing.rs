@@ -324,7 +324,7 @@ impl WorkFraming {
 impl Conversation {
     /// Returns the open items of the todo list that was written after a message.
     pub(crate) fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
-        self.framing.open_items(behind)
+        if self.has_purged(behind) { None } else { self.framing.open_items(behind) }
     }
 
     fn is_compacted(&self) -> bool {

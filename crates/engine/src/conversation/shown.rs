@@ -1,9 +1,10 @@
 //! Messages as hosts show them, decoded.
 
 use callstack_core::fact::Fact;
+use callstack_core::framing::Mark;
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::subagent::Trouble;
-use callstack_core::transcript::Message;
+use callstack_core::transcript::{Message, PartBody};
 
 /// A message as a host shows it, decoded.
 #[derive(Clone, Debug)]
@@ -55,6 +56,32 @@ impl Shown {
             words: String::new(),
             summary: None,
         }
+    }
+
+    /// Removes what its author said and what its calls show, so that nothing is made of it. Its place stays, its calls
+    /// and their weight.
+    pub(crate) fn empty(&mut self) {
+        for part in &mut self.message.parts {
+            if let PartBody::Text { head, .. } = &mut part.body {
+                head.clear();
+            }
+        }
+        self.json = String::new();
+        self.facts.retain_mut(|fact| match fact {
+            Fact::Division(Mark::Subagent { title, prompt, result, .. }) => {
+                title.clear();
+                prompt.clear();
+                *result = None;
+                true
+            }
+            // Where the work was divided stays known.
+            Fact::Division(_) => true,
+            _ => false,
+        });
+        self.tasks = Vec::new();
+        self.results = Vec::new();
+        self.words = String::new();
+        self.summary = None;
     }
 }
 

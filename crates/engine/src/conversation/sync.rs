@@ -132,13 +132,15 @@ impl Conversations {
 
     /// Follows a host that is about to call its model, and returns the operations for its messages.
     pub(crate) fn sync(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
+        self.presence.forget_purged()?;
         let answer = self.follow(request);
         // The answer may fold messages that a store which came in between does not have.
         if self.presence.forget_replaced() { Ok(SyncAnswer::All) } else { answer }
     }
 
-    fn follow(&self, request: SyncRequest) -> Result<SyncAnswer, EngineError> {
+    fn follow(&self, mut request: SyncRequest) -> Result<SyncAnswer, EngineError> {
         let session = request.session.clone();
+        self.sessions.empty_purged(&session, &mut request.shown)?;
         let last_serial = request.applied.max(request.newest);
         self.subagents.tasks_returned(&request)?;
         let conversation = self.sessions.conversation(&session);
@@ -175,7 +177,7 @@ impl Conversations {
         let may_be_undone = may_be_undone(&conversation, &request);
         self.sessions.broken(&session, |broken| broken.failure = None)?;
         let bodies = conversation.take(request.keep, request.shown);
-        conversation.ticket = self.sessions.recorder()?.record(self.kernel.now(), &session, bodies);
+        conversation.ticket = self.sessions.record(&session, bodies)?;
         self.writes.give_written(&mut conversation)?;
         self.files.follow_files(&conversation, &session)?;
         self.keep_calibration(&mut conversation, &session)?;
@@ -267,6 +269,9 @@ impl Conversations {
 
     /// Stores messages that no later call may show soon, such as the closing reply of a turn.
     pub(crate) fn record(&self, session: &str, mut shown: Vec<Shown>) -> Result<(), EngineError> {
+        // Messages wait where the store is out of reach just now.
+        let looked = self.presence.forget_purged();
+        drop(looked.and_then(|()| self.sessions.empty_purged(session, &mut shown)));
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         let summary = summary_among(&[], &shown);
@@ -283,7 +288,7 @@ impl Conversations {
         }
         let bodies =
             shown.into_iter().map(|it| MessageBody { id: it.message.id, json: it.json }).collect();
-        conversation.ticket = self.sessions.recorder()?.record(self.kernel.now(), session, bodies);
+        conversation.ticket = self.sessions.record(session, bodies)?;
         if let Some(summary) = &summary {
             self.compaction.settle(session, Came::Summary(summary), None)?;
         }
@@ -309,8 +314,7 @@ impl Conversations {
             let next = conversation.order.len() as u64;
             conversation.order.insert(body.id.clone(), next);
         }
-        conversation.ticket =
-            self.sessions.recorder()?.record(self.kernel.now(), &request.session, unknown);
+        conversation.ticket = self.sessions.record(&request.session, unknown)?;
         self.fixing.fix_returned(conversation, &request.session, Unshown::Waits)?;
         let transcript: Vec<_> = request.shown.into_iter().map(|shown| shown.message).collect();
         let spans = live(&conversation.spans);

@@ -51,3 +51,28 @@ fn of_a_purged_turn_no_text_of_ours_tells_any_more() {
     let health = host.engine.check().unwrap();
     assert!(health.damage.is_empty() && health.drifted.is_empty(), "{health:?}");
 }
+
+#[test]
+fn nothing_is_made_of_purged_messages_that_the_process_was_shown() {
+    let mut host = Host::new().long_outputs();
+    host.turn("Build it", "It is built.");
+    host.user("Deploy with quartz-lampoon");
+    host.step(&["echo quartz-echo"]);
+    host.todos(&[">Grind quartz-lens", "Sell quartz-lens"], "quartz-words");
+    let other = host.other();
+    other.purge(other.purge_plan(SESSION).unwrap(), "somebody").unwrap();
+    let folder = host.folder.path().join(".callstack");
+    assert_eq!(holding(&folder, "quartz"), Vec::<String>::new());
+    for _ in 0..4 {
+        host.step(&["make"]);
+    }
+    host.turn("Test the lexer", "It is green.");
+    host.turn("Test the parser", "It is green, too.");
+    assert_eq!(holding(&folder, "quartz"), Vec::<String>::new());
+    // Nor by a process that is shown them for the first time.
+    host.restart();
+    host.turn("Test the printer", "It is green as well.");
+    assert_eq!(holding(&folder, "quartz"), Vec::<String>::new());
+    let health = host.engine.check().unwrap();
+    assert!(health.damage.is_empty() && health.drifted.is_empty(), "{health:?}");
+}

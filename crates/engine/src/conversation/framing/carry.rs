@@ -7,12 +7,12 @@ use callstack_core::decide::{
 };
 use callstack_core::event::Event;
 use callstack_core::evidence::Budget;
-use callstack_core::frame::{Artifact, FrameNum, Status};
+use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
 use callstack_core::framing::{Change as Step, Framer, Kind, Stretch, began_root};
 use callstack_core::results::ResultsSource;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum, SpanOrigin};
-use callstack_store::{Change, View};
+use callstack_store::{Change, REMOVED, View};
 
 use crate::conversation::framing::WorkFraming;
 use crate::conversation::{Conversation, Fact};
@@ -215,7 +215,7 @@ impl Carrier<'_> {
                 parent,
                 origin: origins[0],
                 anchor,
-                identity: it.identity.clone(),
+                identity: self.identity_of(it),
                 id: self.parts.kernel.world().id("frm-"),
                 goes_on,
             })
@@ -240,6 +240,19 @@ impl Carrier<'_> {
             }
         }
         Ok(Outcomes::Done)
+    }
+
+    /// Returns the identity of a stretch's frame: the words with which it began, unless they were removed for good.
+    fn identity_of(&self, it: &Stretch) -> Identity {
+        if !self.conversation.is_purged(it.opened.message.as_deref()) {
+            return it.identity.clone();
+        }
+        let removed = || REMOVED.to_owned();
+        Identity {
+            title: removed(),
+            success_criteria: removed(),
+            success_criteria_compacted: removed(),
+        }
     }
 
     /// Whether a stretch is the turn with which the frame around it began, a root.
@@ -326,7 +339,8 @@ impl Carrier<'_> {
         let folder = self.conversation.folder(self.parts.kernel.project());
         let mut evidence =
             self.parts.span_reader.evidence_between(&view, self.session, between, told, folder)?;
-        evidence.remains.list = it.open_items();
+        let is_known = !self.conversation.has_purged(it.opened.message.as_deref());
+        evidence.remains.list = it.open_items().filter(|_| is_known);
         evidence.renumbered =
             SpanReader::renumbered(&view, &view.span_row(bound.span)?, &evidence)?;
         // Files are not read in a hook: their hashes were recorded when they were written.
