@@ -42,7 +42,7 @@ test('a rule is pinned in the session of its frame, and the pin taken back', asy
   await page.getByRole('button', { name: 'Pin', exact: true }).click();
   await page.getByLabel('The rule, word for word').fill("Don't touch 'migrations'");
   await page.getByText('As a command').click();
-  await expect(page.locator('dialog code')).toHaveText(`callstack pin 'Don'\\''t touch '\\''migrations'\\''' --frame ${OPEN}`);
+  await expect(page.locator('dialog code')).toHaveText(`callstack pin --frame ${OPEN} 'Don'\\''t touch '\\''migrations'\\'''`);
   await page.locator('dialog').getByRole('button', { name: 'Pin' }).click();
   await expect(page.locator('.toast')).toContainText('Pinned p3');
   await expect(page.getByRole('dialog')).toHaveCount(0);

@@ -1,5 +1,5 @@
 import type { Details, Frame } from '../source/data.ts';
-import { command, option } from '../text/command.ts';
+import { command, option, texts } from '../text/command.ts';
 import { tree } from './model.ts';
 import type { Act } from './steer.ts';
 
@@ -16,7 +16,7 @@ export const push = (frame: Frame, title: string, criteria: string): Act => ({
   operation: 'stack_frame_push',
   args: { title, successCriteria: criteria },
   session: of(frame),
-  command: command('push', title, ...option('--criteria', criteria), ...inSession(frame)),
+  command: command('push', ...option('--criteria', criteria), ...inSession(frame), ...texts(title)),
 });
 
 export const pop = (frame: Frame, status: string, results: string): Act => ({
@@ -41,10 +41,10 @@ export const plan = (parent: Frame, children: Plan[]): Act => ({
   session: of(parent),
   command: command(
     'plan',
-    ...children.map((it) => it.title),
-    ...children.flatMap((it) => option('--criteria', it.successCriteria)),
     '--parent',
     parent.handle,
+    ...children.flatMap((it) => option('--criteria', it.successCriteria)),
+    ...texts(...children.map((it) => it.title)),
   ),
   undo: ({ data }) => planned(data).map((made) => unplan({ ...parent, handle: made })),
 });
@@ -77,11 +77,11 @@ export const replan = (frame: Frame, to: Change, from?: Change): Act => ({
   session: of(frame),
   command: command(
     'plan',
-    ...(to.title ? [to.title] : []),
     '--edit',
     frame.handle,
     ...option('--criteria', to.successCriteria),
     ...option('--before', to.before),
+    ...(to.title ? texts(to.title) : []),
   ),
   undo: () => from && [replan(frame, from, to)],
 });
@@ -115,7 +115,7 @@ export const invalidate = (frame: Frame, reason: string): Act => ({
   operation: 'stack_frame_invalidate',
   args: { frame: frame.handle, reason },
   session: of(frame),
-  command: command('invalidate', frame.handle, '--reason', reason),
+  command: command('invalidate', frame.handle, ...option('--reason', reason)),
 });
 
 export const pin = (frame: Frame, text: string): Act => ({
@@ -123,7 +123,7 @@ export const pin = (frame: Frame, text: string): Act => ({
   operation: 'stack_pin',
   args: { text, frame: frame.handle },
   session: of(frame),
-  command: command('pin', text, '--frame', frame.handle),
+  command: command('pin', '--frame', frame.handle, ...texts(text)),
   undo: ({ data }) => {
     const number = handle((data as { pin?: unknown }).pin);
     return number ? [unpin(frame, number, text)] : undefined;
@@ -144,7 +144,7 @@ export const decide = (frame: Frame, decision: string): Act => ({
   operation: 'stack_add_decision',
   args: { decision, frame: frame.handle },
   session: of(frame),
-  command: command('decision', decision, '--frame', frame.handle),
+  command: command('decision', '--frame', frame.handle, ...texts(decision)),
 });
 
 export const rollback = (frame: Frame, files: string[], undo = false): Act => ({

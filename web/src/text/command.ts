@@ -6,10 +6,16 @@ function quoted(word: string): string {
 /** The command of a terminal that does the same; arguments that are not given are left out. */
 export function command(...words: (string | undefined | false)[]): string {
   const given = words.filter((word): word is string => typeof word === 'string');
-  return ['callstack', ...given].map((word, at) => (at === 0 ? word : quoted(word))).join(' ');
+  return ['callstack', ...given].map(quoted).join(' ');
+}
+
+/** Texts as the last arguments of a command, also where they look like options. */
+export function texts(...words: string[]): string[] {
+  return words.some((word) => word.startsWith('-')) ? ['--', ...words] : words;
 }
 
 /** An option with its value; nothing without one. */
-export function option(name: string, value: string | undefined): [string, string] | [] {
-  return value ? [name, value] : [];
+export function option(name: string, value: string | undefined): string[] {
+  if (!value) return [];
+  return value.startsWith('-') ? [`${name}=${value}`] : [name, value];
 }
