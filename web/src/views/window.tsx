@@ -31,7 +31,8 @@ export function WindowStrip() {
   const id = session.value?.id;
   const loaded = useLoaded(id, () => data().window(id ?? ''));
   const value = loaded.value.value;
-  if (!value) return null;
+  // Nothing is known of a session that no model was called in.
+  if (!value || value.tokens === 0) return null;
   const { parts: all, whole } = parts(value);
   return (
     <button type="button" class="strip" onClick={() => go({ view: 'window' })} title={`${spoken(value)}. Shows what fills it.`}>
