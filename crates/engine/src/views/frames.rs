@@ -271,6 +271,10 @@ fn sessions(view: &View<'_>) -> Result<Vec<ListedSession>, EngineError> {
         let agent = view.last_messages(&session.id, NEWEST)?.into_iter().find_map(|message| {
             let message: Value = serde_json::from_str(&message.json).ok()?;
             let info = &message["info"];
+            // A host summarises with an agent of its own.
+            if info["role"] != "assistant" || info["summary"] == true {
+                return None;
+            }
             let agent = info["agent"].as_str().or_else(|| info["mode"].as_str());
             agent.map(str::to_owned)
         });

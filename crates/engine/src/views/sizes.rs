@@ -9,7 +9,9 @@ use crate::error::EngineError;
 use crate::tree::{TreeLine, TreeNotes, add_up};
 
 /// Estimated tokens of a kilobyte of stored messages, where a store does not show its own number.
-const USUAL: u64 = 200;
+const USUAL: u64 = 250;
+/// Bytes of a message around what is said and done in it.
+const AROUND: u64 = 700;
 /// The numbers that are believed.
 const PLAUSIBLE: std::ops::RangeInclusive<u64> = 60..=350;
 /// Bytes of counted frames from which on a store shows its own number.
@@ -50,7 +52,7 @@ pub(super) fn add_uncounted(
     Ok(())
 }
 
-/// For each session the places of its messages, each with the bytes up to and including it.
+/// For each session the places of its messages, each with the bytes of words and calls up to and including it.
 struct Bytes(BTreeMap<String, Vec<(u64, u64)>>);
 
 impl Bytes {
@@ -59,7 +61,7 @@ impl Bytes {
         for messages in sessions.values_mut() {
             let mut sum = 0;
             for (_, bytes) in messages {
-                sum += *bytes;
+                sum += bytes.saturating_sub(AROUND);
                 *bytes = sum;
             }
         }
