@@ -83,6 +83,7 @@ struct Part {
 struct WindowData {
     tokens: u64,
     limit: Option<u64>,
+    basis: String,
     parts: Vec<Part>,
 }
 
@@ -229,12 +230,13 @@ fn noted(shown: &TreeLine, notes: &TreeNotes) -> String {
     }
 }
 
-/// Returns what fills the session's next request; none before there is anything to send.
+/// Returns what fills the session's next request; none before the host has reported one.
 fn window(open: &Open, session: &str) -> Result<Option<Window>, Failure> {
     let data = open.run(Some(session), "stack_window", json!({}))?.data;
     let data: WindowData =
         serde_json::from_value(data).map_err(|error| Failure::of_shape(&error))?;
-    let used = Some(data.tokens).filter(|used| *used > 0);
+    // Without a count of the host, the system prompt and the tools would be missing in it.
+    let used = Some(data.tokens).filter(|_| data.basis == "reported");
     Ok(used.map(|used| Window::of(used, data.limit, data.parts)))
 }
 

@@ -43,9 +43,13 @@ fn snapshot(name: &str, screen: &str) {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.add_filter(r" +(<1s|\d+m \d+s|\d+[sm])\b", " TIME");
+    settings.add_filter(r"\b[\d.]+k? of ", "… of ");
     settings.add_filter(r"\d+(\.\d+)?k\b", "…k");
     settings.add_filter(r"\(\d+ %\)", "(… %)");
     settings.add_filter("[█░]{5,}", "BAR");
+    settings.add_filter("just now", "TIME ago");
+    settings.add_filter(r"\bses_[A-Za-z0-9]+", "ses_…");
+    settings.add_filter(r"(?m)(TIME|open) +(\d+|…k)$", "$1 …");
     settings.bind(|| insta::assert_snapshot!(name, screen));
 }
 
@@ -77,10 +81,11 @@ fn the_sidebar_follows_the_agent_and_a_frame_is_ended_from_the_tree() {
     let mut screen = Screen::start(&project, 160, 45, &[]);
     screen.say("Mend the parser");
     screen.wait("▶ f2 Read the parser");
+    // The first request's figures arrive with the second one.
+    screen.wait("nothing saved yet");
     snapshot("interface_pushed", &ours(&screen.right_of(SIDEBAR)));
     go_on(&project, "looked");
     screen.wait("✓ f2 Read the parser");
-    screen.wait("nothing saved yet");
     snapshot("interface_popped", &ours(&screen.right_of(SIDEBAR)));
     go_on(&project, "read");
     screen.wait("▶ f3 Write the lexer");
