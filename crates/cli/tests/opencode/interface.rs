@@ -135,8 +135,8 @@ fn a_strip_shows_the_open_frame_of_a_child_session_and_the_tree_leads_there_and_
     screen.press(DOWN);
     screen.press(DOWN);
     screen.press("g");
-    let strip = screen.wait("Parent");
-    let strip = if strip.contains("▶") { strip } else { screen.wait("▶") };
+    let is_strip = |text: &str| text.contains("Parent") && text.contains(" %)");
+    let strip = screen.wait_for("strip in the child's session", is_strip);
     snapshot("interface_child", strip.lines().last().unwrap());
     screen.press(TREE);
     screen.wait("esc back");
