@@ -10,6 +10,7 @@ mod document;
 mod dump;
 mod figures;
 mod item;
+mod misses;
 mod outline;
 mod replay;
 mod report;
@@ -29,6 +30,7 @@ pub use document::document;
 pub use dump::dump;
 pub use figures::Figures;
 pub use item::{Item, ItemNum, Items};
+pub use misses::Miss;
 pub use outline::{Bar, Line, Outline};
 pub use replay::{Progress, Replay};
 pub use report::{

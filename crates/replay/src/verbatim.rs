@@ -14,6 +14,11 @@ impl Wanted {
         (!is_blank).then(|| Self { lines: text.lines().map(Box::from).collect() })
     }
 
+    /// The text.
+    pub(crate) fn text(&self) -> String {
+        self.lines.join("\n")
+    }
+
     /// Whether a text contains it. Lines may stand after their numbers, as tools show those of a file.
     pub(crate) fn stands_in(&self, text: &str) -> bool {
         let [first, rest @ ..] = self.lines.as_slice() else { return false };
