@@ -36,7 +36,7 @@ pub fn pays_to_close(closing: &Closing) -> bool {
 
 /// By how much a change may make a session dearer that ends right after it: in thousandths of the session's cost so
 /// far.
-const TOLERATED: usize = 20;
+const TOLERATED: usize = 30;
 
 /// Milliseconds without a call after which a provider has forgotten the request.
 pub const PAUSE: i64 = 5 * 60 * 1_000;

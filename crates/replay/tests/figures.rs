@@ -1,7 +1,7 @@
 //! Figures, on sessions that a reader can count by hand.
 
 use callstack_replay::{
-    BESIDE, CALL, Kind, Policy, Replay, Report, Session, Way, dump, linear, terms,
+    BESIDE, CALL, Kind, Miss, Policy, Replay, Report, Session, Way, dump, linear, terms,
 };
 use insta::assert_snapshot;
 
@@ -332,9 +332,9 @@ fn lines(from: usize, to: usize) -> String {
 fn an_edit_whose_text_is_gone_costs_a_read() {
     let file = "/home/me/app/src/date.rs";
     let parts = [
-        replace(file, &lines(7, 9), "let date_7 = 8;"),
-        replace("src/date.rs", &lines(20, 20), "let date_20 = 21;"),
-        replace(file, "let date_7 = 8;", "let date_7 = 9;"),
+        replace(file, &lines(107, 109), "let date_107 = 8;"),
+        replace("src/date.rs", &lines(120, 120), "let date_120 = 21;"),
+        replace(file, "let date_107 = 8;", "let date_107 = 9;"),
         replace(file, "never seen", "nor this"),
     ];
     let replay = replay(&edited(&parts));
@@ -343,6 +343,15 @@ fn an_edit_whose_text_is_gone_costs_a_read() {
     assert_eq!(linear.with_reads_hundredths, linear.billed_hundredths);
     assert_eq!((frames.edits, frames.verbatim), (3, 1), "what it wrote itself is still there");
     assert_eq!((frames.reads, frames.read_calls), (1, 1), "read once, it is there");
+    let misses = replay.misses(Way::Frames);
+    let told: Vec<_> = misses.iter().map(|miss| (miss.call, miss.texts.concat())).collect();
+    assert_eq!(told, [(6, lines(107, 109)), (7, lines(120, 120))]);
+    let is_read = |miss: &Miss| {
+        let held = miss.held.map(|(_, kind, item)| (kind, &replay.session.items.get(item).text));
+        held == Some((Kind::Result, &program("date", 400)))
+    };
+    assert!(misses.iter().all(is_read), "{misses:?}");
+    assert_eq!(replay.misses(Way::Linear), []);
     // The call that reads, and its output in the four requests after it.
     let output = callstack_core::text::estimate_tokens(&program("date", 400)) as u64 + CALL;
     let request = frames.curve[6];

@@ -1,15 +1,17 @@
 //! The content of files that stays with a span that nobody summed up: the text that was written last, where the next
-//! change often begins, and the definitions of files that were only read, which say where to read again.
+//! change often begins, the first lines of files, whose imports and titles grow with most changes, and the definitions
+//! of files that were only read, which say where to read again.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::terms::file_name;
-use super::{Action, Call, Happening};
+use super::{Action, Call, Edit, Happening};
 use crate::masking::subject::numbered;
-use crate::outline::outline;
+use crate::outline::{definitions, is_outlined, outline};
 use crate::secrets::secrets;
 use crate::text::estimate_tokens;
 
@@ -20,11 +22,13 @@ pub struct Limits {
     pub passages: usize,
     /// Those of outlines.
     pub outlines: usize,
+    /// Those of first lines.
+    pub heads: usize,
 }
 
 impl Limits {
     /// Nothing stays.
-    pub const NONE: Self = Self { passages: 0, outlines: 0 };
+    pub const NONE: Self = Self { passages: 0, outlines: 0, heads: 0 };
 }
 
 /// Content of files that stays.
@@ -40,6 +44,9 @@ pub struct KeptFiles {
     /// Outlines of files that were read and not changed, in the order in which they were read last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outlines: Vec<FileOutline>,
+    /// The first lines of files that were read or written, in the order in which they were shown last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<Passage>,
 }
 
 impl KeptFiles {
@@ -54,7 +61,7 @@ impl KeptFiles {
     }
 }
 
-/// A text that was put into a file, as it stood there after the last change.
+/// A text of a file, as it stood there after the last change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Passage {
     /// The file as the agent named it.
@@ -76,8 +83,12 @@ pub struct FileOutline {
 
 /// The last calls of a span, whose changes are recent.
 const LAST: usize = 10;
-/// Lines of a text that is kept, and of an outline.
+/// Lines of an outline.
 const LINES: usize = 40;
+/// Lines of a text that is kept.
+const PASSAGE: usize = 120;
+/// First lines of a file that are kept: so many at least, and up to the first definition so many at most.
+const HEAD: RangeInclusive<usize> = 5..=20;
 /// Bytes of a text that is followed through changes.
 const BYTES: usize = 16_000;
 /// Texts that are followed at a time, the newest ones.
@@ -92,9 +103,11 @@ pub(super) fn kept(span: &[Happening], project: &str, limits: Limits) -> KeptFil
     if limits == Limits::NONE {
         return KeptFiles::default();
     }
+    let passages = passages(span, project, limits.passages);
     KeptFiles {
         changed_last: succeeded(span).rev().take(LAST).any(|call| !call.edits.is_empty()),
-        passages: passages(span, project, limits.passages),
+        heads: heads(span, project, &passages, limits.heads),
+        passages,
         outlines: outlines(span, limits.outlines),
     }
 }
@@ -107,7 +120,7 @@ fn succeeded(span: &[Happening]) -> impl DoubleEndedIterator<Item = &Call> {
 }
 
 /// Texts that were written, the newest first as far as they fit, each whole.
-fn passages(span: &[Happening], project: &str, mut room: usize) -> Vec<Passage> {
+fn passages(span: &[Happening], project: &str, room: usize) -> Vec<Passage> {
     if room == 0 {
         return Vec::new();
     }
@@ -133,11 +146,16 @@ fn passages(span: &[Happening], project: &str, mut room: usize) -> Vec<Passage> 
             follow(&mut followed, &edit.path, text);
         }
     }
+    newest(followed, PASSAGE, room)
+}
+
+/// The texts that fit, the newest first, each whole.
+fn newest(texts: Vec<Passage>, lines: usize, mut room: usize) -> Vec<Passage> {
     let mut kept = Vec::new();
-    for passage in followed.into_iter().rev() {
+    for passage in texts.into_iter().rev() {
         let cost = estimate_tokens(&passage.text) + estimate_tokens(&passage.path) + AROUND;
         let is_plain = |text: &str| secrets(text).is_empty();
-        if passage.text.lines().count() <= LINES
+        if passage.text.lines().count() <= lines
             && cost <= room
             && is_plain(&passage.text)
             && is_plain(&passage.path)
@@ -148,6 +166,71 @@ fn passages(span: &[Happening], project: &str, mut room: usize) -> Vec<Passage> 
     }
     kept.reverse();
     kept
+}
+
+/// First lines of files that were read or written and are not among the texts that stay, as far as they fit.
+fn heads(span: &[Happening], project: &str, passages: &[Passage], room: usize) -> Vec<Passage> {
+    if room == 0 {
+        return Vec::new();
+    }
+    let mut followed: Vec<Passage> = Vec::new();
+    for call in succeeded(span) {
+        for removed in call.removed(project) {
+            followed.retain(|head| !removed.takes(&head.path, project));
+        }
+        if let Action::Read(path) = &call.action {
+            show(&mut followed, path, head(path, &exact_lines(&call.output)));
+        }
+        for edit in &call.edits {
+            let Some(before) = edit.before.as_deref() else {
+                let lines: Vec<(u32, &str)> = (1..).zip(edit.after.lines()).collect();
+                followed.retain(|head| head.path != edit.path);
+                show(&mut followed, &edit.path, head(&edit.path, &lines));
+                continue;
+            };
+            followed.retain_mut(|head| head.path != edit.path || goes_on(head, before, edit));
+        }
+    }
+    let stands = |head: &Passage| {
+        passages
+            .iter()
+            .any(|passage| passage.path == head.path && passage.text.contains(&head.text))
+    };
+    followed.retain(|head| !stands(head));
+    newest(followed, *HEAD.end(), room)
+}
+
+/// Puts the first lines of a file that is shown behind those of all others.
+fn show(followed: &mut Vec<Passage>, path: &str, head: Option<String>) {
+    if let Some(text) = head {
+        followed.retain(|known| known.path != path);
+        follow(followed, path, text);
+    }
+}
+
+/// Makes an edit in the first lines of its file, if it is in them alone. Whether they are known then.
+fn goes_on(head: &mut Passage, before: &str, edit: &Edit) -> bool {
+    if !before.is_empty() && head.text.contains(before) {
+        let times = if edit.all { usize::MAX } else { 1 };
+        head.text = head.text.replacen(before, &edit.after, times);
+        return !head.text.trim().is_empty();
+    }
+    let mut begins = before.match_indices('\n').map(|(at, _)| before[..at].trim_end());
+    !begins.any(|lines| !lines.is_empty() && head.text.ends_with(lines))
+        && !before.contains(head.text.trim())
+}
+
+/// Returns the first lines of a file of which the definitions are known, from its beginning.
+fn head(path: &str, lines: &[(u32, &str)]) -> Option<String> {
+    let numbered = (1..).zip(lines).take_while(|(number, line)| *number == line.0);
+    let lines: Vec<(u32, &str)> = numbered.take(*HEAD.end()).map(|(_, line)| *line).collect();
+    if lines.is_empty() || !is_outlined(path) {
+        return None;
+    }
+    let first = definitions(path, lines.iter().copied()).first().map(|found| found.line as usize);
+    let count = first.map_or(lines.len(), |line| line.saturating_sub(1).max(*HEAD.start()));
+    let text: Vec<&str> = lines.iter().take(count).map(|(_, line)| *line).collect();
+    Some(text.join("\n").trim_end().to_owned())
 }
 
 /// Whether a text is no longer there once another one was replaced: that one holds it, or the one ends with lines
@@ -231,6 +314,16 @@ fn outlined(path: &str, lines: &[(u32, &str)], most: usize) -> Option<FileOutlin
 fn numbered_lines(output: &str) -> Vec<(u32, &str)> {
     let lines = output.lines().filter_map(numbered);
     lines.map(|(number, line)| (number, line.strip_prefix(' ').unwrap_or(line))).collect()
+}
+
+/// Returns lines as they stand in their file, after their numbers. Some hosts put a blank after each number.
+fn exact_lines(output: &str) -> Vec<(u32, &str)> {
+    let lines = output.lines().map(|line| line.strip_prefix("<content>").unwrap_or(line));
+    let mut lines: Vec<(u32, &str)> = lines.filter_map(numbered).collect();
+    if lines.iter().all(|(_, line)| line.is_empty() || line.starts_with(' ')) {
+        lines.iter_mut().for_each(|(_, line)| *line = line.strip_prefix(' ').unwrap_or(line));
+    }
+    lines
 }
 
 fn cost(outline: &FileOutline) -> usize {

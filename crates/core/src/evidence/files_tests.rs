@@ -3,9 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::evidence::Edit;
 
-const WIDE: Limits = Limits { passages: 10_000, outlines: 10_000 };
+const WIDE: Limits = Limits { passages: 10_000, outlines: 10_000, heads: 10_000 };
 
 fn edit(path: &str, before: Option<&str>, after: &str) -> Happening {
     let edit = Edit {
@@ -94,7 +93,7 @@ fn many_files_leave_fewer_lines_and_then_fewer_files() {
     let span: Vec<_> =
         (0..6).map(|file_number| read(&format!("f{file_number}.rs"), &file)).collect();
     let lines = |outlines: usize| -> Vec<usize> {
-        let kept = kept(&span, "", Limits { passages: 0, outlines });
+        let kept = kept(&span, "", Limits { outlines, ..Limits::NONE });
         assert!(kept.outlines.iter().map(cost).sum::<usize>() <= outlines);
         assert!(kept.outlines.last().is_none_or(|last| last.path == "f5.rs"));
         kept.outlines.iter().map(|it| it.definitions.len()).collect()
@@ -104,6 +103,65 @@ fn many_files_leave_fewer_lines_and_then_fewer_files() {
     assert_eq!(lines(600), [5; 6]);
     assert_eq!(lines(150), [5; 2]);
     assert!(lines(10).is_empty());
+}
+
+fn heads_of(span: &[Happening], limits: Limits) -> Vec<(String, String)> {
+    kept(span, "", limits).heads.into_iter().map(|it| (it.path, it.text)).collect()
+}
+
+fn pair(path: &str, text: &str) -> (String, String) {
+    (path.to_owned(), text.to_owned())
+}
+
+#[test]
+fn files_leave_their_first_lines_as_they_stand() {
+    let title = "1: # Files\n2: \n3: How they are read.\n4: One by one.\n5: \n6: ## More\n";
+    let span = [
+        read(
+            "a.go",
+            "     1→package a\n     2→\n     3→import (\n     4→\t\"os\"\n     5→)\n     6→\n     7→func A() {",
+        ),
+        read(
+            "b.py",
+            "<content>\n1: import os\n2: if os:\n3:     import re\n4: \n5: X = 1\n6: def b():\n</content>",
+        ),
+        read("c.md", title),
+        read("from_the_middle.rs", "7: use x;\n8: fn c() {\n"),
+        read("without_numbers.rs", "use x;\nfn d() {\n"),
+        read("data.json", "1: {\n2: }\n"),
+        edit("e.rs", None, "use x;\nuse y;\n\n//! Not here.\n\nfn e() {\n    x()\n}\n"),
+    ];
+    let heads = heads_of(&span, Limits { heads: 10_000, ..Limits::NONE });
+    assert_eq!(
+        heads,
+        [
+            pair("a.go", "package a\n\nimport (\n\t\"os\"\n)"),
+            pair("b.py", "import os\nif os:\n    import re\n\nX = 1"),
+            pair("c.md", "# Files\n\nHow they are read.\nOne by one."),
+            pair("e.rs", "use x;\nuse y;\n\n//! Not here."),
+        ]
+    );
+    assert_eq!(heads_of(&span, WIDE).len(), 3, "the text of e.rs stays as a whole");
+    let last = heads_of(&span, Limits { heads: 30, ..Limits::NONE });
+    assert_eq!(last, heads[3..], "those that were shown last stay");
+}
+
+#[test]
+fn first_lines_go_on_with_changes_in_them_and_leave_where_they_are_not_known() {
+    let limits = Limits { heads: 10_000, ..Limits::NONE };
+    let whole = "use a;\nuse b;\n\nfn one() {\n}\n";
+    let after = |before: &str, text: &str| {
+        let span = [edit("a.rs", None, whole), edit("a.rs", Some(before), text)];
+        heads_of(&span, limits).pop().map(|(_, text)| text)
+    };
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(after("use b;", "use b;\nuse c;"), text("use a;\nuse b;\nuse c;\n\nfn one() {\n}"));
+    assert_eq!(after("fn two", "fn three"), text(whole.trim_end()));
+    assert_eq!(after("}\nfn two() {}", "}"), None, "it ends with what was replaced");
+    assert_eq!(after("\nfn two() {}", ""), text(whole.trim_end()));
+    assert_eq!(after(&format!("{whole}fn two() {{}}"), ""), None);
+    let gone = [edit("a.rs", None, whole), ran("rm a.rs")];
+    assert!(heads_of(&gone, limits).is_empty());
 }
 
 #[test]
@@ -141,11 +199,16 @@ proptest! {
             span.push(edit("f.rs", Some(&before), &text(&new)));
             file = file.replacen(&before, &text(&new), 1);
         }
-        let kept = kept(&span, "", Limits { passages: room, outlines: 0 });
+        let kept = kept(&span, "", Limits { passages: room, ..Limits::NONE });
         let cost: usize = kept.passages.iter().map(|it| estimate_tokens(&it.text)).sum();
         prop_assert!(cost <= room);
         for passage in &kept.passages {
             prop_assert!(file.contains(&passage.text), "{:?} in {:?}", passage.text, file);
+        }
+        let mut written = vec![edit("f.rs", None, &text(&lines))];
+        written.extend(span.iter().cloned());
+        for (_, head) in heads_of(&written, Limits { heads: room, ..Limits::NONE }) {
+            prop_assert!(file.starts_with(&head), "{head:?} in {file:?}");
         }
         if room == 400 && let Some(Happening::Called(Call { edits, .. })) = span.last() {
             let last = &edits[0].after;

@@ -52,7 +52,7 @@ impl Budget {
         floor: 250,
         ceiling: 1_000,
         reasons: true,
-        files: Limits { passages: 200, outlines: 300 },
+        files: Limits { passages: 1_200, outlines: 300, heads: 200 },
     };
 
     /// Returns the room for a span of `span` estimated tokens.
@@ -60,8 +60,9 @@ impl Budget {
         let share = span.saturating_mul(self.share) / 1_000;
         let all = share.clamp(self.floor, self.ceiling.max(self.floor)).min((span / 3).max(LEAST));
         let files = Limits {
-            passages: self.files.passages.min(span / 4),
+            passages: self.files.passages.min(span / 2),
             outlines: self.files.outlines.min(share),
+            heads: self.files.heads.min(span / 4),
         };
         Room { all, reasons: self.reasons, files }
     }

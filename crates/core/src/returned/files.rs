@@ -1,12 +1,12 @@
 //! The block of a finished frame with the content of files that stays.
 
 use super::{MARK, Text, one_line};
-use crate::evidence::KeptFiles;
+use crate::evidence::{KeptFiles, Passage};
 use crate::secrets::mask;
 use crate::xml::visible;
 
 impl Text {
-    /// Outlines of files that were read, and texts that were written. A text that reading must not show as it is,
+    /// Outlines of files that were read, first lines, and texts that were written. A text that reading must not show as it is,
     /// or in which a line could pass for one of ours, is left out: only word for word is it of use.
     pub(super) fn files(&mut self, files: &KeptFiles) {
         if !files.outlines.is_empty() {
@@ -22,15 +22,20 @@ impl Text {
                 self.line(format_args!("  {}", one_line(&mask(definition))));
             }
         }
+        self.texts("First lines of files, as they stood then:", &files.heads);
+        self.texts("Text that was written last, as it stood then:", &files.passages);
+    }
+
+    fn texts(&mut self, heading: &str, texts: &[Passage]) {
         let is_ours = |line: &str| line.trim_start().starts_with(MARK);
-        let passages = files.passages.iter().filter(|passage| {
-            visible(&mask(&passage.text)) == passage.text && !passage.text.lines().any(is_ours)
-        });
-        let mut passages = passages.peekable();
-        if passages.peek().is_some() {
-            self.line("Text that was written last, as it stood then:");
+        let shown = texts
+            .iter()
+            .filter(|it| visible(&mask(&it.text)) == it.text && !it.text.lines().any(is_ours));
+        let mut shown = shown.peekable();
+        if shown.peek().is_some() {
+            self.line(heading);
         }
-        for passage in passages {
+        for passage in shown {
             let (path, text) =
                 (one_line(&mask(&passage.path)), passage.text.trim_end_matches('\n'));
             self.line(format_args!("- {path}\n{text}"));

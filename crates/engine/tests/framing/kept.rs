@@ -71,6 +71,10 @@ fn files_that_were_read_leave_outlines_and_edits_their_texts() {
     let outline = "Read and not changed (line: definition):\n\
                    - src/date.rs, lines 1 to 399\n  2: pub struct Date\n  5: fn day() {}\n";
     assert!(folded.contains(outline), "{folded}");
+    let heads = "First lines of files, as they stood then:\n\
+                 - src/date.rs\nuse x;\npub struct Date {\n    day: u8,\n}\nfn day() {}\n\
+                 - src/lib.rs\nmod date;\npub fn parse(text: &str) {\n    todo(text);\n}\n";
+    assert!(folded.contains(heads), "{folded}");
     let text = "Text that was written last, as it stood then:\n\
                 - src/lib.rs\npub fn parse(text: &str) {\n    todo(text);\n}\n";
     assert!(folded.contains(text), "{folded}");
