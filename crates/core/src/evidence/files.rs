@@ -321,7 +321,9 @@ fn exact_lines(output: &str) -> Vec<(u32, &str)> {
     let lines = output.lines().map(|line| line.strip_prefix("<content>").unwrap_or(line));
     let mut lines: Vec<(u32, &str)> = lines.filter_map(numbered).collect();
     if lines.iter().all(|(_, line)| line.is_empty() || line.starts_with(' ')) {
-        lines.iter_mut().for_each(|(_, line)| *line = line.strip_prefix(' ').unwrap_or(line));
+        for (_, line) in &mut lines {
+            *line = line.strip_prefix(' ').unwrap_or(line);
+        }
     }
     lines
 }
