@@ -40,7 +40,7 @@ pub(crate) struct Csv;
 
 impl Document for Csv {
     fn begin(&mut self, _: &About, to: &mut dyn Write) -> io::Result<()> {
-        row(COLUMNS.map(str::to_owned), to)
+        row(&COLUMNS.map(str::to_owned), to)
     }
 
     fn session(&mut self, _: &About, session: &SessionTrace, to: &mut dyn Write) -> io::Result<()> {
@@ -53,7 +53,7 @@ impl Document for Csv {
                 |of: fn(&WeighedCall) -> String| call.weighed.as_ref().map(of).unwrap_or_default();
             let usage = call.usage;
             let tools: Vec<&str> = step.tools.iter().map(|tool| tool.tool.as_str()).collect();
-            let cells = [
+            let of_call = [
                 time(step.from),
                 cell(&session.id),
                 cell(&session.host),
@@ -78,7 +78,7 @@ impl Document for Csv {
                 text(&call.finish),
                 text(&call.error),
             ];
-            row(cells, to)?;
+            row(&of_call, to)?;
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ fn hundredths(number: u64) -> String {
 }
 
 /// Writes a row as RFC 4180 has it.
-fn row(cells: [String; COLUMNS.len()], to: &mut dyn Write) -> io::Result<()> {
+fn row(cells: &[String; COLUMNS.len()], to: &mut dyn Write) -> io::Result<()> {
     for (place, cell) in cells.iter().enumerate() {
         if place > 0 {
             to.write_all(b",")?;

@@ -1,6 +1,7 @@
 //! The tree as a Mermaid flowchart, which many pages draw from a text.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use callstack_core::control::escape_line;
@@ -68,7 +69,8 @@ fn text(text: &str) -> String {
         {
             escaped.push(char);
         } else {
-            escaped.push_str(&format!("#{};", u32::from(char)));
+            // Writing to a string can't fail.
+            let _ = write!(escaped, "#{};", u32::from(char));
         }
     }
     escaped
@@ -87,12 +89,12 @@ mod tests {
         for sign in ['"', ']', '[', '<', '>', '`', '*', '%', '{', '}', '='] {
             assert!(!escaped.contains(sign), "{escaped}");
         }
-        let read = escaped.split('#').enumerate().map(|(place, part)| match place {
-            0 => part.to_owned(),
-            _ => {
-                let (number, rest) = part.split_once(';').unwrap();
-                format!("{}{rest}", char::from_u32(number.parse().unwrap()).unwrap())
+        let read = escaped.split('#').enumerate().map(|(place, part)| {
+            if place == 0 {
+                return part.to_owned();
             }
+            let (number, rest) = part.split_once(';').unwrap();
+            format!("{}{rest}", char::from_u32(number.parse().unwrap()).unwrap())
         });
         assert_eq!(read.collect::<String>(), hostile);
     }

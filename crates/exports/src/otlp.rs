@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use callstack_core::trace::SessionTrace;
 use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::resource::v1::Resource;
-use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans};
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 
 use crate::{About, Document, put_json};
 use attributes::Attributes;
@@ -56,9 +56,19 @@ impl Document for Json {
 }
 
 /// The spans of a session, in batches.
-pub(crate) fn batches(about: &About, session: &SessionTrace) -> Vec<ResourceSpans> {
-    let spans = spans::of(about, session);
-    let batch = |spans: &[_]| ResourceSpans {
+pub(crate) fn batches<'a>(
+    about: &'a About,
+    session: &SessionTrace,
+) -> impl Iterator<Item = ResourceSpans> + use<'a> {
+    let mut spans = spans::of(about, session).into_iter().peekable();
+    std::iter::from_fn(move || {
+        spans.peek()?;
+        Some(resource(about, spans.by_ref().take(BATCH).collect()))
+    })
+}
+
+fn resource(about: &About, spans: Vec<Span>) -> ResourceSpans {
+    ResourceSpans {
         resource: Some(Resource {
             attributes: Attributes::default()
                 .text("service.name", "callstack")
@@ -73,10 +83,9 @@ pub(crate) fn batches(about: &About, session: &SessionTrace) -> Vec<ResourceSpan
                 version: about.version.clone(),
                 ..InstrumentationScope::default()
             }),
-            spans: spans.to_vec(),
+            spans,
             schema_url: String::new(),
         }],
         schema_url: String::new(),
-    };
-    spans.chunks(BATCH).map(batch).collect()
+    }
 }

@@ -63,7 +63,7 @@ fn profiles_of_speedscope_are_balanced_and_end_where_they_say() {
             assert!(now >= at, "{event}");
             at = now;
             let frame = event["frame"].as_u64().unwrap();
-            assert!((frame as usize) < names.len());
+            assert!(frame < names.len() as u64);
             match event["type"].as_str().unwrap() {
                 "O" => open.push(frame),
                 _ => assert_eq!(open.pop(), Some(frame), "{event}"),

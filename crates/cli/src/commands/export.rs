@@ -24,7 +24,7 @@ use traces::OtherFormat;
 ///
 /// The other formats show where time and tokens went: flame graphs, traces, a table of the model's calls, a diagram.
 /// What was said is not in them, but for titles; docs/exports.md describes each. Nothing is sent anywhere unless
-/// --send is given, and then to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names.
+/// --send is given, and then to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
     /// Handle such as f3, or the beginning of an id; what is below it comes along [default: the whole tree]

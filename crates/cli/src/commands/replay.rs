@@ -87,20 +87,10 @@ pub(crate) fn run(
     } else {
         Sources::named(args.files.iter().map(|file| start.join(file)).collect())
     };
-    if let Some(page) = &args.html {
-        refuse_other(&start.join(page), "--html")?;
-    }
-    if let Some(file) = &args.output {
-        refuse_recording(&start.join(file))?;
-    }
+    prepare(args, start)?;
     let mut report = Report::default();
     let mut pages = Vec::new();
     let mut exported = Vec::new();
-    if let Some(folder) = &args.dump {
-        let folder = start.join(folder);
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| Failure::of_file("create", &folder, &error))?;
-    }
     let refused = sessions::read(&sources, output, &mut |mut part, course, output| {
         let all = part.recordings.len();
         for at in 0..all {
@@ -184,6 +174,22 @@ pub(crate) fn run(
     }
     if let (Some(file), false) = (&args.output, output.json()) {
         output.remark(&format!("The export is {}", start.join(file).display()));
+    }
+    Ok(())
+}
+
+/// Sees that what is written replaces nothing that may be wanted, and has its folder.
+fn prepare(args: &ReplayArgs, start: &Path) -> Result<(), Failure> {
+    if let Some(page) = &args.html {
+        refuse_other(&start.join(page), "--html")?;
+    }
+    if let Some(file) = &args.output {
+        refuse_recording(&start.join(file))?;
+    }
+    if let Some(folder) = &args.dump {
+        let folder = start.join(folder);
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Failure::of_file("create", &folder, &error))?;
     }
     Ok(())
 }
