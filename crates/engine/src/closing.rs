@@ -101,7 +101,7 @@ impl Endings {
         pops: Vec<Pop>,
         then: impl FnOnce(&mut Change<'_>, Vec<(FrameNum, String)>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let since = self.kernel.read(View::newest_event)?.seq;
+        let since = self.kernel.read(|view| Ok::<_, EngineError>(view.newest_event()?))?.seq;
         let ends = pops.into_iter().map(|pop| {
             let results = pop.outcome.results.as_deref();
             let evidence = self.spans.evidence(&pop.session, pop.frame, results);

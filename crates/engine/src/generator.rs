@@ -111,7 +111,7 @@ impl ResultsMaker {
         later: bool,
         until: i64,
     ) -> Result<Making, EngineError> {
-        let since = self.kernel.read(View::newest_event)?.seq;
+        let since = self.kernel.read(|view| Ok::<_, EngineError>(view.newest_event()?))?.seq;
         let span = self.spans.happenings_of(frame)?;
         let Some(request) = self.summary_request(frame, ending, &span, until)? else {
             return Ok(self.span_reader.extracted(&span).map_or(Making::Nothing, Making::Made));

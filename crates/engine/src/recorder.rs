@@ -102,7 +102,7 @@ impl Recorder {
         let (trusted, generation) = (kernel.trusted(), Arc::clone(kernel.generation()));
         let store = Store::open(&trusted.again()?)?;
         store.observe(observer);
-        let newest = store.read(View::newest_event)?.seq;
+        let newest = store.read(|view| view.newest_event().map(|newest| newest.seq))?;
         let queue = Mutex::new(Queue { newest, ..Queue::default() });
         let (turns, changed) = (store.turns(), Condvar::new());
         let shared = Arc::new(Shared { turns, generation, queue, changed });

@@ -46,7 +46,7 @@ impl Sessions {
     ) -> Result<Ticket, EngineError> {
         let recorder = self.recorder()?;
         // A store that is out of reach just now keeps no message from waiting.
-        let newest = self.kernel.read(View::newest_event).ok();
+        let newest = self.kernel.read(|view| Ok::<_, EngineError>(view.newest_event()?)).ok();
         Ok(recorder.record((self.kernel.now(), newest.map(|it| it.seq)), session, messages))
     }
 

@@ -1,5 +1,7 @@
 //! The files of the page are what is built from its sources, and the page as one file holds data that stay data.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are no tests to the lint")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

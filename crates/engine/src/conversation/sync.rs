@@ -198,14 +198,7 @@ impl Conversations {
         {
             return Ok(self.same_as_before(&mut conversation, request.ops, last_serial));
         }
-        // A root that was popped stays popped until the user speaks again, which the host reports separately.
-        let may_begin = conversation.frameless != Some(true);
-        if let Some(words) =
-            first_words.filter(|_| may_begin && self.queries.session_root(&session).is_err())
-        {
-            let start = Anchor { message: None, call: None };
-            self.frames.ensure_root(&session, &request.host, identity_of(&words), start)?;
-        }
+        self.begin_root(&conversation, &session, &request.host, first_words)?;
         if from_before {
             self.turns.forget_goal(&session)?;
         }
@@ -241,6 +234,24 @@ impl Conversations {
             SyncAnswer::Ops { serial: conversation.serial, keep, ops: folded.ops[keep..].to_vec() };
         conversation.sent = folded.ops;
         Ok(answer)
+    }
+
+    /// Begins the root of a session that has none, for the user's first words. A root that was popped stays popped until
+    /// the user speaks again, which the host reports separately.
+    fn begin_root(
+        &self,
+        conversation: &Conversation,
+        session: &str,
+        host: &str,
+        words: Option<String>,
+    ) -> Result<(), EngineError> {
+        let may_begin = conversation.frameless != Some(true);
+        let begins = may_begin && self.queries.session_root(session).is_err();
+        if let Some(words) = words.filter(|_| begins) {
+            let start = Anchor { message: None, call: None };
+            self.frames.ensure_root(session, host, identity_of(&words), start)?;
+        }
+        Ok(())
     }
 
     /// Returns the answer where nothing but steps of the model was added, which change no operation: the list of the
