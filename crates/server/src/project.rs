@@ -109,11 +109,6 @@ impl Asked {
     }
 }
 
-/// Returns whether a path names a project.
-fn is_nested(OriginalUri(uri): OriginalUri) -> bool {
-    uri.path().starts_with("/projects/")
-}
-
 impl FromRequestParts<App> for Asked {
     type Rejection = Problem;
 
@@ -123,10 +118,15 @@ impl FromRequestParts<App> for Asked {
         let id = match named {
             Ok(Path(mut named)) => named.remove(PARAMETER),
             // What is no text is the id of no project.
-            Err(_) if OriginalUri::from_request_parts(parts, app).await.is_ok_and(is_nested) => {
-                return Err(unknown().into());
+            Err(_) => {
+                let OriginalUri(whole) = OriginalUri::from_request_parts(parts, app)
+                    .await
+                    .unwrap_or_else(|never| match never {});
+                if whole.path().starts_with("/projects/") {
+                    return Err(unknown().into());
+                }
+                None
             }
-            Err(_) => None,
         };
         let project = match (app.projects.at_hand(id.as_deref())?, id) {
             (Some(project), _) => project,
