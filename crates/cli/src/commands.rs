@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Command::Doctor(args) => doctor::run(args, &invocation()?, output),
         Command::Config(args) => config::run(args, &invocation()?, output),
         Command::Trust(args) => trust::run(args, &invocation()?, output),
-        Command::Ui(args) => ui::run(args, invocation()?, output),
+        Command::Ui(args) => ui::run(args, &invocation()?, output),
         Command::Tree(args) => tree::run(args, &invocation()?, output),
         Command::Status(args) => status::run(args, &invocation()?, output),
         Command::Show(args) => show::run(args, &invocation()?, output),

@@ -115,18 +115,17 @@ impl FromRequestParts<App> for Asked {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         let named: Result<Path<HashMap<String, String>>, PathRejection> =
             Path::from_request_parts(parts, app).await;
-        let id = match named {
-            Ok(Path(mut named)) => named.remove(PARAMETER),
+        let id = if let Ok(Path(mut named)) = named {
+            named.remove(PARAMETER)
+        } else {
             // What is no text is the id of no project.
-            Err(_) => {
-                let OriginalUri(whole) = OriginalUri::from_request_parts(parts, app)
-                    .await
-                    .unwrap_or_else(|never| match never {});
-                if whole.path().starts_with("/projects/") {
-                    return Err(unknown().into());
-                }
-                None
+            let OriginalUri(whole) = OriginalUri::from_request_parts(parts, app)
+                .await
+                .unwrap_or_else(|never| match never {});
+            if whole.path().starts_with("/projects/") {
+                return Err(unknown().into());
             }
+            None
         };
         let project = match (app.projects.at_hand(id.as_deref())?, id) {
             (Some(project), _) => project,

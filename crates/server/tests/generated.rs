@@ -15,6 +15,7 @@ fn packages() -> PathBuf {
 }
 
 /// Runs a script of node in a folder; its output.
+#[expect(clippy::unwrap_used, reason = "a helper of tests is no test to the lint")]
 fn node(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("node").args(arguments).current_dir(folder).output().unwrap();
     let (said, wrong) =

@@ -34,9 +34,9 @@ impl Live {
     }
 
     /// A server of these projects.
-    pub(crate) async fn start_with(served: Served, options: Options) -> Self {
+    pub(crate) async fn start_with(projects: Served, options: Options) -> Self {
         let project = tempfile::tempdir().unwrap();
-        let server = Server::bind(served, options).await.unwrap();
+        let server = Server::bind(projects, options).await.unwrap();
         let (stop, stopped) = oneshot::channel();
         let (port, token) = (server.port(), server.token().as_str().to_owned());
         let running = tokio::spawn(server.run(async { drop(stopped.await) }));

@@ -44,7 +44,9 @@ impl Shelf {
     fn of(names: &[&str]) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         let shelf = Self { folder, opened: Arc::default() };
-        names.iter().for_each(|name| shelf.add(name));
+        for name in names {
+            shelf.add(name);
+        }
         shelf
     }
 

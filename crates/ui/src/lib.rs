@@ -29,7 +29,7 @@ use model::app::{App, Order};
 use terminal::input::Keys;
 use terminal::news::News;
 use terminal::outside;
-use terminal::screen::Screen;
+use terminal::screen::{Screen, restore};
 
 /// The shortest time between two readings of a store that keeps changing.
 const PAUSE: Duration = Duration::from_millis(150);
@@ -186,7 +186,7 @@ impl Ui {
     /// Does something while the terminal is as it was before the view.
     fn outside<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
         self.keys.pause();
-        self.screen.leave()?;
+        restore()?;
         let done = work();
         self.screen.come_back()?;
         self.keys.go_on();

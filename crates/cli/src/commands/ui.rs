@@ -25,7 +25,7 @@ pub(crate) struct UiArgs {}
 
 pub(crate) fn run(
     _: &UiArgs,
-    invocation: Invocation<'_>,
+    invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let is_dumb = variable("TERM").is_none_or(|term| term.is_empty() || term == "dumb");

@@ -12,7 +12,7 @@ use super::desk::Desk;
 use super::host::serve;
 
 /// The longest time until something is said.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 const SESSION: &str = "ses_one";
 
 struct Process {

@@ -59,7 +59,7 @@ fn ours(sidebar: &str) -> String {
     let ours = from_title.split_once("Context\n").unwrap().0;
     // A bar stands at its end while it scrolls.
     let lines = ours.lines().map(|line| line.trim_end_matches(['█', '▄', '▀']).trim_end());
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 #[test]

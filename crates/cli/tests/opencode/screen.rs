@@ -81,7 +81,7 @@ impl Screen {
         let lines: Vec<String> = parser.screen().rows(column, width.get() - column).collect();
         drop(parser);
         let lines = lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty());
-        lines.map(|line| format!("{line}\n")).collect()
+        lines.flat_map(|line| [line, "\n"]).collect()
     }
 
     /// Waits until a text is on the screen, and returns all that is there then.

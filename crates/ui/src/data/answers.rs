@@ -110,7 +110,8 @@ pub(crate) struct DiffFile {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Folded {
-    pub(crate) folded: bool,
+    #[serde(rename = "folded")]
+    pub(crate) has_left: bool,
     pub(crate) told: Option<String>,
     pub(crate) text: Option<String>,
     pub(crate) tokens_before: u64,

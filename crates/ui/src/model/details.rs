@@ -174,26 +174,23 @@ impl Details {
             paged.more.is_none().then_some(last)
         };
         match self.tab {
-            Tab::Result | Tab::Pins => {}
             // Finished work changes its files no more; a look at them takes a while.
-            Tab::Files if self.is_finished() == Some(true) => {}
-            Tab::Files => loads.push(Load::Diff(frame)),
+            Tab::Files if self.is_finished() != Some(true) => loads.push(Load::Diff(frame)),
             Tab::Log => loads.extend(self.log.known().and_then(end).map(|from| Load::Log {
                 frame,
                 from,
                 count: COUNT,
             })),
-            Tab::Sent => match self.is_finished() {
-                Some(false) => {
-                    let session = self.session();
-                    loads.extend(self.sent.known().map(|sent| Load::Sent {
-                        session,
-                        from: sent.first(),
-                        count: (sent.messages.len() as u64).max(COUNT),
-                    }));
-                }
-                _ => {}
-            },
+            Tab::Sent if self.is_finished() == Some(false) => {
+                let session = self.session();
+                loads.extend(self.sent.known().map(|sent| Load::Sent {
+                    session,
+                    from: sent.first(),
+                    count: (sent.messages.len() as u64).max(COUNT),
+                }));
+            }
+            // What stands for a frame changes with the frame: its details tell.
+            Tab::Result | Tab::Pins | Tab::Files | Tab::Sent => {}
         }
         if self.tab != Tab::Files {
             self.diff = Remote::Unasked;

@@ -66,11 +66,6 @@ impl Screen {
         self.terminal.resize(area)
     }
 
-    /// Gives the terminal back for a while.
-    pub(crate) fn leave(&mut self) -> io::Result<()> {
-        restore()
-    }
-
     /// Takes the whole screen again.
     pub(crate) fn come_back(&mut self) -> io::Result<()> {
         take_over()?;

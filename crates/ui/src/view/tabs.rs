@@ -286,7 +286,7 @@ impl Pane<'_> {
     ) {
         let theme = self.theme;
         let (before, after) = (short(folded.tokens_before), short(folded.tokens_after));
-        match (&folded.text, folded.folded) {
+        match (&folded.text, folded.has_left) {
             (Some(text), true) => {
                 self.heading(&format!("What stands for it: {after} tokens"));
                 self.writer.text(theme.good(), "  ", text);
@@ -300,7 +300,7 @@ impl Pane<'_> {
                 }
             }
         }
-        let name = if folded.folded { "What left" } else { "Its steps" };
+        let name = if folded.has_left { "What left" } else { "Its steps" };
         self.heading(&format!("{name}: {before} tokens"));
         messages::write(self.writer, left, details.frame, theme);
     }

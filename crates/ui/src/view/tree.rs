@@ -1,5 +1,7 @@
 //! The pane with the tree.
 
+use std::fmt::Write as _;
+
 use callstack_core::text::format_duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -114,6 +116,7 @@ pub(crate) fn scrollbar(buffer: &mut Buffer, area: Rect, (top, of): (usize, usiz
     }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a mark of its own")]
 struct Drawn<'r> {
     row: &'r Row,
     is_selected: bool,
@@ -180,11 +183,12 @@ impl Drawn<'_> {
             let time = row
                 .worked(self.now)
                 .map(|ms| if ms < 1_000 { "<1s".to_owned() } else { format_duration(ms) });
-            right.push_str(&format!(" {:>TIME$}", time.unwrap_or_default()));
+            // Writing to a string can't fail.
+            let _ = write!(right, " {:>TIME$}", time.unwrap_or_default());
         }
         let tokens = if row.tokens == 0 { String::new() } else { short(row.tokens) };
         let still = if row.still_sent { "*" } else { " " };
-        right.push_str(&format!("{tokens:>TOKENS$}{still}"));
+        let _ = write!(right, "{tokens:>TOKENS$}{still}");
         right
     }
 }

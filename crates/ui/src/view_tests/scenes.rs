@@ -134,7 +134,9 @@ pub(crate) fn answer(app: &mut App) {
         if loaded.is_empty() {
             return;
         }
-        loaded.into_iter().for_each(|it| app.loaded(it));
+        for it in loaded {
+            app.loaded(it);
+        }
     }
 }
 
