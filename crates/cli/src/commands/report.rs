@@ -11,7 +11,7 @@ use crate::output::Output;
 use crate::page::{DIM, PLAIN};
 use crate::wording::counted;
 
-/// Write the page into one file, to read it without a server or to hand it on
+/// Write the page into one file, which needs no server
 ///
 /// The file holds the tree, what each frame returned and changed, what its session's model was sent, and the page that
 /// shows it. It loads nothing and sends nothing. With --session it is about that session, with a frame about what is

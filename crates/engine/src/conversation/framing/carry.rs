@@ -339,7 +339,10 @@ impl Carrier<'_> {
         let folder = self.conversation.folder(self.parts.kernel.project());
         let mut evidence =
             self.parts.span_reader.evidence_between(&view, self.session, between, told, folder)?;
-        let is_known = !self.conversation.has_purged(it.opened.message.as_deref());
+        let opened = it.opened.message.as_deref();
+        // The list may stand in the message that the item was taken up in.
+        let is_known =
+            !self.conversation.is_purged(opened) && !self.conversation.has_purged(opened);
         evidence.remains.list = it.open_items().filter(|_| is_known);
         evidence.renumbered =
             SpanReader::renumbered(&view, &view.span_row(bound.span)?, &evidence)?;
