@@ -31,7 +31,7 @@ test('what is not in a file is said', async ({ page, file }) => {
 test('of several projects one is shown, and another can be chosen', async ({ page, served }) => {
   const one = await served(3);
   await expect(page.getByRole('combobox', { name: 'Project' })).toHaveCount(0);
-  one.projects.push({ id: '02', folder: '/work/lexer', name: HOSTILE[0]! });
+  one.projects.push({ id: '02', folder: '/home/ada/lexer', name: HOSTILE[0]! });
   await page.reload();
   const choice = page.getByRole('combobox', { name: 'Project' });
   await expect(choice).toHaveValue('01');

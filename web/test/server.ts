@@ -29,7 +29,7 @@ export class Project {
   readonly answers = new Map<string, Answering>();
   readonly report: Report;
   /** The projects that the server says it has; all have the same frames. */
-  readonly projects = [{ id: '01', folder: '/work/parser', name: 'parser' }];
+  readonly projects = [{ id: '01', folder: '/home/ada/parser', name: 'parser' }];
   /** The projects that something was asked of. */
   readonly asked = new Set<string>();
   readonly #server: Server;
