@@ -11,8 +11,8 @@ scripts/need-cc.sh
 for tool in cargo node npm git; do
     command -v "$tool" >/dev/null || { echo "$tool is needed and was not found" >&2; exit 1; }
 done
-for packages in opencode exports http; do
-    (cd "integrations/$packages" && npm ci --no-audit --no-fund --loglevel=error)
+for packages in integrations/opencode integrations/exports integrations/http web; do
+    (cd "$packages" && npm ci --no-audit --no-fund --loglevel=error)
 done
 export CALLSTACK_REQUIRE_SPEEDSCOPE=1
 # A test that skips for want of OpenCode is a failure here: it has just been installed.
@@ -49,7 +49,6 @@ fi
 passed=$((passed + ran))
 
 step "Page"
-(cd web && npm ci --no-audit --no-fund --loglevel=error)
 (cd web && npm run --silent check && npm run --silent build -- --check)
 (cd web && npm test --silent) | tee "$log"
 # Without a Chromium on this computer none runs, and it says so.
