@@ -115,14 +115,20 @@ test('files are rolled back after a look at them', async ({ page, served }) => {
 
 test('what is planned is moved by keys and by the mouse', async ({ page, served }) => {
   const project = await served(12, '/f11');
+  // Keys move nothing while a change is under way.
+  const made = async (changes: number) => {
+    await expect.poll(() => project.changes.length).toBe(changes);
+    await expect(page.locator('.actions button').first()).toBeEnabled();
+  };
   project.answers.set('stack_frame_plan', () => ({ data: [{ handle: 'f13', sessionID: 'plan-1', title: 'x' }] }));
   await page.getByRole('tree').focus();
   await page.keyboard.press('Alt+ArrowUp');
-  await expect.poll(() => project.changes.length).toBe(1);
+  await made(1);
   await page.keyboard.press('Alt+ArrowDown');
-  await expect.poll(() => project.changes.length).toBe(2);
+  await made(2);
   await page.keyboard.press('Alt+ArrowRight');
   await expect.poll(() => project.changes.length).toBe(4);
+  await expect(page.getByRole('button', { name: 'Undo' })).toBeEnabled();
   await row(page, 'f12').dragTo(row(page, 'f10'), { targetPosition: { x: 200, y: 3 } });
   await expect.poll(() => project.changes.map(({ operation, args }) => [operation, args])).toEqual([
     ['stack_frame_replan', { frame: 'f11', before: 'f10' }],
