@@ -80,8 +80,13 @@ test('what the command line does is seen, and what the page does counts', async 
   await page.getByRole('tree').focus();
   await page.keyboard.press('Alt+ArrowUp');
   await expect.poll(() => desk.run('tree')).toMatch(/f4 Two[^]*f3 One/);
+  // Keys do nothing while a change is under way.
+  const rests = () => expect(page.locator('.actions button').first()).toBeEnabled();
+  await rests();
   await page.keyboard.press('u');
   await expect.poll(() => desk.run('tree')).toMatch(/f3 One[^]*f4 Two/);
+  await rests();
+  await expect.poll(async () => (await page.getByRole('treeitem').allTextContents()).join(' ')).toMatch(/One.*Two/);
   await page.keyboard.press('Alt+ArrowRight');
   await expect(row(page, 'f5')).toHaveAttribute('aria-level', '4');
   await expect.poll(() => desk.run('show', 'f3')).toContain('f5');
