@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use callstack_core::frame::FrameNum;
-use callstack_store::{Copies, Erased, Purge, REMOVED, Stretch, log_path};
+use callstack_store::{Copies, Erased, Purge, REMOVED, Stretch, View, log_path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,11 +49,19 @@ pub struct PurgePlan {
     pub removed: Said,
     /// Texts that an agent or a person gave the frames, and that therefore stay.
     pub kept: Said,
-    /// The session that goes as a whole.
+    /// What was asked for.
     #[serde(skip)]
-    session: Option<String>,
+    subject: Option<Subject>,
     #[serde(skip)]
     stretches: Vec<Stretch>,
+}
+
+/// What goes as a whole.
+#[derive(Clone, Debug)]
+enum Subject {
+    Session(String),
+    /// A frame, with all below it.
+    Frame(FrameNum),
 }
 
 /// Texts of frames.
@@ -105,7 +113,15 @@ impl PurgePlan {
             frames: self.frames.clone(),
             unplaced: self.unplaced.clone(),
             stretches: self.stretches.clone(),
-            sessions: self.session.iter().cloned().collect(),
+            sessions: self.session().map(str::to_owned).into_iter().collect(),
+        }
+    }
+
+    /// The session that goes as a whole.
+    fn session(&self) -> Option<&str> {
+        match &self.subject {
+            Some(Subject::Session(session)) => Some(session),
+            _ => None,
         }
     }
 }
@@ -135,53 +151,63 @@ impl Purges {
     pub(crate) fn purge_plan(&self, reference: &str) -> Result<PurgePlan, EngineError> {
         // The id of a session is that of its root frame, too.
         let exact = self.kernel.read(|view| view.session_row(reference))?.map(|session| session.id);
-        let session = match exact {
-            Some(session) => session,
+        let subject = match exact {
+            Some(session) => Subject::Session(session),
             None => match self.queries.resolve(reference) {
-                Ok(frame) => return self.plan_of_frame(frame.num, frame.label()),
-                Err(no_frame) => self.queries.find_session(reference).map_err(|_| no_frame)?.0,
+                Ok(frame) => Subject::Frame(frame.num),
+                Err(no_frame) => {
+                    Subject::Session(self.queries.find_session(reference).map_err(|_| no_frame)?.0)
+                }
             },
         };
-        let (frames, stretch) = self.kernel.read(|view| {
-            Ok::<_, EngineError>((view.frames_in(&session)?, view.whole_session(&session)?))
-        })?;
-        let what = format!("session {session}");
-        let plan = self.plan_of(what, (frames, Vec::new()), vec![stretch])?;
-        Ok(PurgePlan { session: Some(session), ..plan })
+        self.kernel.read(|view| self.plan(view, subject))
     }
 
-    fn plan_of_frame(&self, frame: FrameNum, what: String) -> Result<PurgePlan, EngineError> {
-        let (frames, unplaced, shared, stretches) = self.kernel.read(|view| {
-            let frames = view.frames_from(frame)?;
-            let (mut unplaced, mut steps, mut stretches) = (Vec::new(), Vec::new(), Vec::new());
-            for frame in &frames {
-                if !view.is_placed(*frame)? {
-                    unplaced.push(*frame);
-                    continue;
-                }
-                for Piece { stretch, opens } in pieces(view, *frame)? {
-                    match opens {
-                        Some(_) => steps.push((*frame, stretch)),
-                        None => stretches.push(stretch),
-                    }
+    /// The plan by what is stored now.
+    fn plan(&self, view: &View<'_>, subject: Subject) -> Result<PurgePlan, EngineError> {
+        let mut plan = match &subject {
+            Subject::Session(session) => {
+                let stretch = view.whole_session(session)?;
+                let frames = (view.frames_in(session)?, Vec::new());
+                self.plan_of(view, format!("session {session}"), frames, vec![stretch])?
+            }
+            Subject::Frame(frame) => self.plan_of_frame(view, *frame)?,
+        };
+        plan.subject = Some(subject);
+        Ok(plan)
+    }
+
+    fn plan_of_frame(&self, view: &View<'_>, frame: FrameNum) -> Result<PurgePlan, EngineError> {
+        let frames = view.frames_from(frame)?;
+        let (mut unplaced, mut steps, mut stretches) = (Vec::new(), Vec::new(), Vec::new());
+        for frame in &frames {
+            if !view.is_placed(*frame)? {
+                unplaced.push(*frame);
+                continue;
+            }
+            for Piece { stretch, opens } in pieces(view, *frame)? {
+                match opens {
+                    Some(_) => steps.push((*frame, stretch)),
+                    None => stretches.push(stretch),
                 }
             }
-            steps.retain(|(_, step)| !stretches.iter().any(|it| it.holds(step)));
-            let shared: BTreeSet<_> = steps.iter().map(|(frame, _)| *frame).collect();
-            stretches.extend(steps.into_iter().map(|(_, step)| step));
-            Ok::<_, EngineError>((frames, unplaced, shared, stretches))
-        })?;
-        let plan = self.plan_of(what, (frames, unplaced), stretches)?;
+        }
+        steps.retain(|(_, step)| !stretches.iter().any(|it| it.holds(step)));
+        let shared: BTreeSet<_> = steps.iter().map(|(frame, _)| *frame).collect();
+        stretches.extend(steps.into_iter().map(|(_, step)| step));
+        let what = view.frame(frame)?.label();
+        let plan = self.plan_of(view, what, (frames, unplaced), stretches)?;
         Ok(PurgePlan { shared: shared.into_iter().collect(), ..plan })
     }
 
     fn plan_of(
         &self,
+        view: &View<'_>,
         what: String,
         (frames, unplaced): (Vec<FrameNum>, Vec<FrameNum>),
         stretches: Vec<Stretch>,
     ) -> Result<PurgePlan, EngineError> {
-        let (found, bytes) = self.kernel.read(|view| view.purgeable(&stretches))?;
+        let (found, bytes) = view.purgeable(&stretches)?;
         let paths = frames.iter().map(|frame| log_path(*frame));
         let logs = paths.filter(|path| self.kernel.project().join(path).exists()).collect();
         let mut plan = PurgePlan {
@@ -195,51 +221,33 @@ impl Purges {
             logs,
             removed: Said::default(),
             kept: Said::default(),
-            session: None,
+            subject: None,
             stretches,
         };
-        self.tell_said(&mut plan)?;
+        tell_said(view, &mut plan)?;
         Ok(plan)
-    }
-
-    /// Which titles and results were taken from the messages, and which were given.
-    fn tell_said(&self, plan: &mut PurgePlan) -> Result<(), EngineError> {
-        let emptied = plan.purge("").emptied();
-        self.kernel.read(|view| {
-            let Copies { identities, results } = view.copies(&emptied, &plan.stretches)?;
-            for num in &plan.frames {
-                let frame = view.frame(*num)?;
-                if !identities.contains(num) && frame.identity.title != REMOVED {
-                    plan.kept.titles.push(*num);
-                }
-                let has_results = frame.results.as_deref().is_some_and(|it| it != REMOVED);
-                if has_results && !results.contains(num) {
-                    plan.kept.results.push(*num);
-                }
-                if !frame.decisions.is_empty() || !frame.pins.is_empty() {
-                    plan.kept.notes.push(*num);
-                }
-                if !frame.artifacts.is_empty() {
-                    plan.kept.files.push(*num);
-                }
-            }
-            plan.removed.titles.extend(identities);
-            plan.removed.results.extend(results);
-            Ok(())
-        })
     }
 
     /// Carries out a purge on behalf of `by`: removes the messages, and the copies that callstack made of them. Texts
     /// that an agent or a person gave stay: titles, results, decisions and pins. So do the names of files that were
     /// changed, and everything that the host itself keeps.
+    ///
+    /// What was stored since the plan was made goes as well where it belongs to what was asked for.
     pub(crate) fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
-        self.kernel.store().purge(self.kernel.now(), &plan.purge(by), &|view, span| {
+        let mut plan = plan;
+        let due = |view: &View<'_>| {
+            if let Some(subject) = plan.subject.take() {
+                plan = self.plan(view, subject)?;
+            }
+            Ok(plan.purge(by))
+        };
+        self.kernel.store().purge(self.kernel.now(), due, &|view, span| {
             self.contexts.returned_anew(view, span, Saying::Later)
         })?;
         let emptied = plan.purge("").emptied();
         let told = emptied.iter().chain(&plan.removed.titles).chain(&plan.removed.results);
         let forgotten =
-            self.kernel.env().log.forget(&told.copied().collect(), plan.session.as_deref());
+            self.kernel.env().log.forget(&told.copied().collect(), plan.session());
         // No writer may bring back texts that it read before, nor leave a file that was not there when the plan was
         // made.
         let lock = files::alone(&self.kernel.env().folder)?;
@@ -256,4 +264,29 @@ impl Purges {
         let unreadable = self.kernel.store().unreadable_events()?;
         Ok(PurgeOutcome { plan, erased: erased == Erased::Wholly, unreadable })
     }
+}
+
+/// Which titles and results were taken from the messages, and which were given.
+fn tell_said(view: &View<'_>, plan: &mut PurgePlan) -> Result<(), EngineError> {
+    let emptied = plan.purge("").emptied();
+    let Copies { identities, results } = view.copies(&emptied, &plan.stretches)?;
+    for num in &plan.frames {
+        let frame = view.frame(*num)?;
+        if !identities.contains(num) && frame.identity.title != REMOVED {
+            plan.kept.titles.push(*num);
+        }
+        let has_results = frame.results.as_deref().is_some_and(|it| it != REMOVED);
+        if has_results && !results.contains(num) {
+            plan.kept.results.push(*num);
+        }
+        if !frame.decisions.is_empty() || !frame.pins.is_empty() {
+            plan.kept.notes.push(*num);
+        }
+        if !frame.artifacts.is_empty() {
+            plan.kept.files.push(*num);
+        }
+    }
+    plan.removed.titles.extend(identities);
+    plan.removed.results.extend(results);
+    Ok(())
 }

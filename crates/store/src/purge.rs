@@ -152,19 +152,20 @@ impl View<'_> {
 
 impl Store {
     /// Removes messages for good: their bodies, their entries in the search index, the evidence that was taken from
-    /// them, their hashes in the log of events, and the copies in names and results of frames. `returned` gives the
-    /// new text of each span whose fold repeated them. The logs of these frames are marked as purged, too. Remains in
+    /// them, their hashes in the log of events, and the copies in names and results of frames. `due` says what goes,
+    /// by the state that is changed: nothing can be stored in between. `returned` gives the new text of each span whose fold repeated them. The logs of these frames are marked as purged, too. Remains in
     /// the file go with [`Self::erase`].
     pub fn purge<E: From<StoreError>>(
         &self,
         at_time: i64,
-        purge: &Purge,
+        due: impl FnOnce(&View<'_>) -> Result<Purge, E>,
         returned: &dyn Fn(&View<'_>, &Span) -> Result<String, E>,
     ) -> Result<(), E> {
         self.write(|change| {
+            let purge = due(&change.view())?;
             // What is deleted is overwritten always, not only where that costs no further write.
             change.view().set_pragma("secure_delete", "ON")?;
-            let outcome = change.purge(at_time, purge, returned);
+            let outcome = change.purge(at_time, &purge, returned);
             change.view().set_pragma("secure_delete", "FAST")?;
             outcome
         })

@@ -50,7 +50,7 @@ fn purge(store: &Store, session: &str, frames: Vec<FrameNum>) {
     let stretches = vec![Stretch { session: session.to_owned(), first: 0, last: 99 }];
     let purge = Purge { by: "somebody".to_owned(), frames, stretches, ..Purge::default() };
     let returned = |_: &View<'_>, _: &Span| Ok::<_, StoreError>(ANEW.to_owned());
-    store.purge(5_000, &purge, &returned).unwrap();
+    store.purge(5_000, |_| Ok(purge), &returned).unwrap();
     store.erase().unwrap();
     assert_sound(store);
 }

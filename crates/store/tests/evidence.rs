@@ -87,7 +87,7 @@ fn it_is_found_and_goes_with_the_messages_that_it_was_taken_from() {
     assert!(!project.holding("zqxvkj").is_empty(), "it can be found while it is there");
     let stretch = Stretch { session: "ses_a".to_owned(), first: 0, last: 2 };
     let purge = Purge { frames: vec![FrameNum(2)], stretches: vec![stretch], ..Purge::default() };
-    store.purge(5_000, &purge, &|_, _| Ok::<_, StoreError>(String::new())).unwrap();
+    store.purge(5_000, |_| Ok(purge), &|_, _| Ok::<_, StoreError>(String::new())).unwrap();
     store.erase().unwrap();
     assert!(of(&store, 2).is_empty());
     assert_eq!(project.holding("zqxvkj"), Vec::<String>::new());

@@ -149,7 +149,7 @@ fn a_purge_is_an_event_and_earlier_ones_lose_what_was_purged() {
     let whole = Stretch { session: "ses_a".to_owned(), first: 0, last: u64::MAX >> 1 };
     let purge = Purge { by: "somebody".to_owned(), stretches: vec![whole], ..Purge::default() };
     let returned = |_: &View<'_>, _: &Span| Ok::<_, StoreError>("rendered again".to_owned());
-    store.purge(5_000, &purge, &returned).unwrap();
+    store.purge(5_000, |_| Ok(purge), &returned).unwrap();
     store.erase().unwrap();
     assert!(watch.wait(LONG).unwrap());
     let seen = events(watch.next_batch(100).unwrap());

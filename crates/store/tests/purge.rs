@@ -44,7 +44,7 @@ fn purge(store: &Store, first: u64, last: u64) -> Erased {
         ..Purge::default()
     };
     let returned = |_: &View<'_>, _: &Span| Ok::<_, StoreError>("said anew".to_owned());
-    store.purge(5_000, &purge, &returned).unwrap();
+    store.purge(5_000, |_| Ok(purge), &returned).unwrap();
     store.erase().unwrap()
 }
 

@@ -136,7 +136,7 @@ impl Ui {
     fn take(&mut self, piece: News) -> io::Result<Option<Ended>> {
         match piece {
             // A terminal may have lost what stood on it, also where it has its old size again.
-            News::Input(Event::Resize(..)) => self.screen.clear()?,
+            News::Resized | News::Input(Event::Resize(..)) => self.screen.clear()?,
             News::Input(event) => self.app.input(&event),
             News::Loaded(loaded) => self.app.loaded(loaded),
             News::Changed => {

@@ -76,3 +76,22 @@ fn nothing_is_made_of_purged_messages_that_the_process_was_shown() {
     let health = host.engine.check().unwrap();
     assert!(health.damage.is_empty() && health.drifted.is_empty(), "{health:?}");
 }
+
+#[test]
+fn what_is_stored_between_the_plan_and_the_purge_goes_as_well() {
+    for reference in [SESSION, "f1"] {
+        let mut host = Host::new().long_outputs();
+        host.user("Deploy with quartz-lampoon");
+        host.step(&["echo quartz-echo"]);
+        let person = host.other();
+        let plan = person.purge_plan(reference).unwrap();
+        host.step(&["echo quartz-late"]);
+        host.todos(&[">Grind quartz-lens", "Sell quartz-lens"], "quartz-words");
+        // The messages of a process that ends are on the disk.
+        host.restart();
+        let folder = host.folder.path().join(".callstack");
+        assert!(!holding(&folder, "quartz-late").is_empty());
+        person.purge(plan, "somebody").unwrap();
+        assert_eq!(holding(&folder, "quartz"), Vec::<String>::new(), "{reference}");
+    }
+}

@@ -10,6 +10,8 @@ use crate::data::loads::Loaded;
 pub(crate) enum News {
     /// A key, the mouse, pasted text or a new size.
     Input(Event),
+    /// The terminal has another size, or had one for a moment.
+    Resized,
     /// The terminal is gone.
     InputGone,
     /// Something changed in the store.

@@ -1,11 +1,11 @@
-//! Signals: those that end the process, and those that stop it.
+//! Signals: those that end the process, the one that stops it, and the one for another size of the terminal.
 
 use std::io;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Tells the view of signals. One that does not end by itself is ended, with its terminal as it was.
 pub(crate) fn watch(news: &Sender<News>) -> io::Result<()> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGTSTP])?;
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH])?;
     let news = news.clone();
     let thread = thread::Builder::new().name("ui-signals".to_owned());
     thread.spawn(move || {
@@ -27,6 +27,11 @@ pub(crate) fn watch(news: &Sender<News>) -> io::Result<()> {
                 (false, SIGINT) => continue,
                 (false, SIGTSTP) => {
                     drop(stop());
+                    continue;
+                }
+                // `crossterm` loses this signal where a key arrives with it.
+                (_, SIGWINCH) => {
+                    drop(news.send(News::Resized));
                     continue;
                 }
                 _ => {}
