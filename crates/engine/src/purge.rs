@@ -246,8 +246,7 @@ impl Purges {
         })?;
         let emptied = plan.purge("").emptied();
         let told = emptied.iter().chain(&plan.removed.titles).chain(&plan.removed.results);
-        let forgotten =
-            self.kernel.env().log.forget(&told.copied().collect(), plan.session());
+        let forgotten = self.kernel.env().log.forget(&told.copied().collect(), plan.session());
         // No writer may bring back texts that it read before, nor leave a file that was not there when the plan was
         // made.
         let lock = files::alone(&self.kernel.env().folder)?;

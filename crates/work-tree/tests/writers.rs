@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use callstack_engine::{LeftAlone, Why, WorkTree as _};
 
@@ -62,9 +63,45 @@ fn a_file_that_is_not_as_expected_is_left_as_it_is() {
     leaves_nothing(&repository);
 }
 
+/// How long a restore waits for writers before its last look at the files.
+const SETTLING: Duration = Duration::from_millis(100);
+
+/// Restores files while `write` writes, once the first of them is `restored`. None if it may have written too late to
+/// be noticed.
+fn restore_beside(
+    repository: &Repository,
+    (now, begun): (&str, &str),
+    (files, restored): (&[&str], &str),
+    write: impl FnOnce() + Send,
+) -> Option<Vec<LeftAlone>> {
+    let start = Instant::now();
+    let (outcome, written) = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            while repository.read(files[0]).as_deref() != Some(restored) {
+                thread::yield_now();
+            }
+            write();
+            start.elapsed()
+        });
+        let outcome = repository.tree.restore(now, begun, &paths(files)).unwrap();
+        (outcome, writer.join().unwrap())
+    });
+    (!outcome.is_empty() || written < SETTLING).then_some(outcome)
+}
+
+/// Tries until the writer was scheduled in time.
+#[track_caller]
+fn in_time(attempt: impl Fn() -> bool) {
+    assert!((0..50).any(|_| attempt()), "no writer was scheduled in time");
+}
+
 /// An editor that has the file open writes to what was taken away.
 #[test]
 fn what_is_written_to_a_file_that_was_taken_away_comes_back() {
+    in_time(a_written_file_that_was_taken_away_comes_back);
+}
+
+fn a_written_file_that_was_taken_away_comes_back() -> bool {
     let repository = Repository::with(&["changed"]);
     let begun = repository.record();
     repository.write("changed", "by the frame");
@@ -72,51 +109,51 @@ fn what_is_written_to_a_file_that_was_taken_away_comes_back() {
     let now = repository.record();
     let open = |file: &str| File::options().append(true).open(repository.project().join(file));
     let mut editors = [open("changed").unwrap(), open("d/made").unwrap()];
-    let restored = thread::scope(|scope| {
-        scope.spawn(|| {
-            let restored = || repository.read("changed").as_deref() == Some("changed as it was");
-            while !restored() {
-                thread::yield_now();
-            }
-            for editor in &mut editors {
-                editor.write_all(b", and mine").unwrap();
-            }
-        });
-        repository.tree.restore(&now, &begun, &paths(&["changed", "d/made"])).unwrap()
-    });
+    let write = || {
+        for editor in &mut editors {
+            editor.write_all(b", and mine").unwrap();
+        }
+    };
+    let files = (["changed", "d/made"].as_slice(), "changed as it was");
+    let Some(mut restored) = restore_beside(&repository, (&now, &begun), files, write) else {
+        return false;
+    };
     let written = |path| left(path, Why::WrittenMeanwhile, None);
-    let mut restored = restored;
     restored.sort_by(|one, other| one.path.cmp(&other.path));
     assert_eq!(restored, [written("changed"), written("d/made")]);
     for file in ["changed", "d/made"] {
         assert_eq!(repository.read(file).as_deref(), Some("by the frame, and mine"));
     }
     leaves_nothing(&repository);
+    true
 }
 
 /// Two writers: one to the file that was taken away, one to what was put in its place.
 #[test]
 fn what_can_not_go_back_stays_beside_the_file() {
+    in_time(a_file_that_can_not_go_back_stays_beside);
+}
+
+fn a_file_that_can_not_go_back_stays_beside() -> bool {
     let repository = Repository::with(&["a"]);
     let begun = repository.record();
     repository.write("a", "by the frame");
     repository.write("a.callstack-kept", "there already");
     let now = repository.record();
     let mut editor = File::options().append(true).open(repository.project().join("a")).unwrap();
-    let restored = thread::scope(|scope| {
-        scope.spawn(|| {
-            while repository.read("a").as_deref() != Some("a as it was") {
-                thread::yield_now();
-            }
-            editor.write_all(b", and mine").unwrap();
-            repository.write("a", "newer");
-        });
-        repository.tree.restore(&now, &begun, &paths(&["a"])).unwrap()
-    });
+    let write = || {
+        editor.write_all(b", and mine").unwrap();
+        repository.write("a", "newer");
+    };
+    let files = (["a"].as_slice(), "a as it was");
+    let Some(restored) = restore_beside(&repository, (&now, &begun), files, write) else {
+        return false;
+    };
     assert_eq!(restored, [left("a", Why::WrittenMeanwhile, Some("a.callstack-kept-2"))]);
     assert_eq!(repository.read("a").as_deref(), Some("newer"));
     assert_eq!(repository.read("a.callstack-kept-2").as_deref(), Some("by the frame, and mine"));
     leaves_nothing(&repository);
+    true
 }
 
 /// The last write of a writer that never rests is there, or beside it and reported.
