@@ -139,6 +139,12 @@ pub struct Evidence {
     /// Files that were written of which nobody knows how.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub written_besides: Vec<String>,
+    /// Commands that may have changed files in ways that no call shows: scripts, formatters; the last ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changing: Vec<String>,
+    /// How many such commands were run before those.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_changing: usize,
     /// Tests, linters and builds, in the order in which they were last run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckRun>,

@@ -173,8 +173,10 @@ impl Family {
     }
 }
 
+#[expect(clippy::expect_used, reason = "the patterns are constants")]
 fn compiled(patterns: &[&str]) -> Vec<Regex> {
-    patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
+    let compile = |pattern: &&str| Regex::new(pattern).expect("a pattern of definitions compiles");
+    patterns.iter().map(compile).collect()
 }
 
 #[cfg(test)]

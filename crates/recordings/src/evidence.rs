@@ -28,6 +28,22 @@ impl Recorded {
     }
 }
 
+/// The output without the lines that Codex puts before it: the exit code and the time it took.
+fn printed(output: &str) -> &str {
+    const HEADS: [&str; 3] = ["Exit code: ", "Wall time: ", "Total output lines: "];
+    let mut rest = output;
+    while let Some((line, after)) = rest.split_once('\n') {
+        if line == "Output:" {
+            return after;
+        }
+        if !HEADS.iter().any(|head| line.starts_with(head)) {
+            break;
+        }
+        rest = after;
+    }
+    output
+}
+
 impl RecordedCall {
     /// All texts of its arguments, a line each, without those that are secrets by their names.
     pub fn asked(&self) -> String {
@@ -49,7 +65,7 @@ impl RecordedCall {
         Call {
             tool: self.tool.clone(),
             input: self.asked(),
-            output: self.output.clone().unwrap_or_default(),
+            output: printed(self.output.as_deref().unwrap_or_default()).to_owned(),
             exit: self.exit,
             failed: self.state == CallState::Failed,
             action: self.action.clone(),

@@ -12,4 +12,6 @@ mod map;
 #[cfg(test)]
 mod opencode;
 #[cfg(test)]
+mod packaged_features;
+#[cfg(test)]
 mod trial;

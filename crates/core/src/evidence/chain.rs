@@ -10,6 +10,8 @@ pub(super) struct Segment<'a> {
     pub piped: bool,
     /// Whether it runs in the background, or in a loop or a condition.
     pub aside: bool,
+    /// Whether it may run several times.
+    pub repeats: bool,
     /// Its link to the next command.
     pub link: Link,
 }
@@ -37,6 +39,7 @@ pub(super) fn segments(line: &str) -> Vec<Segment<'_>> {
     let mut begin = 0;
     let mut pipe: Option<usize> = None;
     let mut loops = 0_usize;
+    let mut is_repeated = false;
     loop {
         let at = scan.at;
         let end = scan.next();
@@ -55,13 +58,20 @@ pub(super) fn segments(line: &str) -> Vec<Segment<'_>> {
             .filter(|(word, _)| AROUND.contains(word))
         {
             loops += usize::from(matches!(word, "if" | "while" | "until"));
+            is_repeated |= matches!(word, "while" | "until");
             aside = true;
             text = rest.trim_start();
         }
         let first = text.split_whitespace().next().unwrap_or_default();
         match first {
-            "for" | "case" | "select" => loops += 1,
-            "done" | "fi" | "esac" => loops = loops.saturating_sub(1),
+            "for" | "case" | "select" => {
+                loops += 1;
+                is_repeated |= first == "for";
+            }
+            "done" | "fi" | "esac" => {
+                loops = loops.saturating_sub(1);
+                is_repeated &= loops > 0;
+            }
             _ => {}
         }
         for (open, close) in [('(', ')'), ('{', '}')] {
@@ -78,7 +88,8 @@ pub(super) fn segments(line: &str) -> Vec<Segment<'_>> {
                 Cut::Then | Cut::Background => Link::Then,
                 Cut::Pipe | Cut::End => Link::End,
             };
-            segments.push(Segment { text, piped: pipe.is_some(), aside, link: bound });
+            let (piped, repeats) = (pipe.is_some(), is_repeated);
+            segments.push(Segment { text, piped, aside, repeats, link: bound });
         }
         pipe = None;
         if end == Cut::End {

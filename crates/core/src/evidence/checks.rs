@@ -61,6 +61,13 @@ pub(super) fn checks(command: &str, call: &Call, project: &str) -> Vec<CheckRun>
     let is_cut = is_cut(&output);
     let tested = known.iter().filter(|(_, kind)| *kind == Kind::Tests).count();
     let found = summaries(&output);
+    let repeated = known.iter().find(|(at, kind)| {
+        *kind == Kind::Tests && segments.get(*at).is_some_and(|segment| segment.repeats)
+    });
+    if let (Some((at, _)), true) = (repeated, found.len() > 1) {
+        let line = shown(segments.get(*at).map_or("", |it| it.text), project);
+        return vec![CheckRun { line, passed: None, said: runs(&found, is_cut) }];
+    }
     if tested > 1 && !found.is_empty() && found.len() != tested {
         return vec![together(&segments, &known, &found, is_cut, project)];
     }
@@ -99,11 +106,11 @@ pub(super) fn checks(command: &str, call: &Call, project: &str) -> Vec<CheckRun>
     known.into_iter().map(run).collect()
 }
 
-/// The exit code of a line, unless a folder that it changes into is not there.
+/// The exit code of a line as its host reports it: a call that failed without one may have been refused, or cut off.
+/// None where a folder that it changes into is not there.
 fn known_exit(call: &Call) -> Option<i64> {
-    let exit = call.exit.or(call.failed.then_some(1));
     let is_lost = call.output.contains("cd:") && call.output.contains("No such file");
-    exit.filter(|exit| *exit == 0 || !is_lost)
+    call.exit.filter(|exit| *exit == 0 || !is_lost)
 }
 
 /// The commands of a line, each with its exit code where that is known.
@@ -130,6 +137,22 @@ fn together(
     let said =
         if is_cut { format!("{counts}, as far as shown") } else { format!("{counts} in all") };
     CheckRun { line, passed: (counts.failed > 0).then_some(false), said }
+}
+
+/// Several runs of one command in a loop: whether they failed, never the sum of their tests.
+fn runs(found: &[Summary], is_cut: bool) -> String {
+    let failed = found.iter().filter(|run| run.counts.failed > 0).count();
+    let count = found.len();
+    let first = found.first().map_or("", |run| run.said.as_str());
+    let outcome = if found.iter().all(|run| run.said == first) {
+        format!("each {first}")
+    } else if failed == 0 {
+        "none with a failure".to_owned()
+    } else {
+        format!("{failed} of them with failures")
+    };
+    let seen = if is_cut { ", as far as shown" } else { "" };
+    format!("{count} runs in a loop, {outcome}{seen}")
 }
 
 /// Whether a host left out a part of an output.
@@ -248,12 +271,17 @@ pub(super) fn kind(segment: &str) -> Option<Kind> {
         .then_some(Kind::Other),
         "gofmt" => has("-l").then_some(Kind::Other),
         "cmake" => has("--build").then_some(Kind::Other),
-        "docker" => (first == "build").then_some(Kind::Other),
+        "docker" | "podman" if first == "build" => other,
+        "docker" | "podman" | "docker-compose" => in_container(&rest),
         "bash" | "sh" | "zsh" => {
             if has("-n") {
                 return other;
             }
-            script_named(first)
+            let is_inline = |word: &&str| word.starts_with('-') && word.ends_with('c');
+            match rest.iter().position(is_inline) {
+                Some(at) => kind(&rest.get(at + 1..)?.join(" ")),
+                None => script_named(first),
+            }
         }
         _ => python(name, first, second, &has)
             .or_else(|| script_runner(name, first, second, &rest))
@@ -292,7 +320,13 @@ fn script_runner(name: &str, first: &str, second: &str, rest: &[&str]) -> Option
             (script, _) if name != "npm" => script_kind(script),
             _ => None,
         },
-        "node" => (has("--test") || script_named(first).is_some()).then_some(Kind::Tests),
+        "node" if has("--test") || script_named(first).is_some() => tests,
+        // A program of a package, by its file.
+        "node" => {
+            let file = first.rsplit('/').next().unwrap_or_default();
+            let stem = file.split('.').next().unwrap_or_default().trim_start_matches('_');
+            (file != first || file != stem).then(|| kind(&format!("{stem} {second}"))).flatten()
+        }
         "deno" => match first {
             "test" => tests,
             "check" | "lint" => other,
@@ -301,6 +335,22 @@ fn script_runner(name: &str, first: &str, second: &str, rest: &[&str]) -> Option
         },
         _ => None,
     }
+}
+
+/// The check that a command runs in a container.
+fn in_container(rest: &[&str]) -> Option<Kind> {
+    const WITH_VALUE: [&str; 10] =
+        ["-e", "--env", "-w", "--workdir", "-u", "--user", "-v", "--volume", "--name", "--network"];
+    let verb = rest.iter().position(|word| matches!(*word, "exec" | "run"))?;
+    let mut words = rest.get(verb + 1..)?.iter().copied().peekable();
+    while let Some(option) = words.next_if(|word| word.starts_with('-')) {
+        if WITH_VALUE.contains(&option) {
+            words.next();
+        }
+    }
+    // The container, or the service.
+    words.next();
+    kind(&words.collect::<Vec<_>>().join(" "))
 }
 
 fn builder(name: &str, first: &str, rest: &[&str]) -> Option<Kind> {

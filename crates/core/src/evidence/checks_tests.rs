@@ -79,6 +79,23 @@ fn several_runs_of_a_runner_are_told_together_where_nobody_knows_which_is_which(
 }
 
 #[test]
+fn runs_in_a_loop_are_not_added_up() {
+    let loops = "for seed in 1 2 3; do pytest -q -p seed=$seed | tail -1; done";
+    let same = "9 passed in 0.1s\n".repeat(3);
+    assert_eq!(
+        told(loops, Some(0), &same),
+        "`pytest -q -p seed=$seed`: 3 runs in a loop, each 9 passed"
+    );
+    let mutants = "9 passed in 0.1s\n1 failed, 8 passed in 0.1s\n2 failed, 7 passed in 0.1s\n";
+    assert_eq!(
+        told(loops, Some(0), mutants),
+        "`pytest -q -p seed=$seed`: 3 runs in a loop, 2 of them with failures"
+    );
+    let once = "for file in a b; do echo $file; done; pytest -q";
+    assert_eq!(told(once, Some(0), "9 passed in 0.1s"), "`pytest -q`: 9 passed");
+}
+
+#[test]
 fn checks_are_told_from_other_commands() {
     for line in [
         "pytest",

@@ -557,6 +557,33 @@ proptest! {
 }
 
 #[test]
+fn words_explain_the_one_change_that_they_stand_before() {
+    let room = Room { reasons: true, ..all(400) };
+    let told = |span: &[Happening]| take(span, "", "", room, &|_| None).lines().join("\n");
+    let edit = |path: &str| edited(path, "the old way", "the new way of it");
+    let one = [said("The old way is slow."), edit("a.txt")];
+    assert!(told(&one).ends_with("; why: The old way is slow."), "{}", told(&one));
+    let twice = [said("The old way is slow."), edit("a.txt"), edit("a.txt")];
+    assert!(told(&twice).contains("why: The old way is slow."));
+    let several = [said("All of them are slow."), edit("a.txt"), edit("b.txt"), edit("c.txt")];
+    assert!(!told(&several).contains("why:"), "{}", told(&several));
+    let long_ago = [said("Let me look first."), read("/b.rs", "1\tfn b() {}\n"), edit("a.txt")];
+    assert!(!told(&long_ago).contains("why:"), "{}", told(&long_ago));
+}
+
+#[test]
+fn commands_that_write_files_are_told() {
+    let script = "python - <<'EOF'\nPath('a.py').write_text(new)\nEOF";
+    let span = [ran(script, "", 0), ran("sed -i s/a/b/ b.py", "sed: no such file", 1)];
+    assert_eq!(
+        take(&span, "", "", all(400), &|_| None).lines().first().map(String::as_str),
+        Some(
+            "commands that may have changed files: `python - <<'EOF' Path('a.py').write_text(new) EOF`"
+        )
+    );
+}
+
+#[test]
 fn what_callstack_was_asked_for_is_no_evidence() {
     let failing = |command: &str| ran(command, "error: there is no frame `f9`", 3);
     assert_eq!(told(&[failing("callstack show f9")], "", 400), "");

@@ -32,6 +32,8 @@ pub(super) struct Gathered {
     pub failures: Vec<Failure>,
     /// Files that were changed after the last check; none where there was none at all.
     pub unchecked: Option<Vec<String>>,
+    /// Commands that may have changed files which no call shows.
+    pub changing: Vec<String>,
 }
 
 /// A file of the span.
@@ -59,8 +61,14 @@ pub(super) fn gather<'a>(
     let mut work = Work { project, ..Work::default() };
     for happening in span {
         match happening {
-            Happening::Said(text) => work.said = Some(text),
-            Happening::Thought(text) => work.thought = Some(text),
+            Happening::Said(text) => {
+                work.said = Some(text);
+                work.explained = None;
+            }
+            Happening::Thought(text) => {
+                work.thought = Some(text);
+                work.explained = None;
+            }
             Happening::Called(call) => work.called(call, &edited),
         }
     }
@@ -97,8 +105,10 @@ struct Work<'a> {
     files: Vec<File<'a>>,
     /// Lines with secrets.
     hidden: HashSet<&'a str>,
+    /// The last words and thoughts, where no other call came after them, and the file that they were given for.
     said: Option<&'a str>,
     thought: Option<&'a str>,
+    explained: Option<String>,
     /// Whether anything was checked.
     checked: bool,
     /// Files that were changed since.
@@ -112,10 +122,12 @@ impl<'a> Work<'a> {
             self.showed(call, edited);
         }
         match &call.action {
+            Action::Wrote(paths) if !call.failed => return self.wrote(paths, call),
             Action::Ran(command) => self.ran(command, call),
-            Action::Wrote(paths) if !call.failed => self.wrote(paths, call),
             _ => {}
         }
+        // Words before a call that writes nothing are about that call.
+        (self.said, self.thought, self.explained) = (None, None, None);
     }
 
     fn showed(&mut self, call: &'a Call, edited: &HashSet<&str>) {
@@ -138,6 +150,11 @@ impl<'a> Work<'a> {
             self.since.clear();
         }
         self.all.checked(found);
+        if shell::changes_files(command) && !call.has_failed() && !is_our_command(command) {
+            let line = command_line(command, self.project);
+            self.all.changing.retain(|it| *it != line);
+            self.all.changing.push(line);
+        }
         if shell::may_change_files(command) {
             for file in &mut self.files {
                 file.is_moved = true;
@@ -163,8 +180,7 @@ impl<'a> Work<'a> {
                 self.all.written.push(path.to_owned());
             }
         }
-        let why = self.said.take().or(self.thought).and_then(reasons::reason);
-        self.thought = None;
+        let why = self.said.take().or(self.thought.take()).and_then(reasons::reason);
         for edit in call.edits.iter().filter(|edit| is_path(&edit.path)) {
             let path = relative(&edit.path);
             let known = self.files.iter().position(|file| file.path == path);
@@ -175,8 +191,22 @@ impl<'a> Work<'a> {
             }
             self.files.push(file);
         }
-        if let (Some(file), Some(why)) = (self.files.last_mut(), why) {
-            file.why.push(why);
+        self.explain(why);
+    }
+
+    /// Gives the last changed file its reason. Words before changes of several files are about no single one of them.
+    fn explain(&mut self, why: Option<String>) {
+        let Some(last) = self.files.last_mut() else { return };
+        match (why, self.explained.take()) {
+            (Some(why), _) => {
+                self.explained = Some(last.path.clone());
+                last.why.push(why);
+            }
+            (None, Some(path)) if path != last.path => {
+                let first = self.files.iter_mut().find(|file| file.path == path);
+                first.and_then(|file| file.why.pop());
+            }
+            (None, explained) => self.explained = explained,
         }
     }
 }
@@ -208,6 +238,16 @@ fn without_assignments(line: &str) -> String {
     };
     let words = line.split_whitespace().filter(|word| !is_assignment(word));
     words.map(|word| word.trim_matches('`')).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a check without the flags that change only what it prints.
+fn without_display_flags(line: &str) -> String {
+    const FLAGS: [&str; 10] =
+        ["-q", "-qq", "-v", "-vv", "-s", "-ra", "-rA", "--no-header", "--nocapture", "--verbose"];
+    let is_shown = |word: &&str| {
+        FLAGS.contains(word) || word.starts_with("--tb=") || word.starts_with("--color")
+    };
+    line.split_whitespace().filter(|word| !is_shown(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn is_path(path: &str) -> bool {
@@ -252,7 +292,8 @@ impl Gathered {
 
     fn checked(&mut self, found: Vec<CheckRun>) {
         for run in found {
-            self.checks.retain(|it| it.line != run.line);
+            let line = without_display_flags(&run.line);
+            self.checks.retain(|it| without_display_flags(&it.line) != line);
             self.checks.push(run);
         }
     }

@@ -1,5 +1,6 @@
 //! Evidence of a frame that was worked on in several stretches.
 
+use super::room::is_prose;
 use super::{CommandRun, Evidence, SeenError, TestRun};
 
 /// Exits of a command that are shown.
@@ -20,7 +21,7 @@ impl Evidence {
             self.unchecked = words(self.unchecked, paths);
         } else if later.never_checked {
             self.never_checked = true;
-        } else if !later.checks.is_empty() {
+        } else if later.was_checked() {
             self.never_checked = false;
             self.unchecked.clone_from(&later.unchecked);
         }
@@ -38,6 +39,8 @@ impl Evidence {
         }
         self.more_changes += later.more_changes;
         self.written_besides = words(self.written_besides, later.written_besides);
+        self.changing = words(self.changing, later.changing);
+        self.more_changing += later.more_changing;
         for run in later.checks {
             self.checks.retain(|it| it.line != run.line);
             self.checks.push(run);
@@ -70,6 +73,12 @@ impl Evidence {
         // It was closed at once, and opened again since if there is more than one.
         self.closed = self.closed.or(later.closed);
         self
+    }
+
+    /// Whether anything was checked, also where the results tell how that ended, and it is not listed.
+    fn was_checked(&self) -> bool {
+        let has_code = self.written.iter().any(|file| !is_prose(&file.path));
+        !self.never_checked && (!self.checks.is_empty() || !self.unchecked.is_empty() || has_code)
     }
 }
 

@@ -24,6 +24,13 @@ impl Evidence {
         };
         let besides = self.written_besides.iter().filter(|path| !is_listed(path));
         list("written", " ", besides.cloned(), &mut lines);
+        let mut changing: Vec<String> =
+            self.changing.iter().map(|line| format!("`{line}`")).collect();
+        match (changing.last_mut(), self.more_changing) {
+            (Some(last), more @ 1..) => *last = format!("{last}, and {more} before"),
+            _ => {}
+        }
+        list("commands that may have changed files", "; ", changing.into_iter(), &mut lines);
         list("checks", "; ", told_checks(&self.checks).into_iter(), &mut lines);
         lines.extend(self.unchecked_line());
         let failed = self.failures.iter().map(|it| format!("{}: {}", it.what, it.how));

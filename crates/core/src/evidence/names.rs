@@ -23,12 +23,18 @@ pub(super) fn in_order<'a>(changed: impl Iterator<Item = &'a Changed>) -> String
                 let separator = if around.ends_with("::") { "::" } else { "." };
                 format!("{separator}{last}")
             }
+            _ if is_word(&it.name) => format!("`{}`", it.name),
             _ => it.name.clone(),
         };
         outer = around;
         shown
     };
     changed.map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a name reads as a word of the line around it.
+fn is_word(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// Such as `tests a, b`, or `9 tests: 5 test_date_*, 4 test_time_*` where they are many.

@@ -75,6 +75,8 @@ pub(super) struct ShownFile<'a> {
     pub path: Cow<'a, str>,
     /// Lines with their numbers, from 1.
     pub lines: Vec<(usize, &'a str)>,
+    /// First and last line of what was shown, where the lines themselves can't be told from others.
+    pub range: Option<(usize, usize)>,
     /// Whether that is all of it.
     pub whole: bool,
     /// Whether the last of these lines is known to be the file's.
@@ -89,10 +91,9 @@ impl ShownFile<'_> {
             lines: Vec::new(),
             to_end: self.to_end,
         };
-        if let (false, Some(first), Some(last)) =
-            (self.whole, self.lines.first(), self.lines.last())
-        {
-            read.lines.push((first.0, last.0));
+        let ends = self.lines.first().zip(self.lines.last()).map(|(first, last)| (first.0, last.0));
+        if !self.whole {
+            read.lines.extend(ends.or(self.range));
         }
         read
     }
@@ -148,7 +149,7 @@ fn read<'a>(call: &'a Call, path: &'a str) -> Option<ShownFile<'a>> {
     let ends = tail.contains("(End of file");
     let whole = from_start && !goes_on && (ends || !asked) && !output.is_empty();
     let to_end = ends && !lines.is_empty();
-    Some(ShownFile { path: path.into(), lines, whole, to_end })
+    Some(ShownFile { path: path.into(), lines, range: None, whole, to_end })
 }
 
 /// Files that commands print whole or in part, where nothing else is in the output.
@@ -178,7 +179,6 @@ fn by_command<'a>(command: &str, call: &'a Call, project: &str) -> Vec<ShownFile
             _ => continue,
         };
         for path in &files {
-            let whole = range.is_none();
             let one = alone && files.len() == 1 && *program != "nl";
             let first = range.map_or(1, |(first, _)| first);
             let lines: Vec<(usize, &str)> =
@@ -186,12 +186,11 @@ fn by_command<'a>(command: &str, call: &'a Call, project: &str) -> Vec<ShownFile
             let path = relative(path, project).to_owned();
             let cut = call.output.contains("truncated");
             let lines = if cut { Vec::new() } else { lines };
-            let mut file =
-                ShownFile { path: path.into(), lines, whole: whole && !cut, to_end: false };
-            if let (Some((first, last)), true) = (range, file.lines.is_empty()) {
-                file.lines = vec![(first, ""), (last, "")];
-            }
-            shown.push(file);
+            // Fewer lines than were asked for: there are no more.
+            let asked = range.map(|(first, last)| last.saturating_sub(first) + 1);
+            let to_end = asked.is_some_and(|asked| !lines.is_empty() && lines.len() < asked);
+            let whole = !cut && (range.is_none() || (to_end && first == 1));
+            shown.push(ShownFile { path: path.into(), lines, range, whole, to_end });
         }
     }
     shown

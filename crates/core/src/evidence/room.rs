@@ -78,6 +78,7 @@ struct Detail {
     why: usize,
     checks: usize,
     failures: usize,
+    changing: usize,
     reads: usize,
 }
 
@@ -91,6 +92,7 @@ const DETAILS: [Detail; 11] = [
         why: 2,
         checks: 6,
         failures: 4,
+        changing: 3,
         reads: 16,
     },
     Detail {
@@ -101,6 +103,7 @@ const DETAILS: [Detail; 11] = [
         why: 1,
         checks: 6,
         failures: 4,
+        changing: 3,
         reads: 12,
     },
     Detail {
@@ -111,6 +114,7 @@ const DETAILS: [Detail; 11] = [
         why: 1,
         checks: 5,
         failures: 3,
+        changing: 2,
         reads: 8,
     },
     Detail {
@@ -121,6 +125,7 @@ const DETAILS: [Detail; 11] = [
         why: 0,
         checks: 4,
         failures: 3,
+        changing: 2,
         reads: 4,
     },
     Detail {
@@ -131,6 +136,7 @@ const DETAILS: [Detail; 11] = [
         why: 0,
         checks: 4,
         failures: 2,
+        changing: 1,
         reads: 0,
     },
     Detail {
@@ -141,6 +147,7 @@ const DETAILS: [Detail; 11] = [
         why: 0,
         checks: 3,
         failures: 2,
+        changing: 1,
         reads: 0,
     },
     Detail {
@@ -151,6 +158,7 @@ const DETAILS: [Detail; 11] = [
         why: 0,
         checks: 3,
         failures: 2,
+        changing: 1,
         reads: 0,
     },
     Detail {
@@ -161,11 +169,42 @@ const DETAILS: [Detail; 11] = [
         why: 0,
         checks: 3,
         failures: 1,
+        changing: 1,
         reads: 0,
     },
-    Detail { files: 8, symbols: 6, ranges: 0, lines: 0, why: 0, checks: 2, failures: 1, reads: 0 },
-    Detail { files: 4, symbols: 3, ranges: 0, lines: 0, why: 0, checks: 1, failures: 1, reads: 0 },
-    Detail { files: 1, symbols: 0, ranges: 0, lines: 0, why: 0, checks: 1, failures: 0, reads: 0 },
+    Detail {
+        files: 8,
+        symbols: 6,
+        ranges: 0,
+        lines: 0,
+        why: 0,
+        checks: 2,
+        failures: 1,
+        changing: 0,
+        reads: 0,
+    },
+    Detail {
+        files: 4,
+        symbols: 3,
+        ranges: 0,
+        lines: 0,
+        why: 0,
+        checks: 1,
+        failures: 1,
+        changing: 0,
+        reads: 0,
+    },
+    Detail {
+        files: 1,
+        symbols: 0,
+        ranges: 0,
+        lines: 0,
+        why: 0,
+        checks: 1,
+        failures: 0,
+        changing: 0,
+        reads: 0,
+    },
 ];
 
 /// Sections of a text that are named, and names of a list that is cut so far that tests are not counted.
@@ -272,6 +311,8 @@ impl Gathered {
             never_checked: self.unchecked.is_none()
                 && self.written.iter().any(|path| !is_prose(path)),
             unchecked: self.unchecked.clone().unwrap_or_default(),
+            more_changing: self.changing.len().saturating_sub(detail.changing),
+            changing: self.changing.iter().rev().take(detail.changing).rev().cloned().collect(),
             more_reads: self.reads.len() - reads.len(),
             reads,
             ..Evidence::default()

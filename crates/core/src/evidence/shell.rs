@@ -96,6 +96,50 @@ pub(super) fn may_change_files(line: &str) -> bool {
         || words.any(|word| WORDS.contains(&word))
 }
 
+/// Whether a line plainly changes what is in files that it doesn't show: it edits in place, applies a patch, takes
+/// another state of files, or is a script that writes. Formatters change how files look, and don't count.
+pub(super) fn changes_files(line: &str) -> bool {
+    let is_script = line.contains("<<") || line.contains(" -c ") || line.contains(" -e ");
+    let writes = ["write_text(", "writeFile", ".write(", "writelines("];
+    if is_script && writes.iter().any(|call| line.contains(call)) {
+        return true;
+    }
+    tokens(line).split(|token| !matches!(token, Token::Word(_))).any(|command| {
+        let words = command.iter().filter_map(|token| match token {
+            Token::Word(word) => Some(word.as_str()),
+            _ => None,
+        });
+        let words: Vec<&str> = words.collect();
+        let Some((program, rest)) = words.split_first() else { return false };
+        let has = |flag: &str| rest.contains(&flag);
+        let has_option = |begin: &str| rest.iter().any(|word| word.starts_with(begin));
+        match *program {
+            "sed" => has_option("-i") || has_option("--in-place"),
+            "perl" => has_option("-i") || has_option("-pi"),
+            "patch" => !has("--dry-run"),
+            "cargo" => rest.first() == Some(&"fix") || has("--fix"),
+            "git" => changes_work_tree(rest),
+            _ => has("--fix"),
+        }
+    })
+}
+
+/// Whether a command of git puts other content into files.
+fn changes_work_tree(rest: &[&str]) -> bool {
+    let mut words = rest.iter().copied().filter(|word| !word.starts_with('-'));
+    let (verb, second) = (words.next().unwrap_or_default(), words.next());
+    let has = |flags: &[&str]| rest.iter().any(|word| flags.contains(word));
+    match verb {
+        "apply" => !has(&["--stat", "--numstat", "--summary", "--check", "--cached"]),
+        "checkout" => !has(&["-b", "-B", "--orphan"]),
+        "restore" => !has(&["--staged"]),
+        "reset" => has(&["--hard", "--merge", "--keep"]),
+        "stash" => !matches!(second, Some("list" | "show" | "drop" | "clear" | "create")),
+        "revert" | "cherry-pick" | "mv" => true,
+        _ => false,
+    }
+}
+
 /// The files that a command removes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Removed {
@@ -268,6 +312,39 @@ mod tests {
         for shown in ["make 2>&1", "make >/dev/null", "echo '2>/dev/null is a text'", "make 2>log"]
         {
             assert!(!hides_errors(shown), "{shown}");
+        }
+    }
+
+    #[test]
+    fn commands_that_change_files_are_known() {
+        for changes in [
+            "sed -i 's/a/b/' src/a.py",
+            "cd src && patch -p1 < ../a.patch",
+            "python - <<'EOF'\nPath('a').write_text('b')\nEOF",
+            "git checkout -- src/a.py",
+            "npx eslint --fix src",
+            "cargo fix --lib",
+        ] {
+            assert!(changes_files(changes), "{changes}");
+        }
+        for looks in [
+            "black .",
+            "cargo fmt --all",
+            "cargo test fix",
+            "git status",
+            "git log --stat apply",
+            "git stash list",
+            "git checkout -b topic",
+            "git apply --stat a.patch",
+            "git reset --soft HEAD~1",
+            "git grep 'sed -i'",
+            "python -c 'print(1)'",
+            "make > log",
+            "ruff check .",
+            "rg 'write_text(' src",
+            "patch --dry-run -p1 < a.patch",
+        ] {
+            assert!(!changes_files(looks), "{looks}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The lines of a message that match a query.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use callstack_core::search::Query;
@@ -63,6 +63,9 @@ impl Hits {
                 }
             }
         }
+        let all: Vec<&str> = text.lines().collect();
+        let mut seen = HashSet::new();
+        found.retain(|at| seen.insert(place(&all, *at)));
         let role = if found.is_empty() { None } else { role(json) };
         let long =
             text.lines().enumerate().filter(|(at, line)| line.len() > LINE && found.contains(at));
@@ -75,6 +78,19 @@ impl Hits {
         let queries = self.literal.iter().chain(&self.words).chain(&self.each);
         queries.filter_map(|query| query.find(line)).map(|found| found.snippet).next()
     }
+}
+
+/// A line with its neighbours, without numbers and marks before them. Hosts keep copies of an output beside it: a
+/// preview, a diff. A line that stands there as well was found already.
+fn place<'t>(lines: &[&'t str], at: usize) -> [&'t str; 3] {
+    let bare = |at: Option<usize>| {
+        let line = at.and_then(|at| lines.get(at)).copied().unwrap_or_default().trim();
+        let numbered = line.trim_start_matches(|char: char| char.is_ascii_digit());
+        let numbered =
+            numbered.strip_prefix(['|', ':', '\t']).filter(|rest| rest.len() + 1 < line.len());
+        numbered.unwrap_or(line).trim_start_matches(['+', '-']).trim()
+    };
+    [bare(at.checked_sub(1)), bare(Some(at)), bare(at.checked_add(1))]
 }
 
 fn lines(text: &str, holds: impl Fn(&str) -> bool) -> Vec<usize> {
@@ -142,6 +158,20 @@ mod tests {
         assert!(told.contains(" needle ") && told.len() < 300, "{told}");
         assert_eq!(within("fest", text).lines, [0; 0]);
         assert!(Hits::of(" ").is_err());
+    }
+
+    #[test]
+    fn a_copy_beside_the_output_is_not_found_again() {
+        let output = "1: fn a() {\n2:     needle();\n3: }\n4: fn b() {\n5:     needle();\n6: }\n";
+        let preview = "fn a() {\n    needle();\n}\nfn b() {\n";
+        let state = json!({"output": output, "metadata": {"preview": preview}});
+        let message =
+            json!({"info": {"role": "assistant"}, "parts": [{"type": "tool", "state": state}]});
+        let found = Hits::of("needle").unwrap().within(&message.to_string());
+        let text: Vec<&str> = found.text.lines().collect();
+        assert!(text.iter().filter(|line| line.contains("needle")).count() == 3, "{text:?}");
+        let found: Vec<&str> = found.lines.iter().map(|at| text[*at]).collect();
+        assert_eq!(found, ["2:     needle();", "5:     needle();"]);
     }
 
     #[test]
