@@ -29,6 +29,8 @@ pub(crate) const PROTOCOL: u32 = 1;
 const SETTLE: Duration = Duration::from_millis(60);
 /// The share of the time that may be spent on reading states: one part in so many.
 const SHARE: u32 = 10;
+/// The longest wait for that share: whoever looks at the screen waits as well.
+const LONGEST_WAIT: Duration = Duration::from_millis(400);
 /// The pause after which a store that is missing, or can't be used, is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 /// No change is awaited for longer.
@@ -134,7 +136,7 @@ impl<W: Write> Server<'_, W> {
 
     /// Has the state read soon.
     fn soon(&mut self) {
-        let due = Instant::now() + SETTLE.max(self.took * SHARE);
+        let due = Instant::now() + SETTLE.max((self.took * SHARE).min(LONGEST_WAIT));
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
     }
 

@@ -333,6 +333,9 @@ pub fn take(
 }
 
 #[cfg(test)]
+#[path = "evidence/noise_tests.rs"]
+mod noise_tests;
+#[cfg(test)]
 #[path = "evidence/secret_tests.rs"]
 mod secret_tests;
 #[cfg(test)]

@@ -19,16 +19,16 @@ Your work is a stack of frames, like function calls. When a frame is popped, its
 you return stays.
 
 - Push (stack_frame_push) before work with an outcome of its own: a subtask, an investigation, an attempt, and before \
-long output that you need once (probes, surveys). Small steps need no frame.
+long output that you need once. Small steps need no frame.
 - In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a \
-pop, the next push or activate and its first reads may share one, in this order. See how an edit ended before you \
+pop, the next push or activate and its first calls may share one, in this order. See how an edit ended before you \
 pop.
 - Choose criteria that can be checked: a test that passes.
-- What must be quoted leaves with the frame: write the file inside the frame that read it. Files read there count as \
-read for later edits. Read what several children need before the first starts.
+- Text that you read leaves with its frame: edit or quote it there. Files read there count as read for later edits. \
+Read what several children need before the first starts.
 - Pop (stack_frame_pop) as soon as the criteria are met. Results are all you will remember, in some 2,000 characters: \
-paths, names, numbers, commands and outcome, decisions with reasons, open ends; of each criterion whether it is met, \
-and what was run and what only read.
+paths, names, numbers, commands and outcome, decisions with reasons, open ends, what the user was shown; of each \
+criterion whether it is met, and what was run and what only read.
 - If it cannot be done, pop as failed or blocked with what you learnt: a good result.
 - A frame that holds a user's request ends with your answer, nobody pops it. Push its long work.
 - Several parts ahead? Plan them (stack_frame_plan), start each with stack_frame_activate, finish children before \
@@ -53,10 +53,10 @@ return stays.
 - Push (flame_push) before work with an outcome of its own: a subtask, an investigation, an attempt, and before long \
 output that you need once (probes, surveys). Small steps need no frame.
 - In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a \
-pop, the next push or activate and its first reads may share one, in this order.
+pop, the next push or activate and its first calls may share one, in this order.
 - Choose a goal that can be checked: a test that passes.
-- What must be quoted leaves with the frame: write the file inside the frame that read it. Files read there count as \
-read for later edits. Read what several frames need before the first starts.
+- Text that you read leaves with its frame: edit or quote it there. Files read there count as read for later edits. \
+Read what several frames need before the first starts.
 - Pop (flame_pop) as soon as the goal is reached. The summary is all you will remember, in some 2,000 characters: \
 paths, names, numbers, commands and outcome, decisions with reasons, open ends; say what was run and what only read. \
 With generateSummary the rest is summarised for you.

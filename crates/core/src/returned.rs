@@ -531,9 +531,10 @@ impl Text {
             }
             (false, false) => format!("the criteria of {}", parent.num),
         };
+        // A frame that holds a user's request ends with the answer.
         let end = match parent.parent {
-            Some(_) => format!("pop {}", parent.num),
-            None => "report to the user".to_owned(),
+            Some(_) if !parent.identity_derived => format!("pop {}", parent.num),
+            _ => "report to the user".to_owned(),
         };
         let Some(first) = returned.planned.first() else {
             self.line(match returned.frame.status {

@@ -48,4 +48,6 @@ fn a_pin_ends_with_its_frame_unless_it_was_made_for_the_parent() {
     let text = project.did("ses_a", "stack_frame_pop", json!({"results": "done"})).text;
     assert!(text.contains("Pins, which hold from here on:\n- p2 of f1: No network."), "{text}");
     assert!(!text.contains("No regex."), "{text}");
+    let late = project.did("ses_a", "stack_pin", json!({"text": "No macros.", "frame": "f2"})).text;
+    assert!(late.contains("which is over: it holds only if f2 is opened again"), "{late}");
 }

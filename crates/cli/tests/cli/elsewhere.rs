@@ -266,11 +266,8 @@ fn past_sessions_of_agents() {
       Read /home/ada/shop/basket.py 1 def total(items): 2     return sum(items) Bash python -m pytest -q Run the tests Exit code 1 1 failed, 3 passed 1
       callstack log f2 --from 1
     f2 Compute the discount, evidence
-      basket.py +1 -1 (now line 2): changed total checks: `python -m pytest -q`: failed, exit 1 changed after the last check: basket.py remains on the todo…
+      basket.py +1 -1 (now line 2): changed `total` checks: `python -m pytest -q`: failed, exit 1 changed after the last check: basket.py remains on the todo…
       callstack show f2 --evidence
-    f1 Discounts for the shop, evidence
-      basket.py +1 -1 (now line 2): changed total; why: I make two tasks. checks: `python -m pytest -q`: failed, exit 1 changed after the last check: basket.py remains…
-      callstack show f1 --evidence
     ");
     // Records can be read back exactly as in the file.
     let file = fs::read_to_string(desk.project().join("past/5e55-0001.jsonl")).unwrap();

@@ -34,6 +34,8 @@ pub(super) struct Gathered {
     pub unchecked: Option<Vec<String>>,
     /// Commands that may have changed files which no call shows.
     pub changing: Vec<String>,
+    /// Files of the span that a command ran, and that did what they should.
+    pub tried: HashSet<String>,
 }
 
 /// A file of the span.
@@ -150,6 +152,10 @@ impl<'a> Work<'a> {
             self.since.clear();
         }
         self.all.checked(found);
+        if !call.has_failed() {
+            let ran = self.all.written.iter().filter(|path| command.contains(path.as_str()));
+            self.all.tried.extend(ran.cloned());
+        }
         if shell::changes_files(command) && !call.has_failed() && !is_our_command(command) {
             let line = command_line(command, self.project);
             self.all.changing.retain(|it| *it != line);

@@ -6,6 +6,10 @@ use super::room::is_prose;
 use super::{CheckRun, Evidence, Remains, WrittenFile, names};
 use crate::text::CUT;
 
+/// Definitions of a new file that are named one by one; of more only the first ones.
+const NEW_NAMES: usize = 20;
+const FIRST_NAMES: usize = 12;
+
 impl Evidence {
     /// One line for each file that was changed and for each kind of other things.
     pub fn lines(&self) -> Vec<String> {
@@ -163,6 +167,12 @@ fn changed(change: &FileChange) -> String {
             match of(test, what).as_slice() {
                 [] => {}
                 tests if test => told.push(format!("{also}{word} {}", names::of_tests(tests))),
+                // Whoever needs them opens the file.
+                others if change.fate == Fate::Created && others.len() > NEW_NAMES => {
+                    let first = names::in_order(others.iter().take(FIRST_NAMES).copied());
+                    let more = others.len() - FIRST_NAMES;
+                    told.push(format!("{also}{word} {first} and {more} more"));
+                }
                 others => {
                     let others = names::in_order(others.iter().copied());
                     told.push(format!("{also}{word} {others}"));
@@ -204,20 +214,18 @@ fn told_checks(checks: &[CheckRun]) -> Vec<String> {
 }
 
 impl FileChange {
-    /// Returns by how much its lines moved, as text that follows its name, empty where that is not known; none where
-    /// they have kept their numbers.
+    /// Returns by how much its lines moved, as text that follows its name, empty where that is not known or more than
+    /// one shift; none where they have kept their numbers.
     fn moves(&self) -> Option<String> {
         let by = |(below, lines): &(usize, isize)| match below {
-            _ if *lines == 0 => format!("as they were below line {below}"),
             0 => format!("{lines:+} from the first line on"),
             below => format!("{lines:+} below line {below}"),
         };
         Some(match self.moved.as_slice() {
             [] if self.fate == Fate::Removed || self.keeps_numbers => return None,
-            [first, .., last] if self.moved.len() > 3 => {
-                format!("moved from line {} on, {}", first.0 + 1, by(last))
-            }
-            moved => moved.iter().map(by).collect::<Vec<_>>().join(", "),
+            [one] => by(one),
+            // Nobody reckons with several: the file is read again.
+            _ => String::new(),
         })
     }
 }

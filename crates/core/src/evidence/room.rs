@@ -309,7 +309,7 @@ impl Gathered {
             failures: failures.to_vec(),
             written_besides: self.besides.iter().take(detail.files).cloned().collect(),
             never_checked: self.unchecked.is_none()
-                && self.written.iter().any(|path| !is_prose(path)),
+                && self.written.iter().any(|path| !is_prose(path) && !self.tried.contains(path)),
             unchecked: self.unchecked.clone().unwrap_or_default(),
             more_changing: self.changing.len().saturating_sub(detail.changing),
             changing: self.changing.iter().rev().take(detail.changing).rev().cloned().collect(),

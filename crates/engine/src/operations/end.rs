@@ -59,10 +59,10 @@ pub(crate) struct PopParams {
     /// Compact the conversation and add its summary to the results, which may then be left out
     #[schemars(extend("x-full" = true, "x-folding" = true))]
     generate_summary: Option<bool>,
-    /// A name that callstack gave steps, such as s14: closes these instead of the open frame, which stays open
+    /// Only where callstack offered steps for closing, under a name such as s14: closes these, not the open frame
     #[schemars(extend("x-folding" = true))]
     since: Option<String>,
-    /// Of what `since` closes
+    /// Only with `since`: the name of what it closes
     #[schemars(extend("x-folding" = true))]
     title: Option<String>,
     #[schemars(skip)]

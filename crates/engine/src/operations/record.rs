@@ -199,10 +199,14 @@ impl Operate for PinConstraint {
         engine.idempotency.answering(caller, |change| {
             engine.commands.carry_out(change, &Command::Pin { frame, text: text.clone() })?;
             let view = change.view();
-            let mut pins = view.frame(frame)?.pins;
+            let pinned_in = view.frame(frame)?;
+            let mut pins = pinned_in.pins;
             let set = pins.iter().find(|pin| pin.text == text).map(|pin| pin.num);
             pins.extend(view.ancestors(frame)?.into_iter().flat_map(|it| it.pins));
             let tokens = pins.iter().map(|pin| estimate_tokens(&pin.text)).sum();
+            if pinned_in.status.is_finished() {
+                return Ok(pinned_too_late(frame, set));
+            }
             Ok(pinned(frame, set, (tokens, engine.kernel.settings_in(&view)?.budget.total)))
         })
     }
@@ -294,6 +298,17 @@ fn noted_down(
     engine
         .idempotency
         .answering(caller, |change| engine.commands.carry_out(change, command).map(|_| answer))
+}
+
+/// Returns the answer for a pin that was set in a frame that is over.
+fn pinned_too_late(frame: FrameNum, num: Option<u64>) -> Reply<PinOutput> {
+    let name = num.map(|num| format!("p{num}"));
+    let number = name.as_ref().map_or_else(String::new, |name| format!(" as {name}"));
+    let text = format!(
+        "Pinned{number} in {frame}, which is over: it holds only if {frame} is opened again. Pin it in the open frame, \
+         or in one around that."
+    );
+    Reply::new(format!("pin in {frame}"), text, PinOutput { frame: frame.to_string(), pin: name })
 }
 
 /// Returns the answer for a pin that was set in a frame, given the tokens that all pins take there and the budget of a

@@ -22,6 +22,8 @@ pub(crate) struct Row {
     pub(crate) active: bool,
     pub(crate) left_open: bool,
     pub(crate) still_sent: bool,
+    /// Whether it is worked on in another session than the frame above it.
+    pub(crate) own_session: bool,
     pub(crate) has_children: bool,
     pub(crate) session: Option<String>,
     /// The program of its session.
@@ -51,6 +53,7 @@ impl Row {
 /// Returns the rows of a tree, in its order. Titles that are in `before` are not masked again.
 pub(crate) fn rows(lines: &[TreeLine], notes: &TreeNotes, before: &mut Titles) -> Vec<Row> {
     let mut depths: HashMap<FrameNum, usize> = HashMap::with_capacity(lines.len());
+    let mut sessions: HashMap<FrameNum, &str> = HashMap::with_capacity(lines.len());
     let mut titles = HashMap::with_capacity(lines.len());
     let mut rows: Vec<Row> = Vec::with_capacity(lines.len());
     for line in lines {
@@ -58,6 +61,10 @@ pub(crate) fn rows(lines: &[TreeLine], notes: &TreeNotes, before: &mut Titles) -
         let above = frame.shown_below().and_then(|above| depths.get(&above).copied());
         let depth = above.map_or(0, |above| above + 1);
         depths.insert(frame.num, depth);
+        let above = frame.shown_below().and_then(|above| sessions.get(&above).copied());
+        let own = frame.session.as_deref();
+        let own_session = above.is_some() && own.is_some() && own != above;
+        sessions.extend(own.map(|own| (frame.num, own)));
         let session = frame.session.as_deref().and_then(|it| notes.sessions.get(it));
         let title = before.title(frame.num, &frame.identity.title);
         titles.insert(frame.num, (frame.identity.title.clone(), title.clone()));
@@ -79,6 +86,7 @@ pub(crate) fn rows(lines: &[TreeLine], notes: &TreeNotes, before: &mut Titles) -
             active: line.active,
             left_open: line.left_open,
             still_sent: line.still_sent,
+            own_session,
             has_children: false,
             session: frame.session.clone(),
             host,
@@ -120,6 +128,7 @@ impl Row {
             active: false,
             left_open: false,
             still_sent: false,
+            own_session: false,
             has_children: false,
             session: Some("ses_1".to_owned()),
             host: Some("opencode".to_owned()),

@@ -114,7 +114,18 @@ impl App {
                     .text("Why", "reason", "--reason", true)
             }
             Action::Pin => {
-                let about = format!("{label} and every frame below it see it word for word.");
+                let is_over = self.tree.row(frame).is_some_and(|it| it.status.is_finished());
+                let about = if is_over {
+                    format!(
+                        "{label} is over: a rule in it reaches no agent. Pin it in the open frame, \
+                             or in one around that."
+                    )
+                } else {
+                    format!(
+                        "{label} and every frame below it see it word for word, from the next \
+                             request on."
+                    )
+                };
                 Form::new("Pin a rule", about, "stack_pin", &["pin", "--frame", name])
                     .with("frame", name)
                     .text("Rule", "text", "", true)

@@ -135,8 +135,7 @@ fn help(theme: Theme) -> Vec<Line<'static>> {
     writer.gap();
     let signs = "Signs: ○ planned, ▶ in progress, ✓ completed, ✗ failed, ‖ blocked, ⊘ invalidated";
     writer.text(DIM, "", signs);
-    let more =
-        "◌ never ended in an imported session, ← open, * finished but still sent step by step";
+    let more = "◌ never ended in an imported session, ← open, ↗ worked on in a session of its own, * finished but still sent step by step";
     writer.text(DIM, "", more);
     writer.finish().lines
 }

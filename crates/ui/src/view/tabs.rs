@@ -3,6 +3,7 @@
 use callstack_core::frame::Status;
 use callstack_core::text::format_duration;
 use callstack_engine::EngineError;
+use ratatui::style::Style;
 
 use super::messages;
 use super::theme::{BOLD, DIM, PLAIN, Theme};
@@ -32,7 +33,8 @@ pub(crate) fn body(
             });
         }
         Tab::Sent => pane.remote(&details.sent, |pane, sent| {
-            let told = "The next request of its session, as it would be sent now.";
+            let told = "The next request of its session, as far as it stands now. Rules that were \
+                        pinned and changes that were made since are told in it when it is sent.";
             pane.writer.text(DIM, "", told);
             messages::write(pane.writer, sent, None, theme);
         }),
@@ -95,7 +97,10 @@ impl Pane<'_> {
                 self.writer.gap();
                 self.writer.text(DIM, "", "No result was given.");
             }
-            (None, _) => {}
+            (None, _) => {
+                self.writer.gap();
+                self.writer.text(DIM, "", "No result yet.");
+            }
         }
         self.checks(answer);
         self.files(answer);
@@ -146,11 +151,12 @@ impl Pane<'_> {
             self.writer.line(&[(DIM, &size.join(" · "))]);
         }
         if let Some(session) = &frame.worked_in {
-            let mut whose = vec![format!("session {session}")];
-            whose.extend(view.session_parent.map(|parent| format!("started by {parent}")));
             let has_agent = view.host.as_deref().is_some_and(|host| host != "cli");
-            whose.extend(has_agent.then(|| "g goes there".to_owned()));
-            self.writer.line(&[(DIM, &whose.join(" · "))]);
+            let way = if has_agent { " · g goes there" } else { "" };
+            self.writer.line(&[(DIM, &format!("session {session}{way}"))]);
+            if let Some(parent) = view.session_parent {
+                self.writer.line(&[(DIM, &format!("started by session {parent}"))]);
+            }
         }
     }
 
@@ -170,23 +176,26 @@ impl Pane<'_> {
                 Some(false) => ("✗", theme.bad()),
                 None => ("?", DIM),
             };
-            self.writer.line(&[
-                (style, &format!("  {mark} ")),
-                (PLAIN, &check.line),
-                (DIM, &format!("  {}", check.said)),
-            ]);
+            self.check((style, mark), &check.line, &check.said);
         }
         for failure in &evidence.failures {
-            self.writer.line(&[
-                (theme.bad(), "  ✗ "),
-                (PLAIN, &failure.what),
-                (DIM, &format!("  {}", failure.how)),
-            ]);
+            self.check((theme.bad(), "✗"), &failure.what, &failure.how);
         }
         if !evidence.unchecked.is_empty() {
             let told = format!("changed after the last check: {}", evidence.unchecked.join(", "));
             self.writer.text(theme.warn(), "  ", &told);
         }
+    }
+
+    /// Writes what was run and how it ended: in one line where that has room, else below each other.
+    fn check(&mut self, (style, mark): (Style, &str), line: &str, said: &str) {
+        let mark = format!("  {mark} ");
+        if self.writer.has_room(&[&mark, line, "  ", said]) {
+            let said = format!("  {said}");
+            return self.writer.line(&[(style, &mark), (PLAIN, line), (DIM, &said)]);
+        }
+        self.writer.text_after((style, &mark), PLAIN, line);
+        self.writer.text(DIM, "      ", said);
     }
 
     fn files(&mut self, answer: &Answer) {
@@ -205,7 +214,7 @@ impl Pane<'_> {
                 (PLAIN, &format!("  {}", change.path)),
                 (theme.good(), &format!("  +{}", change.added)),
                 (theme.bad(), &format!(" -{}", change.removed)),
-                (theme.warn(), &since.map(|since| format!("  {since} since")).unwrap_or_default()),
+                (theme.warn(), &since.map(|since| format!("  {since}")).unwrap_or_default()),
             ]);
         }
         for path in besides {

@@ -88,6 +88,7 @@ fn heading(buffer: &mut Buffer, area: Rect, app: &mut App, theme: Theme) {
     super::title(buffer, area, &frames, style);
     let filter = match (app.filters, app.tree.filter()) {
         (false, "") => "/ filter".to_owned(),
+        (true, "") => "/ ▏".to_owned(),
         (true, filter) => format!("/ {filter}▏{}", app.tree.matches()),
         (false, filter) => format!("/ {filter} · {}", app.tree.matches()),
     };
@@ -176,6 +177,9 @@ impl Drawn<'_> {
     fn right(&self, width: usize) -> String {
         let row = self.row;
         let mut right = String::new();
+        if row.own_session {
+            right.push_str(" ↗");
+        }
         if row.active {
             right.push_str(" ←");
         }

@@ -51,6 +51,27 @@ impl Writer {
         self.body.lines.push(Line::from(spans));
     }
 
+    /// Whether texts beside each other have room in one line.
+    pub(crate) fn has_room(&self, texts: &[&str]) -> bool {
+        let columns: usize = texts.iter().map(|text| escape_line(text).width()).sum();
+        columns <= self.width
+    }
+
+    /// Writes text, broken between words, after a mark in its first line.
+    pub(crate) fn text_after(
+        &mut self,
+        (mark_style, mark): (Style, &str),
+        style: Style,
+        text: &str,
+    ) {
+        let first = self.body.lines.len();
+        self.text(style, &" ".repeat(mark.width()), text);
+        if let Some(indent) = self.body.lines.get_mut(first).and_then(|line| line.spans.first_mut())
+        {
+            *indent = Span::styled(mark.to_owned(), mark_style);
+        }
+    }
+
     /// Writes text, broken between words.
     pub(crate) fn text(&mut self, style: Style, indent: &str, text: &str) {
         self.lines(style, indent, text, true);
