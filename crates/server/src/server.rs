@@ -26,6 +26,8 @@ use crate::projects::Served;
 use crate::record::{Records, Running};
 use crate::steady::Steady;
 
+/// Threads on which operations run: each keeps the memory of the largest answer that it made.
+const READERS: usize = 8;
 /// Bytes of a request's head.
 const HEAD: usize = 32 * 1024;
 /// The time that answers under way have when the server stops.
@@ -184,6 +186,7 @@ pub fn serve<E: From<EngineError>>(
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .max_blocking_threads(READERS)
         .enable_all()
         .build()
         .map_err(failed)?;
